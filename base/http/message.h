@@ -1,0 +1,76 @@
+#pragma once
+
+// HTTP messages as plain values, so that no room above this one sees Beast.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace base::http {
+
+enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kDelete, kOther };
+
+[[nodiscard]] std::string_view to_string(Method method);
+[[nodiscard]] Method parse_method(std::string_view text);
+
+/// Header fields in the order given; names compare without case.
+class Headers {
+ public:
+  struct Field {
+    std::string name;
+    std::string value;
+  };
+
+  void add(std::string name, std::string value) {
+    fields_.push_back({std::move(name), std::move(value)});
+  }
+  /// Replaces every field of that name by one.
+  void set(std::string_view name, std::string value);
+  /// The first field of that name.
+  [[nodiscard]] std::optional<std::string_view> get(std::string_view name) const;
+  [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
+
+ private:
+  std::vector<Field> fields_;
+};
+
+/// Bytes that several responses may share: a cached document is sent as often
+/// as it is asked for and copied never.
+class Body {
+ public:
+  Body() = default;
+  Body(std::string text) : shared_(std::make_shared<const std::string>(std::move(text))) {}
+  Body(std::shared_ptr<const std::string> shared) : shared_(std::move(shared)) {}
+
+  [[nodiscard]] std::string_view view() const { return shared_ ? *shared_ : std::string_view(); }
+  [[nodiscard]] std::size_t size() const { return view().size(); }
+
+ private:
+  std::shared_ptr<const std::string> shared_;
+};
+
+/// A request as received, whole. `target` is the raw request target.
+struct Request {
+  Method method = Method::kGet;
+  std::string target;
+  Headers headers;
+  std::string body;
+  std::string peer;        ///< Address of the client, without port.
+  bool encrypted = false;  ///< Came over TLS.
+
+  /// The target before '?', still percent-encoded.
+  [[nodiscard]] std::string_view path() const;
+  /// The decoded value of a query parameter; nothing when absent or broken.
+  [[nodiscard]] std::optional<std::string> query(std::string_view name) const;
+};
+
+struct Response {
+  unsigned status = 200;
+  Headers headers;
+  Body body;
+};
+
+}  // namespace base::http

@@ -1,0 +1,76 @@
+#pragma once
+
+// An HTTP/1.1 server whose clients are strangers: every size, count and wait
+// has a bound, and a client that is slow, half-open or gone costs one small
+// coroutine until its bound is reached.
+// Sources: RFC 9110, RFC 9112.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "base/http/message.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "base/runtime/workers.h"
+
+namespace base::http {
+
+struct ServerLimits {
+  std::size_t header_bytes = 16 * 1024;       ///< Over it: 431, connection closed.
+  std::size_t body_bytes = 16 * 1024 * 1024;  ///< Over it: 413 before the body is read.
+  std::size_t connections = 10'000;           ///< Over it: 503 and close.
+  std::size_t pipelined = 16;                 ///< Requests read ahead on one connection.
+  std::chrono::milliseconds idle{60'000};     ///< Between two requests.
+  std::chrono::milliseconds header_time{10'000};
+  std::chrono::milliseconds body_time{60'000};
+  std::chrono::milliseconds write_time{60'000};
+  std::chrono::milliseconds request_time{120'000};  ///< Becomes the deadline of the context.
+};
+
+struct TlsFiles {
+  std::string certificate_chain;  ///< PEM file.
+  std::string private_key;        ///< PEM file.
+};
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0 takes a free port; see Server::port().
+  ServerLimits limits;
+  std::unique_ptr<TlsFiles> tls;  ///< Plain HTTP when null.
+};
+
+/// Answers one request. Called on the worker that owns the connection, for one
+/// request of a connection at a time. Must not throw.
+using Handler = std::function<Task<Response>(RequestContext, Request)>;
+
+/// Makes the answer to a request that never reaches the handler: malformed
+/// (400), too large (413, 431), too slow (408), over the limit (503).
+using Refusal = std::function<Response(unsigned status, std::string_view message)>;
+
+class Server {
+ public:
+  /// Binds and starts to accept; connections are spread over `workers` in turn.
+  /// `handlers[i]` serves the connections of worker i (one entry per worker),
+  /// so that each can hold what belongs to its worker alone.
+  /// Errors: kUnavailable  the address cannot be bound;
+  ///         kInvalid  the TLS files cannot be used.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(ServerOptions options,
+                                                             Workers& workers,
+                                                             std::vector<Handler> handlers,
+                                                             Refusal refusal);
+  virtual ~Server() = default;
+
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  [[nodiscard]] virtual std::size_t connections() const = 0;
+  /// Stops accepting, closes idle connections, finishes what is in flight, and
+  /// closes what is left after `grace`. Blocks; call from outside the workers.
+  virtual void shutdown(std::chrono::milliseconds grace) = 0;
+};
+
+}  // namespace base::http

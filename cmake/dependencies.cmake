@@ -1,0 +1,22 @@
+# Every library that is not ours, in one place. `./dev setup` installs them.
+
+find_package(Threads REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(PostgreSQL 15 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+
+# The embedded engine comes as a shared library and a header; `./dev setup`
+# puts both here. The version is part of the folder's name.
+set(DUCKDB_ROOT ${CMAKE_SOURCE_DIR}/.dev/tools/duckdb-1.5.5 CACHE PATH "Folder with duckdb.h and libduckdb.so")
+add_library(duckdb SHARED IMPORTED)
+set_target_properties(duckdb PROPERTIES
+  IMPORTED_LOCATION ${DUCKDB_ROOT}/libduckdb.so
+  INTERFACE_INCLUDE_DIRECTORIES ${DUCKDB_ROOT})

@@ -1,0 +1,16 @@
+# The house: which folder may include which. base <- model <- stages <- app.
+# Direct arrows only; a folder lists every folder whose headers it includes.
+
+room(base/core LINKS fmt::fmt OpenSSL::Crypto)
+room(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
+room(base/log USES base/core LINKS spdlog::spdlog fmt::fmt)
+room(base/metrics USES base/core LINKS prometheus-cpp::core)
+room(base/json USES base/core LINKS Boost::json)
+room(base/config USES base/core LINKS PkgConfig::tomlplusplus)
+room(base/http USES base/core base/runtime LINKS OpenSSL::SSL Boost::headers)
+room(base/postgres USES base/core base/runtime LINKS PostgreSQL::PostgreSQL TEST_USES base/testing)
+room(base/duckdb USES base/core LINKS duckdb)
+room(base/avro USES base/core base/json LINKS ZLIB::ZLIB)
+room(base/testing USES base/core LINKS GTest::gmock)
+
+check_arrows()
