@@ -13,4 +13,6 @@ room(base/duckdb USES base/core LINKS duckdb)
 room(base/avro USES base/core base/json LINKS ZLIB::ZLIB)
 room(base/testing USES base/core LINKS GTest::gmock)
 
+room(lakeproxy/model USES base/core base/json)
+
 check_arrows()
