@@ -63,7 +63,8 @@ struct Request {
 
   /// The target before '?', still percent-encoded.
   [[nodiscard]] std::string_view path() const;
-  /// The decoded value of a query parameter; nothing when absent or broken.
+  /// The decoded value of a query parameter, the first of that name; nothing
+  /// when absent or broken. '+' is a space, as in form encoding.
   [[nodiscard]] std::optional<std::string> query(std::string_view name) const;
 };
 

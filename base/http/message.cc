@@ -1,0 +1,84 @@
+#include "base/http/message.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/core/text.h"
+
+namespace base::http {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Method>, 5> kMethods{{
+    {"GET", Method::kGet},
+    {"HEAD", Method::kHead},
+    {"POST", Method::kPost},
+    {"PUT", Method::kPut},
+    {"DELETE", Method::kDelete},
+}};
+
+// Not std::tolower: what a header is called must not depend on a locale.
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
+}
+
+// Form encoding: a space may stand as '+', a plus sign only as "%2B".
+std::optional<std::string> decode_form(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return percent_decode(spaced);
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+  for (const auto& [text, value] : kMethods) {
+    if (value == method) return text;
+  }
+  return "OTHER";
+}
+
+Method parse_method(std::string_view text) {
+  for (const auto& [name, value] : kMethods) {
+    if (name == text) return value;
+  }
+  return Method::kOther;
+}
+
+void Headers::set(std::string_view name, std::string value) {
+  std::string kept(name);  // `name` may be a view of a field that goes.
+  std::erase_if(fields_, [&](const Field& field) { return same_name(field.name, kept); });
+  fields_.push_back({std::move(kept), std::move(value)});
+}
+
+std::optional<std::string_view> Headers::get(std::string_view name) const {
+  for (const Field& field : fields_) {
+    if (same_name(field.name, name)) return field.value;
+  }
+  return std::nullopt;
+}
+
+std::string_view Request::path() const {
+  return std::string_view(target).substr(0, target.find('?'));
+}
+
+std::optional<std::string> Request::query(std::string_view name) const {
+  std::string_view rest = target;
+  std::size_t mark = rest.find('?');
+  if (mark == std::string_view::npos) return std::nullopt;
+  rest.remove_prefix(mark + 1);
+  while (!rest.empty()) {
+    std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    std::size_t equals = pair.find('=');
+    std::optional<std::string> key = decode_form(pair.substr(0, equals));
+    if (!key || *key != name) continue;
+    return equals == std::string_view::npos ? std::string() : decode_form(pair.substr(equals + 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace base::http
