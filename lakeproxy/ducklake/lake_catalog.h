@@ -1,0 +1,113 @@
+#pragma once
+
+// One lake: DuckLake's tables in one PostgreSQL schema, with our sidecars
+// beside them. DuckDB clients write the same tables at the same time, so
+// nothing here assumes to be alone.
+// Source: DuckLake specification 1.0.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/postgres/session.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/model/identifier.h"
+#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table_update.h"
+
+namespace lake::ducklake {
+
+/// Where a lake's tables stand. Both names are validated by open().
+struct LakeOptions {
+  std::string catalog;          ///< The REST prefix, e.g. "lake".
+  std::string metadata_schema;  ///< PostgreSQL schema, e.g. "public".
+  std::string data_path;        ///< "s3://bucket/data/", ends in '/'.
+};
+
+struct NamespaceInfo {
+  model::NamespaceId id;
+  model::Namespace name;
+  std::map<std::string, std::string> properties;
+  std::string location;  ///< Resolved path, without trailing '/'.
+};
+
+struct TableEntry {
+  model::TableId id;
+  std::string name;
+};
+
+/// A page of names in byte order. `next` continues after the last one.
+template <class T>
+struct Page {
+  std::vector<T> items;
+  std::optional<std::string> next;
+};
+
+struct PageRequest {
+  std::size_t size = 1000;
+  std::string after;  ///< Name to continue after; empty from the start.
+};
+
+/// Makes the lake's tables where there are none, checks the version, adds our
+/// indexes, sidecars and triggers. Idempotent; safe when several processes
+/// start at once. Run once per lake and process.
+/// Errors: kUnsupported  a lake version other than 0.4 and 1.0, or an encrypted
+///         lake; kConflict  its data path is another one (names both);
+///         kUnavailable  PostgreSQL away.
+[[nodiscard]] base::Task<base::Result<void>> open_lake(base::RequestContext context,
+                                                       base::pg::Pool& pool, LakeOptions options);
+
+/// Reads of one lake over one event loop's pool. All reads of one call see one
+/// state. Errors everywhere: kUnavailable, kTimeout (PostgreSQL), and
+///         kNotFound with reason kNoSuchNamespace, kNoSuchTable.
+class LakeReader {
+ public:
+  /// `pool` outlives the reader.
+  LakeReader(base::pg::Pool& pool, LakeOptions options);
+  ~LakeReader();
+
+  /// One round trip, a few rows: cheap enough for every request.
+  [[nodiscard]] base::Task<base::Result<model::LakeVersion>> version(base::RequestContext context);
+  /// Tables whose definition, rows or sidecars changed after `since`; nothing
+  /// when the history is no longer complete and all must count as changed.
+  struct ChangedTables {
+    model::LakeVersion version;
+    std::optional<std::vector<model::TableId>> tables;
+  };
+  [[nodiscard]] base::Task<base::Result<ChangedTables>> changed_since(base::RequestContext context,
+                                                                      model::LakeVersion since);
+
+  /// Children of `parent` (top-level ones when nothing).
+  [[nodiscard]] base::Task<base::Result<Page<model::Namespace>>> list_namespaces(
+      base::RequestContext context, std::optional<model::Namespace> parent, PageRequest page);
+  [[nodiscard]] base::Task<base::Result<NamespaceInfo>> load_namespace(base::RequestContext context,
+                                                                       model::Namespace name);
+  [[nodiscard]] base::Task<base::Result<Page<TableEntry>>> list_tables(base::RequestContext context,
+                                                                       model::Namespace name_space,
+                                                                       PageRequest page);
+  [[nodiscard]] base::Task<base::Result<model::TableId>> find_table(
+      base::RequestContext context, model::TableIdentifier identifier);
+  /// Definition and history; see model::LakeTable.
+  /// Errors: kUnsupported  a column's type or default cannot be shown (names it).
+  [[nodiscard]] base::Task<base::Result<model::LakeTable>> load_table(base::RequestContext context,
+                                                                      model::TableId table);
+  /// Row-level changes in (after, up_to].
+  /// Errors: kUnsupported  a file of another format than Parquet.
+  [[nodiscard]] base::Task<base::Result<model::LakeChanges>> read_changes(
+      base::RequestContext context, const model::LakeTable* table, model::SnapshotId after,
+      model::SnapshotId up_to);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+inline constexpr std::string_view kNoSuchNamespace = "no_such_namespace";
+inline constexpr std::string_view kNoSuchTable = "no_such_table";
+inline constexpr std::string_view kNamespaceNotEmpty = "namespace_not_empty";
+
+}  // namespace lake::ducklake
