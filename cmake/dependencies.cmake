@@ -11,6 +11,8 @@ find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(snappy REQUIRED IMPORTED_TARGET snappy)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 
 # The embedded engine comes as a shared library and a header; `./dev setup`

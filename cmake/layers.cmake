@@ -14,6 +14,7 @@ room(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConf
 room(base/testing USES base/core LINKS GTest::gmock)
 
 room(lakeproxy/model USES base/core base/json)
+room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model)
 
 room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model TEST_USES base/testing)
 
