@@ -2,6 +2,7 @@
 
 // HTTP messages as plain values, so that no room above this one sees Beast.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@ class Headers {
   void add(std::string name, std::string value) {
     fields_.push_back({std::move(name), std::move(value)});
   }
+  void reserve(std::size_t count) { fields_.reserve(count); }
   /// Replaces every field of that name by one.
   void set(std::string_view name, std::string value);
   /// The first field of that name.
