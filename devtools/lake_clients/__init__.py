@@ -1,0 +1,1 @@
+"""How each client connects to a running lake. The tour, the tests and ./dev shell share this."""

@@ -1,0 +1,46 @@
+"""DuckDB as a writer of the lake itself, and as a client of the Iceberg catalog."""
+import duckdb
+
+from stack import paths
+
+LAKE_EXTENSIONS = ('httpfs', 'postgres_scanner', 'ducklake')
+ICEBERG_EXTENSIONS = ('httpfs', 'avro', 'iceberg')
+
+
+def secret(lake):
+    host = lake.s3_endpoint.removeprefix('http://')
+    return (f"CREATE OR REPLACE SECRET lake_s3 (TYPE s3, KEY_ID '{lake.s3_access_key}', "
+            f"SECRET '{lake.s3_secret_key}', ENDPOINT '{host}', REGION '{lake.s3_region}', "
+            f"URL_STYLE 'path', USE_SSL false)")
+
+
+def attach_lake(lake):
+    return f"ATTACH 'ducklake:postgres:{lake.pg_dsn}' AS lake (DATA_PATH '{lake.data_path}')"
+
+
+def attach_catalog(lake):
+    return (f"ATTACH '{lake.warehouse}' AS ice (TYPE iceberg, ENDPOINT '{lake.uri}', "
+            f"AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none')")
+
+
+def load(extension):
+    """By path: nothing is fetched at run time, and the version is ours."""
+    return f"LOAD '{paths.ENGINE}/extensions/{extension}.duckdb_extension'"
+
+
+def connect(lake, extensions, attach):
+    connection = duckdb.connect()
+    # Clients that answer in another zone's wall-clock time would disagree on nothing but form.
+    for statement in ["SET TimeZone = 'UTC'", *map(load, extensions), secret(lake), attach]:
+        connection.execute(statement)
+    return connection
+
+
+def connect_lake(lake):
+    """The lake as `lake`, read and written directly, without our catalog."""
+    return connect(lake, LAKE_EXTENSIONS, attach_lake(lake))
+
+
+def connect_catalog(lake):
+    """The lake as `ice`, through the Iceberg catalog."""
+    return connect(lake, ICEBERG_EXTENSIONS, attach_catalog(lake))

@@ -1,0 +1,48 @@
+"""Spark's settings. A session takes seconds to start: share one."""
+from stack import paths
+
+CATALOG = 'spark.sql.catalog.lake'
+EXTENSIONS = 'org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions'
+LOG_LEVELS = paths.ROOT / 'devtools/lake_clients/log4j2.properties'
+
+
+def catalog_settings(lake, catalog=CATALOG):
+    return {
+        'spark.sql.extensions': EXTENSIONS,
+        catalog: 'org.apache.iceberg.spark.SparkCatalog',
+        f'{catalog}.type': 'rest',
+        f'{catalog}.uri': lake.uri,
+        f'{catalog}.warehouse': lake.warehouse,
+        f'{catalog}.io-impl': 'org.apache.iceberg.aws.s3.S3FileIO',
+        f'{catalog}.s3.endpoint': lake.s3_endpoint,
+        f'{catalog}.s3.path-style-access': 'true',
+        f'{catalog}.s3.access-key-id': lake.s3_access_key,
+        f'{catalog}.s3.secret-access-key': lake.s3_secret_key,
+        f'{catalog}.client.region': lake.s3_region,
+        # Other clients write too: look at the catalog each time.
+        f'{catalog}.cache-enabled': 'false',
+    }
+
+
+def session_settings():
+    jars = sorted(str(jar) for jar in paths.JARS.glob('*.jar'))
+    return {
+        'spark.jars': ','.join(jars),
+        'spark.driver.host': '127.0.0.1',
+        'spark.driver.bindAddress': '127.0.0.1',
+        'spark.driver.memory': '2g',
+        'spark.driver.extraJavaOptions': f'-Dlog4j2.configurationFile={LOG_LEVELS}',
+        'spark.sql.session.timeZone': 'UTC',
+        'spark.sql.shuffle.partitions': '1',
+        'spark.sql.warehouse.dir': str(paths.DEV / 'spark-warehouse'),
+        'spark.ui.enabled': 'false',
+        'spark.ui.showConsoleProgress': 'false',
+    }
+
+
+def connect(lake):
+    from pyspark.sql import SparkSession  # slow to load: only for those who connect
+    builder = SparkSession.builder.master('local[1]').appName('lake')
+    for key, value in {**session_settings(), **catalog_settings(lake)}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

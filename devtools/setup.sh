@@ -1,0 +1,94 @@
+# What ./dev needs and this machine lacks, one function each. Each may be
+# called any number of times, and does nothing when its work is done.
+
+setup_packages() {
+  once packages "system packages" "$ROOT/devtools/packages.txt" -- install_packages
+}
+
+install_packages() {
+  local missing
+  missing=$(missing_packages)
+  [[ -z $missing ]] && return
+  as_root apt-get update -q
+  # shellcheck disable=SC2086  # a list of words
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+}
+
+missing_packages() {
+  local line
+  grep -v '^#' "$ROOT/devtools/packages.txt" | while read -r line; do
+    case $line in
+      *:*) have "${line%%:*}" || echo "${line##*: }" ;;
+      *) installed "$line" || echo "$line" ;;
+    esac
+  done
+  can_make_venv || echo python3-venv
+}
+
+installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }
+
+can_make_venv() { have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+setup_python() {
+  setup_packages
+  once python "Python tools" "$ROOT/devtools/requirements.txt" -- install_python
+}
+
+install_python() {
+  [[ -x $PYTHON ]] || python3 -m venv "$DEV/venv"
+  "$PYTHON" -m pip install --disable-pip-version-check -r "$ROOT/devtools/requirements.txt"
+}
+
+# The embedded engine: its library from npm, its header from the Python source
+# package, its extensions from the Python wheels that setup_python installed.
+setup_engine() {
+  setup_python
+  local folder=$TOOLS/duckdb-$ENGINE_VERSION
+  once engine "DuckDB $ENGINE_VERSION as a library" -- install_engine
+  [[ -f $folder/duckdb.h && -f $folder/libduckdb.so ]] || { rm "$STAMPS/engine"; setup_engine; }
+}
+
+install_engine() {
+  local folder=$TOOLS/duckdb-$ENGINE_VERSION work
+  work=$(mktemp -d "$TOOLS/engine.XXXXXX")
+  mkdir -p "$folder/extensions"
+  (cd "$work" && npm pack --silent "$ENGINE_LIBRARY_PACKAGE" && tar xzf ./*.tgz) || return
+  "$PYTHON" -m pip download -q --no-deps --no-binary duckdb -d "$work" "duckdb==$ENGINE_VERSION" || return
+  tar xzf "$work/duckdb-$ENGINE_VERSION.tar.gz" -C "$folder" --strip-components=5 \
+    "duckdb-$ENGINE_VERSION/external/duckdb/src/include/duckdb.h" || return
+  find "$DEV/venv" -name '*.duckdb_extension' -exec cp {} "$folder/extensions/" \; || return
+  mv "$work/package/libduckdb.so" "$folder/libduckdb.so" || return
+  rm -r "$work"
+}
+
+setup_object_store() {
+  [[ -x $TOOLS/minio ]] && return
+  have go || fail "the S3 store is built from source and needs Go 1.24 or newer: put go on the PATH"
+  step "S3 store, built from source (3 to 5 minutes, once)" build_object_store
+}
+
+build_object_store() {
+  GOBIN=$TOOLS CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' "$MINIO_MODULE"
+}
+
+setup_jars() {
+  setup_packages
+  once jars "Iceberg for Spark" "$ROOT/devtools/jars/pom.xml" -- install_jars
+}
+
+install_jars() {
+  rm -rf "$TOOLS/jars"
+  mvn -B -q -f "$ROOT/devtools/jars/pom.xml" \
+    org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+    -DoutputDirectory="$TOOLS/jars"
+}
+
+setup_reference_server() {
+  setup_packages
+  once reference "Java reference catalog" "$ROOT/bench/reference_server/pom.xml" \
+    -- "$ROOT/bench/reference_server/run.sh" --prepare
+}
+
+setup_servers() { setup_python; setup_engine; setup_object_store; }
+
+setup_everything() { setup_servers; setup_jars; setup_reference_server; }

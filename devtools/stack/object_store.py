@@ -1,0 +1,63 @@
+"""A real S3 store on loopback, with one bucket."""
+import os
+import shutil
+import urllib.error
+import urllib.request
+
+from minio import Minio
+
+from stack import paths, process
+
+REGION = 'us-east-1'
+BUCKET = 'lakehouse'
+
+
+class ObjectStore:
+    name = 'S3 store'
+
+    def __init__(self, folder, port, access_key, secret_key):
+        self.data = folder / 's3'
+        self.log = folder / 's3.log'
+        self.port = port
+        self.access_key = access_key
+        self.secret_key = secret_key
+
+    def start(self):
+        self.data.mkdir(parents=True, exist_ok=True)
+        env = dict(os.environ, MINIO_ROOT_USER=self.access_key, MINIO_ROOT_PASSWORD=self.secret_key,
+                   MINIO_BROWSER='off', MINIO_UPDATE='off', MINIO_REGION=REGION)
+        command = [paths.TOOLS / 'minio', 'server', '--address', f'127.0.0.1:{self.port}', '--quiet',
+                   self.data]
+        server = process.start(command, self.log, env)
+        process.wait_ready(self.name, server, self.log, self.ready, 30)
+        self.make_bucket()
+        return server
+
+    def stop(self, server, kill=False):
+        server.stop(*([process.signal.SIGKILL] if kill else []))
+
+    def ready(self):
+        return answers(f'{self.endpoint()}/minio/health/ready')
+
+    def client(self):
+        return Minio(f'127.0.0.1:{self.port}', access_key=self.access_key,
+                     secret_key=self.secret_key, secure=False, region=REGION)
+
+    def make_bucket(self):
+        if not self.client().bucket_exists(bucket_name=BUCKET):
+            self.client().make_bucket(bucket_name=BUCKET)
+
+    def wipe(self):
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def endpoint(self):
+        return f'http://127.0.0.1:{self.port}'
+
+
+def answers(url):
+    """Whether `url` answers with a 2xx status."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:
+            return 200 <= response.status < 300
+    except (urllib.error.URLError, OSError):
+        return False

@@ -1,0 +1,1 @@
+"""The tour of ./dev demo: four clients, one lake."""

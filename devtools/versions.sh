@@ -1,0 +1,6 @@
+# Every version that setup pins, in one place. The Python packages stand in
+# requirements.txt, the Java ones in the pom.xml files.
+ENGINE_VERSION=1.5.5
+ENGINE_LIBRARY_PACKAGE=@duckdb/node-bindings-linux-x64@1.5.5-r.5
+MINIO_MODULE=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+COMPILER=22
