@@ -1,0 +1,48 @@
+#pragma once
+
+// Settings come from several places. Each place is turned into the same list
+// of entries, every one with the words that lead a reader back to it.
+// The parsers here are pure; reading the files is settings_table's part.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/result.h"
+
+namespace base::config {
+
+/// One text for one setting. `key` is the full name, prefix and all, and is
+/// fit to be shown: no control characters, bounded in length.
+struct Entry {
+  std::string key;
+  std::string text;
+  std::string source;  ///< "environment", ".env:3", "lakes.toml:server.port".
+};
+
+/// What a source holds for us, and one line for each entry that was refused.
+struct Entries {
+  std::vector<Entry> entries;
+  std::vector<std::string> errors;
+};
+
+/// A key of foreign origin, made fit for a message.
+[[nodiscard]] std::string shown_key(std::string_view key);
+
+/// The entries of "NAME=value" strings whose name begins with `prefix`.
+[[nodiscard]] Entries from_environment(const std::vector<std::string>& environment,
+                                       std::string_view prefix);
+
+/// Lines "NAME=value" or "export NAME=value"; '#' begins a comment at the
+/// start of a line or after a space. A value in single or double quotes is
+/// taken as it stands, without escapes. Names without `prefix` are passed over.
+[[nodiscard]] Entries from_dotenv(std::string_view text, std::string_view prefix,
+                                  std::string_view file);
+
+/// A top-level key is PREFIX_<KEY>, a key of a section PREFIX_<SECTION>_<KEY>,
+/// in capitals. Strings, integers, floats and booleans are taken.
+/// Source: TOML v1.0.0.
+[[nodiscard]] Entries from_toml(std::string_view text, std::string_view prefix,
+                                std::string_view file);
+
+}  // namespace base::config
