@@ -78,6 +78,11 @@ inline constexpr std::string_view kUniqueViolation = "unique_violation";        
 inline constexpr std::string_view kSerializationFailure = "serialization_failure";  // 40001, 40P01
 inline constexpr std::string_view kUndefinedTable = "undefined_table";              // 42P01
 inline constexpr std::string_view kDuplicateObject = "duplicate_object";  // 42P07, 42710, 42P06
+/// A table changed under a prepared statement inside a transaction (0A000,
+/// 26000); kind kConflict: run the transaction again.
+inline constexpr std::string_view kStatementStale = "statement_stale";
+/// COMMIT answered ROLLBACK; kind kConflict.
+inline constexpr std::string_view kRolledBack = "rolled_back";
 
 /// A transaction. Ends by commit(), rollback() or destruction (which rolls
 /// back; the connection returns to the pool only once that is done).
@@ -94,6 +99,11 @@ class Transaction {
   [[nodiscard]] virtual Task<Result<std::vector<RowsPtr>>> run_and_commit(
       std::vector<Query> queries) = 0;
   [[nodiscard]] virtual Task<void> rollback() = 0;
+  /// Runs several statements without parameters inside the transaction; the
+  /// connection is closed, not reused, after the transaction, since a script
+  /// may change settings of the session.
+  /// Errors: as run; kInternal  the script ended the transaction itself.
+  [[nodiscard]] virtual Task<Result<void>> script(std::string sql) = 0;
 };
 
 struct PoolOptions {
@@ -105,6 +115,12 @@ struct PoolOptions {
   std::chrono::milliseconds connect_time{5'000};
   std::chrono::milliseconds acquire_time{5'000};
   std::size_t statements_cached = 512;  ///< Prepared per connection.
+  /// The server ends a statement that runs longer (SQLSTATE 57014). A client
+  /// that gives up closes its connection, and the server notices only then.
+  std::chrono::milliseconds statement_time{60'000};
+  /// libpq's sslmode, and a file with the certificates of trusted authorities.
+  std::string tls_mode = "prefer";
+  std::string tls_root_certificates;
 };
 
 struct PoolUse {
@@ -113,7 +129,8 @@ struct PoolUse {
 };
 
 /// Connections for one event loop; not thread-safe. Broken connections are
-/// replaced; after a restart of the server the pool recovers by itself.
+/// replaced; after a restart of the server the pool recovers by itself. Dies
+/// before the event loop does.
 class Pool {
  public:
   /// Connects lazily, on first use.
@@ -123,9 +140,13 @@ class Pool {
   /// One statement outside a transaction (its own).
   /// Errors: by SQLSTATE: kConflict (23505, 40001, 40P01; see reason),
   ///         kUnavailable (08*, 53*, 57P0*, no connection in time; nothing
-  ///         done), kTimeout (57014 or deadline), kOutcomeUnknown (broke after
-  ///         it was sent), kInvalid (22*), else kInternal with the SQLSTATE
-  ///         and message in detail().
+  ///         done), kTimeout (57014 or deadline; nothing done), kCancelled,
+  ///         kOutcomeUnknown (sent, and broken, timed out or cancelled before
+  ///         the answer), kInvalid (22*, a parameter with a zero byte), else
+  ///         kInternal with the SQLSTATE and message in detail().
+  /// A statement that begins with SELECT, VALUES, TABLE or SHOW counts as one
+  /// that changes nothing, so its outcome is never unknown: losing the
+  /// connection is kUnavailable and the deadline is kTimeout.
   [[nodiscard]] virtual Task<Result<RowsPtr>> query(RequestContext context, Query query) = 0;
   /// Several read-only statements in one round trip, in one snapshot
   /// (REPEATABLE READ, READ ONLY).
@@ -139,7 +160,10 @@ class Pool {
   };
   [[nodiscard]] virtual Task<Result<Begun>> begin(RequestContext context,
                                                   std::vector<Query> first) = 0;
-  /// Runs a script of several statements without parameters (migrations).
+  /// Runs a script of several statements without parameters (migrations). Its
+  /// connection is closed afterwards, since a script may change settings.
+  /// Errors: as query; the statements before the failing one are undone unless
+  ///         the script commits by itself.
   [[nodiscard]] virtual Task<Result<void>> script(RequestContext context, std::string sql) = 0;
   [[nodiscard]] virtual PoolUse use() const = 0;
   /// Closes all connections; waits for none. Later calls fail with kUnavailable.

@@ -1,0 +1,138 @@
+#include "base/postgres/migrations.h"
+
+#include <openssl/sha.h>
+
+#include "base/core/text.h"
+
+namespace base::pg {
+namespace {
+
+using Digest = std::array<std::uint8_t, SHA256_DIGEST_LENGTH>;
+
+Digest digest_of(std::string_view text) {
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return digest;
+}
+
+std::string checksum(const Migration& migration) { return to_hex(digest_of(migration.sql)); }
+
+// One lock per version table.
+std::int64_t lock_key(std::string_view table) {
+  Digest digest = digest_of(table);
+  std::uint64_t key = 0;
+  for (std::size_t i = 0; i < sizeof key; ++i) key = key << 8 | digest[i];
+  return static_cast<std::int64_t>(key);
+}
+
+bool is_identifier(std::string_view text) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= 63 && letter(text.front()) &&
+         std::ranges::all_of(text, inner);
+}
+
+// The name goes into the statements as it stands, so it is held to a form
+// that needs no quotes.
+Result<std::string> schema_of(std::string_view table) {
+  auto dot = table.find('.');
+  if (dot == std::string_view::npos || !is_identifier(table.substr(0, dot)) ||
+      !is_identifier(table.substr(dot + 1))) {
+    return fail(ErrorKind::kInvalid, "version table: must be schema.table in lower case");
+  }
+  return std::string(table.substr(0, dot));
+}
+
+Status check_order(const std::vector<Migration>& migrations) {
+  int last = 0;
+  for (const auto& migration : migrations) {
+    if (migration.version <= last) {
+      return fail(ErrorKind::kInvalid,
+                  fmt::format("migration {}: versions must rise from 1", migration.version));
+    }
+    last = migration.version;
+  }
+  return {};
+}
+
+// The first migration to apply, given what was applied in rising order.
+Result<std::size_t> first_pending(const Rows& applied, const std::vector<Migration>& migrations) {
+  std::int64_t newest = migrations.empty() ? 0 : migrations.back().version;
+  for (std::size_t i = 0; i < applied.size(); ++i) {
+    std::int64_t version = applied.int64(i, 0);
+    if (version > newest) {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("the database schema has version {}, this program knows up to {}",
+                              version, newest));
+    }
+    if (i >= migrations.size() || migrations[i].version != version) {
+      return fail(ErrorKind::kCorrupt,
+                  fmt::format("migration {} was applied out of order", version));
+    }
+    if (applied.text(i, 1) != checksum(migrations[i])) {
+      return fail(ErrorKind::kCorrupt,
+                  fmt::format("migration {} has changed since it was applied", version));
+    }
+  }
+  return applied.size();
+}
+
+Task<Result<RowsPtr>> run_one(Transaction& transaction, Query query) {
+  std::vector<Query> queries;
+  queries.push_back(std::move(query));
+  CO_ASSIGN_OR_RETURN(auto rows, co_await transaction.run(std::move(queries)));
+  co_return std::move(rows.front());
+}
+
+// Opens a transaction that holds the lock and in which the table exists.
+Task<Result<std::unique_ptr<Transaction>>> lock(Pool& pool, RequestContext context,
+                                                std::string table, std::string schema) {
+  std::vector<Query> first;
+  first.push_back({{"SET LOCAL statement_timeout = 0"}, {}});
+  first.push_back({{"SELECT pg_advisory_xact_lock($1)"}, {param(lock_key(table))}});
+  CO_ASSIGN_OR_RETURN(auto begun, co_await pool.begin(context, std::move(first)));
+  // IF NOT EXISTS asks for the right to create even when there is nothing to do.
+  Query known{{"SELECT to_regclass($1) IS NOT NULL"}, {param(table)}};
+  CO_ASSIGN_OR_RETURN(auto exists, co_await run_one(*begun.transaction, std::move(known)));
+  if (!exists->boolean(0, 0)) {
+    std::string sql = fmt::format(
+        "CREATE SCHEMA IF NOT EXISTS {}; CREATE TABLE {} (version bigint PRIMARY KEY, "
+        "checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())",
+        schema, table);
+    CO_RETURN_IF_ERROR(co_await begun.transaction->script(std::move(sql)));
+  }
+  co_return std::move(begun.transaction);
+}
+
+// Applies one migration; false when none was left.
+Task<Result<bool>> apply_next(Pool& pool, RequestContext context, const std::string& table,
+                              const std::string& schema, const std::vector<Migration>& migrations) {
+  CO_ASSIGN_OR_RETURN(auto transaction, co_await lock(pool, context, table, schema));
+  Query list{{fmt::format("SELECT version, checksum FROM {} ORDER BY version", table)}, {}};
+  CO_ASSIGN_OR_RETURN(auto applied, co_await run_one(*transaction, std::move(list)));
+  CO_ASSIGN_OR_RETURN(std::size_t next, first_pending(*applied, migrations));
+  std::vector<Query> last;
+  if (next < migrations.size()) {
+    const Migration& migration = migrations[next];
+    CO_RETURN_IF_ERROR(co_await transaction->script(migration.sql));
+    last.push_back({{fmt::format("INSERT INTO {} (version, checksum) VALUES ($1, $2)", table)},
+                    {param(std::int64_t{migration.version}), param(checksum(migration))}});
+  }
+  CO_RETURN_IF_ERROR(co_await transaction->run_and_commit(std::move(last)));
+  co_return next < migrations.size();
+}
+
+}  // namespace
+
+Task<Result<void>> migrate(Pool& pool, RequestContext context, std::string version_table,
+                           std::vector<Migration> migrations) {
+  CO_ASSIGN_OR_RETURN(std::string schema, schema_of(version_table));
+  CO_RETURN_IF_ERROR(check_order(migrations));
+  for (;;) {
+    CO_ASSIGN_OR_RETURN(bool applied,
+                        co_await apply_next(pool, context, version_table, schema, migrations));
+    if (!applied) co_return Status();
+  }
+}
+
+}  // namespace base::pg
