@@ -3,7 +3,7 @@
 
 room(base/core LINKS fmt::fmt OpenSSL::Crypto)
 room(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
-room(base/log USES base/core LINKS spdlog::spdlog fmt::fmt)
+room(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 room(base/metrics USES base/core LINKS prometheus-cpp::core)
 room(base/json USES base/core LINKS Boost::json)
 room(base/config USES base/core LINKS PkgConfig::tomlplusplus)
@@ -17,5 +17,7 @@ room(lakeproxy/model USES base/core base/json)
 room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model)
 
 room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model TEST_USES base/testing)
+
+room(lakeproxy/objects USES base/core base/runtime base/http LINKS OpenSSL::Crypto TEST_USES base/testing)
 
 check_arrows()
