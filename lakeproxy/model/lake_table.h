@@ -109,6 +109,9 @@ struct LakeCommit {
   TimestampMs committed_ms = 0;
   std::string changes_made;
   std::optional<std::string> commit_message;
+  /// ducklake_snapshot_changes.commit_extra_info: for a commit made through us
+  /// the client's summary as a JSON object.
+  std::optional<std::string> extra_info;
 };
 
 /// Everything that happened to the rows of a table in the snapshots

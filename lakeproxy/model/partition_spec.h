@@ -35,6 +35,11 @@ struct Transform {
 /// "identity", "bucket[16]", "truncate[4]", "day", "void"...; kUnknown keeps its text.
 [[nodiscard]] std::string to_string(const Transform& transform);
 [[nodiscard]] Transform parse_transform(std::string_view text);
+/// Whether the transform is defined for values of `source`; never for kUnknown.
+/// Source: Iceberg table specification, "Partition Transforms".
+[[nodiscard]] bool can_transform(const Transform& transform, const Type& source);
+/// The type of the transform's values. A day is a date: an int on disk.
+[[nodiscard]] Type result_type(const Transform& transform, const Type& source);
 
 struct PartitionField {
   FieldId source_id = 0;
