@@ -84,6 +84,9 @@ Task<Result<Response>> PooledClient::send_leased(RequestContext context, WireReq
 
 Task<Result<Response>> PooledClient::send(RequestContext context, ClientRequest request) {
   if (unusable_) co_return *unusable_;
+  if (context.expired()) {
+    co_return fail(ErrorKind::kTimeout, "the time for the request is over");
+  }
   CO_ASSIGN_OR_RETURN(auto wire, WireRequest::make(origin_, request));
   // In here a cancellation ends the wait and is then a result like any other.
   bool throws = co_await asio::this_coro::throw_if_cancelled();

@@ -57,7 +57,7 @@ class ScriptedServer {
 
   std::vector<std::string> requests;     // Whole, as they came.
   std::vector<std::size_t> connections;  // Which connection each came on.
-  std::function<void()> on_request = [] {};
+  std::function<void()> on_first_request = [] {};
 
  private:
   Task<void> accept() {
@@ -90,7 +90,7 @@ class ScriptedServer {
     }
     requests.push_back(text);
     connections.push_back(number);
-    on_request();
+    std::exchange(on_first_request, [] {})();
     co_return true;
   }
 
@@ -420,8 +420,7 @@ TEST_F(ClientTest, a_cancelled_request_ends_and_its_connection_is_not_reused) {
   serve({{{.then = Act::Then::kHang}}, {{.answer = ok("b")}}});
   options.connections = 1;
   asio::cancellation_signal cancel;
-  server->on_request = [&] {
-    server->on_request = [] {};
+  server->on_first_request = [&] {
     asio::post(loop, [&] { cancel.emit(asio::cancellation_type::terminal); });
   };
   std::optional<Result<Response>> first;
@@ -449,10 +448,7 @@ TEST_F(ClientTest, a_request_cancelled_in_the_queue_gives_up_its_place) {
       asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr, Result<Response> result) {
         second.emplace(std::move(result));
       }));
-  server->on_request = [&] {
-    server->on_request = [] {};
-    cancel.emit(asio::cancellation_type::terminal);
-  };
+  server->on_first_request = [&] { cancel.emit(asio::cancellation_type::terminal); };
   EXPECT_EQ(finish(first)->body.view(), "0");
   EXPECT_EQ(send(get("/2"))->body.view(), "2");
   ASSERT_TRUE(second);
