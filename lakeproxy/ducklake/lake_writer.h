@@ -1,0 +1,105 @@
+#pragma once
+
+// Changes to one lake. Each function is one PostgreSQL transaction: all of it
+// happened or none, and DuckDB clients see it at their next statement.
+// Source: DuckLake specification 1.0; Iceberg REST description.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/snapshot_commit.h"
+
+namespace lake::ducklake {
+
+/// A table to be made, with ids already assigned.
+struct NewTable {
+  model::TableIdentifier identifier;
+  model::TableMetadata metadata;  ///< No snapshots; schemas, specs and orders as shown.
+};
+
+/// A file that an Iceberg client adds.
+struct AddedFile {
+  model::DataFile file;
+  std::int32_t spec_id = 0;
+};
+
+/// One snapshot that an Iceberg client adds.
+struct AddedSnapshot {
+  model::SnapshotId client_snapshot_id;
+  std::vector<AddedFile> files;
+  std::string summary_json;  ///< The client's summary, kept with the lake's snapshot.
+};
+
+/// A checked change to an existing table. The table as `before` was read must
+/// still be what the lake holds, or nothing is written.
+struct TableChange {
+  std::shared_ptr<const model::LakeTable> before;
+  /// The definition after the change; snapshots and logs do not count.
+  model::TableMetadata after;
+  std::vector<AddedSnapshot> snapshots;
+};
+
+struct PropertyChanges {
+  std::vector<std::string> updated;
+  std::vector<std::string> removed;
+  std::vector<std::string> missing;
+};
+
+/// reason() of kConflict: the table changed since it was read; read it again.
+inline constexpr std::string_view kStale = "stale";
+
+/// One event loop's writer. `pool`, `clock` and `random` outlive it.
+/// Errors everywhere: those of commit_to_lake.
+class LakeWriter {
+ public:
+  LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
+             base::Random& random);
+
+  /// Errors: kAlreadyExists; kNotFound (kNoSuchNamespace)  a parent is missing.
+  [[nodiscard]] base::Task<base::Result<void>> create_namespace(
+      base::RequestContext context, model::Namespace name,
+      std::map<std::string, std::string> properties);
+  /// Errors: kNotFound (kNoSuchNamespace); kConflict (kNamespaceNotEmpty).
+  [[nodiscard]] base::Task<base::Result<void>> drop_namespace(base::RequestContext context,
+                                                              model::Namespace name);
+  /// Errors: kNotFound (kNoSuchNamespace).
+  [[nodiscard]] base::Task<base::Result<PropertyChanges>> change_namespace(
+      base::RequestContext context, model::Namespace name, std::vector<std::string> removals,
+      std::map<std::string, std::string> updates);
+
+  /// Errors: kAlreadyExists  a table or view has the name;
+  ///         kNotFound (kNoSuchNamespace); kUnsupported  a type the lake cannot hold.
+  [[nodiscard]] base::Task<base::Result<model::TableId>> create_table(base::RequestContext context,
+                                                                      NewTable table);
+  /// Errors: kNotFound (kNoSuchTable).
+  [[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
+                                                          model::TableIdentifier identifier);
+  /// Errors: kNotFound (kNoSuchTable, kNoSuchNamespace); kAlreadyExists;
+  ///         kUnsupported  another namespace.
+  [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
+                                                            model::TableIdentifier from,
+                                                            model::TableIdentifier to);
+  /// Errors: kConflict (kStale)  the table is not as `before` says;
+  ///         kUnsupported  a type the lake cannot hold.
+  [[nodiscard]] base::Task<base::Result<Committed>> change_table(base::RequestContext context,
+                                                                 TableChange change);
+
+  /// Where a new table's files go: under the namespace, with a part of its own
+  /// that no earlier table of that name had. No trailing '/'.
+  [[nodiscard]] std::string new_table_location(const NamespaceInfo& name_space,
+                                               std::string_view table,
+                                               const base::Uuid& uuid) const;
+
+ private:
+  base::pg::Pool* pool_;
+  LakeOptions options_;
+  SchemaSql sql_;
+  const base::Clock* clock_;
+  base::Random* random_;
+};
+
+}  // namespace lake::ducklake

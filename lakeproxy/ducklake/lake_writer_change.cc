@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include "base/json/json.h"
+#include "lakeproxy/ducklake/change_log.h"
+#include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/file_rows.h"
+#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/sidecar_rows.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using base::pg::param;
+using base::pg::Query;
+using base::pg::RowsPtr;
+using Facts = std::vector<RowsPtr>;
+
+enum Fact : std::size_t { kChanges, kRevision, kTable, kNextRow, kColumns, kInlined };
+
+std::vector<Query> fact_queries(const SchemaSql& sql, const model::LakeTable& before) {
+  std::int64_t table = before.table_id.value;
+  return {
+      {sql("SELECT changes_made FROM @ducklake_snapshot_changes WHERE snapshot_id > $1"),
+       {param(before.version.snapshot.value)}},
+      {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2"),
+       {param(table), param(before.version.revision)}},
+      {sql("SELECT table_name, schema_id FROM @ducklake_table WHERE table_id = $1 AND end_snapshot "
+           "IS NULL"),
+       {param(table)}},
+      {sql("SELECT next_row_id FROM @ducklake_table_stats WHERE table_id = $1"), {param(table)}},
+      {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, parent_column "
+           "FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS NULL ORDER BY "
+           "column_order"),
+       {param(table)}},
+      {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"),
+       {param(table)}},
+  };
+}
+
+// The decision was made on `before`; it holds only if nobody changed the table.
+base::Status check_unchanged(const model::LakeTable& before, const Facts& facts) {
+  auto stale = [] {
+    return base::fail(ErrorKind::kConflict, "The table changed while the commit was prepared.")
+        .with_reason(kStale);
+  };
+  if (!facts[kRevision]->empty() || facts[kTable]->empty()) return stale();
+  if (facts[kTable]->text(0, 0) != before.name ||
+      facts[kTable]->int64(0, 1) != before.namespace_id.value) {
+    return stale();
+  }
+  for (std::size_t i = 0; i < facts[kChanges]->size(); ++i) {
+    if (touches_table(facts[kChanges]->text(i, 0), before.table_id)) return stale();
+  }
+  return {};
+}
+
+std::set<std::int32_t> schema_ids(const model::TableMetadata& metadata) {
+  std::set<std::int32_t> ids;
+  for (const auto& schema : metadata.schemas) ids.insert(schema.schema_id);
+  return ids;
+}
+
+std::set<std::int32_t> spec_ids(const model::TableMetadata& metadata) {
+  std::set<std::int32_t> ids;
+  for (const auto& spec : metadata.partition_specs) ids.insert(spec.spec_id);
+  return ids;
+}
+
+base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
+                             const Facts& facts, LakeDelta& delta) {
+  std::int64_t table = change.before->table_id.value;
+  std::int64_t begin = head.snapshot.value + 1;
+  ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema()));
+  auto current = read_columns(*facts[kColumns]);
+  ColumnDiff diff = diff_columns(current, wanted);
+  if (diff.empty()) return {};
+  if (!diff.ended.empty()) delta.queries.push_back(end_columns(sql, table, begin, diff.ended));
+  if (!diff.begun.empty()) delta.queries.push_back(insert_columns(sql, table, begin, diff.begun));
+  delta.altered_tables.push_back(table);
+  delta.changes.push_back(fmt::format("altered_table:{}", table));
+  if (facts[kInlined]->empty()) return {};
+  for (Query& query : make_inlined_table(sql, table, head.schema_version + 1, wanted)) {
+    delta.queries.push_back(std::move(query));
+  }
+  return {};
+}
+
+base::Result<std::int64_t> add_snapshot_rows(const SchemaSql& sql, const TableChange& change,
+                                             const AddedSnapshot& snapshot, FilePlace place,
+                                             LakeDelta& delta, std::vector<Query>& sidecars) {
+  ASSIGN_OR_RETURN(FileRows rows,
+                   file_rows(sql, place, *change.before, change.after, snapshot.files));
+  for (Query& query : rows.lake) delta.queries.push_back(std::move(query));
+  for (Query& query :
+       table_stats_queries(sql, place.table_id, change.after.current_schema(), rows)) {
+    delta.queries.push_back(std::move(query));
+  }
+  delta.changes.push_back(fmt::format("inserted_into_table:{}", place.table_id));
+  delta.file_ids_used += static_cast<std::int64_t>(snapshot.files.size());
+  delta.extra_info = snapshot.summary_json;
+  for (Query& query : rows.sidecars) sidecars.push_back(std::move(query));
+  sidecars.push_back(
+      {sql("INSERT INTO @lakeproxy_snapshot_alias (table_id, client_snapshot_id, "
+           "snapshot_id) VALUES ($1, $2, $3)"),
+       {param(place.table_id), param(snapshot.client_snapshot_id.value), param(place.begin)}});
+  return rows.record_count;
+}
+
+// Files, and the definition if it changes, share the first lake snapshot; each
+// further snapshot of the client is one of its own.
+base::Status add_snapshots(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
+                           const Facts& facts, LakeDelta first, CommitPlan& plan) {
+  FilePlace place{change.before->table_id.value, head.snapshot.value + 1, head.next_file_id,
+                  facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
+  LakeDelta delta = std::move(first);
+  for (const AddedSnapshot& snapshot : change.snapshots) {
+    ASSIGN_OR_RETURN(std::int64_t rows,
+                     add_snapshot_rows(sql, change, snapshot, place, delta, plan.sidecar_queries));
+    place.begin += 1;
+    place.first_file_id += static_cast<std::int64_t>(snapshot.files.size());
+    place.first_row_id += rows;
+    plan.deltas.push_back(std::exchange(delta, {}));
+  }
+  if (change.snapshots.empty() && !delta.changes.empty()) plan.deltas.push_back(std::move(delta));
+  return {};
+}
+
+bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) {
+  return a.properties == b.properties && a.refs == b.refs && a.table_uuid == b.table_uuid &&
+         a.format_version == b.format_version && a.sort_orders == b.sort_orders &&
+         a.default_sort_order_id == b.default_sort_order_id &&
+         a.last_partition_id == b.last_partition_id;
+}
+
+base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
+                                     const LakeHead& head, const Facts& facts) {
+  const model::LakeTable& before = *change.before;
+  RETURN_IF_ERROR(check_unchanged(before, facts));
+  CommitPlan plan;
+  LakeDelta delta;
+  SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
+  bool new_current = change.after.current_schema_id != before.metadata.current_schema_id;
+  if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, facts, delta));
+  auto known = schema_ids(before.metadata);
+  if (new_current || schema_ids(change.after) != known) {
+    put_schemas(sql, place, change.after, known, plan.sidecar_queries);
+  }
+  RETURN_IF_ERROR(put_new_specs(sql, place, change.after, spec_ids(before.metadata), delta,
+                                plan.sidecar_queries, head.next_catalog_id));
+  if (delta.changes.empty() && !delta.queries.empty()) {
+    delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));
+    delta.altered_tables.push_back(before.table_id.value);
+  }
+  if (!plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
+    plan.sidecar_queries.push_back(put_table(sql, place, change.after));
+  }
+  RETURN_IF_ERROR(add_snapshots(sql, change, head, facts, std::move(delta), plan));
+  return plan;
+}
+
+}  // namespace
+
+base::Task<base::Result<Committed>> LakeWriter::change_table(base::RequestContext context,
+                                                             TableChange change) {
+  std::vector<Query> facts = fact_queries(sql_, *change.before);
+  Planner planner = [sql = sql_, change = std::move(change)](const LakeHead& head,
+                                                             const Facts& rows) {
+    return plan_change(sql, change, head, rows);
+  };
+  co_return co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner));
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+
+#include "base/core/text.h"
+#include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/path_names.h"
+#include "lakeproxy/ducklake/sidecar_rows.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using base::pg::param;
+using base::pg::Query;
+using base::pg::RowsPtr;
+using Facts = std::vector<RowsPtr>;
+
+base::Error no_such_table(const model::TableIdentifier& identifier) {
+  return base::fail(ErrorKind::kNotFound, "Table does not exist: " + identifier.display())
+      .with_reason(kNoSuchTable);
+}
+
+base::Error no_such_namespace(const model::Namespace& name) {
+  return base::fail(ErrorKind::kNotFound, "Namespace does not exist: " + name.display())
+      .with_reason(kNoSuchNamespace);
+}
+
+Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
+  return {sql("SELECT schema_id, path, path_is_relative FROM @ducklake_schema WHERE schema_name = "
+              "$1 AND end_snapshot IS NULL"),
+          {param(flat_schema_name(name))}};
+}
+
+// 't' or 'v' with the id of what has that name.
+Query find_relation(const SchemaSql& sql, const model::TableIdentifier& identifier) {
+  return {sql("WITH s AS (SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND "
+              "end_snapshot IS NULL) "
+              "SELECT 't', t.table_id, t.schema_id FROM @ducklake_table t, s WHERE t.schema_id = "
+              "s.schema_id AND t.table_name = $2 AND t.end_snapshot IS NULL "
+              "UNION ALL SELECT 'v', v.view_id, v.schema_id FROM @ducklake_view v, s WHERE "
+              "v.schema_id = s.schema_id AND v.view_name = $2 AND v.end_snapshot IS NULL"),
+          {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
+}
+
+base::Error name_taken(const model::TableIdentifier& identifier, const base::pg::Rows& relation) {
+  return base::fail(
+      ErrorKind::kAlreadyExists,
+      fmt::format("{} already exists: {}", relation.text(0, 0) == "v" ? "View" : "Table",
+                  identifier.display()));
+}
+
+struct StoredPath {
+  std::string path;
+  bool relative;
+};
+
+StoredPath stored_path(const std::string& location, const std::string& data_path,
+                       const base::pg::Rows& schema) {
+  std::string base = std::string(schema.text(0, 1));
+  if (schema.boolean(0, 2)) base.insert(0, data_path);
+  std::string full = location + "/";
+  if (full.starts_with(base) && full.size() > base.size()) return {full.substr(base.size()), true};
+  return {full, false};
+}
+
+base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
+                                     const NewTable& table, const std::vector<ColumnRow>& columns,
+                                     const LakeHead& head, const Facts& facts) {
+  if (facts[0]->empty()) return no_such_namespace(table.identifier.name_space);
+  if (!facts[1]->empty()) return name_taken(table.identifier, *facts[1]);
+  std::int64_t id = head.next_catalog_id;
+  std::int64_t begin = head.snapshot.value + 1;
+  StoredPath path = stored_path(table.metadata.location, data_path, *facts[0]);
+  LakeDelta delta;
+  delta.queries.push_back(
+      {sql("INSERT INTO @ducklake_table (table_id, table_uuid, begin_snapshot, end_snapshot, "
+           "schema_id, table_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, NULL, $4, $5, "
+           "$6, $7)"),
+       {param(id), param(base::to_string(table.metadata.table_uuid)), param(begin),
+        param(facts[0]->int64(0, 0)), param(table.identifier.name), param(path.path),
+        param(path.relative)}});
+  delta.queries.push_back(insert_columns(sql, id, begin, columns));
+  delta.changes.push_back(
+      "created_table:" + quote_change_name(flat_schema_name(table.identifier.name_space)) + "." +
+      quote_change_name(table.identifier.name));
+  delta.altered_tables.push_back(id);
+  delta.catalog_ids_used = 1;
+  CommitPlan plan;
+  SidecarPlace place{id, begin, head.revision + 1};
+  RETURN_IF_ERROR(put_new_specs(sql, place, table.metadata, {}, delta, plan.sidecar_queries,
+                                head.next_catalog_id));
+  put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
+  plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
+  plan.deltas.push_back(std::move(delta));
+  return plan;
+}
+
+constexpr const char* kEndWithTable[] = {
+    "UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
+    "UPDATE @ducklake_partition_info SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
+    "NULL",
+    "UPDATE @ducklake_column SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
+    "UPDATE @ducklake_column_tag SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
+    "NULL",
+    "UPDATE @ducklake_data_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
+    "UPDATE @ducklake_delete_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
+    "NULL",
+    "UPDATE @ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 AND end_snapshot IS NULL",
+    "UPDATE @ducklake_sort_info SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
+    "NULL",
+};
+
+base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdentifier& identifier,
+                                   const LakeHead& head, const Facts& facts) {
+  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(identifier);
+  std::int64_t id = facts[0]->int64(0, 1);
+  LakeDelta delta;
+  for (const char* text : kEndWithTable) {
+    delta.queries.push_back({sql(text), {param(id), param(head.snapshot.value + 1)}});
+  }
+  delta.changes.push_back(fmt::format("dropped_table:{}", id));
+  delta.schema_changes = true;
+  CommitPlan plan;
+  plan.deltas.push_back(std::move(delta));
+  return plan;
+}
+
+// DuckLake renames by ending the table's row and beginning one with the same id.
+base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIdentifier& from,
+                                     const model::TableIdentifier& to, const LakeHead& head,
+                                     const Facts& facts) {
+  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(from);
+  if (facts[1]->empty()) return no_such_namespace(to.name_space);
+  if (!facts[2]->empty()) return name_taken(to, *facts[2]);
+  std::int64_t id = facts[0]->int64(0, 1);
+  std::int64_t begin = head.snapshot.value + 1;
+  LakeDelta delta;
+  delta.queries.push_back(
+      {sql("INSERT INTO @ducklake_table (table_id, table_uuid, begin_snapshot, end_snapshot, "
+           "schema_id, table_name, path, path_is_relative) SELECT table_id, table_uuid, $2, NULL, "
+           "schema_id, $3, path, path_is_relative FROM @ducklake_table WHERE table_id = $1 AND "
+           "end_snapshot IS NULL"),
+       {param(id), param(begin), param(to.name)}});
+  delta.queries.push_back(
+      {sql("UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
+           "NULL AND begin_snapshot < $2"),
+       {param(id), param(begin)}});
+  if (!facts[3]->empty()) {
+    auto inlined = make_inlined_table(sql, id, head.schema_version + 1, read_columns(*facts[4]));
+    for (Query& query : inlined) delta.queries.push_back(std::move(query));
+  }
+  delta.changes.push_back("created_table:" + quote_change_name(flat_schema_name(to.name_space)) +
+                          "." + quote_change_name(to.name));
+  delta.altered_tables.push_back(id);
+  CommitPlan plan;
+  plan.deltas.push_back(std::move(delta));
+  plan.sidecar_queries.push_back({sql("UPDATE @lakeproxy_table SET revision = $2 WHERE table_id = "
+                                      "$1"),
+                                  {param(id), param(head.revision + 1)}});
+  return plan;
+}
+
+std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifier& from,
+                                const model::TableIdentifier& to) {
+  std::string by_name =
+      "(SELECT t.table_id FROM @ducklake_table t JOIN @ducklake_schema s USING (schema_id) WHERE "
+      "s.schema_name = $1 AND s.end_snapshot IS NULL AND t.table_name = $2 AND t.end_snapshot IS "
+      "NULL)";
+  std::vector<base::pg::Param> names{param(flat_schema_name(from.name_space)), param(from.name)};
+  return {find_relation(sql, from),
+          find_schema(sql, to.name_space),
+          find_relation(sql, to),
+          {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = " + by_name), names},
+          {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
+               "parent_column FROM @ducklake_column WHERE end_snapshot IS NULL AND table_id = " +
+               by_name + " ORDER BY column_order"),
+           names}};
+}
+
+}  // namespace
+
+LakeWriter::LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
+                       base::Random& random)
+    : pool_(&pool),
+      options_(std::move(options)),
+      sql_(options_.metadata_schema),
+      clock_(&clock),
+      random_(&random) {}
+
+std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std::string_view table,
+                                           const base::Uuid& uuid) const {
+  return name_space.location + "/" + unique_path_name(table, base::to_string(uuid));
+}
+
+base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestContext context,
+                                                                  NewTable table) {
+  CO_ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
+  std::vector<Query> facts{find_schema(sql_, table.identifier.name_space),
+                           find_relation(sql_, table.identifier)};
+  auto id = std::make_shared<model::TableId>();
+  Planner planner = [sql = sql_, data_path = options_.data_path, table = std::move(table), columns,
+                     id](const LakeHead& head, const Facts& rows) {
+    *id = model::TableId(head.next_catalog_id);
+    return plan_create(sql, data_path, table, columns, head, rows);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+  co_return *id;
+}
+
+base::Task<base::Result<void>> LakeWriter::drop_table(base::RequestContext context,
+                                                      model::TableIdentifier identifier) {
+  std::vector<Query> facts{find_relation(sql_, identifier)};
+  Planner planner = [sql = sql_, identifier](const LakeHead& head, const Facts& rows) {
+    return plan_drop(sql, identifier, head, rows);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+  co_return base::Result<void>{};
+}
+
+base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext context,
+                                                        model::TableIdentifier from,
+                                                        model::TableIdentifier to) {
+  if (from.name_space != to.name_space) {
+    co_return base::fail(ErrorKind::kUnsupported,
+                         "destination.namespace: must be the source's namespace");
+  }
+  std::vector<Query> facts = rename_facts(sql_, from, to);
+  Planner planner = [sql = sql_, from, to](const LakeHead& head, const Facts& rows) {
+    return plan_rename(sql, from, to, head, rows);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+  co_return base::Result<void>{};
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,47 @@
+#include "lakeproxy/ducklake/partition_text.h"
+
+#include "lakeproxy/ducklake/sidecar_rows.h"
+#include "lakeproxy/model/lake_text.h"
+
+namespace lake::ducklake {
+namespace {
+
+std::int32_t floor_mod(std::int32_t value, std::int32_t by) {
+  std::int32_t rest = value % by;
+  return rest < 0 ? rest + by : rest;
+}
+
+std::string calendar_part(model::TransformKind kind, std::int32_t value) {
+  switch (kind) {
+    case model::TransformKind::kYear: return std::to_string(1970 + value);
+    case model::TransformKind::kMonth: return std::to_string(floor_mod(value, 12) + 1);
+    case model::TransformKind::kDay: return std::to_string(model::civil_from_days(value).day);
+    case model::TransformKind::kHour: return std::to_string(floor_mod(value, 24));
+    default: return std::to_string(value);  // The number of a bucket.
+  }
+}
+
+}  // namespace
+
+const model::Field* find_source(const model::TableMetadata& table, model::FieldId source_id) {
+  if (const model::Field* field = table.current_schema().find(source_id)) return field;
+  for (const model::Schema& schema : table.schemas) {
+    if (const model::Field* field = schema.find(source_id)) return field;
+  }
+  return nullptr;
+}
+
+LakePartitionText lake_partition_text(const model::PartitionField& field,
+                                      const std::optional<model::Literal>& value,
+                                      const model::TableMetadata& table) {
+  if (!lake_transform(field.transform)) return {};
+  if (!value) return {true, std::nullopt};
+  if (field.transform.kind == model::TransformKind::kIdentity) {
+    const model::Field* source = find_source(table, field.source_id);
+    if (source == nullptr) return {true, std::nullopt};
+    return {true, model::to_lake_text(source->type, *value)};
+  }
+  return {true, calendar_part(field.transform.kind, std::get<std::int32_t>(*value))};
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,47 @@
+#pragma once
+
+// The rows beside the lake's own that keep what DuckLake has no column for.
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "base/postgres/session.h"
+#include "lakeproxy/ducklake/schema_sql.h"
+#include "lakeproxy/ducklake/snapshot_commit.h"
+#include "lakeproxy/model/table_metadata.h"
+
+namespace lake::ducklake {
+
+/// Which table, from which lake snapshot on, at which revision.
+struct SidecarPlace {
+  std::int64_t table_id = 0;
+  std::int64_t begin = 0;
+  std::int64_t revision = 0;
+};
+
+/// The table's row: uuid, format version, properties, refs, sort orders.
+[[nodiscard]] base::pg::Query put_table(const SchemaSql& sql, const SidecarPlace& place,
+                                        const model::TableMetadata& metadata);
+
+/// Rows of the schemas whose ids are not in `known`, and of the current one
+/// when it is.
+void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
+                 const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
+                 std::vector<base::pg::Query>& out);
+
+/// Rows of the specs whose ids are not in `known`, and the lake's own partition
+/// rows of the default one if it is among them. A lake partition takes the next
+/// of `delta`'s catalog ids, counted from `first_catalog_id`.
+/// Errors: kUnsupported  a void transform or one that is unknown.
+[[nodiscard]] base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
+                                         const model::TableMetadata& metadata,
+                                         const std::set<std::int32_t>& known, LakeDelta& delta,
+                                         std::vector<base::pg::Query>& out,
+                                         std::int64_t first_catalog_id);
+
+/// DuckLake's name of a transform, e.g. "bucket(16)"; nothing for one that a
+/// lake partition cannot have (truncate).
+[[nodiscard]] std::optional<std::string> lake_transform(const model::Transform& transform);
+
+}  // namespace lake::ducklake

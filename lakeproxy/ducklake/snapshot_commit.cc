@@ -1,0 +1,149 @@
+#include "lakeproxy/ducklake/snapshot_commit.h"
+
+#include <fmt/ranges.h>
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace lake::ducklake {
+namespace {
+
+using base::pg::param;
+using base::pg::Query;
+
+constexpr int kAttempts = 20;
+
+std::vector<Query> opening_queries(const SchemaSql& sql, std::vector<Query> facts) {
+  std::vector<Query> queries;
+  queries.push_back({sql("SELECT revision FROM @lakeproxy_state FOR UPDATE"), {}});
+  queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id "
+                         "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
+                     {}});
+  for (Query& fact : facts) queries.push_back(std::move(fact));
+  return queries;
+}
+
+base::Result<LakeHead> read_head(const std::vector<base::pg::RowsPtr>& rows) {
+  if (rows[0]->empty() || rows[1]->empty()) {
+    return base::fail(base::ErrorKind::kCorrupt, "The lake has no snapshot or no state row.");
+  }
+  LakeHead head;
+  head.revision = rows[0]->int64(0, 0);
+  head.snapshot = model::SnapshotId(rows[1]->int64(0, 0));
+  head.schema_version = rows[1]->int64(0, 1);
+  head.next_catalog_id = rows[1]->int64(0, 2);
+  head.next_file_id = rows[1]->int64(0, 3);
+  return head;
+}
+
+// The snapshot's own rows. Its time is never before its predecessor's, so that
+// time travel by timestamp stays in the order of the ids.
+void append_snapshot_rows(const SchemaSql& sql, const LakeDelta& delta, LakeHead& head,
+                          std::vector<Query>& out) {
+  std::int64_t id = head.snapshot.value + 1;
+  bool altered = delta.schema_changes || !delta.altered_tables.empty();
+  head.schema_version += altered ? 1 : 0;
+  head.next_catalog_id += delta.catalog_ids_used;
+  head.next_file_id += delta.file_ids_used;
+  out.push_back({sql("INSERT INTO @ducklake_snapshot (snapshot_id, snapshot_time, schema_version, "
+                     "next_catalog_id, next_file_id) SELECT $1, greatest(clock_timestamp(), "
+                     "snapshot_time + interval '1 millisecond'), $2, $3, $4 "
+                     "FROM @ducklake_snapshot WHERE snapshot_id = $1::bigint - 1"),
+                 {param(id), param(head.schema_version), param(head.next_catalog_id),
+                  param(head.next_file_id)}});
+  out.push_back(
+      {sql("INSERT INTO @ducklake_snapshot_changes (snapshot_id, changes_made, author, "
+           "commit_message, commit_extra_info) VALUES ($1, $2, NULL, NULL, NULLIF($3, ''))"),
+       {param(id), param(fmt::format("{}", fmt::join(delta.changes, ","))),
+        param(delta.extra_info)}});
+  for (std::int64_t table : delta.altered_tables) {
+    out.push_back({sql("INSERT INTO @ducklake_schema_versions (begin_snapshot, schema_version, "
+                       "table_id) VALUES ($1, $2, $3)"),
+                   {param(id), param(head.schema_version), param(table)}});
+  }
+  head.snapshot = model::SnapshotId(id);
+}
+
+struct ClosingQueries {
+  std::vector<Query> queries;
+  Committed committed;
+};
+
+ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head) {
+  ClosingQueries closing;
+  for (LakeDelta& delta : plan.deltas) {
+    // The snapshot row goes first: a collision shows before any other work.
+    append_snapshot_rows(sql, delta, head, closing.queries);
+    closing.committed.snapshots.push_back(head.snapshot);
+    for (Query& query : delta.queries) closing.queries.push_back(std::move(query));
+  }
+  if (!plan.sidecar_queries.empty()) {
+    head.revision += 1;
+    closing.queries.push_back(
+        {sql("UPDATE @lakeproxy_state SET revision = $1"), {param(head.revision)}});
+    for (Query& query : plan.sidecar_queries) closing.queries.push_back(std::move(query));
+  }
+  closing.committed.version = {head.snapshot, head.revision};
+  return closing;
+}
+
+base::Task<base::Result<Committed>> attempt(base::RequestContext context, base::pg::Pool* pool,
+                                            const SchemaSql* sql, std::vector<Query> facts,
+                                            const Planner* planner) {
+  CO_ASSIGN_OR_RETURN(auto begun,
+                      co_await pool->begin(context, opening_queries(*sql, std::move(facts))));
+  auto head = read_head(begun.rows);
+  begun.rows.erase(begun.rows.begin(), begun.rows.begin() + 2);
+  if (!head) {
+    co_await begun.transaction->rollback();
+    co_return std::move(head).error();
+  }
+  auto plan = (*planner)(*head, begun.rows);
+  if (!plan) {
+    co_await begun.transaction->rollback();
+    co_return std::move(plan).error();
+  }
+  ClosingQueries closing = closing_queries(*sql, std::move(*plan), *head);
+  if (closing.queries.empty()) {
+    co_await begun.transaction->rollback();
+    co_return closing.committed;
+  }
+  CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(closing.queries)));
+  co_return closing.committed;
+}
+
+bool is_collision(const base::Error& error) {
+  return error.kind() == base::ErrorKind::kConflict &&
+         (error.reason() == base::pg::kUniqueViolation ||
+          error.reason() == base::pg::kSerializationFailure);
+}
+
+}  // namespace
+
+base::Task<base::Result<Committed>> commit_to_lake(base::RequestContext context,
+                                                   base::pg::Pool* pool, SchemaSql sql,
+                                                   std::vector<Query> facts, Planner planner) {
+  namespace asio = boost::asio;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (int i = 0; i < kAttempts; ++i) {
+    auto committed = co_await attempt(context, pool, &sql, facts, &planner);
+    if (committed || !is_collision(committed.error())) co_return committed;
+    if (context.expired()) {
+      co_return base::fail(base::ErrorKind::kTimeout,
+                           "Other writers kept the lake busy until the deadline.");
+    }
+    timer.expires_after(std::chrono::milliseconds(1 + i * 5));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  co_return base::fail(base::ErrorKind::kConflict,
+                       "Too many other writers; nothing was committed.");
+}
+
+std::string quote_change_name(std::string_view name) {
+  std::string quoted = "\"";
+  for (char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,80 @@
+#pragma once
+
+// A commit to the lake is one PostgreSQL transaction that inserts exactly the
+// next snapshot id. The primary key of ducklake_snapshot is the lock that
+// DuckDB clients and we share: whoever comes second gets a unique violation,
+// reads the new head and tries again. Our own commits queue before that, on
+// the row of lakeproxy_state, so that they rarely collide with each other.
+// Source: DuckLake specification 1.0, "Conflict resolution".
+//
+// Steps of a commit (a fault at any of them leaves the old or the new state):
+//   1 begin, lock lakeproxy_state, read the head and the caller's facts
+//   2 plan: a pure function of head and facts
+//   3 write the rows, the snapshots and their changes, and COMMIT
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/postgres/session.h"
+#include "lakeproxy/ducklake/schema_sql.h"
+#include "lakeproxy/model/lake_table.h"
+
+namespace lake::ducklake {
+
+/// The newest snapshot's row, and our revision, as locked by the transaction.
+struct LakeHead {
+  model::SnapshotId snapshot;
+  std::int64_t schema_version = 0;
+  std::int64_t next_catalog_id = 0;
+  std::int64_t next_file_id = 0;
+  std::int64_t revision = 0;
+};
+
+/// One lake snapshot to come: the rows, already bound to its id, and what it
+/// says of itself.
+struct LakeDelta {
+  std::vector<base::pg::Query> queries;
+  /// Entries of changes_made, in DuckLake's grammar; never empty.
+  std::vector<std::string> changes;
+  /// Tables whose definition changes: raises schema_version.
+  std::vector<std::int64_t> altered_tables;
+  bool schema_changes = false;  ///< Also true for namespaces and drops.
+  std::int64_t catalog_ids_used = 0;
+  std::int64_t file_ids_used = 0;
+  std::string extra_info;  ///< commit_extra_info; nothing when empty.
+};
+
+struct CommitPlan {
+  /// Snapshots head+1, head+2, ...; empty when only sidecars change.
+  std::vector<LakeDelta> deltas;
+  /// Sidecar rows, written after the deltas' rows; any of them makes the
+  /// revision rise to head.revision + 1, which they may use.
+  std::vector<base::pg::Query> sidecar_queries;
+};
+
+struct Committed {
+  model::LakeVersion version;
+  std::vector<model::SnapshotId> snapshots;
+};
+
+/// Computes a plan from the locked head and the rows of the facts queries.
+/// Called again after a collision; must not have effects.
+using Planner = std::function<base::Result<CommitPlan>(
+    const LakeHead& head, const std::vector<base::pg::RowsPtr>& facts)>;
+
+/// Runs steps 1 to 3, and again after a collision with another writer, up to
+/// `context`'s deadline and at most 20 times.
+/// Errors: the planner's; kConflict  20 collisions; kOutcomeUnknown  the
+///         connection broke after COMMIT was sent; kUnavailable, kTimeout
+///         nothing was changed.
+[[nodiscard]] base::Task<base::Result<Committed>> commit_to_lake(base::RequestContext context,
+                                                                 base::pg::Pool* pool,
+                                                                 SchemaSql sql,
+                                                                 std::vector<base::pg::Query> facts,
+                                                                 Planner planner);
+
+/// `name` in double quotes, quotes doubled, for changes_made.
+[[nodiscard]] std::string quote_change_name(std::string_view name);
+
+}  // namespace lake::ducklake
