@@ -3,7 +3,7 @@
 usage: run.py [--record] [TEST...]
 The lake is found by the variables of ./dev up. TEST is a method's name, with
 * at will. --record prints the lines that expected_failures.txt should hold.
-Exits with 1 on an unexpected failure, skip or pass; ends with "N passed, N failed, N skipped".
+Exits with 1 on an unexpected failure, skip or pass; ends with "kit: N passed, N failed, N skipped ...".
 """
 import os
 import pathlib
@@ -21,6 +21,9 @@ from lake_clients.lake import Lake  # noqa: E402
 
 CLASSES = ('RESTCompatibilityKitCatalogTests', 'RESTCompatibilityKitViewCatalogTests')
 REPORTS = HERE / 'target/reports'
+LOG = HERE / 'target/kit.log'
+# A healthy server needs about a minute; the kit's client retries each 5xx for half a minute.
+LONGEST_SECONDS = 900
 
 
 def kit_properties(lake):
@@ -48,8 +51,13 @@ def run_kit(lake, tests):
     properties = ' '.join(f'-D{key}={value}' for key, value in kit_properties(lake).items())
     selected = ','.join(f'{c}#{t}' for t in tests for c in CLASSES) if tests else ','.join(CLASSES)
     command = ['mvn', '-B', '-q', 'surefire:test', f'-Dkit.properties={properties}',
-               f'-Dkit.classes={selected}', f'-Dkit.reports={REPORTS}']
-    subprocess.run(command, cwd=HERE, check=True, stdout=sys.stderr)
+               f'-Dkit.classes={selected}', f'-Dkit.reports={REPORTS}',
+               f'-Dsurefire.timeout={LONGEST_SECONDS}']
+    REPORTS.parent.mkdir(exist_ok=True)
+    with open(LOG, 'w', encoding='utf-8') as log:
+        done = subprocess.run(command, cwd=HERE, check=False, stdout=log, stderr=log)
+    if done.returncode:
+        sys.exit(f'the kit did not run to its end, see {LOG}')
 
 
 def main():

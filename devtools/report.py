@@ -1,0 +1,70 @@
+"""Adds up what the test phases left behind, and prints the one summary line.
+
+usage: report.py RESULTS_FOLDER
+A phase that failed without naming a test (it crashed, or did not build)
+counts as one failed test.
+"""
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+KIT_LINE = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped')
+PHASES = ('unit', 'interop', 'kit')
+
+
+def junit_counts(files):
+    """[passed, failed, skipped] over JUnit reports, ours and GoogleTest's."""
+    counts = [0, 0, 0]
+    for file in files:
+        for case in xml.parse(file).getroot().iter('testcase'):
+            counts[outcome(case)] += 1
+    return counts
+
+
+def outcome(case):
+    if case.find('failure') is not None or case.find('error') is not None:
+        return 1
+    skipped = case.find('skipped') is not None or case.get('status') in ('notrun', 'disabled')
+    return 2 if skipped else 0
+
+
+def unit_counts(folder):
+    counts = junit_counts(sorted((folder / 'gtest').glob('*.xml')))
+    # A binary that crashed leaves no report of its own, but ctest knows.
+    binaries = junit_counts(folder.glob('ctest.xml'))
+    counts[1] = max(counts[1], binaries[1])
+    return counts
+
+
+def kit_counts(folder):
+    file = folder / 'kit.txt'
+    found = KIT_LINE.findall(file.read_text()) if file.exists() else []
+    return [int(number) for number in found[-1]] if found else [0, 0, 0]
+
+
+def phase_counts(folder, phase):
+    counts = {'unit': unit_counts, 'kit': kit_counts,
+              'interop': lambda f: junit_counts(f.glob('interop.xml'))}[phase](folder)
+    if (folder / f'{phase}.code').read_text().strip() != '0' and counts[1] == 0:
+        counts[1] = 1
+    return counts
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    total = [0, 0, 0]
+    for phase in PHASES:
+        if not (folder / f'{phase}.code').exists():
+            continue
+        counts = phase_counts(folder, phase)
+        print(f'{phase}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped')
+        total = [sum(pair) for pair in zip(total, counts)]
+    if not any(total):
+        print('no test has such a name', file=sys.stderr)
+        total[1] = 1
+    print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
+    sys.exit(1 if total[1] else 0)
+
+
+main()

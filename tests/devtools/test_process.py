@@ -1,0 +1,56 @@
+"""down stops exactly what up started."""
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from stack import ports, process
+from stack.process import Process, StackError
+
+SLEEP = [sys.executable, '-c', 'import time; print("up", flush=True); time.sleep(60)']
+
+
+def test_a_started_process_lives_until_it_is_stopped(tmp_path):
+    started = process.start(SLEEP, tmp_path / 'log')
+    assert started.alive()
+    started.stop()
+    assert not started.alive()
+
+
+def test_another_process_with_the_same_id_is_left_alone():
+    other = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
+    try:
+        recycled = Process(other.pid, process.start_ticks(other.pid) - 1)
+        assert not recycled.alive()
+        recycled.stop(signal.SIGKILL)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_process_that_ignores_the_signal_is_killed(tmp_path):
+    stubborn = process.start([sys.executable, '-c', 'import signal, time\n'
+                              'signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("up", flush=True)\n'
+                              'time.sleep(60)'], tmp_path / 'log')
+    assert process.wait_until(lambda: (tmp_path / 'log').read_text() == 'up\n', 10)
+    stubborn.stop(grace_seconds=0.2)
+    assert not stubborn.alive()
+
+
+def test_a_server_that_ends_tells_the_end_of_its_log(tmp_path):
+    log = tmp_path / 'log'
+    ended = process.start(['sh', '-c', 'sleep 0.2; echo no such setting; exit 1'], log)
+    with pytest.raises(StackError, match='no such setting'):
+        process.wait_ready('server', ended, log, lambda: False, 10)
+
+
+def test_a_wanted_port_is_never_replaced_and_a_default_one_is():
+    taken = ports.any_free()
+    with ports.socket.socket() as holder:
+        holder.bind(('127.0.0.1', taken))
+        holder.listen()
+        with pytest.raises(StackError):
+            ports.choose(taken, 0, 'the test')
+        assert ports.choose(0, taken, 'the test') != taken

@@ -1,0 +1,72 @@
+"""Clients of the one lake that the tests share. ./dev test starts it and names it in LAKE_STACK."""
+import os
+import re
+
+import pytest
+
+import readers as lake_readers
+from lake_clients import duck as duckdb_client
+from lake_clients import iceberg as iceberg_client
+from lake_clients import spark as spark_client
+from lake_clients.lake import Lake
+from stack.stack import Stack
+
+
+@pytest.fixture(scope='session')
+def stack():
+    return Stack.load(os.environ.get('LAKE_STACK', 'test'))
+
+
+@pytest.fixture(scope='session')
+def lake(stack):
+    return Lake.of(stack.variables())
+
+
+@pytest.fixture(scope='session')
+def duck(lake):
+    """DuckDB on the lake itself; the truth that every other client is held against."""
+    return duckdb_client.connect_lake(lake)
+
+
+@pytest.fixture(scope='session')
+def duck_iceberg(lake):
+    return duckdb_client.connect_catalog(lake)
+
+
+@pytest.fixture(scope='session')
+def catalog(lake):
+    return iceberg_client.connect(lake)
+
+
+@pytest.fixture(scope='session')
+def spark(lake):
+    session = spark_client.connect(lake)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope='session')
+def truth(duck):
+    return lake_readers.Direct(duck)
+
+
+@pytest.fixture(scope='session')
+def readers(catalog, spark, duck_iceberg):
+    """Every Iceberg client."""
+    return [lake_readers.PyIceberg(catalog), lake_readers.Spark(spark),
+            lake_readers.DuckIceberg(duck_iceberg)]
+
+
+@pytest.fixture(scope='session')
+def readers_with_time(catalog, duck_iceberg):
+    """The clients that know the type time: Spark refuses each table that has it."""
+    return [lake_readers.PyIceberg(catalog), lake_readers.DuckIceberg(duck_iceberg)]
+
+
+@pytest.fixture
+def schema(duck, request):
+    """An empty schema of the test's own."""
+    name = re.sub(r'\W+', '_', request.node.name).strip('_').lower()[:60]
+    duck.execute(f'DROP SCHEMA IF EXISTS lake.{name} CASCADE')
+    duck.execute(f'CREATE SCHEMA lake.{name}')
+    return name

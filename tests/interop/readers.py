@@ -1,0 +1,54 @@
+"""Each client as a reader of whole tables, now or at a snapshot. Rows come as Arrow."""
+
+
+class Direct:
+    """DuckDB on the lake's own tables, past our catalog."""
+
+    name = 'DuckDB directly'
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def read(self, table, snapshot=None):
+        return self.connection.execute(f'FROM lake.{table}{version(snapshot)}').to_arrow_table()
+
+    def columns(self, table, snapshot=None):
+        rows = self.connection.execute(f'DESCRIBE FROM lake.{table}{version(snapshot)}').fetchall()
+        return [(row[0], row[1]) for row in rows]
+
+
+class DuckIceberg:
+    """DuckDB's Iceberg extension."""
+
+    name = 'DuckDB iceberg'
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def read(self, table, snapshot=None):
+        return self.connection.execute(f'FROM ice.{table}{version(snapshot)}').to_arrow_table()
+
+
+class PyIceberg:
+    name = 'PyIceberg'
+
+    def __init__(self, catalog):
+        self.catalog = catalog
+
+    def read(self, table, snapshot=None):
+        return self.catalog.load_table(table).scan(snapshot_id=snapshot).to_arrow()
+
+
+class Spark:
+    name = 'Spark'
+
+    def __init__(self, session):
+        self.session = session
+
+    def read(self, table, snapshot=None):
+        at = '' if snapshot is None else f' VERSION AS OF {snapshot}'
+        return self.session.sql(f'SELECT * FROM lake.{table}{at}').toArrow()
+
+
+def version(snapshot):
+    return '' if snapshot is None else f' AT (VERSION => {snapshot})'

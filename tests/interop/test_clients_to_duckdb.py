@@ -1,0 +1,177 @@
+"""What Iceberg clients write, DuckDB finds in the lake, and so do the other clients."""
+import concurrent.futures
+
+import pyarrow as pa
+import pytest
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.transforms import (BucketTransform, DayTransform, HourTransform, IdentityTransform,
+                                  MonthTransform, TruncateTransform, YearTransform)
+
+import iceberg_tables
+from agreement import assert_agree
+from iceberg_tables import every_value, rows
+from lake_clients import duck as duckdb_client
+from lake_clients import iceberg as iceberg_client
+
+TRANSFORMS = {
+    'identity': ('s', IdentityTransform()),
+    'bucket_long': ('big', BucketTransform(4)),
+    'bucket_string': ('s', BucketTransform(3)),
+    'bucket_uuid': ('id', BucketTransform(3)),
+    'bucket_decimal': ('dec9', BucketTransform(3)),
+    'truncate_string': ('s', TruncateTransform(2)),
+    'truncate_long': ('big', TruncateTransform(10)),
+    'truncate_decimal': ('dec9', TruncateTransform(50)),
+    'year': ('ts', YearTransform()),
+    'month': ('tstz', MonthTransform()),
+    'day': ('ts', DayTransform()),
+    'day_of_date': ('day', DayTransform()),
+    'hour': ('tstz', HourTransform()),
+}
+
+
+def partitioned_by(schema, column, transform):
+    field = PartitionField(schema.find_field(column).field_id, 1000, transform, f'{column}_part')
+    return PartitionSpec(field)
+
+
+def append_small(table, first, count=20):
+    table.append(rows(table, every_value, first, count))
+
+
+def test_pyiceberg_appends_agree(catalog, truth, readers, schema):
+    table = catalog.create_table(f'{schema}.appended', iceberg_tables.every_type())
+    assert assert_agree(truth, readers, f'{schema}.appended') == 0
+    append_small(table, 0, 100)
+    append_small(table, 100, 3)
+    assert assert_agree(truth, readers, f'{schema}.appended') == 105
+
+
+def test_time_and_fixed_agree_where_the_client_knows_them(catalog, truth, readers_with_time, schema):
+    table = catalog.create_table(f'{schema}.rare', iceberg_tables.time_and_fixed())
+    table.append(rows(table, iceberg_tables.time_and_fixed_value, 0, 50))
+    assert assert_agree(truth, readers_with_time, f'{schema}.rare') == 51
+
+
+def test_a_large_append_agrees(catalog, truth, readers, schema):
+    made = pa.table({'id': pa.array(range(1_000_000), pa.int64()),
+                     'x': pa.array((i / 7 for i in range(1_000_000)), pa.float64())})
+    catalog.create_table(f'{schema}.large', made.schema).append(made)
+    assert assert_agree(truth, readers, f'{schema}.large') == 1_000_000
+
+
+@pytest.mark.parametrize('name', TRANSFORMS)
+def test_partitioned_appends_agree(catalog, duck, truth, readers, schema, name):
+    kinds = iceberg_tables.every_type()
+    spec = partitioned_by(kinds, *TRANSFORMS[name])
+    table = catalog.create_table(f'{schema}.parts', kinds, partition_spec=spec)
+    append_small(table, 0)
+    append_small(table, 15)
+    duck.execute(f'INSERT INTO lake.{schema}.parts FROM lake.{schema}.parts WHERE i % 2 = 0')
+    assert assert_agree(truth, readers, f'{schema}.parts') == 42 + 20
+
+
+def test_spark_creates_appends_and_alters(spark, duck, truth, readers, schema):
+    table = f'{schema}.from_spark'
+    spark.sql(f"""CREATE TABLE lake.{table} (a BIGINT, s STRING, ts TIMESTAMP, p STRUCT<x: INT, y: ARRAY<STRING>>)
+                  USING iceberg PARTITIONED BY (truncate(2, s), bucket(4, a), days(ts))""")
+    insert = f"""INSERT INTO lake.{table} SELECT id, concat('s', id), timestamp_seconds(id * 40000),
+                 named_struct('x', int(id), 'y', array('q', null)) {{}} FROM range(50)"""
+    spark.sql(insert.format(''))
+    assert assert_agree(truth, readers, table) == 50
+    spark.sql(f'ALTER TABLE lake.{table} ADD COLUMN later INT')
+    spark.sql(f'ALTER TABLE lake.{table} RENAME COLUMN s TO text')
+    spark.sql(insert.format(', 7'))
+    assert assert_agree(truth, readers, table) == 100
+    spark.sql(f'ALTER TABLE lake.{table} DROP COLUMN p')
+    duck.execute(f"INSERT INTO lake.{table} VALUES (999, 'small', TIMESTAMPTZ '2020-01-01 00:00:00+00', 1)")
+    assert assert_agree(truth, readers, table) == 101
+
+
+def test_duckdb_iceberg_appends_agree(duck_iceberg, duck, truth, readers, schema):
+    duck.execute(f'CREATE TABLE lake.{schema}.through (a INTEGER, s VARCHAR)')
+    duck_iceberg.execute(f"INSERT INTO ice.{schema}.through SELECT n, 'n' || n FROM range(100) t(n)")
+    assert assert_agree(truth, readers, f'{schema}.through') == 100
+
+
+def test_every_client_appends_to_one_table(catalog, spark, duck_iceberg, duck, truth, readers, schema):
+    table = f'{schema}.shared'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, s VARCHAR)')
+    for turn in range(3):
+        duck.execute(f"INSERT INTO lake.{table} VALUES ({turn}, 'DuckDB, inlined')")
+        duck.execute(f"INSERT INTO lake.{table} SELECT n, 'DuckDB' FROM range(50) t(n)")
+        loaded = catalog.load_table(table)
+        loaded.append(pa.table({'a': [turn], 's': ['PyIceberg']}, schema=loaded.schema().as_arrow()))
+        spark.sql(f"INSERT INTO lake.{table} VALUES ({turn}, 'Spark')")
+        duck_iceberg.execute(f"INSERT INTO ice.{table} VALUES ({turn}, 'DuckDB iceberg')")
+    assert assert_agree(truth, readers, table) == 3 * 54
+
+
+def test_statistics_of_appended_files_never_hide_rows(catalog, duck, schema):
+    table = catalog.create_table(f'{schema}.bounds', iceberg_tables.every_type())
+    for first in (0, 5000, 100):
+        append_small(table, first, 50)
+    name = f'lake.{schema}.bounds'
+    assert duck.execute(f'SELECT s FROM {name} WHERE i = 5001').fetchall() == [('ü5001',)]
+    assert duck.execute(f"SELECT i FROM {name} WHERE s = 'ü5049'").fetchall() == [(5049,)]
+    # Asked alone, each is answered from the lake's statistics: they must be exact or absent.
+    for aggregate, exact in (('min(i)', 0), ('max(i)', 5049), ('count(*)', 153), ('count(i)', 150),
+                             ('max(big)', 5049 * 10**12), ('min(day)', None), ('max(d)', None)):
+        alone = duck.execute(f'SELECT {aggregate} FROM {name}').fetchone()
+        scanned = duck.execute(f'SELECT {aggregate} FROM (FROM {name} WHERE random() >= 0)').fetchone()
+        assert repr(alone) == repr(scanned) and (exact is None or alone[0] == exact), aggregate
+
+
+def test_tables_come_go_and_change_names(catalog, duck, schema):
+    table = catalog.create_table(f'{schema}.first', iceberg_tables.every_type())
+    append_small(table, 0)
+    catalog.rename_table(f'{schema}.first', f'{schema}.second')
+    assert duck.execute(f'SELECT count(*) FROM lake.{schema}.second').fetchone() == (21,)
+    assert catalog.list_tables(schema) == [(schema, 'second')]
+    catalog.drop_table(f'{schema}.second')
+    assert not catalog.table_exists(f'{schema}.second')
+    with pytest.raises(NoSuchTableError):
+        catalog.load_table(f'{schema}.second')
+    assert tables_of(duck, schema) == []
+
+
+def test_namespaces_are_schemas(catalog, duck):
+    catalog.create_namespace('made_by_rest', {'owner': 'someone'})
+    assert ('made_by_rest',) in duck.execute('SELECT schema_name FROM duckdb_schemas() '
+                                             "WHERE database_name = 'lake'").fetchall()
+    assert catalog.load_namespace_properties('made_by_rest')['owner'] == 'someone'
+    catalog.drop_namespace('made_by_rest')
+    assert not catalog.namespace_exists('made_by_rest')
+
+
+def tables_of(duck, schema):
+    return duck.execute('SELECT table_name FROM duckdb_tables() WHERE database_name = \'lake\' '
+                        f"AND schema_name = '{schema}'").fetchall()
+
+
+def test_appends_of_many_writers_all_arrive(lake, duck, truth, readers, schema):
+    table = f'{schema}.contended'
+    duck.execute(f'CREATE TABLE lake.{table} (writer INTEGER, n INTEGER)')
+    with iceberg_client.connect(lake).load_table(table).transaction() as change:
+        change.set_properties({'commit.retry.num-retries': '40', 'commit.retry.min-wait-ms': '20'})
+
+    def append(writer):
+        catalog = iceberg_client.connect(lake)
+        for n in range(6):
+            loaded = catalog.load_table(table)
+            batch = pa.table({'writer': [writer] * 3, 'n': [n] * 3}, schema=loaded.schema().as_arrow())
+            loaded.append(batch)
+
+    def insert(writer):
+        connection = duckdb_client.connect_lake(lake)
+        for n in range(6):
+            connection.execute(f'INSERT INTO lake.{table} SELECT {writer}, {n} FROM range(3)')
+
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        jobs = [pool.submit(append, 0), pool.submit(append, 1), pool.submit(append, 2), pool.submit(insert, 3)]
+        for job in jobs:
+            job.result()
+    assert assert_agree(truth, readers, table) == 4 * 6 * 3
+    counts = duck.execute(f'SELECT writer, n, count(*) FROM lake.{table} GROUP BY ALL').fetchall()
+    assert len(counts) == 24 and all(count == 3 for _, _, count in counts)

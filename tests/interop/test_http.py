@@ -1,0 +1,132 @@
+"""The catalog's answers to plain HTTP: settings, health, pages, caching, limits."""
+import socket
+import urllib.parse
+
+import pytest
+import requests
+
+from rest import Rest, assert_error, table_body
+
+
+@pytest.fixture
+def rest(lake):
+    return Rest.of(lake)
+
+
+def raw(lake, request, seconds=20):
+    """Sends bytes as they are; what came back until the server closed or grew silent."""
+    address = urllib.parse.urlsplit(lake.uri)
+    with socket.create_connection((address.hostname, address.port), timeout=seconds) as connection:
+        connection.sendall(request)
+        answer = b''
+        while b'\r\n\r\n' not in answer:
+            part = connection.recv(65536)
+            if not part:
+                break
+            answer += part
+    return answer
+
+
+def test_config_names_the_prefix_and_the_endpoints(lake):
+    config = requests.get(f'{lake.uri}/v1/config', params={'warehouse': lake.warehouse}, timeout=30).json()
+    merged = {**config['defaults'], **config['overrides']}
+    assert merged['prefix'] == lake.warehouse
+    assert 'POST /v1/{prefix}/namespaces/{namespace}/tables/{table}' in config['endpoints']
+
+
+@pytest.mark.parametrize('path', ['/healthz', '/readyz', '/metrics', '/openapi.json'])
+def test_operations_endpoints_answer(lake, path):
+    assert requests.get(lake.uri + path, timeout=30).status_code == 200
+
+
+def test_metrics_are_in_the_exposition_format(lake):
+    text = requests.get(f'{lake.uri}/metrics', timeout=30).text
+    assert '# TYPE ' in text and 'lakeproxy_' in text
+
+
+def test_every_answer_bears_a_request_id(rest):
+    for answer in (rest.get('namespaces'), rest.get('namespaces/nowhere')):
+        assert answer.headers['X-Request-Id']
+
+
+def test_pages_of_tables_are_complete_and_disjoint(rest, duck, schema):
+    for number in range(7):
+        duck.execute(f'CREATE TABLE lake.{schema}.t{number} (a INTEGER)')
+    seen, token = [], ''
+    while token is not None:
+        page = rest.get(f'namespaces/{schema}/tables', params={'pageSize': 3, 'pageToken': token}).json()
+        assert len(page['identifiers']) <= 3
+        seen += [identifier['name'] for identifier in page['identifiers']]
+        token = page.get('next-page-token')
+    assert sorted(seen) == [f't{number}' for number in range(7)] and len(seen) == 7
+
+
+def test_nested_namespaces_are_listed_by_their_parent(rest):
+    for levels in (['outer'], ['outer', 'in.ner'], ['outer', 'in.ner', 'x/y']):
+        assert rest.post('namespaces', {'namespace': levels}).status_code == 200
+    children = rest.get('namespaces', params={'parent': 'outer'}).json()['namespaces']
+    assert children == [['outer', 'in.ner']]
+    assert rest.get('namespaces/outer%1Fin.ner%1Fx%2Fy').json()['namespace'] == ['outer', 'in.ner', 'x/y']
+    assert_error(rest.send('DELETE', 'namespaces/outer'), 409)
+    for path in ('outer%1Fin.ner%1Fx%2Fy', 'outer%1Fin.ner', 'outer'):
+        assert rest.send('DELETE', f'namespaces/{path}').status_code == 204
+    assert rest.send('HEAD', 'namespaces/outer').status_code == 404
+
+
+def test_a_loaded_table_is_not_sent_again(rest, duck, schema):
+    duck.execute(f'CREATE TABLE lake.{schema}.cached (a INTEGER)')
+    path = f'namespaces/{schema}/tables/cached'
+    tag = rest.get(path).headers['ETag']
+    assert rest.get(path, headers={'If-None-Match': tag}).status_code == 304
+    duck.execute(f'INSERT INTO lake.{schema}.cached VALUES (1)')
+    changed = rest.get(path, headers={'If-None-Match': tag})
+    assert changed.status_code == 200 and changed.headers['ETag'] != tag
+
+
+def test_a_staged_table_is_not_there_until_its_commit(rest, schema):
+    staged = rest.post(f'namespaces/{schema}/tables', table_body('staged', **{'stage-create': True}))
+    assert staged.status_code == 200
+    assert rest.send('HEAD', f'namespaces/{schema}/tables/staged').status_code == 404
+
+
+def test_root_keys_are_not_handed_out(rest, lake, duck, schema):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER)')
+    answer = rest.get(f'namespaces/{schema}/tables/t')
+    assert lake.s3_secret_key not in answer.text
+
+
+def test_a_body_over_the_limit_is_refused_unread(lake):
+    answer = raw(lake, f'POST /v1/{lake.warehouse}/namespaces HTTP/1.1\r\nHost: x\r\n'
+                       'Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n'.encode())
+    assert answer.startswith(b'HTTP/1.1 413')
+
+
+@pytest.mark.parametrize('request_bytes', [
+    b'GARBAGE\r\n\r\n',
+    b'GET / HTTP/9.9\r\n\r\n',
+    b'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
+    b'POST /v1/lake/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
+    b'POST /v1/lake/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    b'GET /healthz HTTP/1.1\r\nHost: x\r\n' + b'X-Long: ' + b'a' * 200_000 + b'\r\n\r\n',
+    b'GET /healthz HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n',
+    b'GET /' + b'a' * 100_000 + b' HTTP/1.1\r\nHost: x\r\n\r\n',
+    b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
+])
+def test_bytes_that_are_not_http_are_refused_or_cut(lake, request_bytes):
+    try:
+        answer = raw(lake, request_bytes)
+    except (ConnectionResetError, BrokenPipeError):
+        answer = b''  # cut: the server owes nothing to bytes that are not HTTP
+    assert answer == b'' or answer.split()[1][:1] in (b'4', b'5') and answer.split()[1] in (
+        b'400', b'413', b'414', b'431', b'501', b'505')
+    assert requests.get(f'{lake.uri}/healthz', timeout=30).status_code == 200
+
+
+def test_half_open_clients_cost_nothing(lake):
+    address = urllib.parse.urlsplit(lake.uri)
+    idle = [socket.create_connection((address.hostname, address.port)) for _ in range(100)]
+    for connection in idle:
+        connection.sendall(b'GET /v1/config HTTP/1.1\r\nHost:')
+    assert requests.get(f'{lake.uri}/readyz', timeout=30).elapsed.total_seconds() < 2
+    for connection in idle:
+        connection.close()

@@ -1,0 +1,63 @@
+"""Rows and deletes that DuckDB keeps inside PostgreSQL are seen like any other."""
+import pytest
+
+from agreement import assert_agree
+from test_duckdb_to_clients import EVERY_TYPE, EVERY_VALUE
+
+
+@pytest.fixture
+def table(duck, schema):
+    name = f'{schema}.small'
+    duck.execute(f'CREATE TABLE lake.{name} ({EVERY_TYPE})')
+    return name
+
+
+def insert(duck, table, first, rows):
+    duck.execute(f'INSERT INTO lake.{table} SELECT {EVERY_VALUE} FROM range({first}, {first + rows}) t(n)')
+
+
+def data_files(duck, table):
+    schema, name = table.split('.')
+    return duck.execute(f"SELECT count(*) FROM ducklake_list_files('lake', '{name}', schema => '{schema}')").fetchone()[0]
+
+
+def test_inlined_inserts_of_every_type_agree(duck, truth, readers, table):
+    for first in (0, 10, 20):
+        insert(duck, table, first, 5)
+    duck.execute(f'INSERT INTO lake.{table} (flag, f, d) VALUES (NULL, NULL, NULL), (true, \'nan\', \'-inf\')')
+    assert data_files(duck, table) == 0, 'the rows are not inlined: this tests nothing'
+    assert assert_agree(truth, readers, table) == 17
+
+
+def test_inlined_deletes_and_updates_agree(duck, truth, readers, table):
+    insert(duck, table, 0, 100)  # a file
+    insert(duck, table, 100, 5)  # inlined
+    for change in (f'DELETE FROM lake.{table} WHERE i IN (3000, 4000)',  # rows of the file
+                   f'DELETE FROM lake.{table} WHERE i = 101000',  # an inlined row
+                   f"UPDATE lake.{table} SET s = 'both' WHERE i IN (5000, 102000)"):
+        duck.execute(change)
+        assert_agree(truth, readers, table)
+
+
+def test_inlined_rows_survive_schema_changes(duck, truth, readers, table):
+    insert(duck, table, 0, 5)
+    for change in ('ADD COLUMN later INTEGER', 'RENAME COLUMN s TO text', 'DROP COLUMN f'):
+        duck.execute(f'ALTER TABLE lake.{table} {change}')
+        assert_agree(truth, readers, table)
+        duck.execute(f'INSERT INTO lake.{table} (flag, i) VALUES (true, 7), (NULL, NULL)')
+        assert_agree(truth, readers, table)
+
+
+def test_flushed_rows_agree_at_every_snapshot(duck, truth, readers, table):
+    marks = []
+    for first in (0, 10, 20):
+        insert(duck, table, first, 4)
+        marks.append(duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0])
+        assert_agree(truth, readers, table)
+    duck.execute(f'DELETE FROM lake.{table} WHERE i = 11000')
+    assert_agree(truth, readers, table)
+    schema, name = table.split('.')
+    duck.execute(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{schema}', table_name => '{name}')")
+    assert assert_agree(truth, readers, table) == 11
+    for mark in marks:
+        assert_agree(truth, readers, table, mark)
