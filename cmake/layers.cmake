@@ -10,11 +10,13 @@ room(base/config USES base/core LINKS PkgConfig::tomlplusplus)
 room(base/http USES base/core base/runtime LINKS OpenSSL::SSL Boost::headers)
 room(base/postgres USES base/core base/runtime LINKS PostgreSQL::PostgreSQL TEST_USES base/testing)
 room(base/duckdb USES base/core LINKS duckdb)
-room(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConfig::snappy OpenSSL::Crypto)
+room(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConfig::snappy OpenSSL::Crypto
+  TEST_USES base/testing)
 room(base/testing USES base/core LINKS GTest::gmock)
 
 room(lakeproxy/model USES base/core base/json)
-room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model)
+room(lakeproxy/settings USES base/core base/config base/log)
+room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model TEST_USES base/testing)
 
 room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model TEST_USES base/testing)
 

@@ -20,6 +20,8 @@ constexpr int kZstandardLevel = 3;
 constexpr int kRawDeflate = -15;
 constexpr std::size_t kFirstChunk = 64 * 1024;
 constexpr std::size_t kSnappyChecksumBytes = 4;
+// Python's writers strip zlib's wrapper and leave some of its checksum behind.
+constexpr uInt kChecksumRest = 4;
 
 constexpr std::array<std::pair<std::string_view, Codec>, 4> kNames = {{
     {"null", Codec::kNull},
@@ -73,7 +75,7 @@ Result<std::string> inflate_block(std::string_view data, std::size_t limit) {
     if (code == Z_STREAM_END) break;
     if (code != Z_OK || stream.avail_out != 0) return corrupt("broken deflate data");
   }
-  if (stream.avail_in != 0) return corrupt("bytes behind the deflate data");
+  if (stream.avail_in > kChecksumRest) return corrupt("bytes behind the deflate data");
   return out;
 }
 

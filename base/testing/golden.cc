@@ -1,0 +1,37 @@
+#include "base/testing/golden.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace base::testing {
+namespace {
+
+std::filesystem::path path_of(std::string_view name) {
+  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+  return root / "tests" / "golden" / name;
+}
+
+}  // namespace
+
+std::string read_golden(std::string_view name) {
+  std::ifstream in(path_of(name), std::ios::binary);
+  if (!in) {
+    fmt::print(stderr, "no golden file {}\n", path_of(name).string());
+    std::abort();
+  }
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+bool matches_golden(std::string_view name, std::string_view bytes) {
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream out(path_of(name), std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  return read_golden(name) == bytes;
+}
+
+}  // namespace base::testing
