@@ -1,0 +1,139 @@
+#include "lakeproxy/settings/settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lake::settings {
+namespace {
+
+using base::config::SettingValues;
+
+constexpr std::size_t kHighThroughputWorkers = 4;
+
+std::size_t count(const SettingValues& values, std::string_view name) {
+  return static_cast<std::size_t>(values.integer(name));
+}
+
+std::uint16_t port(const SettingValues& values, std::string_view name) {
+  return static_cast<std::uint16_t>(values.integer(name));
+}
+
+Server server(const SettingValues& values) {
+  bool preset = values.text("PRESET") == "high-throughput" && values.is_default("WORKERS");
+  return {
+      .host = values.text("HOST"),
+      .port = port(values, "PORT"),
+      .workers = preset ? kHighThroughputWorkers : count(values, "WORKERS"),
+      .tls_cert = values.text("TLS_CERT"),
+      .tls_key = values.text("TLS_KEY"),
+      .public_url = values.text("PUBLIC_URL"),
+      .max_body_bytes = values.bytes("MAX_BODY_BYTES").count,
+      .max_connections = count(values, "MAX_CONNECTIONS"),
+      .request_timeout = values.duration("REQUEST_TIMEOUT"),
+      .idle_timeout = values.duration("IDLE_TIMEOUT"),
+  };
+}
+
+Postgres postgres(const SettingValues& values) {
+  return {
+      .host = values.text("PG_HOST"),
+      .port = port(values, "PG_PORT"),
+      .user = values.text("PG_USER"),
+      .database = values.text("PG_DATABASE"),
+      .password = values.secret("PG_PASSWORD"),
+      .connections_per_worker = count(values, "PG_CONNECTIONS"),
+      .tls_mode = values.text("PG_TLS_MODE"),
+      .tls_roots = values.text("PG_TLS_ROOTS"),
+  };
+}
+
+Storage storage(const SettingValues& values) {
+  return {
+      .endpoint = values.text("S3_ENDPOINT"),
+      .region = values.text("S3_REGION"),
+      .bucket = values.text("S3_BUCKET"),
+      .prefix = values.text("S3_PREFIX"),
+      .root_key = values.secret("S3_ROOT_KEY"),
+      .root_secret = values.secret("S3_ROOT_SECRET"),
+      .addressing = values.flag("S3_PATH_STYLE") ? Addressing::kPath : Addressing::kVirtualHost,
+      .ca_file = values.text("S3_CA_FILE"),
+  };
+}
+
+Catalog catalog(const SettingValues& values) {
+  return {
+      .name = values.text("CATALOG"),
+      .default_format_version = static_cast<int>(values.integer("DEFAULT_FORMAT_VERSION")),
+      .cache_max = count(values, "CACHE_MAX"),
+      .root_credentials = values.flag("SUPPRESS_ROOT_CREDS") ? RootCredentials::kSuppressed
+                                                             : RootCredentials::kSentToClients,
+      .listener = values.flag("DISABLE_NOTIFY") ? Listener::kOff : Listener::kOn,
+  };
+}
+
+Engine engine(const SettingValues& values) {
+  return {
+      .memory_bytes = values.bytes("ENGINE_MEMORY").count,
+      .threads = count(values, "ENGINE_THREADS"),
+      .scratch_dir = values.text("SCRATCH_DIR"),
+  };
+}
+
+Log log(const SettingValues& values) {
+  using base::log::Level;
+  Level level = Level::kInfo;
+  for (Level each : {Level::kDebug, Level::kInfo, Level::kWarning, Level::kError}) {
+    if (values.text("LOG_LEVEL") == base::log::to_string(each)) level = each;
+  }
+  bool json = values.text("LOG_FORMAT") == "json";
+  return {.format = json ? base::log::Format::kJson : base::log::Format::kText, .level = level};
+}
+
+bool has_path(std::string_view url) {
+  return url.find('/', url.find("://") + 3) != std::string_view::npos;
+}
+
+// The faults that no single setting shows.
+std::vector<std::string> faults_between(const Settings& settings, const SettingValues& values) {
+  std::vector<std::string> out;
+  auto fault = [&](std::string_view name, std::string_view rule) {
+    out.push_back(fmt::format("{}: LAKEPROXY_{}: {}", values.source(name), name, rule));
+  };
+  if (!settings.server.tls_cert.empty() && settings.server.tls_key.empty()) {
+    fault("TLS_CERT", "needs LAKEPROXY_TLS_KEY too");
+  }
+  if (settings.server.tls_cert.empty() && !settings.server.tls_key.empty()) {
+    fault("TLS_KEY", "needs LAKEPROXY_TLS_CERT too");
+  }
+  if (has_path(settings.storage.endpoint)) fault("S3_ENDPOINT", "must have no path");
+  bool verified = settings.postgres.tls_mode.starts_with("verify-");
+  if (!settings.postgres.tls_roots.empty() && !verified) {
+    // With a weaker mode libpq may pass over the file and trust anyone.
+    fault("PG_TLS_ROOTS", "needs LAKEPROXY_PG_TLS_MODE verify-ca or verify-full");
+  }
+  return out;
+}
+
+}  // namespace
+
+base::Result<Settings> from_values(const SettingValues& values) {
+  Settings settings{
+      .server = server(values),
+      .postgres = postgres(values),
+      .storage = storage(values),
+      .catalog = catalog(values),
+      .engine = engine(values),
+      .log = log(values),
+  };
+  if (auto faults = faults_between(settings, values); !faults.empty()) {
+    return base::fail(base::ErrorKind::kInvalid, fmt::format("{}", fmt::join(faults, "\n")));
+  }
+  return settings;
+}
+
+base::Result<Settings> load(const base::config::Places& places) {
+  ASSIGN_OR_RETURN(auto values, base::config::load(make_table(), places));
+  return from_values(values);
+}
+
+}  // namespace lake::settings

@@ -1,0 +1,98 @@
+#pragma once
+
+// What an operator can set, as values that are checked already. The table in
+// settings_table.cc is the one place that names a setting, its default and its
+// range; docs/configuration.md is made from it.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/config/settings_table.h"
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "base/log/line.h"
+
+namespace lake::settings {
+
+struct Server {
+  std::string host;
+  std::uint16_t port = 0;   ///< 0 takes a free port.
+  std::size_t workers = 0;  ///< Event loops; 0 for one on each core.
+  std::string tls_cert;     ///< PEM file; plain HTTP when both are empty.
+  std::string tls_key;
+  std::string public_url;  ///< Without '/' at its end; empty: the request's own.
+  std::size_t max_body_bytes = 0;
+  std::size_t max_connections = 0;
+  std::chrono::microseconds request_timeout{};
+  std::chrono::microseconds idle_timeout{};
+};
+
+struct Postgres {
+  std::string host;  ///< Empty for the local socket; a folder when it begins with '/'.
+  std::uint16_t port = 0;
+  std::string user;
+  std::string database;
+  base::Secret password;
+  std::size_t connections_per_worker = 0;
+  std::string tls_mode;   ///< libpq's sslmode.
+  std::string tls_roots;  ///< PEM file; libpq's default when empty.
+};
+
+enum class Addressing { kPath, kVirtualHost };
+
+struct Storage {
+  std::string endpoint;
+  std::string region;
+  std::string bucket;
+  std::string prefix;  ///< Ends with '/'.
+  base::Secret root_key;
+  base::Secret root_secret;
+  Addressing addressing = Addressing::kPath;
+  std::string ca_file;  ///< PEM file; the system's roots when empty.
+};
+
+enum class RootCredentials { kSuppressed, kSentToClients };
+enum class Listener { kOn, kOff };
+
+struct Catalog {
+  std::string name;  ///< The default catalog and REST prefix.
+  int default_format_version = 2;
+  std::size_t cache_max = 0;  ///< Tables in the metadata cache; 0 for no cache.
+  RootCredentials root_credentials = RootCredentials::kSuppressed;
+  Listener listener = Listener::kOn;
+};
+
+struct Engine {
+  std::uint64_t memory_bytes = 0;
+  std::size_t threads = 1;
+  std::string scratch_dir;  ///< Empty for a folder of its own in the system's temporary one.
+};
+
+struct Log {
+  base::log::Format format = base::log::Format::kJson;
+  base::log::Level level = base::log::Level::kInfo;
+};
+
+struct Settings {
+  Server server;
+  Postgres postgres;
+  Storage storage;
+  Catalog catalog;
+  Engine engine;
+  Log log;
+};
+
+/// All settings with the prefix LAKEPROXY_.
+[[nodiscard]] base::config::SettingsTable make_table();
+
+/// The typed settings of `values`, which make_table() has loaded.
+/// Errors: kInvalid  settings that do not fit together, one line for each.
+[[nodiscard]] base::Result<Settings> from_values(const base::config::SettingValues& values);
+
+/// Loads from `places` and checks everything; called once at start.
+/// Errors: kInvalid  one line for each fault, to be shown as it is.
+[[nodiscard]] base::Result<Settings> load(const base::config::Places& places);
+
+}  // namespace lake::settings

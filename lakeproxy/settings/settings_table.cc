@@ -1,0 +1,128 @@
+#include "lakeproxy/settings/settings.h"
+#include "lakeproxy/settings/text_rules.h"
+
+namespace lake::settings {
+namespace {
+
+using base::config::BytesType;
+using base::config::ChoiceType;
+using base::config::DurationType;
+using base::config::FlagType;
+using base::config::IntegerType;
+using base::config::SecretType;
+using base::config::Setting;
+using base::config::TextType;
+using base::config::UrlType;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+using Rows = std::vector<Setting>;
+
+Rows server_rows() {
+  return {
+      {"HOST", TextType{listen_host_rule, "an address"}, "127.0.0.1", "Server",
+       "Address to listen on. Only this machine can connect by default."},
+      {"PORT", IntegerType{0, 65535}, "8181", "Server", "Port to listen on; 0 takes a free one."},
+      {"PRESET", ChoiceType{{"default", "high-throughput"}}, "default", "Server",
+       "high-throughput starts 4 workers unless WORKERS says otherwise."},
+      {"WORKERS", IntegerType{0, 256}, "0", "Server", "Event loops; 0 starts one on each core."},
+      {"TLS_CERT", TextType{}, "", "Server",
+       "PEM file with the certificate chain; with TLS_KEY it turns TLS on."},
+      {"TLS_KEY", TextType{}, "", "Server", "PEM file with the private key."},
+      {"PUBLIC_URL", UrlType{}, "", "Server",
+       "Address of this service as clients see it; the request's own address when not set."},
+      {"MAX_BODY_BYTES", BytesType{1024, 1024 * kMiB}, "16MiB", "Server",
+       "Largest body of a request."},
+      {"MAX_CONNECTIONS", IntegerType{1, 1'000'000}, "10000", "Server",
+       "Connections open at once, all workers together."},
+      {"REQUEST_TIMEOUT", DurationType{milliseconds(100), hours(1)}, "60", "Server",
+       "Time for one request from its last byte to the answer."},
+      {"IDLE_TIMEOUT", DurationType{seconds(1), hours(1)}, "75", "Server",
+       "Time that a connection without a request stays open."},
+  };
+}
+
+Rows postgres_rows() {
+  return {
+      {"PG_HOST", TextType{postgres_host_rule, "a host, a socket folder or nothing"}, "",
+       "PostgreSQL", "Host of the metadata database; the local socket when not set."},
+      {"PG_PORT", IntegerType{1, 65535}, "55432", "PostgreSQL", "Port of the metadata database."},
+      {"PG_USER", TextType{identifier_rule, kIdentifierRule}, "lake", "PostgreSQL",
+       "Role that owns the lake's tables."},
+      {"PG_DATABASE", TextType{identifier_rule, kIdentifierRule}, "lake", "PostgreSQL",
+       "Database of the lake's tables."},
+      {"PG_PASSWORD", SecretType{password_rule, "free of spaces, quotes and backslashes"}, "",
+       "PostgreSQL", "Password of the role."},
+      {"PG_CONNECTIONS", IntegerType{1, 100}, "4", "PostgreSQL",
+       "Connections that each worker may open."},
+      {"PG_TLS_MODE",
+       ChoiceType{{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}}, "prefer",
+       "PostgreSQL", "The sslmode of libpq; verify-full for a database on another machine."},
+      {"PG_TLS_ROOTS", TextType{}, "", "PostgreSQL",
+       "PEM file with the authorities that are trusted."},
+  };
+}
+
+Rows storage_rows() {
+  return {
+      {"S3_ENDPOINT", UrlType{}, "http://127.0.0.1:9000", "Object storage",
+       "Address of the S3 service, without a path."},
+      {"S3_REGION", TextType{region_rule, "letters, digits and '-'"}, "us-east-1", "Object storage",
+       "Region that requests are signed for."},
+      {"S3_BUCKET", TextType{bucket_rule, kBucketRule}, "lakehouse", "Object storage",
+       "Bucket of all catalogs."},
+      {"S3_PREFIX", TextType{prefix_rule, kPrefixRule}, "data/", "Object storage",
+       "Prefix of the default catalog's objects."},
+      {"S3_ROOT_KEY", SecretType{not_empty_rule, "not empty"}, "minioadmin", "Object storage",
+       "Access key that every derived credential comes from."},
+      {"S3_ROOT_SECRET", SecretType{not_empty_rule, "not empty"}, "minioadmin", "Object storage",
+       "Secret of the access key; take it from a secret manager in production."},
+      {"S3_PATH_STYLE", FlagType{}, "1", "Object storage",
+       "1 puts the bucket into the path, 0 before the host."},
+      {"S3_CA_FILE", TextType{}, "", "Object storage",
+       "PEM file with the authorities that are trusted; the system's when not set."},
+  };
+}
+
+Rows catalog_rows() {
+  return {
+      {"CATALOG", TextType{identifier_rule, kIdentifierRule}, "lake", "Catalog",
+       "Name of the default catalog and its REST prefix."},
+      {"DEFAULT_FORMAT_VERSION", IntegerType{2, 3}, "2", "Catalog",
+       "Iceberg format version of tables that ask for none."},
+      {"CACHE_MAX", IntegerType{0, 1'000'000}, "1024", "Catalog",
+       "Tables whose metadata is kept in memory."},
+      {"SUPPRESS_ROOT_CREDS", FlagType{}, "1", "Catalog",
+       "0 sends the root keys to clients that ask for no delegation; for development only."},
+      {"DISABLE_NOTIFY", FlagType{}, "0", "Catalog",
+       "1 turns off the listener that prepares metadata right after a commit."},
+  };
+}
+
+Rows engine_and_log_rows() {
+  return {
+      {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
+       "Memory of the embedded engine."},
+      {"ENGINE_THREADS", IntegerType{1, 256}, "1", "Engine", "Threads of the embedded engine."},
+      {"SCRATCH_DIR", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",
+       "Folder for the engine's temporary files; the system's temporary folder when not set."},
+      {"LOG_FORMAT", ChoiceType{{"json", "text"}}, "json", "Log", "Form of the lines on stderr."},
+      {"LOG_LEVEL", ChoiceType{{"debug", "info", "warning", "error"}}, "INFO", "Log",
+       "The least important lines that are written."},
+  };
+}
+
+}  // namespace
+
+base::config::SettingsTable make_table() {
+  Rows all;
+  for (auto* rows : {server_rows, postgres_rows, storage_rows, catalog_rows, engine_and_log_rows}) {
+    for (auto& row : rows()) all.push_back(std::move(row));
+  }
+  return {"LAKEPROXY_", std::move(all)};
+}
+
+}  // namespace lake::settings

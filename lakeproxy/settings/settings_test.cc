@@ -1,0 +1,247 @@
+#include "lakeproxy/settings/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/config/describe.h"
+
+namespace lake::settings {
+namespace {
+
+using base::ErrorKind;
+using testing::HasSubstr;
+using testing::Not;
+
+// A folder without files, so that only the environment speaks.
+base::config::Places places(std::vector<std::string> environment) {
+  return {{}, std::move(environment), std::filesystem::path(testing::TempDir()) / "no-such-folder"};
+}
+
+Settings loaded(std::vector<std::string> environment) {
+  auto settings = load(places(std::move(environment)));
+  EXPECT_TRUE(settings.has_value()) << (settings ? "" : settings.error().message());
+  return settings.value_or(Settings());
+}
+
+std::string refused(std::vector<std::string> environment) {
+  auto settings = load(places(std::move(environment)));
+  EXPECT_FALSE(settings.has_value());
+  if (settings) return "";
+  EXPECT_EQ(settings.error().kind(), ErrorKind::kInvalid);
+  return settings.error().message();
+}
+
+TEST(SettingsTest, defaults_of_the_lake_are_the_documented_ones) {
+  auto settings = loaded({});
+  EXPECT_EQ(settings.postgres.host, "");
+  EXPECT_EQ(settings.postgres.port, 55432);
+  EXPECT_EQ(settings.postgres.user, "lake");
+  EXPECT_EQ(settings.postgres.database, "lake");
+  EXPECT_TRUE(settings.postgres.password.empty());
+  EXPECT_EQ(settings.catalog.name, "lake");
+  EXPECT_EQ(settings.storage.region, "us-east-1");
+  EXPECT_EQ(settings.storage.bucket, "lakehouse");
+  EXPECT_EQ(settings.storage.prefix, "data/");
+  EXPECT_EQ(settings.storage.addressing, Addressing::kPath);
+  EXPECT_EQ(settings.server.public_url, "");
+  EXPECT_EQ(settings.catalog.root_credentials, RootCredentials::kSuppressed);
+  EXPECT_EQ(settings.catalog.listener, Listener::kOn);
+  EXPECT_EQ(settings.catalog.default_format_version, 2);
+  EXPECT_EQ(settings.catalog.cache_max, 1024U);
+  EXPECT_EQ(settings.log.format, base::log::Format::kJson);
+  EXPECT_EQ(settings.log.level, base::log::Level::kInfo);
+}
+
+TEST(SettingsTest, defaults_of_the_server_are_modest) {
+  auto settings = loaded({});
+  EXPECT_EQ(settings.server.host, "127.0.0.1");
+  EXPECT_EQ(settings.server.port, 8181);
+  EXPECT_EQ(settings.server.workers, 0U);
+  EXPECT_EQ(settings.server.max_body_bytes, 16U << 20);
+  EXPECT_EQ(settings.server.request_timeout, std::chrono::seconds(60));
+  EXPECT_EQ(settings.postgres.connections_per_worker, 4U);
+  EXPECT_EQ(settings.engine.memory_bytes, 256'000'000U);
+  EXPECT_EQ(settings.engine.threads, 1U);
+}
+
+TEST(SettingsTest, takes_every_setting) {
+  auto settings = loaded({
+      "LAKEPROXY_HOST=::",
+      "LAKEPROXY_PORT=0",
+      "LAKEPROXY_WORKERS=3",
+      "LAKEPROXY_TLS_CERT=c.pem",
+      "LAKEPROXY_TLS_KEY=k.pem",
+      "LAKEPROXY_PUBLIC_URL=https://lake.example/",
+      "LAKEPROXY_MAX_BODY_BYTES=1MiB",
+      "LAKEPROXY_MAX_CONNECTIONS=5",
+      "LAKEPROXY_REQUEST_TIMEOUT=2.5",
+      "LAKEPROXY_IDLE_TIMEOUT=5",
+      "LAKEPROXY_PG_HOST=/run/pg",
+      "LAKEPROXY_PG_PORT=5432",
+      "LAKEPROXY_PG_USER=u",
+      "LAKEPROXY_PG_DATABASE=d",
+      "LAKEPROXY_PG_PASSWORD=p%w:/@",
+      "LAKEPROXY_PG_CONNECTIONS=9",
+      "LAKEPROXY_PG_TLS_MODE=verify-full",
+      "LAKEPROXY_PG_TLS_ROOTS=r.pem",
+      "LAKEPROXY_S3_ENDPOINT=https://s3.example:444",
+      "LAKEPROXY_S3_REGION=eu-west-1",
+      "LAKEPROXY_S3_BUCKET=my.bucket-1",
+      "LAKEPROXY_S3_PREFIX=a/b=1/",
+      "LAKEPROXY_S3_ROOT_KEY=rk",
+      "LAKEPROXY_S3_ROOT_SECRET=rs",
+      "LAKEPROXY_S3_PATH_STYLE=0",
+      "LAKEPROXY_S3_CA_FILE=s.pem",
+      "LAKEPROXY_CATALOG=main",
+      "LAKEPROXY_DEFAULT_FORMAT_VERSION=3",
+      "LAKEPROXY_CACHE_MAX=0",
+      "LAKEPROXY_SUPPRESS_ROOT_CREDS=0",
+      "LAKEPROXY_DISABLE_NOTIFY=1",
+      "LAKEPROXY_ENGINE_MEMORY=1GiB",
+      "LAKEPROXY_ENGINE_THREADS=2",
+      "LAKEPROXY_SCRATCH_DIR=/scratch",
+      "LAKEPROXY_LOG_FORMAT=text",
+      "LAKEPROXY_LOG_LEVEL=DEBUG",
+  });
+  EXPECT_EQ(settings.server.host, "::");
+  EXPECT_EQ(settings.server.port, 0);
+  EXPECT_EQ(settings.server.workers, 3U);
+  EXPECT_EQ(settings.server.tls_cert, "c.pem");
+  EXPECT_EQ(settings.server.tls_key, "k.pem");
+  EXPECT_EQ(settings.server.public_url, "https://lake.example");
+  EXPECT_EQ(settings.server.max_body_bytes, 1U << 20);
+  EXPECT_EQ(settings.server.max_connections, 5U);
+  EXPECT_EQ(settings.server.request_timeout, std::chrono::milliseconds(2500));
+  EXPECT_EQ(settings.server.idle_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(settings.postgres.host, "/run/pg");
+  EXPECT_EQ(settings.postgres.port, 5432);
+  EXPECT_EQ(settings.postgres.user, "u");
+  EXPECT_EQ(settings.postgres.database, "d");
+  EXPECT_EQ(settings.postgres.password.reveal(), "p%w:/@");
+  EXPECT_EQ(settings.postgres.connections_per_worker, 9U);
+  EXPECT_EQ(settings.postgres.tls_mode, "verify-full");
+  EXPECT_EQ(settings.postgres.tls_roots, "r.pem");
+  EXPECT_EQ(settings.storage.endpoint, "https://s3.example:444");
+  EXPECT_EQ(settings.storage.region, "eu-west-1");
+  EXPECT_EQ(settings.storage.bucket, "my.bucket-1");
+  EXPECT_EQ(settings.storage.prefix, "a/b=1/");
+  EXPECT_EQ(settings.storage.root_key.reveal(), "rk");
+  EXPECT_EQ(settings.storage.root_secret.reveal(), "rs");
+  EXPECT_EQ(settings.storage.addressing, Addressing::kVirtualHost);
+  EXPECT_EQ(settings.storage.ca_file, "s.pem");
+  EXPECT_EQ(settings.catalog.name, "main");
+  EXPECT_EQ(settings.catalog.default_format_version, 3);
+  EXPECT_EQ(settings.catalog.cache_max, 0U);
+  EXPECT_EQ(settings.catalog.root_credentials, RootCredentials::kSentToClients);
+  EXPECT_EQ(settings.catalog.listener, Listener::kOff);
+  EXPECT_EQ(settings.engine.memory_bytes, 1U << 30);
+  EXPECT_EQ(settings.engine.threads, 2U);
+  EXPECT_EQ(settings.engine.scratch_dir, "/scratch");
+  EXPECT_EQ(settings.log.format, base::log::Format::kText);
+  EXPECT_EQ(settings.log.level, base::log::Level::kDebug);
+}
+
+TEST(SettingsTest, the_preset_sets_workers_unless_they_are_set) {
+  EXPECT_EQ(loaded({"LAKEPROXY_PRESET=high-throughput"}).server.workers, 4U);
+  EXPECT_EQ(loaded({"LAKEPROXY_PRESET=high-throughput", "LAKEPROXY_WORKERS=2"}).server.workers, 2U);
+  EXPECT_EQ(loaded({"LAKEPROXY_PRESET=high-throughput", "LAKEPROXY_WORKERS=0"}).server.workers, 0U);
+  EXPECT_EQ(loaded({"LAKEPROXY_PRESET=default"}).server.workers, 0U);
+}
+
+TEST(SettingsTest, refuses_what_breaks_a_rule) {
+  for (std::string setting : {
+           "HOST=",
+           "HOST=a b",
+           "PORT=65536",
+           "PORT=-1",
+           "WORKERS=257",
+           "PRESET=fast",
+           "PUBLIC_URL=lake.example",
+           "MAX_BODY_BYTES=1",
+           "MAX_BODY_BYTES=2GiB",
+           "MAX_CONNECTIONS=0",
+           "REQUEST_TIMEOUT=0",
+           "REQUEST_TIMEOUT=3601",
+           "IDLE_TIMEOUT=0.5",
+           "PG_HOST=a b",
+           "PG_HOST=/run/a,b",
+           "PG_PORT=0",
+           "PG_USER=",
+           "PG_USER=a b",
+           "PG_USER=1a",
+           "PG_DATABASE=a'b",
+           "PG_PASSWORD=a b",
+           "PG_PASSWORD=a'b",
+           "PG_PASSWORD=a\"b",
+           "PG_PASSWORD=a\\b",
+           "PG_CONNECTIONS=0",
+           "PG_CONNECTIONS=101",
+           "PG_TLS_MODE=maybe",
+           "S3_ENDPOINT=",
+           "S3_ENDPOINT=host:9000",
+           "S3_REGION=",
+           "S3_REGION=us/east",
+           "S3_BUCKET=ab",
+           "S3_BUCKET=Upper",
+           "S3_BUCKET=a..b",
+           "S3_BUCKET=-ab",
+           "S3_BUCKET=ab/",
+           "S3_PREFIX=",
+           "S3_PREFIX=data",
+           "S3_PREFIX=/",
+           "S3_PREFIX=/data/",
+           "S3_PREFIX=a//b/",
+           "S3_PREFIX=../",
+           "S3_PREFIX=a/../b/",
+           "S3_PREFIX=./",
+           "S3_PREFIX=a%2e/",
+           "S3_PREFIX=a b/",
+           "S3_ROOT_KEY=",
+           "S3_ROOT_SECRET=",
+           "S3_PATH_STYLE=2",
+           "CATALOG=",
+           "CATALOG=a/b",
+           "CATALOG=..",
+           "CATALOG=a b",
+           "DEFAULT_FORMAT_VERSION=1",
+           "DEFAULT_FORMAT_VERSION=4",
+           "CACHE_MAX=-1",
+           "SUPPRESS_ROOT_CREDS=",
+           "DISABLE_NOTIFY=maybe",
+           "ENGINE_MEMORY=1MB",
+           "ENGINE_THREADS=0",
+           "SCRATCH_DIR=scratch",
+           "LOG_FORMAT=xml",
+           "LOG_LEVEL=loud",
+       }) {
+    std::string name = setting.substr(0, setting.find('='));
+    EXPECT_THAT(refused({"LAKEPROXY_" + setting}),
+                HasSubstr("environment: LAKEPROXY_" + name + ": "))
+        << setting;
+  }
+}
+
+TEST(SettingsTest, refuses_settings_that_do_not_fit_together) {
+  EXPECT_THAT(refused({"LAKEPROXY_TLS_CERT=c.pem"}), HasSubstr("LAKEPROXY_TLS_CERT: needs"));
+  EXPECT_THAT(refused({"LAKEPROXY_TLS_KEY=k.pem"}), HasSubstr("LAKEPROXY_TLS_KEY: needs"));
+  EXPECT_THAT(refused({"LAKEPROXY_S3_ENDPOINT=http://h/path"}), HasSubstr("LAKEPROXY_S3_ENDPOINT"));
+  EXPECT_THAT(refused({"LAKEPROXY_PG_TLS_ROOTS=r.pem"}), HasSubstr("LAKEPROXY_PG_TLS_ROOTS"));
+  std::string all = refused({"LAKEPROXY_TLS_KEY=k.pem", "LAKEPROXY_S3_ENDPOINT=http://h/path"});
+  EXPECT_EQ(std::ranges::count(all, '\n'), 1);
+}
+
+TEST(SettingsTest, names_the_nearest_setting) {
+  EXPECT_THAT(refused({"LAKEPROXY_PG_PASWORD=hunter2"}), HasSubstr("LAKEPROXY_PG_PASSWORD"));
+  EXPECT_THAT(refused({"LAKEPROXY_PG_PASWORD=hunter2"}), Not(HasSubstr("hunter2")));
+}
+
+TEST(SettingsTest, the_page_of_settings_shows_no_secret) {
+  std::string page = base::config::settings_markdown(make_table(), "Configuration");
+  EXPECT_THAT(page, HasSubstr("`LAKEPROXY_S3_ROOT_SECRET`"));
+  EXPECT_THAT(page, Not(HasSubstr("minioadmin")));
+}
+
+}  // namespace
+}  // namespace lake::settings

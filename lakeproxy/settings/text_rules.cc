@@ -1,0 +1,84 @@
+#include "lakeproxy/settings/text_rules.h"
+
+#include <algorithm>
+
+namespace lake::settings {
+namespace {
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
+bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
+
+template <class Allowed>
+bool all(std::string_view text, Allowed allowed) {
+  return std::ranges::all_of(text, allowed);
+}
+
+bool is_host_character(char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == ':'; }
+
+bool is_segment(std::string_view segment) {
+  return !segment.empty() && segment != "." && segment != ".." && all(segment, [](char c) {
+    return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == '=';
+  });
+}
+
+}  // namespace
+
+std::string_view identifier_rule(std::string_view text) {
+  bool good = !text.empty() && text.size() <= 63 && (is_letter(text[0]) || text[0] == '_') &&
+              all(text, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; });
+  return good ? "" : "must be 1 to 63 letters, digits, '_' or '-', beginning with a letter or '_'";
+}
+
+std::string_view postgres_host_rule(std::string_view text) {
+  bool good = text.starts_with('/')
+                  ? text.find_first_of(" '\"\\,") == std::string_view::npos
+                  : all(text, [](char c) { return is_host_character(c) || c == '_'; });
+  return good ? "" : "must be a host name, an address, the folder of a socket, or empty";
+}
+
+std::string_view listen_host_rule(std::string_view text) {
+  bool good = !text.empty() && all(text, is_host_character);
+  return good ? "" : "must be an address, such as 127.0.0.1 or ::";
+}
+
+std::string_view password_rule(std::string_view text) {
+  bool good = text.find_first_of(" '\"\\") == std::string_view::npos;
+  return good ? "" : "must be free of spaces, quotes and backslashes";
+}
+
+std::string_view bucket_rule(std::string_view text) {
+  auto edge = [](char c) { return is_lower(c) || is_digit(c); };
+  bool good = text.size() >= 3 && text.size() <= 63 && edge(text.front()) && edge(text.back()) &&
+              text.find("..") == std::string_view::npos &&
+              all(text, [&](char c) { return edge(c) || c == '-' || c == '.'; });
+  return good ? "" : "must be the name of a bucket: lower-case letters, digits, '-' and '.'";
+}
+
+std::string_view region_rule(std::string_view text) {
+  bool good = !text.empty() && all(text, [](char c) { return is_alphanumeric(c) || c == '-'; });
+  return good ? "" : "must be letters, digits and '-'";
+}
+
+std::string_view prefix_rule(std::string_view text) {
+  constexpr std::string_view kBroken =
+      "must be path segments without '.' and '..', and end with '/'";
+  if (text.empty() || text.size() > 512) return kBroken;
+  while (!text.empty()) {
+    auto slash = text.find('/');
+    if (slash == std::string_view::npos || !is_segment(text.substr(0, slash))) return kBroken;
+    text.remove_prefix(slash + 1);
+  }
+  return "";
+}
+
+std::string_view not_empty_rule(std::string_view text) {
+  return text.empty() ? "must not be empty" : "";
+}
+
+std::string_view absolute_path_rule(std::string_view text) {
+  return text.empty() || text.starts_with('/') ? "" : "must be an absolute path";
+}
+
+}  // namespace lake::settings
