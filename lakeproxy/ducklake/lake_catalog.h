@@ -95,10 +95,11 @@ class LakeReader {
   /// Errors: kUnsupported  a column's type or default cannot be shown (names it).
   [[nodiscard]] base::Task<base::Result<model::LakeTable>> load_table(base::RequestContext context,
                                                                       model::TableId table);
-  /// Row-level changes in (after, up_to].
+  /// Row-level changes in (after, up_to]; from the beginning when `after` is nothing.
+  /// `table` outlives the task.
   /// Errors: kUnsupported  a file of another format than Parquet.
   [[nodiscard]] base::Task<base::Result<model::LakeChanges>> read_changes(
-      base::RequestContext context, const model::LakeTable* table, model::SnapshotId after,
+      base::RequestContext context, const model::LakeTable* table, std::optional<model::SnapshotId> after,
       model::SnapshotId up_to);
 
  private:

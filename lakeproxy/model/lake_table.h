@@ -116,9 +116,11 @@ struct LakeCommit {
 
 /// Everything that happened to the rows of a table in the snapshots
 /// (after, up_to], oldest first, with the rows that the changes touch: files
-/// and rows that begin or end in that range, and the files that deletes refer to.
+/// that begin or end in that range, the files that deletes in it refer to with
+/// all their deletes, and inlined rows: all that share a begin_snapshot and a
+/// table with one that begins or ends in it.
 struct LakeChanges {
-  SnapshotId after;
+  std::optional<SnapshotId> after;  ///< Nothing: from the beginning.
   SnapshotId up_to;
   std::vector<LakeCommit> commits;
   std::map<DataFileId, LakeDataFile> data_files;
@@ -148,6 +150,9 @@ struct LakeTable {
   /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
   /// stand under `unpartitioned_spec_id`.
   std::map<std::int64_t, std::int32_t> spec_of_partition;
+  /// For each partition_id the partition_key_index that each field of its spec
+  /// has in the lake: a field that Iceberg cannot have is left out of the spec.
+  std::map<std::int64_t, std::vector<std::int32_t>> keys_of_partition;
   std::int32_t unpartitioned_spec_id = 0;
   /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
   /// was materialised for an earlier epoch may name files that are gone.

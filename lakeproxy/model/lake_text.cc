@@ -11,7 +11,6 @@
 namespace lake::model {
 namespace {
 
-constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 constexpr std::int64_t kSecondsPerDay = 86'400;
 
 // Takes `count` to `limit` digits off the front of `text`.
