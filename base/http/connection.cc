@@ -175,12 +175,12 @@ Task<bool> Connection<Stream>::await_head(std::size_t& scanned) {
     resting = true;
     bool more = co_await fill(lane_.limits().header_bytes);
     resting = false;
-    if (more) limit(lane_.limits().header_time);
     co_return more;
   }
   if (std::optional<Refused> refused = check_partial_head(in_.view())) {
     co_return co_await refuse(*refused);
   }
+  if (scanned == 0) limit(lane_.limits().header_time);
   scanned = in_.size();
   if (co_await fill(lane_.limits().header_bytes - in_.size())) co_return true;
   if (overdue()) co_await refuse({408, "request head took too long"});
@@ -214,7 +214,8 @@ Task<bool> Connection<Stream>::serve_request(RequestHead head) {
   if (head.keep_alive && !lane_.draining()) {
     persistence = head.http_1_0 ? Persistence::kKeepAliveHttp10 : Persistence::kKeepAlive;
   }
-  linger_ = head.keep_alive;  // Does not know yet that we close.
+  // A client that asked to keep the connection does not know yet that we close.
+  linger_ = head.keep_alive && persistence == Persistence::kClose;
   HeadContext about{persistence, context.request_id, {}};
   if (!co_await answer(std::move(response), about, method)) co_return false;
   co_return persistence != Persistence::kClose;

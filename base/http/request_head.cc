@@ -1,5 +1,6 @@
 #include "base/http/request_head.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
@@ -36,6 +37,16 @@ bool is_authority(std::string_view text) {
 
 bool iequals(std::string_view a, std::string_view b) {
   return beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+}
+
+// Whether the request line ends with an HTTP version, of whatever number.
+bool names_a_version(std::string_view head) {
+  std::string_view line = head.substr(0, head.find("\r\n"));
+  if (std::ranges::count(line, ' ') != 2 || line.contains('\n')) return false;
+  std::string_view version = line.substr(line.rfind(' ') + 1);
+  auto digit = [&](std::size_t i) { return version[i] >= '0' && version[i] <= '9'; };
+  return version.size() == 8 && version.starts_with("HTTP/") && digit(5) && version[6] == '.' &&
+         digit(7);
 }
 
 // Fills a RequestHead while Beast reads the grammar. The first refusal stands.
@@ -178,7 +189,7 @@ std::expected<RequestHead, Refused> parse_head(std::string_view bytes) {
   HeadParser parser(head);
   ErrorCode ec;
   std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), ec);
-  if (ec == beast::http::error::bad_version) {
+  if (ec == beast::http::error::bad_version && names_a_version(bytes)) {
     return std::unexpected(Refused{505, "HTTP version not supported"});
   }
   // Beast stops at the first empty line; so did find_head_end(), or the two
