@@ -1,0 +1,71 @@
+#pragma once
+
+// Some of what a lake shows is in no file that an Iceberg client can read:
+// rows that DuckDB keeps in PostgreSQL, deletes that it keeps there, and
+// delete files whose columns carry DuckDB's field ids. This is the list of
+// files to make for them, and what is known of each once it is made.
+// Sources: DuckLake specification 1.0, "Data Inlining", "Delete Files"; Iceberg
+// table specification, "Position Delete Files".
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lakeproxy/model/lake_table.h"
+
+namespace lake::materialize {
+
+/// Inlined rows that one commit inserted under one schema: they become one
+/// data file, in the order of their row ids.
+struct InlinedGroup {
+  std::string location;
+  model::SnapshotId begin;
+  std::vector<model::Field> columns;
+  std::vector<model::LakeInlinedRow> rows;
+};
+
+/// The deleted positions of one data file as of one snapshot, all of them.
+struct DeleteGroup {
+  std::string location;
+  std::string data_file;       ///< Its location.
+  model::SnapshotId snapshot;  ///< The snapshot that shows it first.
+  /// DuckDB's own delete file, whose positions count too.
+  std::optional<model::LakeDeleteFile> source;
+  std::vector<std::int64_t> positions;  ///< Further ones, in any order.
+};
+
+struct ExportPlan {
+  std::vector<InlinedGroup> inlined;
+  std::vector<DeleteGroup> deletes;
+
+  [[nodiscard]] bool empty() const { return inlined.empty() && deletes.empty(); }
+};
+
+/// A file that was made, by its location.
+struct ExportedFile {
+  std::int64_t record_count = 0;
+  std::int64_t file_size_bytes = 0;
+  std::vector<model::LakeColumnStats> stats;  ///< Of an inlined group.
+};
+using Exported = std::map<std::string, ExportedFile>;
+
+/// What build_snapshot() will need for `changes`. Locations are a function of
+/// table, snapshot and epoch, so that a later change finds them again.
+[[nodiscard]] ExportPlan plan_exports(const model::LakeTable& table,
+                                      const model::LakeChanges& changes);
+
+/// Where the rows that began at `begin` under `schema_version` stand.
+[[nodiscard]] std::string inlined_location(const model::LakeTable& table,
+                                           std::int64_t schema_version, model::SnapshotId begin);
+
+/// The first listed commit at or after `snapshot`: the one that shows what
+/// happened at `snapshot`. Nothing when that is after the last one.
+[[nodiscard]] std::optional<model::SnapshotId> shown_at(const model::LakeChanges& changes,
+                                                        model::SnapshotId snapshot);
+
+/// Whether `snapshot` was shown by what was materialised before `changes`.
+[[nodiscard]] bool shown_before(const model::LakeChanges& changes, model::SnapshotId snapshot);
+
+}  // namespace lake::materialize
