@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/schema_evolution.h"
+
+namespace lake::model {
+
+using base::ErrorKind;
+using base::fail;
+
+base::Result<std::int32_t> resolve_last_added(std::int32_t id,
+                                              std::optional<std::int32_t> last_added,
+                                              std::string_view what) {
+  if (id != kLastAdded) return id;
+  if (last_added) return *last_added;
+  return fail(ErrorKind::kInvalid,
+              fmt::format("{} -1 means the last one added, and this request adds none", what));
+}
+
+base::Result<std::int32_t> add_schema(TableMetadata& table, Schema schema, SchemaCheck check) {
+  RETURN_IF_ERROR(validate(schema));
+  std::int32_t next_id = 0;
+  for (const Schema& known : table.schemas) {
+    if (known.same_columns(schema)) return known.schema_id;
+    next_id = std::max(next_id, known.schema_id + 1);
+  }
+  RETURN_IF_ERROR(check_format(schema, table.format_version));
+  if (check == SchemaCheck::kEvolution) RETURN_IF_ERROR(check_evolution(table, schema));
+  schema.schema_id = next_id;
+  table.last_column_id = std::max(table.last_column_id, schema.max_field_id());
+  table.schemas.push_back(std::move(schema));
+  return next_id;
+}
+
+base::Status set_current_schema(TableMetadata& table, std::int32_t schema_id) {
+  if (table.find_schema(schema_id) == nullptr) {
+    return fail(ErrorKind::kInvalid, fmt::format("schema {} does not exist", schema_id));
+  }
+  table.current_schema_id = schema_id;
+  return {};
+}
+
+base::Status remove_schemas(TableMetadata& table, const std::vector<std::int32_t>& schema_ids) {
+  const std::unordered_set<std::int32_t> removed(schema_ids.begin(), schema_ids.end());
+  if (removed.contains(table.current_schema_id)) {
+    return fail(ErrorKind::kInvalid,
+                fmt::format("schema {} is the current one", table.current_schema_id));
+  }
+  std::erase_if(table.schemas,
+                [&](const Schema& schema) { return removed.contains(schema.schema_id); });
+  return {};
+}
+
+base::Status set_format_version(TableMetadata& table, std::int32_t version) {
+  if (version != 2 && version != 3) {
+    return fail(ErrorKind::kInvalid, fmt::format("format version {} is not 2 or 3", version));
+  }
+  for (const Schema& schema : table.schemas) RETURN_IF_ERROR(check_format(schema, version));
+  table.format_version = version;
+  return {};
+}
+
+}  // namespace lake::model
