@@ -3,110 +3,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read_until.hpp>
 #include <boost/asio/use_future.hpp>
-#include <boost/asio/write.hpp>
 #include <deque>
+
+#include "base/testing/scripted_server.h"
 
 namespace base::http {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using std::chrono::milliseconds;
+using testing::Act;
 using ::testing::ElementsAre;
+using testing::ScriptedServer;
 
-constexpr auto kToTuple = asio::as_tuple(asio::use_awaitable);
+std::string ok(std::string_view body) { return testing::http_ok(body); }
 
-// What the server does with one request on a connection.
-struct Act {
-  std::string answer;
-  enum class Then { kKeep, kClose, kHang } then = Then::kKeep;
-  bool before_request = false;  // Do not wait for a request first.
-};
-
-std::string ok(std::string_view body) {
-  return fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body);
+Origin origin_of(const ScriptedServer& server) {
+  return {.host = "127.0.0.1", .port = server.port()};
 }
-
-// A server that plays one list of acts per accepted connection, on the event
-// loop of the test, and notes what it was asked.
-class ScriptedServer {
- public:
-  ScriptedServer(asio::io_context& loop, std::deque<std::vector<Act>> script)
-      : acceptor_(loop, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
-        script_(std::move(script)) {
-    asio::co_spawn(loop, accept(), asio::detached);
-  }
-
-  [[nodiscard]] Origin origin() const {
-    return {.host = "127.0.0.1", .port = acceptor_.local_endpoint().port()};
-  }
-  void close() {
-    acceptor_.close();
-    for (auto& socket : sockets_) socket->close();
-  }
-
-  std::vector<std::string> requests;     // Whole, as they came.
-  std::vector<std::size_t> connections;  // Which connection each came on.
-  std::function<void()> on_first_request = [] {};
-
- private:
-  Task<void> accept() {
-    while (true) {
-      auto [error, socket] = co_await acceptor_.async_accept(kToTuple);
-      if (error) co_return;
-      sockets_.push_back(std::make_shared<tcp::socket>(std::move(socket)));
-      std::vector<Act> acts;
-      if (!script_.empty()) {
-        acts = std::move(script_.front());
-        script_.pop_front();
-      }
-      asio::co_spawn(acceptor_.get_executor(), play(sockets_.back(), sockets_.size(), acts),
-                     asio::detached);
-    }
-  }
-
-  Task<bool> read_request(std::shared_ptr<tcp::socket> socket, std::size_t number) {
-    std::string text;
-    auto [error, size] =
-        co_await asio::async_read_until(*socket, asio::dynamic_buffer(text), "\r\n\r\n", kToTuple);
-    if (error) co_return false;
-    auto at = text.find("Content-Length: ");
-    std::size_t total = at < size ? size + std::stoul(text.substr(at + 16)) : size;
-    while (text.size() < total) {
-      std::array<char, 4096> part;
-      auto [failed, got] = co_await socket->async_read_some(asio::buffer(part), kToTuple);
-      if (failed) co_return false;
-      text.append(part.data(), got);
-    }
-    requests.push_back(text);
-    connections.push_back(number);
-    std::exchange(on_first_request, [] {})();
-    co_return true;
-  }
-
-  Task<void> play(std::shared_ptr<tcp::socket> socket, std::size_t number, std::vector<Act> acts) {
-    for (const auto& act : acts) {
-      if (!act.before_request && !co_await read_request(socket, number)) co_return;
-      co_await asio::async_write(*socket, asio::buffer(act.answer), kToTuple);
-      if (act.then == Act::Then::kClose) socket->close();
-      if (act.then != Act::Then::kKeep) co_return;
-    }
-  }
-
-  tcp::acceptor acceptor_;
-  std::deque<std::vector<Act>> script_;
-  std::vector<std::shared_ptr<tcp::socket>> sockets_;
-};
 
 RequestContext within(milliseconds time) {
   return {.deadline = std::chrono::steady_clock::now() + time};
@@ -120,7 +39,7 @@ struct ClientTest : ::testing::Test {
     options.response_time = milliseconds(5000);
   }
   Client& client() {
-    if (client_ == nullptr) client_ = Client::create(server->origin(), options);
+    if (client_ == nullptr) client_ = Client::create(origin_of(*server), options);
     return *client_;
   }
   // Runs the loop until this request is answered.
@@ -164,8 +83,8 @@ TEST_F(ClientTest, sends_the_request_and_reads_the_answer) {
   EXPECT_EQ(answer->status, 404);
   EXPECT_EQ(answer->body.view(), "no");
   EXPECT_EQ(answer->headers.get("x-A"), "1");
-  EXPECT_THAT(server->requests,
-              ElementsAre("PUT /a?b=c HTTP/1.1\r\nHost: " + server->origin().authority() +
+  EXPECT_THAT(server->requests(),
+              ElementsAre("PUT /a?b=c HTTP/1.1\r\nHost: " + origin_of(*server).authority() +
                           "\r\nX-Test: v\r\nContent-Length: 4\r\n\r\ndata"));
 }
 
@@ -177,15 +96,15 @@ TEST_F(ClientTest, reads_a_chunked_answer) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->body.view(), "abcde");
   EXPECT_EQ(send(get())->body.view(), "next");
-  EXPECT_THAT(server->connections, ElementsAre(1, 1));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 1));
 }
 
 TEST_F(ClientTest, reads_an_answer_that_ends_with_its_connection) {
-  serve({{{.answer = "HTTP/1.1 200 OK\r\n\r\nto the end", .then = Act::Then::kClose}},
+  serve({{{.answer = "HTTP/1.1 200 OK\r\n\r\nto the end", .then = Act::kClose}},
          {{.answer = ok("next")}}});
   EXPECT_EQ(send(get())->body.view(), "to the end");
   EXPECT_EQ(send(get())->body.view(), "next");
-  EXPECT_THAT(server->connections, ElementsAre(1, 2));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 2));
 }
 
 TEST_F(ClientTest, expects_no_body_in_the_answer_to_head) {
@@ -195,7 +114,7 @@ TEST_F(ClientTest, expects_no_body_in_the_answer_to_head) {
   EXPECT_EQ(answer->body.size(), 0);
   EXPECT_EQ(answer->headers.get("Content-Length"), "1000000");
   EXPECT_EQ(send(get())->body.view(), "x");
-  EXPECT_THAT(server->connections, ElementsAre(1, 1));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 1));
 }
 
 TEST_F(ClientTest, reads_past_interim_answers) {
@@ -215,7 +134,7 @@ TEST_F(ClientTest, opens_a_new_connection_when_the_server_asks_to_close) {
          {{.answer = ok("b")}}});
   ASSERT_TRUE(send(get()));
   ASSERT_TRUE(send(get()));
-  EXPECT_THAT(server->connections, ElementsAre(1, 2));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 2));
 }
 
 TEST_F(ClientTest, does_not_reuse_a_connection_with_bytes_nobody_asked_for) {
@@ -225,7 +144,7 @@ TEST_F(ClientTest, does_not_reuse_a_connection_with_bytes_nobody_asked_for) {
 }
 
 TEST_F(ClientTest, does_not_use_a_kept_connection_that_was_closed_meanwhile) {
-  serve({{{.answer = ok("a"), .then = Act::Then::kClose}}, {{.answer = ok("b")}}});
+  serve({{{.answer = ok("a"), .then = Act::kClose}}, {{.answer = ok("b")}}});
   ASSERT_TRUE(send(get()));
   settle();
   // Not even for a method that could not be repeated.
@@ -236,7 +155,7 @@ TEST_F(ClientTest, does_not_use_a_kept_connection_that_was_closed_meanwhile) {
 
 // The server reads the second request on the kept connection and closes.
 std::deque<std::vector<Act>> closes_on_second_request() {
-  return {{{.answer = ok("a")}, {.then = Act::Then::kClose}}, {{.answer = ok("b")}}};
+  return {{{.answer = ok("a")}, {.then = Act::kClose}}, {{.answer = ok("b")}}};
 }
 
 TEST_F(ClientTest, repeats_idempotent_requests_when_a_kept_connection_is_closed) {
@@ -246,7 +165,7 @@ TEST_F(ClientTest, repeats_idempotent_requests_when_a_kept_connection_is_closed)
     ASSERT_TRUE(send(get()));
     auto answer = send({.method = method, .target = "/", .body = Body("x")});
     ASSERT_TRUE(answer) << to_string(method);
-    EXPECT_THAT(server->connections, ElementsAre(1, 1, 2)) << to_string(method);
+    EXPECT_THAT(server->connections(), ElementsAre(1, 1, 2)) << to_string(method);
   }
 }
 
@@ -254,19 +173,19 @@ TEST_F(ClientTest, does_not_repeat_a_post) {
   serve(closes_on_second_request());
   ASSERT_TRUE(send(get()));
   EXPECT_EQ(kind_of(send({.method = Method::kPost, .target = "/"})), ErrorKind::kOutcomeUnknown);
-  EXPECT_THAT(server->connections, ElementsAre(1, 1));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 1));
 }
 
 TEST_F(ClientTest, repeats_only_once_and_only_on_a_kept_connection) {
-  serve({{{.then = Act::Then::kClose}}, {{.answer = ok("b")}}});
+  serve({{{.then = Act::kClose}}, {{.answer = ok("b")}}});
   EXPECT_EQ(kind_of(send(get())), ErrorKind::kOutcomeUnknown);
   client_.reset();
-  serve({{{.answer = ok("a")}, {.then = Act::Then::kClose}},
-         {{.then = Act::Then::kClose}},
+  serve({{{.answer = ok("a")}, {.then = Act::kClose}},
+         {{.then = Act::kClose}},
          {{.answer = ok("c")}}});
   ASSERT_TRUE(send(get()));
   EXPECT_EQ(kind_of(send(get())), ErrorKind::kOutcomeUnknown);
-  EXPECT_THAT(server->connections, ElementsAre(1, 1, 2));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 1, 2));
 }
 
 TEST_F(ClientTest, does_not_repeat_when_part_of_an_answer_came) {
@@ -274,11 +193,10 @@ TEST_F(ClientTest, does_not_repeat_when_part_of_an_answer_came) {
        {"H", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"}) {
     client_.reset();
-    serve({{{.answer = ok("a")}, {.answer = part, .then = Act::Then::kClose}},
-           {{.answer = ok("b")}}});
+    serve({{{.answer = ok("a")}, {.answer = part, .then = Act::kClose}}, {{.answer = ok("b")}}});
     ASSERT_TRUE(send(get()));
     EXPECT_EQ(kind_of(send(get())), ErrorKind::kOutcomeUnknown) << part;
-    EXPECT_THAT(server->connections, ElementsAre(1, 1)) << part;
+    EXPECT_THAT(server->connections(), ElementsAre(1, 1)) << part;
   }
 }
 
@@ -288,7 +206,7 @@ TEST_F(ClientTest, refuses_an_answer_that_is_not_http) {
                            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
                            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"}) {
     client_.reset();
-    serve({{{.answer = text, .then = Act::Then::kClose}}});
+    serve({{{.answer = text, .then = Act::kClose}}});
     EXPECT_EQ(kind_of(send(get())), ErrorKind::kOutcomeUnknown) << text;
   }
 }
@@ -328,14 +246,14 @@ TEST_F(ClientTest, bounds_the_answer) {
 }
 
 TEST_F(ClientTest, a_read_that_is_not_answered_in_time_is_a_timeout) {
-  serve({{{.then = Act::Then::kHang}}, {{.answer = ok("b")}}});
+  serve({{{.then = Act::kHang}}, {{.answer = ok("b")}}});
   EXPECT_EQ(kind_of(send(get(), milliseconds(30))), ErrorKind::kTimeout);
   EXPECT_EQ(send(get())->body.view(), "b");
-  EXPECT_THAT(server->connections, ElementsAre(1, 2));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 2));
 }
 
 TEST_F(ClientTest, response_time_bounds_a_request_without_a_deadline) {
-  serve({{{.answer = "HTTP/1.1 200 OK\r\n", .then = Act::Then::kHang}}});
+  serve({{{.answer = "HTTP/1.1 200 OK\r\n", .then = Act::kHang}}});
   options.response_time = milliseconds(30);
   auto future = asio::co_spawn(loop, client().send(RequestContext{}, get()), asio::use_future);
   EXPECT_EQ(kind_of(finish(future)), ErrorKind::kTimeout);
@@ -344,14 +262,14 @@ TEST_F(ClientTest, response_time_bounds_a_request_without_a_deadline) {
 TEST_F(ClientTest, a_change_that_is_not_answered_in_time_is_unknown) {
   for (Method method : {Method::kPut, Method::kPost, Method::kDelete}) {
     client_.reset();
-    serve({{{.then = Act::Then::kHang}}});
+    serve({{{.then = Act::kHang}}});
     EXPECT_EQ(kind_of(send({.method = method, .target = "/"}, milliseconds(30))),
               ErrorKind::kOutcomeUnknown);
   }
 }
 
 TEST_F(ClientTest, a_body_the_server_does_not_take_in_time_was_not_carried_out) {
-  serve({{{.answer = "", .then = Act::Then::kHang, .before_request = true}}});
+  serve({{{.answer = "", .then = Act::kHang, .when = Act::kAtOnce}}});
   ClientRequest request{.method = Method::kPut, .target = "/"};
   request.body = Body(std::string(32 * 1024 * 1024, 'x'));
   EXPECT_EQ(kind_of(send(request, milliseconds(200))), ErrorKind::kTimeout);
@@ -364,7 +282,7 @@ TEST_F(ClientTest, an_expired_deadline_is_a_timeout) {
 
 TEST_F(ClientTest, a_server_that_is_not_there_is_unavailable) {
   serve({});
-  Origin origin = server->origin();
+  Origin origin = origin_of(*server);
   server->close();
   client_ = Client::create(origin, options);
   EXPECT_EQ(kind_of(send(get())), ErrorKind::kUnavailable);
@@ -374,8 +292,8 @@ TEST_F(ClientTest, a_server_that_is_not_there_is_unavailable) {
 
 TEST_F(ClientTest, takes_an_early_refusal_while_the_body_is_still_on_its_way) {
   serve({{{.answer = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n",
-           .then = Act::Then::kHang,
-           .before_request = true}}});
+           .then = Act::kHang,
+           .when = Act::kAtOnce}}});
   ClientRequest request{.method = Method::kPut, .target = "/", .body = Body("small")};
   auto answer = send(request);
   ASSERT_TRUE(answer);
@@ -396,13 +314,13 @@ TEST_F(ClientTest, requests_wait_for_a_connection_in_order) {
     ASSERT_TRUE(answer) << answer.error().detail();
     EXPECT_EQ(answer->body.view(), std::to_string(i));
     EXPECT_TRUE(
-        server->requests[static_cast<std::size_t>(i)].starts_with(fmt::format("GET /{} ", i)));
+        server->requests()[static_cast<std::size_t>(i)].starts_with(fmt::format("GET /{} ", i)));
   }
-  EXPECT_THAT(server->connections, ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 1, 1, 1));
 }
 
 TEST_F(ClientTest, a_request_that_waits_too_long_leaves_the_queue) {
-  serve({{{.then = Act::Then::kHang}}, {{.answer = ok("b")}}});
+  serve({{{.then = Act::kHang}}, {{.answer = ok("b")}}});
   options.connections = 1;
   auto first = asio::co_spawn(loop, client().send(within(milliseconds(100)), get("/first")),
                               asio::use_future);
@@ -413,16 +331,15 @@ TEST_F(ClientTest, a_request_that_waits_too_long_leaves_the_queue) {
   EXPECT_EQ(kind_of(finish(second)), ErrorKind::kTimeout);
   EXPECT_EQ(kind_of(finish(first)), ErrorKind::kTimeout);
   EXPECT_EQ(finish(third)->body.view(), "b");
-  EXPECT_EQ(server->requests.size(), 2);
+  EXPECT_EQ(server->requests().size(), 2);
 }
 
 TEST_F(ClientTest, a_cancelled_request_ends_and_its_connection_is_not_reused) {
-  serve({{{.then = Act::Then::kHang}}, {{.answer = ok("b")}}});
+  serve({{{.then = Act::kHang}}, {{.answer = ok("b")}}});
   options.connections = 1;
   asio::cancellation_signal cancel;
-  server->on_first_request = [&] {
-    asio::post(loop, [&] { cancel.emit(asio::cancellation_type::terminal); });
-  };
+  server->on_next_request(
+      [&] { asio::post(loop, [&] { cancel.emit(asio::cancellation_type::terminal); }); });
   std::optional<Result<Response>> first;
   asio::co_spawn(loop, client().send(within(milliseconds(5000)), get("/first")),
                  asio::bind_cancellation_slot(
@@ -433,7 +350,7 @@ TEST_F(ClientTest, a_cancelled_request_ends_and_its_connection_is_not_reused) {
   EXPECT_EQ(send(get("/second"))->body.view(), "b");
   ASSERT_TRUE(first);
   EXPECT_EQ(kind_of(*first), ErrorKind::kCancelled);
-  EXPECT_THAT(server->connections, ElementsAre(1, 2));
+  EXPECT_THAT(server->connections(), ElementsAre(1, 2));
 }
 
 TEST_F(ClientTest, a_request_cancelled_in_the_queue_gives_up_its_place) {
@@ -448,20 +365,20 @@ TEST_F(ClientTest, a_request_cancelled_in_the_queue_gives_up_its_place) {
       asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr, Result<Response> result) {
         second.emplace(std::move(result));
       }));
-  server->on_first_request = [&] { cancel.emit(asio::cancellation_type::terminal); };
+  server->on_next_request([&] { cancel.emit(asio::cancellation_type::terminal); });
   EXPECT_EQ(finish(first)->body.view(), "0");
   EXPECT_EQ(send(get("/2"))->body.view(), "2");
   ASSERT_TRUE(second);
   EXPECT_EQ(kind_of(*second), ErrorKind::kCancelled);
-  EXPECT_EQ(server->requests.size(), 2);
+  EXPECT_EQ(server->requests().size(), 2);
 }
 
 TEST_F(ClientTest, requests_left_waiting_are_torn_down_with_their_loop) {
   auto own = std::make_unique<asio::io_context>(1);
-  auto silent = std::make_unique<ScriptedServer>(
-      *own, std::deque<std::vector<Act>>{{{.then = Act::Then::kHang}}});
+  auto silent =
+      std::make_unique<ScriptedServer>(*own, std::deque<std::vector<Act>>{{{.then = Act::kHang}}});
   options.connections = 1;
-  auto client = Client::create(silent->origin(), options);
+  auto client = Client::create(origin_of(*silent), options);
   for (int i = 0; i < 3; ++i) {
     asio::co_spawn(*own, client->send(within(milliseconds(60'000)), get()), asio::detached);
   }
@@ -497,9 +414,9 @@ TEST_F(ClientTest, refuses_what_would_break_out_of_its_line) {
                          {"a method without a name", {.method = Method::kOther, .target = "/"}}}) {
     EXPECT_EQ(kind_of(send(c.request)), ErrorKind::kInvalid) << c.name;
   }
-  EXPECT_TRUE(server->requests.empty());
+  EXPECT_TRUE(server->requests().empty());
   ASSERT_TRUE(send(with("Content-Length", "77")));
-  EXPECT_EQ(server->requests[0].find("77"), std::string::npos);
+  EXPECT_EQ(server->requests()[0].find("77"), std::string::npos);
 }
 
 }  // namespace
