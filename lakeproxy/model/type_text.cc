@@ -103,19 +103,28 @@ bool is_edge_algorithm(std::string_view text) {
 
 bool is_plain_text(std::string_view text) {
   return base::is_utf8(text) && std::ranges::none_of(text, [](char c) {
-           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '(' || c == ')';
+           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '(' || c == ')' ||
+                  c == '\'' || c == '"';
          });
+}
+
+/// One widespread client puts the words between quotes.
+std::string_view unquote(std::string_view text) {
+  text = trim(text);
+  const bool quoted = text.size() >= 2 && text.front() == text.back() &&
+                      (text.front() == '\'' || text.front() == '"');
+  return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
 /// "crs" for a geometry, "crs" or "crs, algorithm" for a geography.
 base::Result<Type> parse_geo(TypeKind kind, std::string_view inside, std::string_view text) {
   const auto comma = inside.find(',');
-  const std::string_view crs = trim(inside.substr(0, comma));
+  const std::string_view crs = unquote(inside.substr(0, comma));
   if (crs.empty() || !is_plain_text(crs)) return not_a_type(text);
   if (comma == std::string_view::npos) {
     return Type::geo(kind, crs == kDefaultCrs ? std::string() : std::string(crs));
   }
-  const std::string algorithm = lower_case(trim(inside.substr(comma + 1)));
+  const std::string algorithm = lower_case(unquote(inside.substr(comma + 1)));
   if (kind != TypeKind::kGeography || !is_edge_algorithm(algorithm)) return not_a_type(text);
   return Type::geo(kind, fmt::format("{}, {}", crs, algorithm));
 }
