@@ -16,7 +16,7 @@ inline model::Schema sample_schema() {
   using model::Type;
   using model::TypeKind;
   return {.schema_id = 2,
-          .fields = {{.id = 1, .name = "id", .type = Type(TypeKind::kLong), .required = true},
+          .fields = {{.id = 1, .name = "id", .type = Type(TypeKind::kLong)},
                      {.id = 2, .name = "name", .type = Type(TypeKind::kString)},
                      {.id = 3, .name = "ts", .type = Type(TypeKind::kTimestamptz)},
                      {.id = 4, .name = "day", .type = Type(TypeKind::kDate)},
@@ -108,7 +108,8 @@ inline std::vector<model::ManifestEntry> sample_entries() {
   model::DataFile plain{.file_path = "s3://lake/t/data/b.parquet",
                         .partition = model::PartitionTuple(sample_spec().fields.size()),
                         .record_count = 1,
-                        .file_size_in_bytes = 512};
+                        .file_size_in_bytes = 512,
+                        .sort_order_id = 0};
   model::DataFile gone = plain;
   gone.file_path = "s3://lake/t/data/c.parquet";
   gone.file_format = model::FileFormat::kOrc;

@@ -102,11 +102,14 @@ bool takes(const Transform& transform, TypeKind source) {
   return false;
 }
 
-// Microseconds of a timestamp; a day's first for a date.
-std::int64_t micros_of(const Literal& value, TypeKind source) {
-  if (source == TypeKind::kDate) return std::get<std::int32_t>(value) * kMicrosPerDay;
-  const std::int64_t count = std::get<std::int64_t>(value);
+std::int64_t micros_of(const Literal& timestamp, TypeKind source) {
+  const std::int64_t count = std::get<std::int64_t>(timestamp);
   return is_nanos(source) ? floor_div(count, kNanosPerMicro) : count;
+}
+
+std::int64_t days_of(const Literal& value, TypeKind source) {
+  if (source == TypeKind::kDate) return std::get<std::int32_t>(value);
+  return floor_div(micros_of(value, source), kMicrosPerDay);
 }
 
 struct YearMonth {
@@ -132,15 +135,14 @@ YearMonth year_month_of(std::int64_t days) {
 
 Result<std::optional<Literal>> time_part(TransformKind kind, const Literal& value,
                                          TypeKind source) {
-  const std::int64_t micros = micros_of(value, source);
-  const std::int64_t days = floor_div(micros, kMicrosPerDay);
+  const std::int64_t days = days_of(value, source);
   const YearMonth month = year_month_of(days);
   std::int64_t part = 0;
   switch (kind) {
     case TransformKind::kYear: part = month.year - 1970; break;
     case TransformKind::kMonth: part = (month.year - 1970) * 12 + month.month; break;
     case TransformKind::kDay: part = days; break;
-    default: part = floor_div(micros, kMicrosPerHour); break;
+    default: part = floor_div(micros_of(value, source), kMicrosPerHour); break;
   }
   if (part < std::numeric_limits<std::int32_t>::min() ||
       part > std::numeric_limits<std::int32_t>::max()) {

@@ -1,0 +1,41 @@
+#include "lakeproxy/publish/change_tracker.h"
+
+namespace lake::publish {
+namespace {
+
+// Above this, forgetting which tables changed is cheaper than keeping it.
+constexpr std::size_t kMaxTables = 100'000;
+
+}  // namespace
+
+ChangeTracker::State ChangeTracker::state() const {
+  std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void ChangeTracker::advance(model::LakeVersion from,
+                            const ducklake::LakeReader::ChangedTables& changes) {
+  std::lock_guard lock(mutex_);
+  state_.tick += 1;
+  bool complete = changes.tables.has_value() && changed_.size() < kMaxTables;
+  if (complete) {
+    for (model::TableId table : *changes.tables) changed_[table] = state_.tick;
+  } else {
+    changed_.clear();
+    all_changed_ = state_.tick;
+  }
+  // Two workers may advance at once from the same state; the one that saw less
+  // must not take the other's progress back.
+  bool newer = changes.version.snapshot >= state_.version.snapshot &&
+               changes.version.revision >= state_.version.revision;
+  if (newer || from == state_.version) state_.version = changes.version;
+}
+
+bool ChangeTracker::changed_since(model::TableId table, Tick tick) const {
+  std::lock_guard lock(mutex_);
+  if (all_changed_ > tick) return true;
+  auto found = changed_.find(table);
+  return found != changed_.end() && found->second > tick;
+}
+
+}  // namespace lake::publish
