@@ -79,7 +79,8 @@ Task<Outcome> Connection::run(Batch batch, Deadline deadline) {
     Pipeline pipeline(connection_.get(), cache_);
     outcome.sent = Sent::kWithoutClosing;
     outcome.loss = co_await send_and_receive(pipeline, batch, outcome, deadline);
-    if (outcome.loss == Loss::kBroken) pipeline.salvage(outcome);
+    // On a socket that is still open this would block.
+    if (PQstatus(connection_.get()) == CONNECTION_BAD) pipeline.salvage(outcome);
     if (outcome.loss != Loss::kNone) broken_ = true;
     if (outcome.error && outcome.error->severity != Severity::kError) broken_ = true;
     if (outcome.error && is_stale_statement(*outcome.error)) cache_.forget_all();

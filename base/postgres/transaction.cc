@@ -44,10 +44,14 @@ class LeasedTransaction final : public Transaction {
 
   Task<Result<std::vector<RowsPtr>>> run_batch(Batch batch, Effect effect) {
     if (!lease_) co_return ended();
-    auto checked = check(batch.queries);
-    if (!checked) {
+    Status fit = check(batch.queries);
+    // A COMMIT outside a transaction would succeed, and commit nothing.
+    if (fit && lease_->connection().usable() && !lease_->connection().transaction_is_sound()) {
+      fit = ended();
+    }
+    if (!fit) {
       lease_.reset();
-      co_return std::move(checked).error();
+      co_return std::move(fit).error();
     }
     Outcome outcome = co_await lease_->connection().run(std::move(batch), context_.deadline);
     auto result = settle(std::move(outcome), effect);
