@@ -1,37 +1,28 @@
 #include "base/http/connection.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <exception>
-#include <span>
 
 #include "base/core/text.h"
 #include "base/http/chunk_decoder.h"
-#include "base/http/read_buffer.h"
 #include "base/http/request_head.h"
+#include "base/http/transport.h"
 
 namespace base::http {
 namespace {
 
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
-using ErrorCode = boost::system::error_code;
-using TlsStream = asio::ssl::stream<ServerSocket>;
 
-constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
-constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::size_t kBodyStep = 64 * 1024;
 // A body up to this size is sent in one piece with its head: a copy of it is
 // cheaper than a second buffer, and over TLS than a second record.
 constexpr std::size_t kSmallBody = 8 * 1024;
+// Answers held back for their successors are sent at this size.
+constexpr std::size_t kBatch = 32 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::uint64_t request_id_of(const Request& request, Lane& lane) {
@@ -47,178 +38,148 @@ std::uint64_t request_id_of(const Request& request, Lane& lane) {
 }
 
 template <class Stream>
-class Connection final : public LaneMember {
+class Connection {
  public:
-  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
-
   Connection(Lane& lane, Stream stream, Admission admission)
-      : lane_(lane), stream_(std::move(stream)), admission_(admission) {}
+      : lane_(lane), transport_(std::move(stream)), admission_(admission) {}
 
   Task<void> run();
-  void interrupt() override {
-    ErrorCode ignored;  // Nothing under way is the only failure.
-    socket().cancel(ignored);
-  }
-  void abort() override {
-    aborted_ = true;
-    ErrorCode ignored;  // The socket is gone either way.
-    socket().close(ignored);
-    cancellation_.emit(asio::cancellation_type::terminal);
-  }
-  asio::cancellation_slot slot() { return cancellation_.slot(); }
+  asio::cancellation_slot slot() { return transport_.slot(); }
 
  private:
-  ServerSocket& socket() {
-    if constexpr (kTls) {
-      return stream_.next_layer();
-    } else {
-      return stream_;
-    }
-  }
-  void limit(std::chrono::milliseconds time) { deadline = steady_clock::now() + time; }
-  void no_limit() { deadline = Deadline::max(); }
-  [[nodiscard]] bool overdue() const { return steady_clock::now() >= deadline; }
+  static constexpr bool kTls = Transport<Stream>::kTls;
 
-  Task<bool> open();
-  Task<void> serve();
-  Task<void> close();
+  [[nodiscard]] const ServerLimits& limits() const { return lane_.limits(); }
 
   // Each returns false when there is nothing more to do for the client.
+  Task<bool> open();
+  Task<bool> serve_next();
+  Task<bool> await_head();
   Task<bool> serve_request(RequestHead head);
-  Task<bool> fill(std::size_t want);
-  Task<bool> await_head(std::size_t& scanned);
   Task<bool> read_body(RequestHead& head);
   Task<bool> read_sized_body(RequestHead& head);
   Task<bool> read_chunked_body(RequestHead& head);
   Task<bool> refuse(Refused refused);
   Task<bool> answer(Response response, HeadContext context, Method method);
-  Task<bool> write(std::string_view head, std::string_view body);
+  Task<bool> flush(std::string_view body);
+
   Task<Response> handle(RequestContext context, Request request);
+  [[nodiscard]] bool may_hold_back(const HeadContext& context) const;
+  void hold_back();
 
   Lane& lane_;
-  Stream stream_;
+  Transport<Stream> transport_;
   Admission admission_;
-  asio::cancellation_signal cancellation_;
-  ReadBuffer in_;
-  std::string out_;
   std::string peer_;
-  bool aborted_ = false;
-  bool linger_ = false;  ///< The client may still be sending what we will not read.
+
+  ReadBuffer in_;
+  std::size_t scanned_ = 0;         ///< Bytes of in_ that hold no end of a head.
+  bool empty_line_passed_ = false;  ///< Before the head that is being read.
+
+  std::string out_;       ///< Answers not yet written.
+  std::size_t held_ = 0;  ///< How many of them were held back.
+  bool send_posted_ = false;
+  bool handling_ = false;
+  bool refused_ = false;
+  Linger linger_ = Linger::kNo;  ///< Whether the client may still be sending.
 };
 
 template <class Stream>
 Task<void> Connection<Stream>::run() {
   co_await asio::this_coro::throw_if_cancelled(false);
-  lane_.join(*this);
-  if (co_await open()) co_await serve();
-  co_await close();
+  lane_.join(transport_);
+  if (co_await open()) {
+    while (co_await serve_next()) {
+    }
+  }
+  co_await transport_.close(linger_);
 }
 
 template <class Stream>
 Task<bool> Connection<Stream>::open() {
-  ErrorCode ec;
-  auto endpoint = socket().remote_endpoint(ec);
-  if (ec) co_return false;  // Gone before it was served.
-  peer_ = endpoint.address().to_string();
-  socket().set_option(asio::ip::tcp::no_delay(true), ec);
+  peer_ = transport_.set_up();
+  if (peer_.empty()) co_return false;  // Gone before it was served.
   if constexpr (kTls) {
     if (admission_ == Admission::kRefuse) co_return false;
-    resting = true;
-    limit(lane_.limits().header_time);
-    auto [error] = co_await stream_.async_handshake(asio::ssl::stream_base::server, kToken);
-    resting = false;
-    if (error) co_return false;
+    transport_.resting = true;
+    transport_.limit(limits().header_time);
+    bool secured = co_await transport_.handshake();
+    transport_.resting = false;
+    co_return secured;
   }
   if (admission_ == Admission::kRefuse) co_return co_await refuse({503, "too many connections"});
   co_return true;
 }
 
+// One step: serves the request whose head is complete, or reads more of it.
 template <class Stream>
-Task<void> Connection<Stream>::serve() {
-  std::size_t scanned = 0;
-  bool may_skip_line = true;  // One empty line before a request: RFC 9112, section 2.2.
-  for (;;) {
-    if (may_skip_line && in_.view().starts_with("\r\n")) {
-      in_.consume(2);
-      may_skip_line = false;
-    }
-    std::optional<std::size_t> end = find_head_end(in_.view(), scanned);
-    std::size_t size = end.value_or(in_.size());
-    if (size > lane_.limits().header_bytes || (!end && size == lane_.limits().header_bytes)) {
-      co_await refuse({431, "request head too large"});
-      co_return;
-    }
-    if (!end) {
-      if (!co_await await_head(scanned)) co_return;
-      continue;
-    }
-    std::expected<RequestHead, Refused> head = parse_head(in_.view().substr(0, *end));
-    in_.consume(*end);
-    scanned = 0;
-    may_skip_line = true;
-    if (!head) {
-      co_await refuse(head.error());
-      co_return;
-    }
-    if (!co_await serve_request(std::move(*head))) co_return;
+Task<bool> Connection<Stream>::serve_next() {
+  if (!empty_line_passed_ && in_.view().starts_with("\r\n")) {
+    in_.consume(2);  // One is allowed before a request: RFC 9112, section 2.2.
+    empty_line_passed_ = true;
   }
+  std::optional<std::size_t> end = find_head_end(in_.view(), scanned_);
+  std::size_t size = end.value_or(in_.size());
+  if (size > limits().header_bytes || (!end && size == limits().header_bytes)) {
+    co_return co_await refuse({431, "request head too large"});
+  }
+  if (!end) co_return co_await await_head();
+  std::expected<RequestHead, Refused> head = parse_head(in_.view().substr(0, *end));
+  in_.consume(*end);
+  scanned_ = 0;
+  empty_line_passed_ = false;
+  if (!head) co_return co_await refuse(head.error());
+  co_return co_await serve_request(std::move(*head));
 }
 
 // Waits for more of a head. The time for it runs from its first byte; until
 // then the connection rests.
 template <class Stream>
-Task<bool> Connection<Stream>::await_head(std::size_t& scanned) {
+Task<bool> Connection<Stream>::await_head() {
+  if (!out_.empty() && !co_await flush({})) co_return false;
   if (in_.empty()) {
     if (lane_.draining()) co_return false;
     in_.shrink();
-    limit(lane_.limits().idle);
-    resting = true;
-    bool more = co_await fill(lane_.limits().header_bytes);
-    resting = false;
+    transport_.limit(limits().idle);
+    transport_.resting = true;
+    bool more = co_await transport_.read(in_, limits().header_bytes);
+    transport_.resting = false;
     co_return more;
   }
   if (std::optional<Refused> refused = check_partial_head(in_.view())) {
     co_return co_await refuse(*refused);
   }
-  if (scanned == 0) limit(lane_.limits().header_time);
-  scanned = in_.size();
-  if (co_await fill(lane_.limits().header_bytes - in_.size())) co_return true;
-  if (overdue()) co_await refuse({408, "request head took too long"});
+  if (scanned_ == 0) transport_.limit(limits().header_time);
+  scanned_ = in_.size();
+  if (co_await transport_.read(in_, limits().header_bytes - in_.size())) co_return true;
+  if (transport_.overdue()) co_await refuse({408, "request head took too long"});
   co_return false;
-}
-
-template <class Stream>
-Task<bool> Connection<Stream>::fill(std::size_t want) {
-  if (aborted_) co_return false;
-  std::span<char> room = in_.prepare(want);
-  auto [ec, n] = co_await stream_.async_read_some(asio::buffer(room.data(), room.size()), kToken);
-  in_.commit(n);
-  co_return !ec && !aborted_;
 }
 
 template <class Stream>
 Task<bool> Connection<Stream>::serve_request(RequestHead head) {
   bool has_body = head.framing == Framing::kChunked || head.length > 0;
   if (has_body && !co_await read_body(head)) co_return false;
-  no_limit();
+  transport_.no_limit();
   Request& request = head.request;
   request.peer = peer_;
   request.encrypted = kTls;
   RequestContext context{request_id_of(request, lane_),
-                         steady_clock::now() + lane_.limits().request_time};
+                         steady_clock::now() + limits().request_time};
   Method method = request.method;
   Response response = co_await handle(context, std::move(request));
-  if (aborted_) co_return false;
+  if (transport_.aborted()) co_return false;
 
   Persistence persistence = Persistence::kClose;
   if (head.keep_alive && !lane_.draining()) {
     persistence = head.http_1_0 ? Persistence::kKeepAliveHttp10 : Persistence::kKeepAlive;
   }
+  bool closes = persistence == Persistence::kClose;
   // A client that asked to keep the connection does not know yet that we close.
-  linger_ = head.keep_alive && persistence == Persistence::kClose;
+  if (closes && head.keep_alive) linger_ = Linger::kYes;
   HeadContext about{persistence, context.request_id, {}};
-  if (!co_await answer(std::move(response), about, method)) co_return false;
-  co_return persistence != Persistence::kClose;
+  bool answered = co_await answer(std::move(response), about, method);
+  co_return answered && !closes;
 }
 
 template <class Stream>
@@ -227,12 +188,14 @@ Task<Response> Connection<Stream>::handle(RequestContext context, Request reques
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   co_await asio::this_coro::throw_if_cancelled(true);
   std::optional<Response> response;
+  handling_ = true;
   try {
     response.emplace(co_await lane_.handler()(context, std::move(request)));
   } catch (...) {
     // Cancelled by abort(), or a defect: the other connections go on.
     response.emplace(lane_.refusal()(500, "internal error"));
   }
+  handling_ = false;
   co_await asio::this_coro::throw_if_cancelled(false);
   co_return std::move(*response);
 }
@@ -240,15 +203,14 @@ Task<Response> Connection<Stream>::handle(RequestContext context, Request reques
 template <class Stream>
 Task<bool> Connection<Stream>::read_body(RequestHead& head) {
   bool sized = head.framing == Framing::kLength;
-  if (sized && head.length > lane_.limits().body_bytes) {
+  if (sized && head.length > limits().body_bytes) {
     co_return co_await refuse({413, "request body too large"});
   }
-  limit(lane_.limits().body_time);
-  if (head.expects_continue && in_.empty()) {
-    if (!co_await write(kContinue, {})) co_return false;
-  }
+  if (head.expects_continue && in_.empty()) out_.append(kContinue);
+  if (!out_.empty() && !co_await flush({})) co_return false;
+  transport_.limit(limits().body_time);
   bool whole = sized ? co_await read_sized_body(head) : co_await read_chunked_body(head);
-  if (!whole && !aborted_ && overdue()) co_await refuse({408, "request body took too long"});
+  if (!whole && transport_.overdue()) co_await refuse({408, "request body took too long"});
   co_return whole;
 }
 
@@ -261,13 +223,13 @@ Task<bool> Connection<Stream>::read_sized_body(RequestHead& head) {
     in_.consume(n);
     std::size_t left = head.length - body.size();
     if (left == 0) co_return true;
-    if (!co_await fill(std::min(left, kBodyStep))) co_return false;
+    if (!co_await transport_.read(in_, std::min(left, kBodyStep))) co_return false;
   }
 }
 
 template <class Stream>
 Task<bool> Connection<Stream>::read_chunked_body(RequestHead& head) {
-  ChunkDecoder decoder(lane_.limits().body_bytes, lane_.limits().header_bytes);
+  ChunkDecoder decoder(limits().body_bytes, limits().header_bytes);
   for (;;) {
     auto [used, state] = decoder.feed(in_.view(), head.request.body);
     in_.consume(used);
@@ -278,15 +240,15 @@ Task<bool> Connection<Stream>::read_chunked_body(RequestHead& head) {
     if (state == ChunkDecoder::State::kMalformed) {
       co_return co_await refuse({400, "malformed chunk"});
     }
-    if (!co_await fill(kBodyStep)) co_return false;
+    if (!co_await transport_.read(in_, kBodyStep)) co_return false;
   }
 }
 
 // Always false: the stream is not at the start of a request any more.
 template <class Stream>
 Task<bool> Connection<Stream>::refuse(Refused refused) {
-  if (aborted_) co_return false;
-  linger_ = true;
+  if (transport_.aborted() || std::exchange(refused_, true)) co_return false;
+  linger_ = Linger::kYes;
   HeadContext about{Persistence::kClose, lane_.random_id(), {}};
   co_await answer(lane_.refusal()(refused.status, refused.message), about, Method::kOther);
   co_return false;
@@ -294,59 +256,53 @@ Task<bool> Connection<Stream>::refuse(Refused refused) {
 
 template <class Stream>
 Task<bool> Connection<Stream>::answer(Response response, HeadContext context, Method method) {
-  auto now = steady_clock::now();
-  deadline = now + lane_.limits().write_time;
-  context.date = lane_.date(now);
-  out_.clear();
+  context.date = lane_.date(steady_clock::now());
   append_head(out_, response, context);
   std::string_view body;
   if (method != Method::kHead && may_have_body(response.status)) body = response.body.view();
   if (body.size() <= kSmallBody) {
     out_.append(body);
+    if (may_hold_back(context)) {
+      hold_back();
+      co_return true;
+    }
     body = {};
   }
-  co_return co_await write(out_, body);
+  co_return co_await flush(body);
 }
 
+// An answer may wait for those of requests that have already come, since they
+// then go out together. It never waits for the client: every read is preceded
+// by a flush().
 template <class Stream>
-Task<bool> Connection<Stream>::write(std::string_view head, std::string_view body) {
-  while (!head.empty() || !body.empty()) {
-    if (aborted_) co_return false;
-    std::array<asio::const_buffer, 2> buffers{asio::buffer(head.data(), head.size()),
-                                              asio::buffer(body.data(), body.size())};
-    auto [ec, n] = co_await stream_.async_write_some(buffers, kToken);
-    if (ec) {
-      linger_ = false;
-      co_return false;
-    }
-    std::size_t of_head = std::min(n, head.size());
-    head.remove_prefix(of_head);
-    body.remove_prefix(n - of_head);
-  }
-  co_return !aborted_;
+bool Connection<Stream>::may_hold_back(const HeadContext& context) const {
+  return !kTls && !in_.empty() && context.persistence != Persistence::kClose &&
+         held_ < limits().pipelined && out_.size() < kBatch;
 }
 
-// A close with unread input makes the kernel send a reset, which can destroy
-// the answer before the client has read it. So: say that we are done, then
-// throw away what comes until the client closes too, for a short time.
+// Nor does it wait for the handler of a later request: what is posted here runs
+// when that handler suspends.
 template <class Stream>
-Task<void> Connection<Stream>::close() {
-  limit(kLingerTime);
-  if constexpr (kTls) {
-    if (!aborted_ && SSL_is_init_finished(stream_.native_handle())) {
-      co_await stream_.async_shutdown(kToken);
+void Connection<Stream>::hold_back() {
+  ++held_;
+  if (std::exchange(send_posted_, true)) return;
+  asio::post(lane_.loop(), [this] {
+    send_posted_ = false;
+    if constexpr (!kTls) {
+      if (handling_ && !out_.empty()) transport_.write_now(out_);
     }
-  }
-  ErrorCode ec;
-  if (linger_ && !aborted_) socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
-  resting = true;
-  while (linger_ && !ec && !aborted_ && !overdue()) {
-    std::array<char, 4096> thrown_away;
-    auto [error, n] = co_await socket().async_read_some(asio::buffer(thrown_away), kToken);
-    ec = error;
-  }
-  unlink();
-  socket().close(ec);
+  });
+}
+
+// Writes the answers held back, and `body` after them.
+template <class Stream>
+Task<bool> Connection<Stream>::flush(std::string_view body) {
+  transport_.limit(limits().write_time);
+  bool written = co_await transport_.write(out_, body);
+  if (!written) linger_ = Linger::kNo;
+  out_.clear();
+  held_ = 0;
+  co_return written;
 }
 
 template <class Stream>

@@ -157,6 +157,11 @@ inline Task<Response> serve(Seen* seen, RequestContext context, Request request)
     }
   } else if (request.path() == "/throw") {
     throw std::runtime_error("a defect");
+  } else if (request.path() == "/context") {
+    auto left = std::chrono::ceil<std::chrono::seconds>(context.deadline -
+                                                        std::chrono::steady_clock::now());
+    response.body = Body(fmt::format("{} {}", context.id_text(), left.count()));
+    co_return response;
   } else if (request.path() == "/empty") {
     response.status = 204;
     co_return response;
@@ -168,7 +173,6 @@ inline Task<Response> serve(Seen* seen, RequestContext context, Request request)
   response.body =
       Body(fmt::format("{} {} {} {} {}", to_string(request.method), request.target,
                        request.encrypted ? "tls" : "plain", request.peer, request.body.size()));
-  (void)context;
   co_return response;
 }
 

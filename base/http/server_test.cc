@@ -77,6 +77,36 @@ TEST(ServerTest, an_answer_does_not_wait_for_a_later_slow_request) {
   EXPECT_EQ(client.read().body, "GET /hold plain 127.0.0.1 0");
 }
 
+TEST(ServerTest, an_answer_does_not_wait_for_the_rest_of_a_later_request) {
+  TestServer server;
+  for (std::string_view start :
+       {"\r\n", "GET", "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+        "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na"}) {
+    RawClient client(server.port());
+    client.send(get("/1") + get("/2") + std::string(start));
+    EXPECT_EQ(client.read().body, "GET /1 plain 127.0.0.1 0");
+    EXPECT_EQ(client.read().body, "GET /2 plain 127.0.0.1 0");
+  }
+}
+
+TEST(ServerTest, answers_what_came_before_a_malformed_request) {
+  TestServer server;
+  RawClient client(server.port());
+  client.send(get("/1") + "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(client.read().status, 200u);
+  EXPECT_EQ(client.read().status, 400u);
+  EXPECT_EQ(client.end(), End::kClosed);
+}
+
+TEST(ServerTest, gives_the_handler_a_deadline_and_the_id_of_the_answer) {
+  ServerLimits limits = patient();
+  limits.request_time = std::chrono::seconds(90);
+  TestServer server(limits);
+  RawClient client(server.port());
+  Answer answer = client.ask(get("/context"));
+  EXPECT_EQ(answer.body, answer.field("X-Request-Id") + " 90");
+}
+
 TEST(ServerTest, reads_a_request_that_comes_byte_by_byte) {
   TestServer server;
   RawClient client(server.port());

@@ -1,0 +1,162 @@
+#pragma once
+
+// The socket of a connection, plain or under TLS, with its deadline. Every
+// operation ends early when the deadline passes or the connection is aborted;
+// the caller learns only that it got no further, and looks at overdue().
+// Included by connection.cc alone: what it includes is slow to compile.
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <span>
+
+#include "base/http/connection.h"
+#include "base/http/lane.h"
+#include "base/http/read_buffer.h"
+
+namespace base::http {
+
+using TlsStream = boost::asio::ssl::stream<ServerSocket>;
+
+enum class Linger : std::uint8_t { kNo, kYes };
+
+template <class Stream>
+class Transport : public LaneMember {
+ public:
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+
+  explicit Transport(Stream stream) : stream_(std::move(stream)) {}
+
+  void interrupt() override;
+  void abort() override;
+  [[nodiscard]] boost::asio::cancellation_slot slot() { return cancellation_.slot(); }
+
+  [[nodiscard]] bool aborted() const { return aborted_; }
+  void limit(std::chrono::milliseconds time) { deadline = std::chrono::steady_clock::now() + time; }
+  void no_limit() { deadline = Deadline::max(); }
+  [[nodiscard]] bool overdue() const { return std::chrono::steady_clock::now() >= deadline; }
+
+  /// The client's address; empty when it is gone already.
+  [[nodiscard]] std::string set_up();
+  Task<bool> handshake();
+  /// Reads at least one and at most `want` bytes.
+  Task<bool> read(ReadBuffer& into, std::size_t want);
+  /// Writes both, without copying either.
+  Task<bool> write(std::string_view head, std::string_view body);
+  /// Writes what the socket takes at once and removes it from `bytes`. Only
+  /// for plain connections, and while no write is under way.
+  void write_now(std::string& bytes);
+  /// A close with unread input makes the kernel send a reset, which can
+  /// destroy the answer before the client has read it. With kYes: says that we
+  /// are done, then throws away what comes until the client closes too, for a
+  /// short time.
+  Task<void> close(Linger linger);
+
+ private:
+  static constexpr auto kToken = boost::asio::as_tuple(boost::asio::use_awaitable);
+  static constexpr std::chrono::milliseconds kLingerTime{2'000};
+
+  ServerSocket& socket() {
+    if constexpr (kTls) {
+      return stream_.next_layer();
+    } else {
+      return stream_;
+    }
+  }
+
+  Stream stream_;
+  boost::asio::cancellation_signal cancellation_;
+  bool aborted_ = false;
+};
+
+template <class Stream>
+void Transport<Stream>::interrupt() {
+  boost::system::error_code ignored;  // Nothing under way is the only failure.
+  socket().cancel(ignored);
+}
+
+template <class Stream>
+void Transport<Stream>::abort() {
+  aborted_ = true;
+  boost::system::error_code ignored;  // The socket is gone either way.
+  socket().close(ignored);
+  cancellation_.emit(boost::asio::cancellation_type::terminal);
+}
+
+template <class Stream>
+std::string Transport<Stream>::set_up() {
+  boost::system::error_code ec;
+  auto endpoint = socket().remote_endpoint(ec);
+  if (!ec) socket().set_option(boost::asio::ip::tcp::no_delay(true), ec);
+  if (!ec) socket().non_blocking(true, ec);
+  return ec ? std::string() : endpoint.address().to_string();
+}
+
+template <class Stream>
+Task<bool> Transport<Stream>::handshake() {
+  if constexpr (kTls) {
+    auto [ec] = co_await stream_.async_handshake(boost::asio::ssl::stream_base::server, kToken);
+    if (ec) co_return false;
+  }
+  co_return !aborted_;
+}
+
+template <class Stream>
+Task<bool> Transport<Stream>::read(ReadBuffer& into, std::size_t want) {
+  if (aborted_) co_return false;
+  std::span<char> room = into.prepare(want);
+  auto [ec, n] =
+      co_await stream_.async_read_some(boost::asio::buffer(room.data(), room.size()), kToken);
+  into.commit(n);
+  co_return !ec && !aborted_;
+}
+
+template <class Stream>
+Task<bool> Transport<Stream>::write(std::string_view head, std::string_view body) {
+  while (!head.empty() || !body.empty()) {
+    if (aborted_) co_return false;
+    std::array<boost::asio::const_buffer, 2> buffers{boost::asio::buffer(head.data(), head.size()),
+                                                     boost::asio::buffer(body.data(), body.size())};
+    auto [ec, n] = co_await stream_.async_write_some(buffers, kToken);
+    if (ec) co_return false;
+    std::size_t of_head = std::min(n, head.size());
+    head.remove_prefix(of_head);
+    body.remove_prefix(n - of_head);
+  }
+  co_return !aborted_;
+}
+
+template <class Stream>
+void Transport<Stream>::write_now(std::string& bytes) {
+  static_assert(!kTls);
+  boost::system::error_code later;  // A failure comes again with the next write.
+  bytes.erase(0, stream_.write_some(boost::asio::buffer(bytes), later));
+}
+
+template <class Stream>
+Task<void> Transport<Stream>::close(Linger linger) {
+  boost::system::error_code ec;
+  limit(kLingerTime);
+  resting = true;
+  if constexpr (kTls) {
+    if (!aborted_ && SSL_is_init_finished(stream_.native_handle())) {
+      co_await stream_.async_shutdown(kToken);
+    }
+  }
+  if (linger == Linger::kYes && !aborted_) {
+    socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ec);
+    while (!ec && !aborted_ && !overdue()) {
+      std::array<char, 4096> thrown_away;
+      auto [error, n] = co_await socket().async_read_some(boost::asio::buffer(thrown_away), kToken);
+      ec = error;
+    }
+  }
+  unlink();
+  socket().close(ec);
+}
+
+}  // namespace base::http
