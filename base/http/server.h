@@ -25,7 +25,7 @@ struct ServerLimits {
   std::size_t header_bytes = 16 * 1024;       ///< Over it: 431, connection closed.
   std::size_t body_bytes = 16 * 1024 * 1024;  ///< Over it: 413 before the body is read.
   std::size_t connections = 10'000;           ///< Over it: 503 and close.
-  std::size_t pipelined = 16;                 ///< Requests read ahead on one connection.
+  std::size_t pipelined = 16;                 ///< Answers held back to be sent together.
   std::chrono::milliseconds idle{60'000};     ///< Between two requests.
   std::chrono::milliseconds header_time{10'000};
   std::chrono::milliseconds body_time{60'000};
@@ -50,7 +50,9 @@ struct ServerOptions {
 using Handler = std::function<Task<Response>(RequestContext, Request)>;
 
 /// Makes the answer to a request that never reaches the handler: malformed
-/// (400), too large (413, 431), too slow (408), over the limit (503).
+/// (400), too large (413, 431), too slow (408), over the limit (503), not
+/// offered (417, 501, 505); and to one whose handler broke its word (500).
+/// Called on any worker, by several at once. Must not throw.
 using Refusal = std::function<Response(unsigned status, std::string_view message)>;
 
 class Server {
@@ -69,7 +71,9 @@ class Server {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
   [[nodiscard]] virtual std::size_t connections() const = 0;
   /// Stops accepting, closes idle connections, finishes what is in flight, and
-  /// closes what is left after `grace`. Blocks; call from outside the workers.
+  /// closes what is left after `grace`: connections end, handlers are cancelled.
+  /// Blocks until every connection and handler has ended; call from outside the
+  /// workers, while they still run. The destructor does it without grace.
   virtual void shutdown(std::chrono::milliseconds grace) = 0;
 };
 
