@@ -69,4 +69,5 @@ def main():
     sys.exit(1 if total[1] else 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -56,7 +56,7 @@ def test_filters_on_a_large_table_skip_no_row(duck, catalog, spark, duck_iceberg
     table = f'{schema}.filtered'
     duck.execute(f'CREATE TABLE lake.{table} (id BIGINT, x DOUBLE, s VARCHAR)')
     for part in range(5):
-        duck.execute(f"""INSERT INTO lake.{table} SELECT i, CASE WHEN i % 5 = 0 THEN 'nan' ELSE -i END,
+        duck.execute(f"""INSERT INTO lake.{table} SELECT i, CASE WHEN i % 5 = 0 THEN 'nan'::DOUBLE ELSE -i END,
             'é' || lpad(i::VARCHAR, 6, '0') FROM range({part} * 1000, {part + 1} * 1000) t(i)""")
     for where in ('id >= 1999 and id < 2002', 'x < -4990', "s = 'é003333'", "s > 'é004997'", 'id = 5000'):
         wanted = duck.execute(f'SELECT count(*) FROM lake.{table} WHERE {where}').fetchone()[0]
