@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/avro/container_reader.h"
 #include "base/testing/golden.h"
 #include "lakeproxy/materialize/manifest_reader.h"
 #include "lakeproxy/materialize/manifest_summary.h"
+#include "lakeproxy/materialize/manifest_v2.h"
 #include "lakeproxy/materialize/sample_manifest.h"
 
 namespace lake::materialize {
@@ -21,16 +24,17 @@ using model::SnapshotId;
 
 const ManifestListHeader kHeader{SnapshotId(9), SnapshotId(7), 5};
 
+// The two manifests that manifest_v2_test.cc writes into tests/golden.
 std::vector<ManifestFile> sample_list() {
   auto data = summarize_manifest(sample_header(), sample_entries(), 5, SnapshotId(9));
   auto deletes = summarize_manifest(sample_delete_header(), sample_deletes(), 5, SnapshotId(9));
-  EXPECT_TRUE(data && deletes);
+  auto data_bytes = encode_manifest_v2(sample_header(), sample_entries(), Codec::kNull);
+  auto delete_bytes = encode_manifest_v2(sample_delete_header(), sample_deletes(), Codec::kDeflate);
+  EXPECT_TRUE(data && deletes && data_bytes && delete_bytes);
   data->manifest_path = "s3://lake/t/metadata/written_v2.avro";
-  data->manifest_length =
-      static_cast<std::int64_t>(read_golden("materialize/written_v2.avro").size());
+  data->manifest_length = static_cast<std::int64_t>(data_bytes->size());
   deletes->manifest_path = "s3://lake/t/metadata/written_v2_deletes.avro";
-  deletes->manifest_length =
-      static_cast<std::int64_t>(read_golden("materialize/written_v2_deletes.avro").size());
+  deletes->manifest_length = static_cast<std::int64_t>(delete_bytes->size());
   return {*data, *deletes};
 }
 
@@ -51,7 +55,7 @@ TEST(ManifestSummaryTest, counts_files_and_rows_and_sums_up_partitions) {
   ASSERT_EQ(data.partitions.size(), sample_spec().fields.size());
   EXPECT_TRUE(data.partitions[1].contains_null);
   EXPECT_EQ(data.partitions[1].lower_bound, "iceb");
-  EXPECT_EQ(data.partitions[1].contains_nan, std::nullopt);
+  EXPECT_EQ(data.partitions[1].contains_nan, false);
   EXPECT_EQ(data.partitions[9].contains_nan, false);
   EXPECT_EQ(data.partitions[13].lower_bound, std::nullopt);
   EXPECT_EQ(list[1].content, model::ManifestContent::kDeletes);
@@ -135,6 +139,11 @@ TEST_P(ForeignListTest, is_read_like_our_own) {
     wanted[i].manifest_path = (*rows)[i].manifest_path;
     wanted[i].manifest_length = (*rows)[i].manifest_length;
     if (is_v1) wanted[i].sequence_number = wanted[i].min_sequence_number = 0;
+  }
+  // The Java implementation cannot write a fixed partition value.
+  if (name.starts_with("java")) {
+    wanted[0].partitions[6].lower_bound.reset();
+    wanted[0].partitions[6].upper_bound.reset();
   }
   if (name == "java_v3_list.avro") wanted[0].first_row_id = 1000;
   EXPECT_EQ(*rows, wanted);

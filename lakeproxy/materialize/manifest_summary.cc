@@ -20,10 +20,6 @@ bool is_nan(const Literal& value) {
   return false;
 }
 
-bool is_floating(const model::Type& type) {
-  return type.kind() == model::TypeKind::kFloat || type.kind() == model::TypeKind::kDouble;
-}
-
 /// The range of one partition field over the entries seen.
 struct Range {
   bool has_null = false;
@@ -42,9 +38,8 @@ struct Range {
     }
   }
 
-  [[nodiscard]] model::FieldSummary summary(const model::Type& type) const {
-    model::FieldSummary out{.contains_null = has_null};
-    if (is_floating(type)) out.contains_nan = has_nan;
+  [[nodiscard]] model::FieldSummary summary() const {
+    model::FieldSummary out{.contains_null = has_null, .contains_nan = has_nan};
     if (lower != nullptr) out.lower_bound = encode_single_value(*lower);
     if (upper != nullptr) out.upper_bound = encode_single_value(*upper);
     return out;
@@ -94,9 +89,7 @@ base::Result<ManifestFile> summarize_manifest(const model::ManifestHeader& heade
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) ranges[i].add(entry.data_file.partition[i]);
   }
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    file.partitions.push_back(ranges[i].summary(columns[i].type));
-  }
+  for (const Range& range : ranges) file.partitions.push_back(range.summary());
   return file;
 }
 

@@ -51,7 +51,8 @@ TEST(PartitionRecordTest, has_the_types_of_the_transforms_results) {
     const base::avro::Node& type = without_null(*fields[i].type);
     EXPECT_EQ(type.type, wanted[i].first) << i;
     EXPECT_EQ(type.logical_type, wanted[i].second) << i;
-    EXPECT_EQ(int_attribute(fields[i].attributes, "field-id"), 1000 + static_cast<int>(i));
+    EXPECT_EQ(base::avro::int_attribute(fields[i].attributes, "field-id"),
+              1000 + static_cast<int>(i));
   }
   EXPECT_EQ(without_null(*fields[4].type).size, 4U);
   EXPECT_TRUE(without_null(*fields[12].type).attributes.at("adjust-to-utc").as_bool());
