@@ -1,0 +1,73 @@
+"""The figures, each measured in the same way on every catalog."""
+import statistics
+import time
+
+import requests
+
+import appends
+import load
+from machine import resident_mb
+
+NAMESPACE = 'bench'
+APPENDS = 100
+
+
+def start_and_memory(servers):
+    """Restarts lakeproxy, so that nothing of an earlier load is in it."""
+    stack = servers.stack
+    stack.stop(stack.catalog)
+    began = time.monotonic()
+    stack.start(stack.catalog)
+    ready_ms = (time.monotonic() - began) * 1000
+    time.sleep(1)
+    return {'ready_ms': ready_ms, 'resident_mb': resident_mb(stack.process_of(stack.catalog).pid)}
+
+
+def peer_figures(catalog, seconds):
+    client = catalog.client()
+    client.create_namespace_if_not_exists(NAMESPACE)
+    table = appends.Table.make(client, f'{NAMESPACE}.small')
+    commit_all(catalog, 'small', appends.prepare(table, 10, 1))
+    figures = {}
+    for connections in (8, 64):
+        found = load.get(table_url(catalog, 'small'), connections, seconds)
+        figures[f'LoadTable a second, {connections} connections'] = found.per_second
+        figures[f'LoadTable p99 ms, {connections} connections'] = found.p99_ms
+    times = commit_all(catalog, 'small', appends.prepare(table, APPENDS, 1))
+    figures['append commits a second, one client'] = len(times) / sum(times) * 1000
+    figures['append commit p50 ms'] = statistics.median(times)
+    figures['append commit p99 ms'] = sorted(times)[int(len(times) * 0.99)]
+    return figures
+
+
+def growth(catalog, files, snapshots, seconds):
+    """The cost of a load and of a commit on a table of that size."""
+    client = catalog.client()
+    client.create_namespace_if_not_exists(NAMESPACE)
+    name = f'grown_{files}'
+    table = appends.Table.make(client, f'{NAMESPACE}.{name}')
+    commit_all(catalog, name, appends.prepare(table, snapshots, files // snapshots or 1))
+    commits = commit_all(catalog, name, appends.prepare(table, 20, 1))
+    # snapshots=refs leaves out the old snapshots, whose number is the body's size and not our work.
+    found = load.get(f'{table_url(catalog, name)}?snapshots=refs', 8, seconds)
+    size = len(requests.get(table_url(catalog, name), timeout=60).content)
+    return {'files': files, 'snapshots': snapshots, 'load_p50_ms': found.p50_ms,
+            'loads_per_second': found.per_second, 'commit_p50_ms': statistics.median(commits),
+            'metadata_kb': size / 1024}
+
+
+def commit_all(catalog, name, bodies):
+    """Sends the commits one after the other over one connection; milliseconds of each."""
+    url, times = table_url(catalog, name), []
+    with requests.Session() as session:
+        for body in bodies:
+            began = time.perf_counter()
+            answer = session.post(url, json=body, timeout=60)
+            times.append((time.perf_counter() - began) * 1000)
+            if answer.status_code != 200:
+                raise RuntimeError(f'{catalog.name} refused a commit: {answer.status_code} {answer.text[:500]}')
+    return times
+
+
+def table_url(catalog, name):
+    return f'{catalog.base()}namespaces/{NAMESPACE}/tables/{name}'

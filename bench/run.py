@@ -1,0 +1,74 @@
+"""Lakeproxy beside the Java reference catalog: same PostgreSQL, same S3, same load.
+
+usage: ./dev bench [--seconds N] [--quick]
+Prints a table and keeps the figures under bench/results/, with the commit and
+the machine they belong to.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import measure  # noqa: E402
+from machine import commit_of, machine_facts  # noqa: E402
+from servers import BenchStack  # noqa: E402
+
+FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files, snapshots
+QUICK_SIZES = ((10, 10), (100, 100))
+
+
+def measure_all(servers, options):
+    results = {'start': measure.start_and_memory(servers)}
+    for catalog in servers.catalogs():
+        results[catalog.name] = measure.peer_figures(catalog, options.seconds)
+    sizes = QUICK_SIZES if options.quick else FULL_SIZES
+    results['growth'] = [measure.growth(servers.lakeproxy_catalog(), *size, options.seconds) for size in sizes]
+    return results
+
+
+def show(results):
+    ours, peer = results['lakeproxy'], results['reference catalog']
+    print(f'\n{"":44}{"lakeproxy":>12}{"reference":>12}{"ratio":>8}')
+    for name in ours:
+        ratio = ours[name] / peer[name] if peer[name] else float('nan')
+        print(f'{name:44}{ours[name]:12.1f}{peer[name]:12.1f}{ratio:8.2f}')
+    print(f'\nstart to ready {results["start"]["ready_ms"]:.0f} ms, '
+          f'resident when idle {results["start"]["resident_mb"]:.0f} MB')
+    print(f'\n{"files":>8}{"snapshots":>11}{"load p50 ms":>13}{"commit p50 ms":>15}{"metadata KB":>13}')
+    for row in results['growth']:
+        print(f'{row["files"]:8}{row["snapshots"]:11}{row["load_p50_ms"]:13.2f}'
+              f'{row["commit_p50_ms"]:15.2f}{row["metadata_kb"]:13.0f}')
+
+
+def keep(results):
+    folder = HERE / 'results'
+    folder.mkdir(exist_ok=True)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    record = {'time': now.isoformat(timespec='seconds'), 'commit': commit_of(HERE),
+              'machine': machine_facts(), **results}
+    file = folder / f'{now:%Y-%m-%dT%H%M%S}.json'
+    file.write_text(json.dumps(record, indent=1) + '\n')
+    print(f'\nkept in {file.relative_to(HERE.parent)}')
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='./dev bench')
+    parser.add_argument('--seconds', type=int, default=10, help='length of each load')
+    parser.add_argument('--quick', action='store_true', help='small tables only')
+    options = parser.parse_args()
+    with BenchStack() as servers:
+        results = measure_all(servers, options)
+    show(results)
+    keep(results)
+
+
+if __name__ == '__main__':
+    try:
+        main()
+    except subprocess.CalledProcessError as fault:
+        sys.exit(f'bench: {fault}')
