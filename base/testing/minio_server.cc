@@ -31,7 +31,7 @@ Result<MinioServer> MinioServer::start() {
                                              {"HOME", folder->path()}},
                              .output = folder->path() + "/output"}));
     auto ready =
-        process.wait_until([&] { return answers_ok(port, "/minio/health/ready"); }, kStartTime);
+        process.wait_until([&] { return answers_ok(port, "/minio/health/cluster"); }, kStartTime);
     if (ready) return MinioServer(std::move(folder), std::move(process), port);
     // The port may have been taken since it was found free.
     if (ready.error().kind() != ErrorKind::kUnavailable || attempt == kPortTries) {
