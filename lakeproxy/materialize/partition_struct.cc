@@ -59,16 +59,12 @@ std::string fixed_name(std::string base, std::int32_t field_id, std::set<std::st
   return base;
 }
 
+// Of a UUID or a decimal.
 std::string fixed_type(const PartitionColumn& column, std::set<std::string>& names) {
   const Type& type = column.type;
   if (type.kind() == TypeKind::kUuid) {
     return fmt::format(R"({{"type":"fixed","name":"{}","size":16,"logicalType":"uuid"}})",
                        fixed_name("uuid_fixed", column.field_id, names));
-  }
-  if (type.kind() == TypeKind::kFixed) {
-    return fmt::format(R"({{"type":"fixed","name":"{}","size":{}}})",
-                       fixed_name(fmt::format("fixed_{}", type.length()), column.field_id, names),
-                       type.length());
   }
   return fmt::format(
       R"({{"type":"fixed","name":"{}","size":{},"logicalType":"decimal","precision":{},"scale":{}}})",
@@ -91,6 +87,10 @@ std::string avro_type(const PartitionColumn& column, std::set<std::string>& name
     case TypeKind::kTimestampNs: return timestamp("timestamp-nanos", false);
     case TypeKind::kTimestamptzNs: return timestamp("timestamp-nanos", true);
     case TypeKind::kString: return std::string(kAvroString);
+    // The specification has a fixed here. The Java implementation puts a length
+    // before it and expects one, against the schema, so that it cannot read
+    // what the specification says; bytes of that length are read by all.
+    case TypeKind::kFixed:
     case TypeKind::kBinary: return std::string(kAvroBytes);
     default: return fixed_type(column, names);
   }
@@ -110,8 +110,8 @@ void put_literal(base::avro::Encoder& out, const model::Literal& value, const Ty
     case TypeKind::kFloat: return out.put_float(std::get<float>(value));
     case TypeKind::kDouble: return out.put_double(std::get<double>(value));
     case TypeKind::kString: return out.put_bytes(std::get<std::string>(value));
+    case TypeKind::kFixed:
     case TypeKind::kBinary: return out.put_bytes(std::get<model::Bytes>(value).value);
-    case TypeKind::kFixed: return out.put_fixed(std::get<model::Bytes>(value).value);
     case TypeKind::kUuid: return out.put_fixed(encode_single_value(value));
     case TypeKind::kDecimal:
       return put_decimal(out, std::get<model::Decimal>(value).unscaled,
@@ -120,8 +120,8 @@ void put_literal(base::avro::Encoder& out, const model::Literal& value, const Ty
   }
 }
 
-// The value's alternative is the type's; a fixed and a decimal must also fit
-// the bytes that the Avro schema gives them.
+// The value's alternative is the type's; a fixed has its length, and a decimal
+// fits the bytes that the Avro schema gives it.
 bool fits(const model::Literal& value, const Type& type) {
   if (!has_alternative_of(value, type)) return false;
   if (type.kind() == TypeKind::kFixed) {

@@ -39,7 +39,7 @@ TEST(PartitionRecordTest, has_the_types_of_the_transforms_results) {
                                                       {Type::kInt, ""},
                                                       {Type::kFixed, "decimal"},
                                                       {Type::kFixed, "uuid"},
-                                                      {Type::kFixed, ""},
+                                                      {Type::kBytes, ""},
                                                       {Type::kBytes, ""},
                                                       {Type::kBoolean, ""},
                                                       {Type::kDouble, ""},

@@ -58,7 +58,7 @@ public class MakeJava {
   }
 
   // iceberg-core 1.11.0 writes a fixed partition value with a length before it,
-  // against its own Avro schema, so nobody can read such a file.
+  // against its own Avro schema, so nobody else can read such a file.
   static final Object NO_FIXED = null;
 
   static PartitionData partition() {
@@ -72,9 +72,8 @@ public class MakeJava {
     return out;
   }
 
-  static DataFile full(Long firstRowId) {
-    DataFiles.Builder builder =
-        DataFiles.builder(SPEC)
+  static DataFile full() {
+    return DataFiles.builder(SPEC)
             .withPath("s3://lake/t/data/a.parquet")
             .withFormat(FileFormat.PARQUET)
             .withPartition(partition())
@@ -89,19 +88,19 @@ public class MakeJava {
                     Map.of(1, longBytes(1), 2, ByteBuffer.wrap("abc".getBytes())),
                     Map.of(1, longBytes(100), 2, ByteBuffer.wrap("xyz".getBytes()))))
             .withEncryptionKeyMetadata(bytes(0, 255))
-            .withSplitOffsets(List.of(4L, 2048L));
-    if (firstRowId != null) builder.withFirstRowId(firstRowId);
-    return builder.build();
+            .withSplitOffsets(List.of(4L, 2048L))
+            .build();
   }
 
-  static DataFile plain(String path, FileFormat format) {
-    return DataFiles.builder(SPEC)
+  static DataFile plain(String path, FileFormat format, Long firstRowId) {
+    DataFiles.Builder builder = DataFiles.builder(SPEC)
         .withPath(path)
         .withFormat(format)
         .withPartition(new PartitionData(SPEC.partitionType()))
         .withRecordCount(1)
-        .withFileSizeInBytes(512)
-        .build();
+        .withFileSizeInBytes(512);
+    if (firstRowId != null) builder.withFirstRowId(firstRowId);
+    return builder.build();
   }
 
   static ManifestFile data(File folder, int version) throws Exception {
@@ -110,9 +109,11 @@ public class MakeJava {
     ManifestWriter<DataFile> writer =
         ManifestFiles.write(version, SPEC, Files.localOutput(file), 9L);
     try (writer) {
-      writer.add(full(version == 3 ? 1000L : null));
-      writer.existing(plain("s3://lake/t/data/b.parquet", FileFormat.PARQUET), 7L, 3L, 2L);
-      writer.delete(plain("s3://lake/t/data/c.parquet", FileFormat.ORC), 4L, 4L);
+      writer.add(full());
+      Long firstRowId = version == 3 ? 1000L : null;
+      writer.existing(
+          plain("s3://lake/t/data/b.parquet", FileFormat.PARQUET, firstRowId), 7L, 3L, 2L);
+      writer.delete(plain("s3://lake/t/data/c.parquet", FileFormat.ORC, null), 4L, 4L);
     }
     return writer.toManifestFile();
   }
