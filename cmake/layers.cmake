@@ -18,8 +18,17 @@ room(lakeproxy/model USES base/core base/json TEST_USES base/testing)
 room(lakeproxy/settings USES base/core base/config base/log)
 room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model TEST_USES base/testing)
 
-room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model TEST_USES base/testing)
+room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model lakeproxy/materialize
+  TEST_USES base/testing)
+embed_texts(lakeproxy_ducklake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
+embed_texts(lakeproxy_ducklake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
 
 room(lakeproxy/objects USES base/core base/runtime base/http LINKS OpenSSL::Crypto TEST_USES base/testing)
+
+room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/model lakeproxy/materialize
+  lakeproxy/objects LINKS ZLIB::ZLIB TEST_USES base/testing)
+
+room(lakeproxy/publish USES base/core base/runtime base/http base/metrics lakeproxy/model lakeproxy/ducklake
+  lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing)
 
 check_arrows()

@@ -26,6 +26,8 @@ struct LakeOptions {
   std::string catalog;          ///< The REST prefix, e.g. "lake".
   std::string metadata_schema;  ///< PostgreSQL schema, e.g. "public".
   std::string data_path;        ///< "s3://bucket/data/", ends in '/'.
+  /// Of tables that say nothing of it: 2 or 3.
+  std::int32_t default_format_version = 2;
 };
 
 struct NamespaceInfo {
@@ -99,8 +101,8 @@ class LakeReader {
   /// `table` outlives the task.
   /// Errors: kUnsupported  a file of another format than Parquet.
   [[nodiscard]] base::Task<base::Result<model::LakeChanges>> read_changes(
-      base::RequestContext context, const model::LakeTable* table, std::optional<model::SnapshotId> after,
-      model::SnapshotId up_to);
+      base::RequestContext context, const model::LakeTable* table,
+      std::optional<model::SnapshotId> after, model::SnapshotId up_to);
 
  private:
   struct Impl;

@@ -141,6 +141,12 @@ base::Result<std::string> lake_type(const Type& type) {
   std::unreachable();
 }
 
+base::Result<std::string> lake_column_type(const model::Field& field) {
+  auto type = lake_type(field.type);
+  if (!type) return std::move(type).error().with_context(fmt::format("column '{}'", field.name));
+  return type;
+}
+
 bool can_stand_for(const Type& held, const Type& given) {
   if (!held.is_primitive() || !given.is_primitive()) return held.kind() == given.kind();
   if (held.kind() == TypeKind::kBinary) {

@@ -35,6 +35,9 @@ enum class LakeTypeShape : std::uint8_t { kPrimitive, kStruct, kList, kMap };
 /// Errors: kUnsupported  the lake has no such type (names it).
 [[nodiscard]] base::Result<std::string> lake_type(const model::Type& type);
 
+/// lake_type of a column or a part of one; the error names it.
+[[nodiscard]] base::Result<std::string> lake_column_type(const model::Field& field);
+
 /// Whether a lake column whose Iceberg type is `held` can stand for a client's
 /// `given`: equal, or the client's is one that the lake keeps as another.
 /// Nested types are compared by kind only.

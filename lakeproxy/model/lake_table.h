@@ -136,6 +136,15 @@ struct MaterializedSnapshot {
   std::int64_t epoch = 0;  ///< The maintenance epoch it was built for.
 };
 
+/// How a lake partition's values belong to the fields of the spec it is shown as.
+struct PartitionKeys {
+  std::int64_t count = 0;  ///< Keys of the lake's partition; some may not be shown.
+  /// For each field of the spec its partition_key_index, or nothing.
+  std::vector<std::optional<std::int64_t>> of_field;
+
+  friend bool operator==(const PartitionKeys&, const PartitionKeys&) = default;
+};
+
 /// A table's definition and history, without its files.
 struct LakeTable {
   TableId table_id;
@@ -150,13 +159,14 @@ struct LakeTable {
   /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
   /// stand under `unpartitioned_spec_id`.
   std::map<std::int64_t, std::int32_t> spec_of_partition;
-  /// For each partition_id the partition_key_index that each field of its spec
-  /// has in the lake: a field that Iceberg cannot have is left out of the spec.
-  std::map<std::int64_t, std::vector<std::int32_t>> keys_of_partition;
   std::int32_t unpartitioned_spec_id = 0;
+  std::map<std::int64_t, PartitionKeys> keys_of_partition;
   /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
   /// was materialised for an earlier epoch may name files that are gone.
   std::int64_t epoch = 0;
+  /// Metadata files written so far: the sequence of the newest one, 0 for none.
+  /// metadata.metadata_log lists the last 101 of them, oldest first.
+  std::int64_t metadata_sequence = 0;
   /// Snapshots materialised for this epoch, oldest first.
   std::vector<MaterializedSnapshot> materialized;
   /// Lake snapshot that created the table.
