@@ -3,6 +3,7 @@
 // What the tests against a real server share: a loop to run calls on, and the
 // options of the server that this test binary started.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -1,5 +1,6 @@
 #include "base/postgres/migrations.h"
 
+#include <fmt/format.h>
 #include <openssl/sha.h>
 
 #include "base/core/text.h"

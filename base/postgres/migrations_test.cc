@@ -1,5 +1,6 @@
 #include "base/postgres/migrations.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/postgres/fixture_test.h"

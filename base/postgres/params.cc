@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/core/text.h"
 #include "base/postgres/session.h"
 

@@ -2,6 +2,10 @@
 // costs the client: the CPU column divided by the queries in a round.
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include "base/postgres/session.h"
 #include "base/runtime/gather.h"

@@ -2,6 +2,8 @@
 
 // A wire between client and server that a test can cut at a chosen byte.
 
+#include <fmt/format.h>
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <limits>

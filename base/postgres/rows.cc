@@ -1,5 +1,7 @@
 #include "base/postgres/rows.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 

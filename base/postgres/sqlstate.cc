@@ -1,5 +1,7 @@
 #include "base/postgres/sqlstate.h"
 
+#include <fmt/format.h>
+
 #include "base/postgres/session.h"
 
 namespace base::pg {

@@ -1,5 +1,7 @@
 #include "base/postgres/statement_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace base::pg {
