@@ -36,6 +36,8 @@ function(room folder)
   if(benches)
     add_executable(${name}_bench ${benches})
     target_link_libraries(${name}_bench PRIVATE ${name} ${test_uses} benchmark::benchmark_main)
+    # The BENCHMARK macro uses __COUNTER__.
+    set_source_files_properties(${benches} PROPERTIES COMPILE_OPTIONS -Wno-c2y-extensions)
     set_target_properties(${name}_bench PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
   string(REPLACE ";" " " arrow "${folder}: ${ARG_USES} | ${ARG_TEST_USES}")
