@@ -9,7 +9,7 @@ room(base/json USES base/core LINKS Boost::json)
 room(base/config USES base/core LINKS PkgConfig::tomlplusplus)
 room(base/http USES base/core base/runtime LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
 room(base/postgres USES base/core base/runtime LINKS PostgreSQL::PostgreSQL TEST_USES base/testing)
-room(base/duckdb USES base/core LINKS duckdb)
+room(base/duckdb USES base/core LINKS duckdb TEST_USES base/testing)
 room(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConfig::snappy OpenSSL::Crypto
   TEST_USES base/testing)
 room(base/testing USES base/core base/runtime LINKS Boost::headers GTest::gmock)

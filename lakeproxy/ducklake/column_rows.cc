@@ -16,7 +16,9 @@ using base::pg::param;
 base::Status add_rows(const std::vector<model::Field>& fields, std::optional<model::FieldId> parent,
                       std::vector<ColumnRow>& rows) {
   for (const model::Field& field : fields) {
-    ASSIGN_OR_RETURN(std::string type, lake_column_type(field));
+    auto lake = lake_type(field.type);
+    if (!lake) return std::move(lake).error().with_context("column " + field.name);
+    std::string type = std::move(*lake);
     rows.push_back({field.id, static_cast<std::int64_t>(rows.size()) + 1, field.name, type,
                     !field.required, parent});
     if (!field.type.is_primitive())

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/partition_text.h"
 #include "lakeproxy/materialize/single_value.h"
@@ -198,9 +200,15 @@ Query insert_partition_values(const SchemaSql& sql, const FilePlace& place,
            array_param(rows.values)}};
 }
 
+// The lake's partition that the spec is shown for, if each of its keys has a
+// field: a file must not claim a partition without a value for every key.
 std::optional<std::int64_t> lake_partition_of(const model::LakeTable& table, std::int32_t spec_id) {
   for (const auto& [partition, spec] : table.spec_of_partition) {
-    if (spec == spec_id) return partition;
+    auto keys = table.keys_of_partition.find(partition);
+    if (spec != spec_id || keys == table.keys_of_partition.end()) continue;
+    auto mapped = std::ranges::count_if(keys->second.of_field,
+                                        [](const auto& key) { return key.has_value(); });
+    if (mapped == keys->second.count) return partition;
   }
   return std::nullopt;
 }
@@ -231,13 +239,13 @@ base::Status add_file(std::int64_t file_id, std::int64_t row_id, const AddedFile
   add_stats(file_id, added.file, after.current_schema(), rows.stats);
   RETURN_IF_ERROR(add_facts(file_id, added, *spec, after, rows.facts));
   if (!partition) return {};
-  std::int64_t key = 0;
-  for (std::size_t i = 0; i < spec->fields.size(); ++i) {
-    auto text = lake_partition_text(spec->fields[i], added.file.partition[i], after);
-    if (!text.held) continue;
+  const auto& keys = before.keys_of_partition.at(*partition).of_field;
+  for (std::size_t i = 0; i < spec->fields.size() && i < keys.size(); ++i) {
+    if (!keys[i]) continue;
     rows.partitions.files.push_back(file_id);
-    rows.partitions.keys.push_back(key++);
-    rows.partitions.values.push_back(text.value);
+    rows.partitions.keys.push_back(*keys[i]);
+    rows.partitions.values.push_back(
+        lake_partition_text(spec->fields[i], added.file.partition[i], after));
   }
   return {};
 }

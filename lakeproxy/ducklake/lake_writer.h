@@ -88,6 +88,29 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<Committed>> change_table(base::RequestContext context,
                                                                  TableChange change);
 
+  /// Remembers what was put into the object store for `table`: snapshots of its
+  /// epoch, and the metadata file that shows them. What somebody else has
+  /// remembered first stays. Losing this is harmless (it is made again), so the
+  /// commit does not wait for the disk.
+  /// Returns whether all of it is ours: otherwise read the table again.
+  struct Published {
+    model::TableId table;
+    std::int64_t epoch = 0;
+    std::vector<model::Snapshot> snapshots;
+    std::int64_t metadata_sequence = 0;  ///< Position in the metadata log.
+    std::optional<model::MetadataLogEntry> metadata_file;
+  };
+  [[nodiscard]] base::Task<base::Result<bool>> record_published(base::RequestContext context,
+                                                                Published published);
+  /// Remembers NaN counts that were made by reading files.
+  struct NanCount {
+    model::DataFileId file;
+    model::FieldId column = 0;
+    std::int64_t count = 0;
+  };
+  [[nodiscard]] base::Task<base::Result<void>> record_nan_counts(base::RequestContext context,
+                                                                 std::vector<NanCount> counts);
+
   /// Where a new table's files go: under the namespace, with a part of its own
   /// that no earlier table of that name had. No trailing '/'.
   [[nodiscard]] std::string new_table_location(const NamespaceInfo& name_space,

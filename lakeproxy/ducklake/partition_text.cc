@@ -1,6 +1,5 @@
 #include "lakeproxy/ducklake/partition_text.h"
 
-#include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/model/lake_text.h"
 
 namespace lake::ducklake {
@@ -31,17 +30,16 @@ const model::Field* find_source(const model::TableMetadata& table, model::FieldI
   return nullptr;
 }
 
-LakePartitionText lake_partition_text(const model::PartitionField& field,
-                                      const std::optional<model::Literal>& value,
-                                      const model::TableMetadata& table) {
-  if (!lake_transform(field.transform)) return {};
-  if (!value) return {true, std::nullopt};
-  if (field.transform.kind == model::TransformKind::kIdentity) {
-    const model::Field* source = find_source(table, field.source_id);
-    if (source == nullptr) return {true, std::nullopt};
-    return {true, model::to_lake_text(source->type, *value)};
+std::optional<std::string> lake_partition_text(const model::PartitionField& field,
+                                               const std::optional<model::Literal>& value,
+                                               const model::TableMetadata& table) {
+  if (!value) return std::nullopt;
+  if (field.transform.kind != model::TransformKind::kIdentity) {
+    return calendar_part(field.transform.kind, std::get<std::int32_t>(*value));
   }
-  return {true, calendar_part(field.transform.kind, std::get<std::int32_t>(*value))};
+  const model::Field* source = find_source(table, field.source_id);
+  if (source == nullptr) return std::nullopt;
+  return model::to_lake_text(source->type, *value);
 }
 
 }  // namespace lake::ducklake

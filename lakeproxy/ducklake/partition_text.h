@@ -12,15 +12,10 @@
 
 namespace lake::ducklake {
 
-struct LakePartitionText {
-  bool held = false;  ///< Whether a lake partition has this field at all.
-  std::optional<std::string> value;
-};
-
-/// The lake's text of one Iceberg partition value.
-[[nodiscard]] LakePartitionText lake_partition_text(const model::PartitionField& field,
-                                                    const std::optional<model::Literal>& value,
-                                                    const model::TableMetadata& table);
+/// The lake's text of one Iceberg partition value; nothing for null.
+[[nodiscard]] std::optional<std::string> lake_partition_text(
+    const model::PartitionField& field, const std::optional<model::Literal>& value,
+    const model::TableMetadata& table);
 
 /// The column that a partition field stands on, in any of the table's schemas.
 [[nodiscard]] const model::Field* find_source(const model::TableMetadata& table,

@@ -76,8 +76,10 @@ OneValue from_bounds(const model::PartitionField& field, const model::Field& sou
 OneValue from_partition(std::size_t index, const model::LakeTable& table,
                         const model::LakeDataFile& file) {
   auto keys = table.keys_of_partition.find(*file.partition_id);
-  if (keys == table.keys_of_partition.end() || index >= keys->second.size()) return {};
-  auto key = static_cast<std::size_t>(keys->second[index]);
+  if (keys == table.keys_of_partition.end() || index >= keys->second.of_field.size()) return {};
+  auto held = keys->second.of_field[index];
+  if (!held) return {};
+  auto key = static_cast<std::size_t>(*held);
   if (key >= file.partition_values.size()) return {};
   const auto& text = file.partition_values[key];
   if (!text) return {true, std::nullopt};

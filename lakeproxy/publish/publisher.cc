@@ -1,0 +1,168 @@
+#include "lakeproxy/publish/publisher.h"
+
+#include <algorithm>
+
+#include "base/runtime/gather.h"
+#include "lakeproxy/materialize/change_split.h"
+#include "lakeproxy/materialize/export_plan.h"
+
+namespace lake::publish {
+namespace {
+
+// Objects that wait to be put together: enough to keep the store busy, few
+// enough to stay small.
+constexpr std::size_t kPutsAtOnce = 32;
+
+const model::Snapshot* last_snapshot(const model::LakeTable& table) {
+  return table.materialized.empty() ? nullptr : &table.materialized.back().snapshot;
+}
+
+bool is_float(const model::LakeTable& table, model::FieldId column) {
+  for (const model::Schema& schema : table.metadata.schemas) {
+    const model::Field* field = schema.find(column);
+    if (field == nullptr) continue;
+    if (field->type.kind() == model::TypeKind::kFloat ||
+        field->type.kind() == model::TypeKind::kDouble) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Columns whose NaN count only a look into the file tells.
+std::vector<model::FieldId> uncounted(const model::LakeTable& table,
+                                      const model::LakeDataFile& file) {
+  std::vector<model::FieldId> columns;
+  if (file.iceberg) return columns;  // Its client said what it knows.
+  for (const auto& stats : file.stats) {
+    bool none = stats.contains_nan == false || stats.null_count == file.record_count;
+    if (!none && !stats.nan_count && is_float(table, stats.column_id)) {
+      columns.push_back(stats.column_id);
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+base::Task<base::Status> Publisher::complete_nan_counts(base::RequestContext context,
+                                                        const model::LakeTable* table,
+                                                        model::LakeChanges* changes) {
+  std::vector<ducklake::LakeWriter::NanCount> made;
+  for (auto& [id, file] : changes->data_files) {
+    if (materialize::shown_before(*changes, file.begin)) continue;
+    auto columns = uncounted(*table, file);
+    if (columns.empty()) continue;
+    CO_ASSIGN_OR_RETURN(auto counts, co_await exporter_->count_nans(context, file.path, columns));
+    for (auto& stats : file.stats) {
+      auto count = counts.find(stats.column_id);
+      if (count == counts.end()) continue;
+      stats.nan_count = count->second;
+      made.push_back({id, stats.column_id, count->second});
+    }
+  }
+  if (made.empty()) co_return base::Status{};
+  co_return co_await writer_->record_nan_counts(context, std::move(made));
+}
+
+base::Task<base::Result<std::vector<materialize::ListedManifest>>> Publisher::last_list(
+    base::RequestContext context, const model::LakeTable* table) {
+  std::vector<materialize::ListedManifest> list;
+  const model::Snapshot* last = last_snapshot(*table);
+  if (last == nullptr) co_return list;
+  CO_ASSIGN_OR_RETURN(auto files, co_await manifests_->list(context, last->manifest_list));
+  for (const auto& file : *files) list.push_back({file, nullptr});
+  co_return list;
+}
+
+base::Task<base::Status> Publisher::read_entries(base::RequestContext context,
+                                                 std::vector<materialize::ListedManifest>* list,
+                                                 std::vector<std::size_t> positions) {
+  std::vector<base::Task<base::Result<materialize::Entries>>> reads;
+  for (std::size_t i : positions) {
+    reads.push_back(manifests_->entries(context, (*list)[i].manifest.manifest_path));
+  }
+  auto results = co_await base::gather(std::move(reads));
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (!results[i]) co_return std::move(results[i]).error();
+    (*list)[positions[i]].entries = std::move(*results[i]);
+  }
+  co_return base::Status{};
+}
+
+base::Task<base::Result<std::vector<model::Snapshot>>> Publisher::build_all(
+    base::RequestContext context, const model::LakeTable* table,
+    std::vector<materialize::SnapshotChange> changes) {
+  CO_ASSIGN_OR_RETURN(auto list, co_await last_list(context, table));
+  std::vector<model::Snapshot> snapshots;
+  std::vector<materialize::NewObject> objects;
+  const model::Snapshot* parent = last_snapshot(*table);
+  snapshots.reserve(changes.size());
+  for (auto& change : changes) {
+    // Timestamps grow along the log, whatever the clocks of the writers say.
+    if (parent != nullptr) {
+      change.timestamp_ms = std::max(change.timestamp_ms, parent->timestamp_ms + 1);
+    }
+    CO_RETURN_IF_ERROR(
+        co_await read_entries(context, &list, materialize::manifests_to_read(list, change)));
+    materialize::BuildContext build{table, parent, parent ? parent->sequence_number + 1 : 1};
+    CO_ASSIGN_OR_RETURN(auto built, materialize::build_snapshot(build, std::move(list), change));
+    manifests_->remember(built);
+    std::ranges::move(built.objects, std::back_inserter(objects));
+    list = std::move(built.list);
+    snapshots.push_back(std::move(built.snapshot));
+    parent = &snapshots.back();
+    if (objects.size() < kPutsAtOnce) continue;
+    CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::exchange(objects, {})));
+  }
+  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(objects)));
+  co_return snapshots;
+}
+
+base::Task<base::Result<std::vector<model::Snapshot>>> Publisher::publish_pending(
+    base::RequestContext context, model::LakeTable* table) {
+  std::optional<model::SnapshotId> after;
+  if (const auto* last = last_snapshot(*table)) after = last->snapshot_id;
+  CO_ASSIGN_OR_RETURN(auto changes,
+                      co_await reader_->read_changes(context, table, after, table->pending.back()));
+  CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, table, &changes));
+  auto plan = materialize::plan_exports(*table, changes);
+  materialize::Exported exported;
+  if (!plan.empty()) {
+    CO_ASSIGN_OR_RETURN(exported, co_await exporter_->make(context, &plan));
+  }
+  CO_ASSIGN_OR_RETURN(auto split, materialize::split_changes(*table, changes, plan, exported));
+  co_return co_await build_all(context, table, std::move(split));
+}
+
+base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext context,
+                                                          model::LakeTable table,
+                                                          TableViewPtr before) {
+  ducklake::LakeWriter::Published published;
+  published.table = table.table_id;
+  published.epoch = table.epoch;
+  if (!table.pending.empty()) {
+    CO_ASSIGN_OR_RETURN(published.snapshots, co_await publish_pending(context, &table));
+    for (const auto& snapshot : published.snapshots) {
+      table.materialized.push_back({snapshot, table.epoch});
+    }
+    table.pending.clear();
+  }
+  std::int64_t known_files = table.metadata_sequence;
+  CO_ASSIGN_OR_RETURN(auto view, make_view(std::move(table), before));
+  if (view->metadata_sequence > known_files) {
+    std::vector<materialize::NewObject> objects;
+    objects.push_back({view->metadata_location, *view->document});
+    CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(objects)));
+    published.metadata_sequence = view->metadata_sequence;
+    published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
+  }
+  CO_ASSIGN_OR_RETURN(bool ours, co_await writer_->record_published(context, std::move(published)));
+  if (!ours) {
+    co_return base::fail(base::ErrorKind::kConflict, "another server published the table")
+        .with_reason(ducklake::kStale);
+  }
+  co_return view;
+}
+
+}  // namespace lake::publish

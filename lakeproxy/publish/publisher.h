@@ -1,0 +1,57 @@
+#pragma once
+
+// Puts what Iceberg clients need of a table into the object store: for each
+// lake commit that is not published yet its manifests and manifest list, and
+// the metadata file that shows them all. Commit and load run the same code;
+// two servers doing it at once make the same objects.
+
+#include <vector>
+
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/export/exporter.h"
+#include "lakeproxy/publish/manifest_store.h"
+#include "lakeproxy/publish/table_view.h"
+
+namespace lake::publish {
+
+/// One event loop's publisher of one lake. All referenced objects outlive it.
+class Publisher {
+ public:
+  Publisher(ducklake::LakeReader& reader, ducklake::LakeWriter& writer,
+            exporter::Exporter& exporter, ManifestStore& manifests)
+      : reader_(&reader), writer_(&writer), exporter_(&exporter), manifests_(&manifests) {}
+
+  /// Publishes what is pending and returns the view. `before` is an earlier
+  /// view of the table, or null.
+  /// Errors: those of LakeReader, Exporter, ObjectStore and of the encoders;
+  ///         kConflict with reason kStale  another server published first: read
+  ///         the table again.
+  [[nodiscard]] base::Task<base::Result<TableViewPtr>> publish(base::RequestContext context,
+                                                               model::LakeTable table,
+                                                               TableViewPtr before);
+
+ private:
+  base::Task<base::Result<std::vector<model::Snapshot>>> publish_pending(
+      base::RequestContext context, model::LakeTable* table);
+  base::Task<base::Status> complete_nan_counts(base::RequestContext context,
+                                               const model::LakeTable* table,
+                                               model::LakeChanges* changes);
+  base::Task<base::Result<std::vector<materialize::ListedManifest>>> last_list(
+      base::RequestContext context, const model::LakeTable* table);
+  base::Task<base::Status> read_entries(base::RequestContext context,
+                                        std::vector<materialize::ListedManifest>* list,
+                                        std::vector<std::size_t> positions);
+  base::Task<base::Result<std::vector<model::Snapshot>>> build_all(
+      base::RequestContext context, const model::LakeTable* table,
+      std::vector<materialize::SnapshotChange> changes);
+
+  ducklake::LakeReader* reader_;
+  ducklake::LakeWriter* writer_;
+  exporter::Exporter* exporter_;
+  ManifestStore* manifests_;
+};
+
+}  // namespace lake::publish

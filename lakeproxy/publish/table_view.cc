@@ -1,0 +1,122 @@
+#include "lakeproxy/publish/table_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lakeproxy/materialize/content_hash.h"
+
+namespace lake::publish {
+namespace {
+
+// As many earlier metadata files as Iceberg's own clients keep.
+constexpr std::size_t kMetadataLog = 100;
+
+model::JsonText fragment_of(const model::Snapshot& snapshot, const TableViewPtr& before,
+                            std::size_t index) {
+  // Snapshots are only ever added at the end, so the same place is worth a look.
+  if (before && index < before->fragments.size() && index < before->metadata.snapshots.size() &&
+      before->metadata.snapshots[index] == snapshot) {
+    return before->fragments[index].text;
+  }
+  return std::make_shared<const std::string>(model::write_fragment(snapshot));
+}
+
+void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
+  for (const auto& materialized : table.materialized) {
+    const model::Snapshot& snapshot = materialized.snapshot;
+    metadata.snapshots.push_back(snapshot);
+    metadata.snapshot_log.push_back({snapshot.timestamp_ms, snapshot.snapshot_id});
+    metadata.last_sequence_number =
+        std::max(metadata.last_sequence_number, snapshot.sequence_number);
+    metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
+  }
+  if (metadata.snapshots.empty()) return;
+  metadata.current_snapshot_id = metadata.snapshots.back().snapshot_id;
+  model::SnapshotRef main;
+  main.snapshot_id = *metadata.current_snapshot_id;
+  metadata.refs[std::string(model::kMainBranch)] = main;
+  // A tag of a snapshot that the lake has expired points to nothing.
+  std::erase_if(metadata.refs, [&](const auto& ref) {
+    return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
+  });
+}
+
+std::string file_name(const model::TableMetadata& metadata, std::size_t sequence,
+                      const std::string& document) {
+  return fmt::format("{}/metadata/{:05}-{}.metadata.json", metadata.location, sequence,
+                     materialize::content_hash(document));
+}
+
+struct Document {
+  std::string text;
+  std::string location;
+  std::int64_t sequence = 0;
+};
+
+// `log` holds every file written so far; the document lists the newest.
+Document write_document(model::TableMetadata& metadata, model::MetadataFragments& fragments,
+                        std::vector<model::MetadataLogEntry> log, std::int64_t sequence) {
+  if (log.size() > kMetadataLog) log.erase(log.begin(), log.end() - kMetadataLog);
+  fragments.metadata_log.clear();
+  for (const auto& entry : log) {
+    fragments.metadata_log.push_back(
+        std::make_shared<const std::string>(model::write_fragment(entry)));
+  }
+  metadata.metadata_log = std::move(log);
+  Document document;
+  document.text = model::write_metadata(metadata, fragments);
+  document.location = file_name(metadata, static_cast<std::size_t>(sequence), document.text);
+  document.sequence = sequence;
+  return document;
+}
+
+// After a restart the newest file of the log may be this very state's.
+Document find_document(const model::LakeTable& table, model::TableMetadata& metadata,
+                       model::MetadataFragments& fragments) {
+  std::vector<model::MetadataLogEntry> log = table.metadata.metadata_log;
+  if (!log.empty()) {
+    model::MetadataLogEntry last = log.back();
+    log.pop_back();
+    Document same = write_document(metadata, fragments, log, table.metadata_sequence);
+    if (same.location == last.metadata_file) return same;
+    log.push_back(std::move(last));
+  }
+  return write_document(metadata, fragments, std::move(log), table.metadata_sequence + 1);
+}
+
+}  // namespace
+
+base::Result<TableViewPtr> make_view(model::LakeTable table, const TableViewPtr& before) {
+  if (table.metadata.format_version != 2) {
+    return base::fail(base::ErrorKind::kUnsupported,
+                      fmt::format("table {}: format version {} cannot be shown", table.name,
+                                  table.metadata.format_version));
+  }
+  auto view = std::make_shared<TableView>();
+  view->metadata = table.metadata;
+  add_snapshots(table, view->metadata);
+  model::MetadataFragments fragments;
+  for (std::size_t i = 0; i < view->metadata.snapshots.size(); ++i) {
+    const model::Snapshot& snapshot = view->metadata.snapshots[i];
+    fragments.snapshots.push_back({snapshot.snapshot_id, fragment_of(snapshot, before, i)});
+    fragments.snapshot_log.push_back(
+        std::make_shared<const std::string>(model::write_fragment(view->metadata.snapshot_log[i])));
+  }
+  Document document = find_document(table, view->metadata, fragments);
+  view->metadata_location = std::move(document.location);
+  view->metadata_sequence = document.sequence;
+  view->document_refs = std::make_shared<const std::string>(
+      model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs));
+  view->document = std::make_shared<const std::string>(std::move(document.text));
+  view->fragments = std::move(fragments.snapshots);
+  view->etag = fmt::format("\"{}\"", materialize::content_hash(view->metadata_location));
+  view->table = std::move(table);
+  return TableViewPtr(std::move(view));
+}
+
+std::string write_staged(const model::TableMetadata& metadata) {
+  return model::write_metadata(metadata);
+}
+
+}  // namespace lake::publish
