@@ -14,7 +14,7 @@
 namespace base::avro {
 namespace {
 
-// Manifest-like data shrink nearly as far at this level as at 9, in a fifth of the time.
+// The fastest level: files are written on the path of a request.
 constexpr int kDeflateLevel = 1;
 constexpr int kZstandardLevel = 3;
 constexpr int kRawDeflate = -15;
