@@ -46,7 +46,8 @@ class EntryReader {
  public:
   EntryReader(const EntryReader&) = delete;
   EntryReader& operator=(const EntryReader&) = delete;
-  explicit EntryReader(const model::ManifestHeader& header) : header_(header) {
+  EntryReader(const model::ManifestHeader& header, std::size_t max_statistics)
+      : header_(header), statistics_left_(max_statistics) {
     for (const model::PartitionField& field : header.spec.fields) {
       std::optional<model::Type> type;
       if (const model::Field* source = header.schema.find(field.source_id)) {
@@ -190,7 +191,7 @@ class EntryReader {
 
   // A map is an array of {key, value} records, in this order with every writer known.
   template <class T>
-  static Status take_metric(DataFile& file, Value map, std::optional<T> ColumnMetrics::* part) {
+  Status take_metric(DataFile& file, Value map, std::optional<T> ColumnMetrics::* part) {
     if (map.type() != base::avro::Type::kArray) return corrupt("statistics are not a map");
     auto hint = file.metrics.begin();
     for (Value pair : map) {
@@ -201,7 +202,11 @@ class EntryReader {
       ASSIGN_OR_RETURN(const std::int32_t id, int_of(pair.at(swapped ? 1 : 0), "a column id"));
       const Value value = pair.at(swapped ? 0 : 1);
       if (value.is_null()) continue;
+      const std::size_t before = file.metrics.size();
       hint = file.metrics.try_emplace(hint, id);
+      if (file.metrics.size() > before && statistics_left_-- == 0) {
+        return base::fail(ErrorKind::kTooLarge, "manifest: too many statistics");
+      }
       if constexpr (std::is_same_v<T, std::int64_t>) {
         RETURN_IF_ERROR(store(hint->second.*part, long_of(value, "a statistic")));
       } else {
@@ -233,6 +238,7 @@ class EntryReader {
   std::vector<KnownField> partition_fields_;
   std::optional<FieldIds> partition_ids_;
   unsigned seen_ = 0;
+  std::size_t statistics_left_;
 };
 
 }  // namespace
@@ -241,7 +247,7 @@ Result<Manifest> read_manifest(std::string_view file, ManifestLimits limits) {
   ASSIGN_OR_RETURN(ContainerReader reader, ContainerReader::open(file, limits.avro));
   Manifest manifest;
   ASSIGN_OR_RETURN(manifest.header, read_manifest_header(reader));
-  EntryReader entries(manifest.header);
+  EntryReader entries(manifest.header, limits.statistics);
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<Value> record, reader.next());
     if (!record) return manifest;

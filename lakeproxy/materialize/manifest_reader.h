@@ -16,9 +16,13 @@
 
 namespace lake::materialize {
 
+/// A byte of a hostile file may cost a hundred in memory, so the values that
+/// are kept are bounded besides the bytes that are read.
 struct ManifestLimits {
-  base::avro::ReadLimits avro;
-  std::size_t entries = 5'000'000;
+  base::avro::ReadLimits avro{.file_bytes = 128UL * 1024 * 1024,
+                              .total_bytes = 512UL * 1024 * 1024};
+  std::size_t entries = 1'000'000;     ///< Of a manifest; rows of a list.
+  std::size_t statistics = 4'000'000;  ///< Columns with statistics, over all files.
 };
 
 struct Manifest {

@@ -151,6 +151,14 @@ TEST(ManifestReaderTest, bounds_the_number_of_entries) {
   EXPECT_EQ(refused.error().kind(), ErrorKind::kTooLarge);
 }
 
+TEST(ManifestReaderTest, bounds_the_statistics_of_all_files) {
+  const std::string file = read_golden("materialize/written_v2.avro");
+  EXPECT_TRUE(read_manifest(file, {.statistics = 3}));
+  auto refused = read_manifest(file, {.statistics = 2});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kTooLarge);
+}
+
 TEST(ManifestReaderTest, a_manifest_list_is_not_a_manifest) {
   auto manifest = read_manifest(read_golden("materialize/java_v2_list.avro"));
   ASSERT_FALSE(manifest);
