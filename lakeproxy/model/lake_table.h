@@ -84,8 +84,8 @@ struct LakeInlinedRow {
   std::int64_t row_id = 0;
   SnapshotId begin;
   std::optional<SnapshotId> end;
-  /// DuckDB's text form of each top-level column of the table at
-  /// `schema_version`, in the table's column order.
+  /// One value for each of `columns`: the bytes themselves of strings and
+  /// binaries, DuckDB's text form of anything else.
   std::vector<std::optional<std::string>> values;
 };
 
