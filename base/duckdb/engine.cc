@@ -1,0 +1,113 @@
+#include "base/duckdb/engine.h"
+
+#include <duckdb.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "base/duckdb/database.h"
+#include "base/duckdb/errors.h"
+#include "base/duckdb/sql_text.h"
+
+namespace base::duckdb {
+namespace {
+
+Status check(const EngineOptions& options) {
+  constexpr std::uint64_t kLeastMemory = 16 << 20;
+  if (options.memory_bytes < kLeastMemory) {
+    return fail(ErrorKind::kInvalid, "the engine's memory must be at least 16 MiB");
+  }
+  if (options.threads < 1 || options.threads > 256) {
+    return fail(ErrorKind::kInvalid, "the engine's threads must be 1 to 256");
+  }
+  std::filesystem::path scratch(options.scratch_dir);
+  std::error_code error;
+  if (!scratch.is_absolute() || !std::filesystem::is_directory(scratch, error)) {
+    return fail(ErrorKind::kInvalid,
+                "the engine's scratch folder must be an absolute path that "
+                "exists");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Database>> open_handle(const EngineOptions& options) {
+  duckdb_config config = nullptr;
+  if (duckdb_create_config(&config) == DuckDBError) {
+    return fail(ErrorKind::kInternal, "the engine does not start");
+  }
+  const std::array<std::pair<const char*, std::string>, 7> settings{{
+      {"memory_limit", fmt::format("{}B", options.memory_bytes)},
+      {"threads", fmt::format("{}", options.threads)},
+      {"temp_directory", options.scratch_dir},
+      {"autoinstall_known_extensions", "false"},
+      {"autoload_known_extensions", "false"},
+      {"allow_community_extensions", "false"},
+      {"allow_persistent_secrets", "false"},
+  }};
+  for (const auto& [name, value] : settings) {
+    if (duckdb_set_config(config, name, value.c_str()) == DuckDBError) {
+      duckdb_destroy_config(&config);
+      return fail(ErrorKind::kInternal, fmt::format("the engine does not know setting {}", name));
+    }
+  }
+  duckdb_database handle = nullptr;
+  char* reason = nullptr;
+  duckdb_state state = duckdb_open_ext(nullptr, &handle, config, &reason);
+  duckdb_destroy_config(&config);
+  std::string detail = reason == nullptr ? "" : reason;
+  duckdb_free(reason);
+  if (state == DuckDBError) {
+    return fail(ErrorKind::kInternal, "the engine does not start").with_detail(std::move(detail));
+  }
+  return std::make_shared<Database>(handle);
+}
+
+// The folder must be allowed before files are forbidden, and the lock comes
+// last: after it none of these statements would pass.
+Status close_doors(const EngineOptions& options, const std::shared_ptr<Database>& database) {
+  ASSIGN_OR_RETURN(Connection connection, Connection::open(database));
+  const std::array<std::string, 5> statements{
+      // As an option of opening it would be listed and not enforced.
+      fmt::format("SET GLOBAL max_temp_directory_size = '{}B'", options.scratch_bytes),
+      "SET GLOBAL TimeZone = 'UTC'",
+      fmt::format("SET GLOBAL allowed_directories = [{}]", quote_literal(options.scratch_dir)),
+      "SET GLOBAL enable_external_access = false",
+      "SET GLOBAL lock_configuration = true",
+  };
+  for (const auto& statement : statements) RETURN_IF_ERROR(connection.execute(statement));
+  return {};
+}
+
+Result<std::shared_ptr<Database>> open_database(const EngineOptions& options) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Database> database, open_handle(options));
+  if (Status closed = close_doors(options, database); !closed) {
+    return fail(ErrorKind::kInternal, "the engine does not start")
+        .with_detail(closed.error().detail());
+  }
+  return database;
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options, std::shared_ptr<Database> database)
+    : options_(std::move(options)), database_(std::move(database)) {}
+
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
+  RETURN_IF_ERROR(check(options));
+  ASSIGN_OR_RETURN(std::shared_ptr<Database> database, open_database(options));
+  return std::unique_ptr<Engine>(new Engine(std::move(options), std::move(database)));
+}
+
+Result<Connection> Engine::connect() {
+  std::lock_guard lock(mutex_);
+  if (database_->ended()) {
+    ASSIGN_OR_RETURN(database_, open_database(options_));
+  }
+  return Connection::open(database_);
+}
+
+}  // namespace base::duckdb
