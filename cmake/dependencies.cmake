@@ -14,6 +14,7 @@ pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(snappy REQUIRED IMPORTED_TARGET snappy)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
+find_package(CLI11 REQUIRED)
 
 # The embedded engine comes as a shared library and a header; `./dev setup`
 # puts both here. The version is part of the folder's name.

@@ -28,7 +28,20 @@ room(lakeproxy/objects USES base/core base/runtime base/http LINKS OpenSSL::Cryp
 room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/model lakeproxy/materialize
   lakeproxy/objects LINKS ZLIB::ZLIB TEST_USES base/testing)
 
-room(lakeproxy/publish USES base/core base/runtime base/http base/metrics lakeproxy/model lakeproxy/ducklake
+room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/model lakeproxy/ducklake
   lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing)
+
+room(lakeproxy/auth)
+room(lakeproxy/govern USES base/core lakeproxy/auth)
+room(lakeproxy/operation USES base/core base/json base/log base/runtime lakeproxy/model lakeproxy/govern lakeproxy/publish
+  lakeproxy/ducklake lakeproxy/materialize lakeproxy/objects TEST_USES base/testing)
+
+room(lakeproxy/route USES base/core base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
+  lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)
+
+room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
+  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/ducklake lakeproxy/export
+  lakeproxy/objects)
+program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 
 check_arrows()

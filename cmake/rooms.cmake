@@ -44,6 +44,16 @@ function(room folder)
   set_property(GLOBAL APPEND PROPERTY ROOM_ARROWS "${arrow}")
 endfunction()
 
+# program(<name> <folder> [LINKS <library>...]): <folder>/main.cc with the folder's room.
+function(program name folder)
+  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  string(REPLACE "/" "_" room ${folder})
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/${folder}/main.cc)
+  target_link_libraries(${name} PRIVATE ${room} ${ARG_LINKS})
+  string(TOUPPER ${name} upper)
+  target_compile_definitions(${name} PRIVATE ${upper}_VERSION="${PROJECT_VERSION}")
+endfunction()
+
 # The headers nearly every file needs, compiled once.
 file(WRITE ${CMAKE_BINARY_DIR}/pch.cc "")
 add_library(project_pch STATIC ${CMAKE_BINARY_DIR}/pch.cc)

@@ -100,8 +100,9 @@ std::vector<model::LakeCommit> read_commits(const Rows& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     commits.push_back({.snapshot = SnapshotId(rows.int64(i, 0)),
                        .committed_ms = rows.int64(i, 1) - kShownEarlierMs,
-                       .changes_made = std::string(rows.text(i, 2)),
-                       .commit_message = rows.opt_text(i, 3)});
+                       .changes_made = rows.opt_text(i, 2).value_or(""),
+                       .commit_message = rows.opt_text(i, 3),
+                       .extra_info = rows.opt_text(i, 4)});
   }
   return commits;
 }

@@ -157,7 +157,7 @@ SELECT begin_snapshot, least(end_snapshot, partial_max) FROM @ducklake_delete_fi
 
 constexpr auto kCommits = R"sql(
 SELECT s.snapshot_id, floor(extract(epoch FROM s.snapshot_time) * 1000)::bigint,
-       c.changes_made, c.commit_message
+       c.changes_made, c.commit_message, c.commit_extra_info
   FROM @lakeproxy_row_changes($1, $2, $3) AS at
   JOIN @ducklake_snapshot s ON s.snapshot_id = at
   LEFT JOIN @ducklake_snapshot_changes c ON c.snapshot_id = at
@@ -192,20 +192,23 @@ SELECT p.data_file_id, p.spec_id, p.partition, array_to_json(p.split_offsets), p
   FROM @lakeproxy_touched_files($1, $2, $3) AS id
   JOIN @lakeproxy_file p ON p.data_file_id = id)sql";
 
+// All deletes of the files that are touched: a new delete file replaces what
+// older ones, in files or in PostgreSQL, have deleted.
 constexpr auto kDeleteFiles = R"sql(
-SELECT delete_file_id, data_file_id, begin_snapshot, end_snapshot, path, path_is_relative, format,
-       delete_count, file_size_bytes
-  FROM @ducklake_delete_file
- WHERE table_id = $1 AND ((begin_snapshot > $2 AND begin_snapshot <= $3)
-                          OR (end_snapshot > $2 AND end_snapshot <= $3))
- ORDER BY delete_file_id)sql";
+SELECT d.delete_file_id, d.data_file_id, d.begin_snapshot, d.end_snapshot, d.path,
+       d.path_is_relative, d.format, d.delete_count, d.file_size_bytes
+  FROM @lakeproxy_touched_files($1, $2, $3) AS id
+  JOIN @ducklake_delete_file d ON d.data_file_id = id
+ WHERE d.begin_snapshot <= $3
+ ORDER BY d.delete_file_id)sql";
 
 constexpr auto kInlinedRows = R"sql(
 SELECT schema_version, row_id, begin_snapshot, end_snapshot, row_values
   FROM @lakeproxy_inlined_rows($1, $2, $3))sql";
 
 constexpr auto kInlinedDeletes = R"sql(
-SELECT file_id, row_id, begin_snapshot FROM @lakeproxy_inlined_deletes($1, $2, $3))sql";
+SELECT file_id, row_id, begin_snapshot FROM @lakeproxy_inlined_deletes($1, -1, $3)
+ WHERE file_id IN (SELECT @lakeproxy_touched_files($1, $2, $3)))sql";
 
 constexpr auto kSchemaVersions = R"sql(
 SELECT schema_version, begin_snapshot FROM @ducklake_schema_versions

@@ -15,12 +15,6 @@
 
 namespace lake::ducklake {
 
-/// A table to be made, with ids already assigned.
-struct NewTable {
-  model::TableIdentifier identifier;
-  model::TableMetadata metadata;  ///< No snapshots; schemas, specs and orders as shown.
-};
-
 /// A file that an Iceberg client adds.
 struct AddedFile {
   model::DataFile file;
@@ -34,6 +28,13 @@ struct AddedSnapshot {
   std::string summary_json;  ///< The client's summary, kept with the lake's snapshot.
 };
 
+/// A table to be made, with ids already assigned.
+struct NewTable {
+  model::TableIdentifier identifier;
+  model::TableMetadata metadata;  ///< No snapshots; schemas, specs and orders as shown.
+  std::vector<AddedSnapshot> snapshots;
+};
+
 /// A checked change to an existing table. The table as `before` was read must
 /// still be what the lake holds, or nothing is written.
 struct TableChange {
@@ -41,6 +42,13 @@ struct TableChange {
   /// The definition after the change; snapshots and logs do not count.
   model::TableMetadata after;
   std::vector<AddedSnapshot> snapshots;
+};
+
+/// Where a table that was dropped stood.
+struct DroppedTable {
+  std::string location;  ///< Without a trailing '/'.
+  /// A table of the lake's history or present stands under the same prefix.
+  bool shared = false;
 };
 
 struct PropertyChanges {
@@ -76,8 +84,8 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<model::TableId>> create_table(base::RequestContext context,
                                                                       NewTable table);
   /// Errors: kNotFound (kNoSuchTable).
-  [[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
-                                                          model::TableIdentifier identifier);
+  [[nodiscard]] base::Task<base::Result<DroppedTable>> drop_table(
+      base::RequestContext context, model::TableIdentifier identifier);
   /// Errors: kNotFound (kNoSuchTable, kNoSuchNamespace); kAlreadyExists;
   ///         kUnsupported  another namespace.
   [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include "base/json/json.h"
 #include "lakeproxy/ducklake/change_log.h"
 #include "lakeproxy/ducklake/column_rows.h"
-#include "lakeproxy/ducklake/file_rows.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
+#include "lakeproxy/ducklake/snapshot_rows.h"
 
 namespace lake::ducklake {
 namespace {
@@ -86,46 +85,6 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   return {};
 }
 
-base::Result<std::int64_t> add_snapshot_rows(const SchemaSql& sql, const TableChange& change,
-                                             const AddedSnapshot& snapshot, FilePlace place,
-                                             LakeDelta& delta, std::vector<Query>& sidecars) {
-  ASSIGN_OR_RETURN(FileRows rows,
-                   file_rows(sql, place, *change.before, change.after, snapshot.files));
-  for (Query& query : rows.lake) delta.queries.push_back(std::move(query));
-  for (Query& query :
-       table_stats_queries(sql, place.table_id, change.after.current_schema(), rows)) {
-    delta.queries.push_back(std::move(query));
-  }
-  delta.changes.push_back(fmt::format("inserted_into_table:{}", place.table_id));
-  delta.file_ids_used += static_cast<std::int64_t>(snapshot.files.size());
-  delta.extra_info = snapshot.summary_json;
-  for (Query& query : rows.sidecars) sidecars.push_back(std::move(query));
-  sidecars.push_back(
-      {sql("INSERT INTO @lakeproxy_snapshot_alias (table_id, client_snapshot_id, "
-           "snapshot_id) VALUES ($1, $2, $3)"),
-       {param(place.table_id), param(snapshot.client_snapshot_id.value), param(place.begin)}});
-  return rows.record_count;
-}
-
-// Files, and the definition if it changes, share the first lake snapshot; each
-// further snapshot of the client is one of its own.
-base::Status add_snapshots(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
-                           const Facts& facts, LakeDelta first, CommitPlan& plan) {
-  FilePlace place{change.before->table_id.value, head.snapshot.value + 1, head.next_file_id,
-                  facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
-  LakeDelta delta = std::move(first);
-  for (const AddedSnapshot& snapshot : change.snapshots) {
-    ASSIGN_OR_RETURN(std::int64_t rows,
-                     add_snapshot_rows(sql, change, snapshot, place, delta, plan.sidecar_queries));
-    place.begin += 1;
-    place.first_file_id += static_cast<std::int64_t>(snapshot.files.size());
-    place.first_row_id += rows;
-    plan.deltas.push_back(std::exchange(delta, {}));
-  }
-  if (change.snapshots.empty() && !delta.changes.empty()) plan.deltas.push_back(std::move(delta));
-  return {};
-}
-
 bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) {
   return a.properties == b.properties && a.refs == b.refs && a.table_uuid == b.table_uuid &&
          a.format_version == b.format_version && a.sort_orders == b.sort_orders &&
@@ -155,7 +114,10 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   if (!plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
     plan.sidecar_queries.push_back(put_table(sql, place, change.after));
   }
-  RETURN_IF_ERROR(add_snapshots(sql, change, head, facts, std::move(delta), plan));
+  FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
+                  facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
+  RETURN_IF_ERROR(add_snapshots(sql, {files, &before, &change.after, &change.snapshots},
+                                std::move(delta), plan));
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "lakeproxy/ducklake/name_mapping.h"
 #include "lakeproxy/ducklake/path_names.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
+#include "lakeproxy/ducklake/snapshot_rows.h"
 
 namespace lake::ducklake {
 namespace {
@@ -93,6 +94,11 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
   plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
   plan.deltas.push_back(std::move(delta));
+  // Its first rows come in the snapshots after the one that makes the table.
+  model::LakeTable fresh;
+  fresh.metadata = table.metadata;
+  FilePlace files{id, begin + 1, head.next_file_id, 0};
+  RETURN_IF_ERROR(add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots}, {}, plan));
   return plan;
 }
 
@@ -124,6 +130,27 @@ base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdent
   CommitPlan plan;
   plan.deltas.push_back(std::move(delta));
   return plan;
+}
+
+// The table's whole path, and whether another table, dropped or not, has it too.
+Query find_place(const SchemaSql& sql, const model::TableIdentifier& identifier) {
+  return {sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative, EXISTS (SELECT 1 FROM "
+              "@ducklake_table o WHERE o.table_id <> t.table_id AND o.path = t.path AND "
+              "o.path_is_relative = t.path_is_relative AND (o.schema_id = t.schema_id OR NOT "
+              "t.path_is_relative)) FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = "
+              "t.schema_id AND s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 "
+              "AND t.end_snapshot IS NULL"),
+          {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
+}
+
+DroppedTable read_place(const base::pg::Rows& rows, const std::string& data_path) {
+  std::string path(rows.text(0, 2));
+  if (rows.boolean(0, 3)) {
+    path.insert(0, rows.text(0, 0));
+    if (rows.boolean(0, 1)) path.insert(0, data_path);
+  }
+  if (path.ends_with('/')) path.pop_back();
+  return {std::move(path), rows.boolean(0, 4)};
 }
 
 // DuckLake renames by ending the table's row and beginning one with the same id.
@@ -209,15 +236,18 @@ base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestC
   co_return *id;
 }
 
-base::Task<base::Result<void>> LakeWriter::drop_table(base::RequestContext context,
-                                                      model::TableIdentifier identifier) {
-  std::vector<Query> facts{find_relation(sql_, identifier)};
-  Planner planner = [sql = sql_, identifier](const LakeHead& head, const Facts& rows) {
+base::Task<base::Result<DroppedTable>> LakeWriter::drop_table(base::RequestContext context,
+                                                              model::TableIdentifier identifier) {
+  std::vector<Query> facts{find_relation(sql_, identifier), find_place(sql_, identifier)};
+  auto dropped = std::make_shared<DroppedTable>();
+  Planner planner = [sql = sql_, identifier, dropped, data_path = options_.data_path](
+                        const LakeHead& head, const Facts& rows) {
+    if (!rows[1]->empty()) *dropped = read_place(*rows[1], data_path);
     return plan_drop(sql, identifier, head, rows);
   };
   CO_RETURN_IF_ERROR(
       co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
-  co_return base::Result<void>{};
+  co_return std::move(*dropped);
 }
 
 base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext context,

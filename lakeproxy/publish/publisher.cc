@@ -149,10 +149,11 @@ base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext c
     table.pending.clear();
   }
   std::int64_t known_files = table.metadata_sequence;
-  CO_ASSIGN_OR_RETURN(auto view, make_view(std::move(table), before));
+  CO_ASSIGN_OR_RETURN(auto made, make_view(std::move(table), before, config_));
+  TableViewPtr view = std::move(made.view);
   if (view->metadata_sequence > known_files) {
     std::vector<materialize::NewObject> objects;
-    objects.push_back({view->metadata_location, *view->document});
+    objects.push_back({view->metadata_location, std::move(made.document)});
     CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(objects)));
     published.metadata_sequence = view->metadata_sequence;
     published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};

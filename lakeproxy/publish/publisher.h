@@ -18,11 +18,16 @@
 namespace lake::publish {
 
 /// One event loop's publisher of one lake. All referenced objects outlive it.
+/// `config` is what every LoadTableResult tells its client, a JSON object.
 class Publisher {
  public:
   Publisher(ducklake::LakeReader& reader, ducklake::LakeWriter& writer,
-            exporter::Exporter& exporter, ManifestStore& manifests)
-      : reader_(&reader), writer_(&writer), exporter_(&exporter), manifests_(&manifests) {}
+            exporter::Exporter& exporter, ManifestStore& manifests, std::string config)
+      : reader_(&reader),
+        writer_(&writer),
+        exporter_(&exporter),
+        manifests_(&manifests),
+        config_(std::move(config)) {}
 
   /// Publishes what is pending and returns the view. `before` is an earlier
   /// view of the table, or null.
@@ -52,6 +57,7 @@ class Publisher {
   ducklake::LakeWriter* writer_;
   exporter::Exporter* exporter_;
   ManifestStore* manifests_;
+  std::string config_;  ///< The "config" of every LoadTableResult, as JSON.
 };
 
 }  // namespace lake::publish

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json/json.h"
 #include "lakeproxy/materialize/content_hash.h"
 
 namespace lake::publish {
@@ -85,9 +86,21 @@ Document find_document(const model::LakeTable& table, model::TableMetadata& meta
   return write_document(metadata, fragments, std::move(log), table.metadata_sequence + 1);
 }
 
+// Joined by hand: the document is large and written already.
+model::JsonText body_of(const std::string& location, std::string_view document,
+                        std::string_view config) {
+  std::string body = R"({"metadata-location":)";
+  body.reserve(location.size() + document.size() + config.size() + 64);
+  base::json::append_quoted(body, location);
+  body.append(R"(,"metadata":)").append(document);
+  body.append(R"(,"config":)").append(config).append("}");
+  return std::make_shared<const std::string>(std::move(body));
+}
+
 }  // namespace
 
-base::Result<TableViewPtr> make_view(model::LakeTable table, const TableViewPtr& before) {
+base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& before,
+                                 std::string_view config) {
   if (table.metadata.format_version != 2) {
     return base::fail(base::ErrorKind::kUnsupported,
                       fmt::format("table {}: format version {} cannot be shown", table.name,
@@ -106,17 +119,18 @@ base::Result<TableViewPtr> make_view(model::LakeTable table, const TableViewPtr&
   Document document = find_document(table, view->metadata, fragments);
   view->metadata_location = std::move(document.location);
   view->metadata_sequence = document.sequence;
-  view->document_refs = std::make_shared<const std::string>(
-      model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs));
-  view->document = std::make_shared<const std::string>(std::move(document.text));
+  view->body = body_of(view->metadata_location, document.text, config);
+  view->body_refs = body_of(
+      view->metadata_location,
+      model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs), config);
   view->fragments = std::move(fragments.snapshots);
   view->etag = fmt::format("\"{}\"", materialize::content_hash(view->metadata_location));
   view->table = std::move(table);
-  return TableViewPtr(std::move(view));
+  return MadeView{std::move(view), std::move(document.text)};
 }
 
-std::string write_staged(const model::TableMetadata& metadata) {
-  return model::write_metadata(metadata);
+std::string staged_body(const model::TableMetadata& metadata, std::string_view config) {
+  return fmt::format(R"({{"metadata":{},"config":{}}})", model::write_metadata(metadata), config);
 }
 
 }  // namespace lake::publish

@@ -21,20 +21,28 @@ struct TableView {
   model::TableMetadata metadata;
   std::string metadata_location;
   std::int64_t metadata_sequence = 0;  ///< Place of that file in the metadata log.
-  model::JsonText document;            ///< metadata.json, all snapshots.
-  model::JsonText document_refs;       ///< The same with snapshots=refs.
+  /// LoadTableResult, ready to send: with all snapshots, and with snapshots=refs.
+  model::JsonText body;
+  model::JsonText body_refs;
   std::vector<model::SnapshotFragment> fragments;
   std::string etag;  ///< With its quotes.
 };
 using TableViewPtr = std::shared_ptr<const TableView>;
 
-/// Makes the view of a table whose snapshots are all published. Fragments of
-/// `before` (may be null) are used again.
-/// Errors: kUnsupported  a format version other than 2.
-[[nodiscard]] base::Result<TableViewPtr> make_view(model::LakeTable table,
-                                                   const TableViewPtr& before);
+struct MadeView {
+  TableViewPtr view;
+  std::string document;  ///< metadata.json, to be put at view->metadata_location.
+};
 
-/// The metadata of a table that does not exist yet (staged creation).
-[[nodiscard]] std::string write_staged(const model::TableMetadata& metadata);
+/// Makes the view of a table whose snapshots are all published. Fragments of
+/// `before` (may be null) are used again. `config` is the "config" member of
+/// LoadTableResult, as JSON.
+/// Errors: kUnsupported  a format version other than 2.
+[[nodiscard]] base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& before,
+                                               std::string_view config);
+
+/// LoadTableResult of a table that does not exist yet (staged creation).
+[[nodiscard]] std::string staged_body(const model::TableMetadata& metadata,
+                                      std::string_view config);
 
 }  // namespace lake::publish

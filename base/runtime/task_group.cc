@@ -1,0 +1,45 @@
+#include "base/runtime/task_group.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+
+namespace base {
+
+namespace asio = boost::asio;
+
+struct TaskGroup::State {
+  explicit State(asio::any_io_executor e)
+      : executor(std::move(e)), changed(executor, asio::steady_timer::time_point::max()) {}
+  asio::any_io_executor executor;
+  asio::steady_timer changed;  ///< Never fires: cancelled when a task ends.
+  std::size_t running = 0;
+};
+
+TaskGroup::TaskGroup(asio::any_io_executor executor)
+    : state_(std::make_shared<State>(std::move(executor))) {}
+
+TaskGroup::~TaskGroup() = default;
+
+void TaskGroup::spawn(Task<void> task) {
+  state_->running += 1;
+  asio::co_spawn(state_->executor, std::move(task), [state = state_](std::exception_ptr error) {
+    if (error) std::terminate();
+    state->running -= 1;
+    state->changed.cancel();
+  });
+}
+
+std::size_t TaskGroup::running() const { return state_->running; }
+
+Task<void> TaskGroup::wait() {
+  auto state = state_;
+  while (state->running > 0) {
+    boost::system::error_code woken;
+    co_await state->changed.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+}
+
+}  // namespace base

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/config/describe.h"
+#include "base/config/settings_table.h"
+#include "lakeproxy/app/serve.h"
+#include "lakeproxy/settings/settings.h"
+
+namespace {
+
+// Flags are settings of higher precedence than the environment.
+struct Flags {
+  std::string host, port, workers, preset;
+
+  [[nodiscard]] std::vector<std::string> overrides() const {
+    std::vector<std::string> list;
+    auto add = [&](const char* name, const std::string& value) {
+      if (!value.empty()) list.push_back(std::string("LAKEPROXY_") + name + "=" + value);
+    };
+    add("HOST", host);
+    add("PORT", port);
+    add("WORKERS", workers);
+    add("PRESET", preset);
+    return list;
+  }
+};
+
+void add_flags(CLI::App& command, Flags& flags) {
+  command.add_option("--host", flags.host, "address to listen on (LAKEPROXY_HOST)");
+  command.add_option("--port", flags.port, "port to listen on (LAKEPROXY_PORT)");
+  command.add_option("--workers", flags.workers,
+                     "event loops, each with its own thread; 0 for one on each core");
+  command.add_option("--preset", flags.preset, "default or high-throughput");
+}
+
+base::config::Places places(const Flags& flags) {
+  return {flags.overrides(), base::config::process_environment(), std::filesystem::current_path()};
+}
+
+int with_settings(const Flags& flags, int (*run)(const lake::settings::Settings&)) {
+  auto settings = lake::settings::load(places(flags));
+  if (!settings) {
+    fmt::print(stderr, "{}\n", settings.error().message());
+    return 2;
+  }
+  return run(*settings);
+}
+
+int show(const Flags& flags) {
+  auto table = lake::settings::make_table();
+  auto values = base::config::load(table, places(flags));
+  if (!values) {
+    fmt::print(stderr, "{}\n", values.error().message());
+    return 2;
+  }
+  fmt::print("{}", base::config::show_settings(table, *values));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("An Iceberg REST catalog over a DuckLake.", "lakeproxy");
+  app.set_version_flag("--version", "lakeproxy " LAKEPROXY_VERSION);
+  app.require_subcommand(1);
+  Flags flags;
+  auto* serve = app.add_subcommand("serve", "serve the catalog until a signal ends it");
+  add_flags(*serve, flags);
+  auto* check = app.add_subcommand("check", "validate the settings and try the connections");
+  add_flags(*check, flags);
+  auto* settings = app.add_subcommand("settings", "show the settings in force, or document them");
+  bool markdown = false;
+  settings->add_flag("--markdown", markdown, "print the documentation of all settings");
+  CLI11_PARSE(app, argc, argv);
+
+  if (serve->parsed()) return with_settings(flags, lake::app::serve);
+  if (check->parsed()) return with_settings(flags, lake::app::check);
+  if (markdown) {
+    fmt::print("{}", base::config::settings_markdown(lake::settings::make_table(),
+                                                     "Settings of lakeproxy"));
+    return 0;
+  }
+  return show(flags);
+}

@@ -1,0 +1,192 @@
+#include "lakeproxy/app/serve.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "base/http/server.h"
+#include "lakeproxy/app/scratch_folder.h"
+#include "lakeproxy/app/worker_services.h"
+#include "lakeproxy/route/pipeline.h"
+
+namespace lake::app {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kManifestEntriesCached = 500'000;
+constexpr std::chrono::seconds kShutdownGrace{30};
+constexpr std::chrono::seconds kOpenRetry{1};
+
+unsigned worker_count(const settings::Settings& settings) {
+  if (settings.server.workers > 0) return static_cast<unsigned>(settings.server.workers);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+base::http::ServerOptions server_options(const settings::Settings& settings) {
+  using std::chrono::duration_cast;
+  using std::chrono::milliseconds;
+  const settings::Server& from = settings.server;
+  base::http::ServerOptions options;
+  options.address = from.host;
+  options.port = from.port;
+  options.limits.body_bytes = from.max_body_bytes;
+  options.limits.connections = from.max_connections;
+  options.limits.idle = duration_cast<milliseconds>(from.idle_timeout);
+  options.limits.request_time = duration_cast<milliseconds>(from.request_timeout);
+  if (!from.tls_cert.empty()) {
+    options.tls =
+        std::make_unique<base::http::TlsFiles>(base::http::TlsFiles{from.tls_cert, from.tls_key});
+  }
+  return options;
+}
+
+// Tries until the lake is open: a server that starts before its database comes
+// up by itself. Ends early when `stopping` is set.
+base::Task<void> open_lake(Shared* shared, base::pg::Pool* pool, std::atomic<bool>* stopping) {
+  base::log::Logger log(*shared->log);
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (!stopping->load()) {
+    base::RequestContext context;
+    context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    auto opened = co_await ducklake::open_lake(context, *pool, lake_options(*shared->settings));
+    if (opened) {
+      shared->opened.store(true, std::memory_order_release);
+      log.info("the lake is open", {{"catalog", shared->settings->catalog.name}});
+      co_return;
+    }
+    log.error("the lake cannot be opened yet",
+              {{"error", opened.error().message()}, {"detail", opened.error().detail()}});
+    timer.expires_after(kOpenRetry);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
+void wait_for_signal() {
+  asio::io_context signals(1);
+  asio::signal_set set(signals, SIGINT, SIGTERM);
+  set.async_wait([](boost::system::error_code, int) {});
+  signals.run();
+}
+
+int fail_start(const base::Error& error) {
+  fmt::print(stderr, "lakeproxy: {}{}{}\n", error.message(), error.detail().empty() ? "" : ": ",
+             error.detail());
+  return 1;
+}
+
+// The process's own services, in the order of their arrows.
+class Process {
+ public:
+  Process(const settings::Settings& settings, base::duckdb::Engine& engine)
+      : settings_(settings),
+        log_({settings.log.format, settings.log.level}, clock_),
+        blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
+        views_(settings.catalog.cache_max, metrics_),
+        manifests_(kManifestEntriesCached),
+        workers_(worker_count(settings)) {
+    shared_.settings = &settings_;
+    shared_.clock = &clock_;
+    shared_.random = &random_;
+    shared_.log = &log_;
+    shared_.metrics = &metrics_;
+    shared_.engine = &engine;
+    shared_.blocking = &blocking_;
+    shared_.views = &views_;
+    shared_.manifests = &manifests_;
+  }
+
+  base::Status start();
+  void run();
+
+ private:
+  void finish_workers();
+
+  const settings::Settings& settings_;
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  base::log::LogOutput log_;
+  base::metrics::Registry metrics_;
+  base::BlockingPool blocking_;
+  publish::SharedViews views_;
+  publish::ManifestCache manifests_;
+  Shared shared_;
+  base::Workers workers_;
+  std::vector<std::unique_ptr<WorkerServices>> services_;
+  std::unique_ptr<base::http::Server> server_;
+  std::atomic<bool> stopping_ = false;
+  std::future<void> opening_;
+};
+
+base::Status Process::start() {
+  std::vector<base::http::Handler> handlers;
+  for (unsigned i = 0; i < workers_.count(); ++i) {
+    ASSIGN_OR_RETURN(auto services,
+                     WorkerServices::create(shared_, workers_.loop(i).get_executor()));
+    handlers.push_back(route::make_handler(services->routes(), metrics_));
+    services_.push_back(std::move(services));
+  }
+  ASSIGN_OR_RETURN(server_, base::http::Server::start(server_options(settings_), workers_,
+                                                      std::move(handlers), route::make_refusal()));
+  opening_ =
+      asio::co_spawn(workers_.loop(0), open_lake(&shared_, &services_.front()->pool(), &stopping_),
+                     asio::use_future);
+  return {};
+}
+
+void Process::run() {
+  base::log::Logger log(log_);
+  log.info("listening", {{"host", settings_.server.host},
+                         {"port", server_->port()},
+                         {"workers", workers_.count()},
+                         {"catalog", settings_.catalog.name}});
+  log.warning("authentication is off: every caller may do everything");
+  wait_for_signal();
+  log.info("stopping");
+  stopping_ = true;
+  server_->shutdown(kShutdownGrace);
+  opening_.wait();
+  finish_workers();
+  log.info("stopped");
+}
+
+void Process::finish_workers() {
+  std::vector<std::future<void>> finished;
+  for (unsigned i = 0; i < workers_.count(); ++i) {
+    finished.push_back(asio::co_spawn(workers_.loop(i), services_[i]->finish(), asio::use_future));
+  }
+  for (auto& one : finished) one.wait();
+  workers_.join();
+  services_.clear();
+}
+
+}  // namespace
+
+int serve(const settings::Settings& settings) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto scratch = ScratchFolder::create(settings.engine.scratch_dir);
+  if (!scratch) return fail_start(scratch.error());
+  base::duckdb::EngineOptions options;
+  options.memory_bytes = settings.engine.memory_bytes;
+  options.threads = static_cast<unsigned>(settings.engine.threads);
+  options.scratch_dir = scratch->path();
+  auto engine = base::duckdb::Engine::open(options);
+  if (!engine) return fail_start(engine.error());
+  Process process(settings, **engine);
+  auto started = process.start();
+  if (!started) return fail_start(started.error());
+  process.run();
+  return 0;
+}
+
+}  // namespace lake::app

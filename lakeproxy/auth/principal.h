@@ -1,0 +1,19 @@
+#pragma once
+
+// Who asks. Until clients are configured nobody can prove a name, and every
+// caller is the operator's own: authentication is off, as the start-up log says.
+
+#include <string>
+
+namespace lake::auth {
+
+struct Principal {
+  std::string subject;
+  bool superuser = false;
+};
+
+/// The caller of a server without configured clients.
+/// Source: specification, section 5.1.
+[[nodiscard]] inline Principal unauthenticated() { return {"anonymous", true}; }
+
+}  // namespace lake::auth

@@ -1,0 +1,37 @@
+#pragma once
+
+// What the operations of one event loop work with. app/ makes it; operations
+// borrow it for the length of a request.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/log/logger.h"
+#include "base/runtime/task_group.h"
+#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/objects/store.h"
+#include "lakeproxy/publish/manifest_store.h"
+#include "lakeproxy/publish/table_views.h"
+
+namespace lake::operation {
+
+struct Catalog {
+  ducklake::LakeReader* reader = nullptr;
+  ducklake::LakeWriter* writer = nullptr;
+  publish::TableViews* views = nullptr;
+  publish::ManifestStore* manifests = nullptr;
+  objects::ObjectStore* store = nullptr;
+  base::TaskGroup* background = nullptr;
+  const base::Clock* clock = nullptr;
+  base::Random* random = nullptr;
+  std::optional<base::log::Logger> log;
+  ducklake::LakeOptions lake;
+  /// How clients reach the object store: "config" of every LoadTableResult, as JSON.
+  std::string client_config;
+  std::int32_t default_format_version = 2;
+};
+
+}  // namespace lake::operation

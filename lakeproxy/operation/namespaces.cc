@@ -1,0 +1,52 @@
+#include "lakeproxy/operation/namespaces.h"
+
+#include "lakeproxy/model/metadata_change.h"
+
+namespace lake::operation {
+
+base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<ListNamespaces> request) {
+  const Paging& paging = request->paging;
+  ducklake::PageRequest page{paging.size, paging.token.value_or("")};
+  ducklake::Page<model::Namespace> all;
+  do {
+    CO_ASSIGN_OR_RETURN(auto part,
+                        co_await catalog->reader->list_namespaces(context, request->parent, page));
+    all.items.insert(all.items.end(), part.items.begin(), part.items.end());
+    all.next = std::move(part.next);
+    page.after = all.next.value_or("");
+  } while (!paging.token && all.next);
+  co_return all;
+}
+
+base::Task<base::Result<void>> create_namespace(base::RequestContext context, Catalog* catalog,
+                                                govern::Authorized<CreateNamespace> request) {
+  for (const auto& [key, value] : request->properties) {
+    CO_RETURN_IF_ERROR(model::check_property_key(key));
+  }
+  co_return co_await catalog->writer->create_namespace(context, request->name, request->properties);
+}
+
+base::Task<base::Result<ducklake::NamespaceInfo>> load_namespace(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadNamespace> request) {
+  co_return co_await catalog->reader->load_namespace(context, request->name);
+}
+
+base::Task<base::Result<void>> drop_namespace(base::RequestContext context, Catalog* catalog,
+                                              govern::Authorized<DropNamespace> request) {
+  co_return co_await catalog->writer->drop_namespace(context, request->name);
+}
+
+base::Task<base::Result<ducklake::PropertyChanges>> change_namespace(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<ChangeNamespace> request) {
+  for (const std::string& key : request->removals) {
+    CO_RETURN_IF_ERROR(model::check_property_key(key));
+  }
+  for (const auto& [key, value] : request->updates) {
+    CO_RETURN_IF_ERROR(model::check_property_key(key));
+  }
+  co_return co_await catalog->writer->change_namespace(context, request->name, request->removals,
+                                                       request->updates);
+}
+
+}  // namespace lake::operation

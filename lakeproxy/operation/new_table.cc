@@ -1,0 +1,86 @@
+#include "lakeproxy/operation/new_table.h"
+
+#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/client_snapshot.h"
+#include "lakeproxy/operation/update_plan.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+
+// What every table has before its first update.
+model::TableMetadata blank(const base::Clock& clock) {
+  model::TableMetadata metadata;
+  metadata.format_version = 2;
+  metadata.last_updated_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock.now().time_since_epoch()).count();
+  metadata.sort_orders.push_back({});
+  metadata.current_schema_id = -1;
+  metadata.default_spec_id = -1;
+  return metadata;
+}
+
+base::Status check_complete(const model::TableMetadata& metadata) {
+  if (metadata.find_schema(metadata.current_schema_id) == nullptr) {
+    return base::fail(ErrorKind::kInvalid, "updates: a new table needs a current schema");
+  }
+  if (metadata.find_spec(metadata.default_spec_id) == nullptr) {
+    return base::fail(ErrorKind::kInvalid, "updates: a new table needs a default partition spec");
+  }
+  return {};
+}
+
+base::Status check_location(const std::string& location, const ducklake::NamespaceInfo& parent) {
+  auto place = objects::Location::parse(location);
+  auto folder = objects::Location::parse(parent.location);
+  if (!place || !folder || !objects::is_under(*place, *folder)) {
+    return base::fail(ErrorKind::kInvalid,
+                      "set-location: must be the location that the staged table was given");
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Task<base::Result<std::vector<std::string>>> commit_new_table(
+    base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
+    const model::TableCommit* commit) {
+  for (const auto& requirement : commit->requirements) {
+    CO_RETURN_IF_ERROR(model::check_requirement(nullptr, requirement));
+  }
+  CO_RETURN_IF_ERROR(model::validate_new_name(identifier.name));
+  CO_ASSIGN_OR_RETURN(auto parent,
+                      co_await catalog->reader->load_namespace(context, identifier.name_space));
+  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(nullptr, blank(*catalog->clock), commit->updates));
+  CO_RETURN_IF_ERROR(check_complete(plan.after));
+  model::TableMetadata& metadata = plan.after;
+  if (metadata.table_uuid == base::Uuid{}) {
+    metadata.table_uuid = base::make_uuid_v4(*catalog->random);
+  }
+  if (metadata.location.empty()) {
+    metadata.location =
+        catalog->writer->new_table_location(parent, identifier.name, metadata.table_uuid);
+  }
+  CO_RETURN_IF_ERROR(check_location(metadata.location, parent));
+  ducklake::NewTable table{identifier, metadata, {}};
+  std::vector<std::string> left_over;
+  std::string list;
+  for (auto& snapshot : plan.snapshots) {
+    CO_ASSIGN_OR_RETURN(auto read,
+                        co_await read_client_snapshot(context, catalog, &metadata, list, snapshot));
+    list = snapshot.manifest_list;
+    table.snapshots.push_back(std::move(read.added));
+    for (auto& object : read.objects) left_over.push_back(std::move(object));
+  }
+  auto created = co_await catalog->writer->create_table(context, std::move(table));
+  if (!created && created.error().kind() == ErrorKind::kAlreadyExists) {
+    co_return base::fail(ErrorKind::kConflict,
+                         "Requirement failed: table already exists: " + identifier.display());
+  }
+  if (!created) co_return std::move(created).error();
+  co_return left_over;
+}
+
+}  // namespace lake::operation

@@ -1,0 +1,73 @@
+#pragma once
+
+// The table operations of the catalog; each has a file of its name.
+// Errors besides those named: the lake's and the object store's (kUnavailable,
+// kTimeout, kOutcomeUnknown) and kNotFound for a missing table or namespace.
+// Source: Iceberg REST description, "/v1/{prefix}/namespaces/{namespace}/tables".
+
+#include <optional>
+#include <string>
+
+#include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/model/table_update.h"
+#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/namespaces.h"
+
+namespace lake::operation {
+
+struct ListTables {
+  model::Namespace name_space;
+  Paging paging;
+};
+[[nodiscard]] base::Task<base::Result<ducklake::Page<ducklake::TableEntry>>> list_tables(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<ListTables> request);
+
+struct CreateTableIn {
+  model::Namespace name_space;
+  model::CreateTable table;
+};
+/// A table that exists, or with stage_create the answer for one that does not.
+struct CreatedTable {
+  publish::TableViewPtr view;
+  std::optional<std::string> staged_body;
+};
+/// Errors: kAlreadyExists; kInvalid; kUnsupported  a type or format version.
+[[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<CreateTableIn> request);
+
+struct LoadTable {
+  model::TableIdentifier identifier;
+};
+[[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> load_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadTable> request);
+
+struct CommitTable {
+  model::TableIdentifier identifier;
+  model::TableCommit commit;
+};
+/// Errors: kConflict  a requirement does not hold, or the table keeps changing:
+///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
+///         kOutcomeUnknown  read the table before trying again.
+[[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> commit_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request);
+
+enum class Purge { kNo, kYes };
+struct DropTable {
+  model::TableIdentifier identifier;
+  Purge purge = Purge::kNo;
+};
+/// With purge also removes every object under the table's prefix.
+[[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
+                                                        Catalog* catalog,
+                                                        govern::Authorized<DropTable> request);
+
+struct RenameTable {
+  model::TableIdentifier from;
+  model::TableIdentifier to;
+};
+/// Errors: kAlreadyExists; kUnsupported  to another namespace.
+[[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
+                                                          Catalog* catalog,
+                                                          govern::Authorized<RenameTable> request);
+
+}  // namespace lake::operation

@@ -1,0 +1,36 @@
+#pragma once
+
+// The actions of the routes: wire form in, operation, wire form out.
+
+#include "lakeproxy/route/route.h"
+
+namespace lake::route {
+
+using ActionResult = base::Task<base::Result<base::http::Response>>;
+
+// service_actions.cc
+ActionResult get_health(base::RequestContext context, Call call);
+ActionResult get_ready(base::RequestContext context, Call call);
+ActionResult get_metrics(base::RequestContext context, Call call);
+ActionResult get_openapi(base::RequestContext context, Call call);
+ActionResult get_config(base::RequestContext context, Call call);
+
+// namespace_actions.cc
+ActionResult list_namespaces(base::RequestContext context, Call call);
+ActionResult create_namespace(base::RequestContext context, Call call);
+ActionResult load_namespace(base::RequestContext context, Call call);
+ActionResult namespace_exists(base::RequestContext context, Call call);
+ActionResult drop_namespace(base::RequestContext context, Call call);
+ActionResult update_namespace_properties(base::RequestContext context, Call call);
+
+// table_actions.cc
+ActionResult list_tables(base::RequestContext context, Call call);
+ActionResult create_table(base::RequestContext context, Call call);
+ActionResult load_table(base::RequestContext context, Call call);
+ActionResult table_exists(base::RequestContext context, Call call);
+ActionResult commit_table(base::RequestContext context, Call call);
+ActionResult drop_table(base::RequestContext context, Call call);
+ActionResult rename_table(base::RequestContext context, Call call);
+ActionResult report_metrics(base::RequestContext context, Call call);
+
+}  // namespace lake::route

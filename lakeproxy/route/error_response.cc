@@ -1,0 +1,104 @@
+#include "lakeproxy/route/error_response.h"
+
+#include <fmt/format.h>
+
+#include "base/json/json.h"
+#include "lakeproxy/ducklake/lake_catalog.h"
+
+namespace lake::route {
+namespace {
+
+using base::ErrorKind;
+
+struct Shape {
+  unsigned status;
+  std::string_view type;
+  bool retry_later = false;
+};
+
+Shape not_found(std::string_view reason) {
+  if (reason == ducklake::kNoSuchNamespace) return {404, "NoSuchNamespaceException"};
+  if (reason == ducklake::kNoSuchTable) return {404, "NoSuchTableException"};
+  return {404, "NotFoundException"};
+}
+
+Shape conflict(std::string_view reason) {
+  if (reason == ducklake::kNamespaceNotEmpty) return {409, "NamespaceNotEmptyException"};
+  return {409, "CommitFailedException"};
+}
+
+Shape unavailable(Effect effect) {
+  if (effect == Effect::kCommit) return {409, "CommitFailedException", true};
+  return {503, "ServiceUnavailableException", true};
+}
+
+Shape unknown(Effect effect) {
+  if (effect == Effect::kCommit) return {500, "CommitStateUnknownException"};
+  return {503, "ServiceUnavailableException", true};
+}
+
+Shape shape_of(const base::Error& error, Effect effect) {
+  switch (error.kind()) {
+    case ErrorKind::kInvalid:
+      if (error.reason() == kUnprocessable) return {422, "UnprocessableEntityException"};
+      return {400, "BadRequestException"};
+    case ErrorKind::kUnauthenticated: return {401, "NotAuthorizedException"};
+    case ErrorKind::kForbidden: return {403, "ForbiddenException"};
+    case ErrorKind::kNotFound: return not_found(error.reason());
+    case ErrorKind::kAlreadyExists: return {409, "AlreadyExistsException"};
+    case ErrorKind::kConflict: return conflict(error.reason());
+    case ErrorKind::kTooLarge: return {413, "PayloadTooLargeException"};
+    case ErrorKind::kUnsupported: return {501, "UnsupportedOperationException"};
+    case ErrorKind::kRateLimited: return {429, "TooManyRequestsException", true};
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled: return unavailable(effect);
+    case ErrorKind::kOutcomeUnknown: return unknown(effect);
+    case ErrorKind::kCorrupt:
+    case ErrorKind::kInternal: return {500, "InternalServerError"};
+  }
+  return {500, "InternalServerError"};
+}
+
+base::http::Response make(const Shape& shape, std::string_view message) {
+  std::string body = R"({"error":{"message":)";
+  base::json::append_quoted(body, message);
+  body += fmt::format(R"(,"type":"{}","code":{}}}}})", shape.type, shape.status);
+  base::http::Response response;
+  response.status = shape.status;
+  response.headers.add("Content-Type", "application/json");
+  if (shape.retry_later) response.headers.add("Retry-After", "1");
+  if (shape.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
+  response.body = base::http::Body(std::move(body));
+  return response;
+}
+
+std::string_view type_of(unsigned status) {
+  switch (status) {
+    case 404: return "NotFoundException";
+    case 405: return "MethodNotAllowedException";
+    case 408: return "RequestTimeoutException";
+    case 413: return "PayloadTooLargeException";
+    case 415: return "UnsupportedMediaTypeException";
+    case 431: return "RequestHeaderFieldsTooLargeException";
+    case 501: return "UnsupportedOperationException";
+    case 503: return "ServiceUnavailableException";
+    default: return status < 500 ? "BadRequestException" : "InternalServerError";
+  }
+}
+
+}  // namespace
+
+base::http::Response error_response(const base::Error& error, Effect effect,
+                                    const std::string& request_id) {
+  Shape shape = shape_of(error, effect);
+  bool inner = error.kind() == ErrorKind::kInternal || error.kind() == ErrorKind::kCorrupt;
+  if (inner) return make(shape, "Internal error; request id " + request_id);
+  return make(shape, error.message());
+}
+
+base::http::Response refusal(unsigned status, std::string_view message) {
+  return make({status, type_of(status), status == 503}, message);
+}
+
+}  // namespace lake::route

@@ -1,0 +1,146 @@
+#include "lakeproxy/route/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "lakeproxy/route/route_table.h"
+
+namespace lake::route {
+namespace {
+
+using base::http::Response;
+
+// A stage lets the call pass, or answers it.
+using Stage = std::optional<Response> (*)(Call&);
+
+std::optional<Response> find_route(Call& call) {
+  Match found = match(call.request->method, call.request->path());
+  if (found.route == nullptr) {
+    if (found.allow.empty()) return refusal(404, "No such path.");
+    Response response = refusal(405, "The path does not have that method.");
+    response.headers.add("Allow", found.allow);
+    return response;
+  }
+  call.route = found.route;
+  call.parameters = std::move(found.parameters);
+  return std::nullopt;
+}
+
+std::optional<Response> check_media_type(Call& call) {
+  if (call.request->body.empty()) return std::nullopt;
+  auto type = call.request->headers.get("Content-Type");
+  if (!type || type->starts_with("application/json")) return std::nullopt;
+  return refusal(415, "Content-Type: must be application/json");
+}
+
+std::optional<Response> authenticate(Call& call) {
+  call.principal = auth::unauthenticated();
+  return std::nullopt;
+}
+
+std::optional<Response> check_opened(Call& call) {
+  bool service = !call.route->path.starts_with("/v1/");
+  if (service || call.services->opened()) return std::nullopt;
+  return refusal(503, "The lake is not open yet.");
+}
+
+std::optional<Response> find_catalog(Call& call) {
+  auto prefix = call.parameters.find("prefix");
+  if (prefix == call.parameters.end() || prefix->second == call.catalog()->lake.catalog) {
+    return std::nullopt;
+  }
+  return refusal(404, "No such catalog: " + prefix->second);
+}
+
+// The order is the design:
+constexpr Stage kStages[] = {
+    find_route,        // nothing else is known before the route is
+    check_media_type,  // cheap, and independent of who asks
+    authenticate,      // who it is, before anything is said about what exists
+    check_opened,      // without a lake no name can be looked up
+    find_catalog,      // names to things; policy and the operation follow in the action
+};
+
+// Series of one route, resolved once.
+struct RouteMetrics {
+  base::metrics::Histogram seconds;
+  std::array<base::metrics::Counter, 5> by_class;  ///< 1xx to 5xx.
+};
+
+using AllMetrics = std::map<const Route*, RouteMetrics>;
+
+RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route) {
+  auto counter = [&](const char* status) {
+    return registry.counter("lakeproxy_http_requests_total", "Requests by route and status class.",
+                            {{"operation", std::string(route.operation)}, {"status", status}});
+  };
+  return {registry.histogram("lakeproxy_http_request_seconds", "Time to answer a request.",
+                             {{"operation", std::string(route.operation)}}),
+          {counter("1xx"), counter("2xx"), counter("3xx"), counter("4xx"), counter("5xx")}};
+}
+
+void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
+                 unsigned status) {
+  auto log = call.catalog()->log->for_request(context.request_id);
+  base::log::Fields fields = {{"operation", call.route->operation},
+                              {"status", status},
+                              {"kind", to_string(error.kind())},
+                              {"error", error.message()},
+                              {"detail", error.detail()}};
+  if (status >= 500) {
+    log.error("request failed", fields);
+  } else {
+    log.info("request refused", fields);
+  }
+}
+
+base::Task<Response> answer(base::RequestContext context, Call call) {
+  for (Stage stage : kStages) {
+    if (auto response = stage(call)) co_return std::move(*response);
+  }
+  auto result = co_await call.route->action(context, call);
+  if (result) co_return std::move(*result);
+  Response response = error_response(result.error(), call.route->effect, context.id_text());
+  log_failure(call, context, result.error(), response.status);
+  co_return response;
+}
+
+base::Task<Response> handle(base::RequestContext context, base::http::Request request,
+                            Services* services, std::shared_ptr<const AllMetrics> metrics) {
+  auto begin = std::chrono::steady_clock::now();
+  Call call;
+  call.request = &request;
+  call.services = services;
+  const Route* route = match(request.method, request.path()).route;
+  Response response = co_await answer(context, call);
+  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  if (auto found = metrics->find(route); found != metrics->end()) {
+    found->second.seconds.observe(elapsed.count());
+    found->second.by_class[std::min(response.status / 100, 5U) - 1].add();
+  }
+  services->catalog.log->for_request(context.request_id)
+      .debug("request", {{"operation", route != nullptr ? route->operation : "none"},
+                         {"status", response.status},
+                         {"ms", elapsed.count() * 1000}});
+  co_return response;
+}
+
+}  // namespace
+
+base::http::Handler make_handler(Services& services, base::metrics::Registry& metrics) {
+  auto all = std::make_shared<AllMetrics>();
+  for (const Route& route : route_table()) all->emplace(&route, make_metrics(metrics, route));
+  std::shared_ptr<const AllMetrics> shared = std::move(all);
+  return [&services, shared](base::RequestContext context, base::http::Request request) {
+    return handle(context, std::move(request), &services, shared);
+  };
+}
+
+base::http::Refusal make_refusal() {
+  return [](unsigned status, std::string_view message) { return refusal(status, message); };
+}
+
+}  // namespace lake::route

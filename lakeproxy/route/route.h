@@ -1,0 +1,67 @@
+#pragma once
+
+// What a route is: a method, a path, the permission it asks for and the action
+// that answers it. The table of all routes is route_table.cc.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/http/message.h"
+#include "base/metrics/registry.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/auth/principal.h"
+#include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/route/error_response.h"
+
+namespace lake::route {
+
+/// What the routes of one event loop reach.
+struct Services {
+  operation::Catalog catalog;
+  const base::metrics::Registry* metrics = nullptr;
+  /// Whether the database answers, for /readyz.
+  std::function<base::Task<base::Status>(base::RequestContext)> ready;
+  /// Whether the lake has been opened; requests before that are 503.
+  std::function<bool()> opened;
+};
+
+struct Route;
+
+/// One request on its way through the stages.
+struct Call {
+  const base::http::Request* request = nullptr;
+  const Route* route = nullptr;
+  std::map<std::string, std::string, std::less<>> parameters;  ///< Decoded path parts.
+  auth::Principal principal;
+  Services* services = nullptr;
+
+  [[nodiscard]] operation::Catalog* catalog() const { return &services->catalog; }
+  [[nodiscard]] const std::string& parameter(std::string_view name) const {
+    return parameters.find(name)->second;
+  }
+};
+
+using Action = base::Task<base::Result<base::http::Response>> (*)(base::RequestContext, Call);
+
+/// No member has a default: a route without a permission does not compile.
+struct Route {
+  base::http::Method method;
+  std::string_view path;       ///< "/v1/{prefix}/namespaces/{namespace}"
+  std::string_view operation;  ///< As the API description names it.
+  govern::Permission permission;
+  Effect effect;
+  Action action;
+};
+
+/// Asks policy for what the call's route says.
+template <class T>
+[[nodiscard]] base::Result<govern::Authorized<T>> authorized(const Call& call, T request) {
+  return govern::authorize(call.principal, call.route->permission, std::move(request));
+}
+
+}  // namespace lake::route

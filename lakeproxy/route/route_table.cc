@@ -1,0 +1,86 @@
+#include "lakeproxy/route/route_table.h"
+
+#include "base/core/text.h"
+#include "lakeproxy/route/actions.h"
+
+namespace lake::route {
+namespace {
+
+using base::http::Method;
+using govern::Permission;
+
+constexpr std::string_view kNamespaces = "/v1/{prefix}/namespaces";
+constexpr std::string_view kNamespace = "/v1/{prefix}/namespaces/{namespace}";
+constexpr std::string_view kProperties = "/v1/{prefix}/namespaces/{namespace}/properties";
+constexpr std::string_view kTables = "/v1/{prefix}/namespaces/{namespace}/tables";
+constexpr std::string_view kTable = "/v1/{prefix}/namespaces/{namespace}/tables/{table}";
+constexpr std::string_view kReports = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics";
+constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
+
+// clang-format off
+constexpr Route kRoutes[] = {
+    {Method::kGet,    "/healthz",      "health",        Permission::kPublic, Effect::kRead, get_health},
+    {Method::kGet,    "/readyz",       "ready",         Permission::kPublic, Effect::kRead, get_ready},
+    {Method::kGet,    "/metrics",      "metrics",       Permission::kPublic, Effect::kRead, get_metrics},
+    {Method::kGet,    "/openapi.json", "openapi",       Permission::kPublic, Effect::kRead, get_openapi},
+    {Method::kGet,    "/v1/config",    "getConfig",     Permission::kPublic, Effect::kRead, get_config},
+    {Method::kGet,    kNamespaces,     "listNamespaces",   Permission::kReadNamespace,    Effect::kRead,   list_namespaces},
+    {Method::kPost,   kNamespaces,     "createNamespace",  Permission::kManageNamespaces, Effect::kChange, create_namespace},
+    {Method::kGet,    kNamespace,      "loadNamespaceMetadata", Permission::kReadNamespace, Effect::kRead, load_namespace},
+    {Method::kHead,   kNamespace,      "namespaceExists",  Permission::kReadNamespace,    Effect::kRead,   namespace_exists},
+    {Method::kDelete, kNamespace,      "dropNamespace",    Permission::kManageNamespaces, Effect::kChange, drop_namespace},
+    {Method::kPost,   kProperties,     "updateProperties", Permission::kWriteNamespace,   Effect::kChange, update_namespace_properties},
+    {Method::kGet,    kTables,         "listTables",       Permission::kReadNamespace,    Effect::kRead,   list_tables},
+    {Method::kPost,   kTables,         "createTable",      Permission::kWriteNamespace,   Effect::kChange, create_table},
+    {Method::kGet,    kTable,          "loadTable",        Permission::kReadNamespace,    Effect::kRead,   load_table},
+    {Method::kHead,   kTable,          "tableExists",      Permission::kReadNamespace,    Effect::kRead,   table_exists},
+    {Method::kPost,   kTable,          "updateTable",      Permission::kWriteNamespace,   Effect::kCommit, commit_table},
+    {Method::kDelete, kTable,          "dropTable",        Permission::kWriteNamespace,   Effect::kChange, drop_table},
+    {Method::kPost,   kReports,        "reportMetrics",    Permission::kReadNamespace,    Effect::kRead,   report_metrics},
+    {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange, rename_table},
+};
+// clang-format on
+
+// Takes the next part off a path that starts with '/'.
+std::string_view take_part(std::string_view& path) {
+  path.remove_prefix(1);
+  std::string_view part = path.substr(0, path.find('/'));
+  path.remove_prefix(part.size());
+  return part;
+}
+
+bool match_path(std::string_view pattern, std::string_view path, Match& found) {
+  while (!pattern.empty() && !path.empty() && path.front() == '/') {
+    std::string_view wanted = take_part(pattern);
+    std::string_view given = take_part(path);
+    if (!wanted.starts_with('{')) {
+      if (wanted != given) return false;
+      continue;
+    }
+    auto value = base::percent_decode(given);
+    if (!value || value->empty()) return false;
+    found.parameters[std::string(wanted.substr(1, wanted.size() - 2))] = std::move(*value);
+  }
+  return pattern.empty() && path.empty();
+}
+
+}  // namespace
+
+std::span<const Route> route_table() { return kRoutes; }
+
+Match match(Method method, std::string_view path) {
+  Match result;
+  for (const Route& route : kRoutes) {
+    Match candidate;
+    if (!match_path(route.path, path, candidate)) continue;
+    if (route.method == method) {
+      candidate.route = &route;
+      return candidate;
+    }
+    if (!result.allow.empty()) result.allow += ", ";
+    result.allow += to_string(route.method);
+  }
+  return result;
+}
+
+}  // namespace lake::route

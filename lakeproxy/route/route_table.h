@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+
+#include "lakeproxy/route/route.h"
+
+namespace lake::route {
+
+/// Every route there is.
+[[nodiscard]] std::span<const Route> route_table();
+
+/// Where a target leads.
+struct Match {
+  const Route* route = nullptr;  ///< Null when no route has that path and method.
+  std::map<std::string, std::string, std::less<>> parameters;
+  std::string allow;  ///< The methods that the path has, when the method is not one.
+};
+
+/// `path` is still percent-encoded; its parts are decoded one by one, so that
+/// an encoded '/' stays inside its part.
+[[nodiscard]] Match match(base::http::Method method, std::string_view path);
+
+}  // namespace lake::route

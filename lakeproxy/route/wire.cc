@@ -1,0 +1,76 @@
+#include "lakeproxy/route/wire.h"
+
+#include <boost/algorithm/string/predicate.hpp>
+
+#include "base/core/text.h"
+
+namespace lake::route {
+
+base::http::Response json_response(unsigned status, base::http::Body body) {
+  base::http::Response response;
+  response.status = status;
+  response.headers.add("Content-Type", "application/json");
+  response.body = std::move(body);
+  return response;
+}
+
+base::http::Response json_response(unsigned status, const base::json::Value& value) {
+  return json_response(status, base::http::Body(base::json::write(value)));
+}
+
+base::http::Response no_content() {
+  base::http::Response response;
+  response.status = 204;
+  return response;
+}
+
+base::Result<base::json::Value> body_of(const Call& call) {
+  if (call.request->body.empty()) {
+    return base::fail(base::ErrorKind::kInvalid, "body: a JSON object is required");
+  }
+  auto json = base::json::parse(call.request->body);
+  if (!json) return std::move(json).error().with_context("body");
+  return json;
+}
+
+base::Result<model::Namespace> namespace_of(const Call& call) {
+  auto name = model::parse_namespace(call.parameter("namespace"));
+  if (!name) return std::move(name).error().with_context("namespace");
+  return name;
+}
+
+base::Result<model::TableIdentifier> table_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto name_space, namespace_of(call));
+  return model::TableIdentifier{std::move(name_space), call.parameter("table")};
+}
+
+base::Result<operation::Paging> paging_of(const Call& call) {
+  operation::Paging paging;
+  paging.token = call.request->query("pageToken");
+  if (auto size = call.request->query("pageSize")) {
+    auto number = base::parse_int64(*size);
+    if (!number || *number < 1 || *number > 10'000) {
+      return base::fail(base::ErrorKind::kInvalid, "pageSize: must be a number from 1 to 10000");
+    }
+    paging.size = static_cast<std::size_t>(*number);
+    // A client that names a size pages, also on its first request.
+    if (!paging.token) paging.token = "";
+  }
+  return paging;
+}
+
+base::Result<bool> flag_of(const Call& call, std::string_view name, bool absent) {
+  auto text = call.request->query(name);
+  if (!text) return absent;
+  if (boost::algorithm::iequals(*text, "true")) return true;
+  if (boost::algorithm::iequals(*text, "false")) return false;
+  return base::fail(base::ErrorKind::kInvalid, std::string(name) + ": must be true or false");
+}
+
+base::json::Value to_json(const model::Namespace& name) {
+  base::json::Array levels;
+  for (const auto& level : name.levels) levels.emplace_back(level);
+  return levels;
+}
+
+}  // namespace lake::route

@@ -1,0 +1,31 @@
+#pragma once
+
+// Small pieces of the wire form that several actions need.
+
+#include <string>
+
+#include "base/core/result.h"
+#include "base/http/message.h"
+#include "base/json/json.h"
+#include "lakeproxy/model/identifier.h"
+#include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/route/route.h"
+
+namespace lake::route {
+
+[[nodiscard]] base::http::Response json_response(unsigned status, base::http::Body body);
+[[nodiscard]] base::http::Response json_response(unsigned status, const base::json::Value& value);
+[[nodiscard]] base::http::Response no_content();
+
+/// The body as JSON. Errors: kInvalid  not JSON, or none; kTooLarge.
+[[nodiscard]] base::Result<base::json::Value> body_of(const Call& call);
+/// The path's namespace. Errors: kInvalid.
+[[nodiscard]] base::Result<model::Namespace> namespace_of(const Call& call);
+[[nodiscard]] base::Result<model::TableIdentifier> table_of(const Call& call);
+/// pageToken and pageSize. Errors: kInvalid  a size that is not 1 to 10,000.
+[[nodiscard]] base::Result<operation::Paging> paging_of(const Call& call);
+/// true or false in any case; `absent` when not given. Errors: kInvalid.
+[[nodiscard]] base::Result<bool> flag_of(const Call& call, std::string_view name, bool absent);
+[[nodiscard]] base::json::Value to_json(const model::Namespace& name);
+
+}  // namespace lake::route
