@@ -1,0 +1,200 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <optional>
+
+#include "base/core/text.h"
+#include "base/testing/minio_server.h"
+#include "lakeproxy/export/engine_fixture_test.h"
+#include "lakeproxy/export/exporter.h"
+#include "lakeproxy/export/position_deletes.h"
+
+namespace lake::exporter {
+namespace {
+
+namespace asio = boost::asio;
+using base::ErrorKind;
+using base::RequestContext;
+using base::testing::MinioServer;
+using materialize::DeleteGroup;
+using materialize::ExportPlan;
+using materialize::InlinedGroup;
+using model::Type;
+using model::TypeKind;
+using objects::ObjectKey;
+using objects::ObjectStore;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+class ExporterMinioTest : public ::testing::Test {
+ protected:
+  static void TearDownTestSuite() { minio.reset(); }
+
+  void SetUp() override {
+    if (!minio) {
+      auto started = MinioServer::start();
+      ASSERT_TRUE(started) << started.error().message() << "\n" << started.error().detail();
+      minio.emplace(std::move(*started));
+    }
+    static int number = 0;
+    objects::StoreOptions options{.endpoint = minio->endpoint(),
+                                  .bucket = "export-" + std::to_string(++number),
+                                  .access_key = MinioServer::kAccessKey,
+                                  .secret_key = base::Secret(MinioServer::kSecretKey)};
+    bucket = options.bucket;
+    auto made = ObjectStore::create(std::move(options), clock, random);
+    ASSERT_TRUE(made) << made.error().message();
+    store = std::move(*made);
+    ASSERT_TRUE(run(store->create_bucket(context())));
+    exporter = std::make_unique<Exporter>(*engine, blocking, *store);
+  }
+
+  static RequestContext context() {
+    return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60)};
+  }
+  template <class T>
+  T run(base::Task<T> task) {
+    auto future = asio::co_spawn(loop, std::move(task), asio::use_future);
+    loop.restart();
+    loop.run();
+    return future.get();
+  }
+  [[nodiscard]] std::string at(const std::string& name) const {
+    return "s3://" + bucket + "/" + name;
+  }
+  void put(const std::string& name, std::string bytes) {
+    auto done = run(store->put(context(), *ObjectKey::parse(name),
+                               base::http::Body(std::move(bytes)), "text/plain"));
+    ASSERT_TRUE(done) << done.error().message();
+  }
+  std::string get(const std::string& name) {
+    auto got = run(store->get(context(), *ObjectKey::parse(name)));
+    EXPECT_TRUE(got) << name;
+    return got ? std::move(*got) : std::string();
+  }
+  [[nodiscard]] InlinedGroup inlined(const std::string& name) const {
+    return {.location = at(name),
+            .columns = {{.id = 1, .name = "i", .type = Type(TypeKind::kInt)},
+                        {.id = 2, .name = "f", .type = Type(TypeKind::kDouble)}},
+            .rows = {{.row_id = 0, .values = {"1", "NaN"}}, {.row_id = 1, .values = {"2", "1.5"}}}};
+  }
+  [[nodiscard]] DeleteGroup deletes(const std::string& name) const {
+    return {.location = at(name), .data_file = at("d.parquet")};
+  }
+
+  static std::optional<MinioServer> minio;
+  base::SystemClock clock;
+  base::SystemRandom random;
+  std::string bucket;
+  SampleEngine engine;
+  base::BlockingPool blocking{2};
+  asio::io_context loop{1};  // Outlives the store.
+  std::unique_ptr<ObjectStore> store;
+  std::unique_ptr<Exporter> exporter;
+};
+
+std::optional<MinioServer> ExporterMinioTest::minio;
+
+TEST_F(ExporterMinioTest, makes_every_file_of_a_plan) {
+  put("src/deletes.parquet", engine.parquet("SELECT 'x' AS file_path, 4::BIGINT AS pos"));
+  put("src/deletes.puffin", *base::from_hex("00000024d1d339640100000000000000000000003a3000000100"
+                                            "00000000010010000000010007000c5852ad"));
+  ExportPlan plan;
+  for (int i = 0; i < 6; ++i) plan.inlined.push_back(inlined("t/inlined-" + std::to_string(i)));
+  plan.deletes = {deletes("t/d0"), deletes("t/d1"), deletes("t/d2")};
+  plan.deletes[0].positions = {9, 3, 9};
+  plan.deletes[1].source = model::LakeDeleteFile{.path = at("src/deletes.parquet")};
+  plan.deletes[1].positions = {2, 4};
+  plan.deletes[2].source =
+      model::LakeDeleteFile{.path = at("src/deletes.puffin"), .format = "puffin"};
+  auto made = run(exporter->make(context(), &plan));
+  ASSERT_TRUE(made) << made.error().message() << made.error().detail();
+  ASSERT_EQ(made->size(), 9);
+  for (const auto& [location, file] : *made) {
+    std::string bytes = get(location.substr(("s3://" + bucket + "/").size()));
+    EXPECT_EQ(file.file_size_bytes, static_cast<std::int64_t>(bytes.size())) << location;
+  }
+  EXPECT_EQ(made->at(at("t/inlined-5")).record_count, 2);
+  ASSERT_EQ(made->at(at("t/inlined-5")).stats.size(), 2);
+  EXPECT_EQ(made->at(at("t/inlined-5")).stats[1].nan_count, 1);
+  auto positions = [&](const std::string& name) {
+    EXPECT_EQ(
+        made->at(at(name)).record_count,
+        static_cast<std::int64_t>(read_position_deletes(*engine, get(name), kNoDeadline)->size()));
+    return *read_position_deletes(*engine, get(name), kNoDeadline);
+  };
+  EXPECT_THAT(positions("t/d0"), ElementsAre(3, 9));
+  EXPECT_THAT(positions("t/d1"), ElementsAre(2, 4));
+  EXPECT_THAT(positions("t/d2"), ElementsAre(1, 7));
+  EXPECT_TRUE(engine.scratch_is_empty());
+  // Again, when all is there.
+  auto again = run(exporter->make(context(), &plan));
+  ASSERT_TRUE(again);
+  for (const auto& [location, file] : *made) {
+    EXPECT_EQ(again->at(location).file_size_bytes, file.file_size_bytes);
+    EXPECT_EQ(again->at(location).record_count, file.record_count);
+    EXPECT_EQ(again->at(location).stats.size(), file.stats.size());
+  }
+}
+
+TEST_F(ExporterMinioTest, keeps_an_object_that_exists_and_tells_its_size) {
+  put("t/inlined", "somebody was here first");
+  ExportPlan plan{.inlined = {inlined("t/inlined")}};
+  auto made = run(exporter->make(context(), &plan));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->at(at("t/inlined")).file_size_bytes, 23);
+  EXPECT_EQ(made->at(at("t/inlined")).record_count, 2);
+  EXPECT_EQ(get("t/inlined"), "somebody was here first");
+}
+
+TEST_F(ExporterMinioTest, names_errors_and_leaves_no_scratch) {
+  put("bad.parquet", "PAR1");
+  auto kind = [&](ExportPlan plan, RequestContext at_most) {
+    auto result = kind_of(run(exporter->make(at_most, &plan)));
+    EXPECT_TRUE(engine.scratch_is_empty());
+    return result;
+  };
+  auto with_source = [&](const std::string& path, std::string format) {
+    ExportPlan plan{.deletes = {deletes("t/d")}};
+    plan.deletes[0].source = model::LakeDeleteFile{.path = path, .format = std::move(format)};
+    return plan;
+  };
+  EXPECT_EQ(kind(with_source(at("bad.parquet"), "parquet"), context()), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind(with_source(at("bad.parquet"), "puffin"), context()), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind(with_source(at("bad.parquet"), "orc"), context()), ErrorKind::kUnsupported);
+  EXPECT_EQ(kind(with_source(at("none.parquet"), "parquet"), context()), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind(with_source("s3://another/x.parquet", "parquet"), context()), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind(with_source("file:///etc/passwd", "parquet"), context()), ErrorKind::kCorrupt);
+  RequestContext late{.deadline = std::chrono::steady_clock::now()};
+  EXPECT_EQ(kind({.inlined = {inlined("t/x")}}, late), ErrorKind::kTimeout);
+  ExportPlan outside{.inlined = {inlined("t/x")}};
+  outside.inlined[0].location = "s3://another/x";
+  EXPECT_EQ(kind(outside, context()), ErrorKind::kCorrupt);
+  ExportPlan nothing;
+  EXPECT_EQ(run(exporter->make(context(), &nothing))->size(), 0);
+}
+
+TEST_F(ExporterMinioTest, counts_nans_of_a_file_in_several_parts) {
+  // Over the size of one part of the download, so incompressible.
+  put("big.parquet",
+      engine.parquet(
+          "SELECT CASE WHEN i % 1000 = 0 THEN 'nan'::DOUBLE ELSE hash(i)::DOUBLE / 3 END "
+          "AS f FROM range(2000000) r(i)",
+          ", FIELD_IDS {f: 5}"));
+  ASSERT_GT(get("big.parquet").size(), 9U << 20);
+  auto counts = run(exporter->count_nans(context(), at("big.parquet"), {5, 6}));
+  ASSERT_TRUE(counts) << counts.error().message() << counts.error().detail();
+  EXPECT_THAT(*counts, ElementsAre(Pair(5, 2000)));
+  EXPECT_TRUE(engine.scratch_is_empty());
+  put("bad.parquet", "PAR1");
+  EXPECT_EQ(kind_of(run(exporter->count_nans(context(), at("bad.parquet"), {5}))),
+            ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of(run(exporter->count_nans(context(), at("none"), {5}))), ErrorKind::kCorrupt);
+  EXPECT_TRUE(engine.scratch_is_empty());
+}
+
+}  // namespace
+}  // namespace lake::exporter

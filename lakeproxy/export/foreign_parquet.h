@@ -1,0 +1,39 @@
+#pragma once
+
+// Parquet files that others wrote: their columns as the file itself lists
+// them, and the engine's complaints about them in the lake's terms.
+// Source: Apache Parquet format, "SchemaElement".
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/duckdb/connection.h"
+#include "lakeproxy/model/ids.h"
+
+namespace lake::exporter {
+
+enum class ParquetShape { kLeaf, kStruct, kList, kMap };
+
+/// One element of a file's schema. A list's and a map's repeated group is the
+/// only child, with their parts below it.
+struct ParquetNode {
+  std::string name;
+  std::string physical_type;  ///< Of a leaf, e.g. "INT64".
+  ParquetShape shape = ParquetShape::kLeaf;
+  bool repeated = false;
+  std::optional<model::FieldId> field_id;
+  std::vector<ParquetNode> children;
+};
+
+/// The root element of the file at `path`.
+/// Errors: kCorrupt  not Parquet; kTooLarge, kTimeout, kInternal  as Statement.
+[[nodiscard]] base::Result<ParquetNode> read_parquet_tree(base::duckdb::Connection& connection,
+                                                          const std::string& path);
+
+/// The error of a statement that reads a foreign file: what the engine refuses
+/// or fails at, apart from its own limits, is the file's fault.
+[[nodiscard]] base::Error as_foreign(base::Error error);
+
+}  // namespace lake::exporter

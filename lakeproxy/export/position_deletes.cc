@@ -1,0 +1,107 @@
+#include "lakeproxy/export/position_deletes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/core/text.h"
+#include "base/duckdb/sql_text.h"
+#include "lakeproxy/export/foreign_parquet.h"
+#include "lakeproxy/export/scratch.h"
+
+namespace lake::exporter {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+using base::duckdb::Connection;
+using base::duckdb::Param;
+using base::duckdb::quote_literal;
+
+// Reserved by the Iceberg specification, "Reserved Field IDs".
+constexpr std::int64_t kFilePathId = 2'147'483'546;
+constexpr std::int64_t kPositionId = 2'147'483'545;
+
+constexpr std::string_view kSnapshotColumn = "_ducklake_internal_snapshot_id";
+
+base::Status check_columns(Connection& connection, const std::string& path) {
+  ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
+  const ParquetNode* position = nullptr;
+  for (const auto& column : root.children) {
+    if (column.name == kSnapshotColumn) {
+      return fail(ErrorKind::kUnsupported, "a delete file holds deletes of several snapshots");
+    }
+    if (column.name == "pos") position = &column;
+  }
+  if (position == nullptr || position->physical_type != "INT64") {
+    return fail(ErrorKind::kCorrupt, "a delete file has no positions");
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<std::vector<std::int64_t>> read_position_deletes(
+    base::duckdb::Engine& engine, std::string_view bytes,
+    std::chrono::steady_clock::time_point deadline, std::size_t limit) {
+  ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine.scratch_dir()));
+  std::string path = scratch.file("deletes.parquet");
+  RETURN_IF_ERROR(append_file(path, bytes));
+  ASSIGN_OR_RETURN(Connection connection, engine.connect());
+  connection.set_deadline(deadline);
+  RETURN_IF_ERROR(check_columns(connection, path));
+  // One more than allowed, so that a longer file is noticed and not cut off.
+  auto rows = connection.execute(fmt::format(
+      "SELECT CAST(pos AS BIGINT) FROM read_parquet({}) LIMIT {}", quote_literal(path), limit + 1));
+  if (!rows) return as_foreign(std::move(rows).error());
+  std::vector<std::int64_t> positions;
+  for (;;) {
+    ASSIGN_OR_RETURN(bool more, rows->next());
+    if (!more) break;
+    if (positions.size() == limit) {
+      return fail(ErrorKind::kTooLarge, "a delete file has more positions than are read");
+    }
+    if (rows->is_null(0)) return fail(ErrorKind::kCorrupt, "a delete file has a null position");
+    positions.push_back(rows->int64(0));
+  }
+  return unite_positions(std::move(positions), {});
+}
+
+base::Result<std::string> write_position_deletes(base::duckdb::Engine& engine,
+                                                 std::string_view data_file,
+                                                 const std::vector<std::int64_t>& positions,
+                                                 std::chrono::steady_clock::time_point deadline) {
+  if (!base::is_utf8(data_file)) {
+    return fail(ErrorKind::kInvalid, "a data file's location is not UTF-8");
+  }
+  ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine.scratch_dir()));
+  ASSIGN_OR_RETURN(Connection connection, engine.connect());
+  connection.set_deadline(deadline);
+  RETURN_IF_ERROR(connection.execute("CREATE TEMP TABLE deletes (pos BIGINT)"));
+  ASSIGN_OR_RETURN(auto appender, connection.append_to("deletes"));
+  for (std::int64_t position : positions) {
+    const std::array<Param, 1> row{position};
+    RETURN_IF_ERROR(appender.append(row));
+  }
+  RETURN_IF_ERROR(appender.finish());
+  std::string path = scratch.file("deletes.parquet");
+  RETURN_IF_ERROR(connection.execute(
+      fmt::format("COPY (SELECT {} AS file_path, pos FROM deletes) TO {} "
+                  "(FORMAT parquet, COMPRESSION zstd, FIELD_IDS {{file_path: {}, pos: {}}})",
+                  quote_literal(data_file), quote_literal(path), kFilePathId, kPositionId)));
+  return read_file(path);
+}
+
+base::Result<std::vector<std::int64_t>> unite_positions(std::vector<std::int64_t> a,
+                                                        const std::vector<std::int64_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  std::ranges::sort(a);
+  if (!a.empty() && a.front() < 0)
+    return fail(ErrorKind::kCorrupt, "a deleted position is negative");
+  a.erase(std::ranges::unique(a).begin(), a.end());
+  return a;
+}
+
+}  // namespace lake::exporter

@@ -1,0 +1,45 @@
+#pragma once
+
+// Which rows of one data file are deleted: read from DuckDB's delete files,
+// written as Iceberg's, whose columns carry other field ids.
+// Sources: Iceberg table specification, "Position Delete Files"; DuckLake
+// specification 1.0, "Delete Files".
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/duckdb/engine.h"
+#include "lakeproxy/export/deletion_vector.h"
+
+namespace lake::exporter {
+
+/// The positions in a Parquet delete file, ascending, each once. All of them
+/// count: DuckDB applies a delete file to its data file without a look at the
+/// column file_path. Blocks.
+/// Errors: kCorrupt  not Parquet, no BIGINT column "pos", a position missing or
+///         negative; kUnsupported  positions of different snapshots (a partial
+///         file); kTooLarge  over `limit` positions or the engine's memory;
+///         kTimeout; kInternal.
+[[nodiscard]] base::Result<std::vector<std::int64_t>> read_position_deletes(
+    base::duckdb::Engine& engine, std::string_view bytes,
+    std::chrono::steady_clock::time_point deadline, std::size_t limit = kMostPositions);
+
+/// A position-delete file for `positions` (ascending, each once) of the data
+/// file at `data_file`. The engine marks both columns as optional where
+/// Iceberg requires them; none is ever null. Blocks.
+/// Errors: kInvalid  `data_file` is not UTF-8; kTooLarge; kTimeout; kInternal.
+[[nodiscard]] base::Result<std::string> write_position_deletes(
+    base::duckdb::Engine& engine, std::string_view data_file,
+    const std::vector<std::int64_t>& positions, std::chrono::steady_clock::time_point deadline);
+
+/// `a` and `b` together, ascending, each once.
+/// Errors: kCorrupt  a negative one.
+[[nodiscard]] base::Result<std::vector<std::int64_t>> unite_positions(
+    std::vector<std::int64_t> a, const std::vector<std::int64_t>& b);
+
+}  // namespace lake::exporter
