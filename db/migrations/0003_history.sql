@@ -67,8 +67,9 @@ CREATE INDEX lakeproxy_sort_info ON ducklake_sort_info (table_id);
 CREATE INDEX lakeproxy_tag ON ducklake_tag (object_id);
 CREATE INDEX lakeproxy_inlined_tables ON ducklake_inlined_data_tables (table_id);
 
--- Rows that DuckDB keeps in PostgreSQL, of all schema versions of a table, that
--- begin or end in (after, up_to]; those that only begin before are not needed.
+-- Rows that DuckDB keeps in PostgreSQL, of all schema versions of a table: all
+-- that began together with one that begins or ends in (after, up_to], since
+-- they are shown as one file and deleted by their positions in it.
 -- The values are a JSON array in column order: null, the text of the value, or
 -- {"bytes": hex} where DuckDB keeps text and blobs as bytea.
 CREATE FUNCTION lakeproxy_inlined_rows(of_table bigint, after bigint, up_to bigint)
@@ -93,7 +94,8 @@ BEGIN
      WHERE a.attrelid = relation AND a.attnum > 3 AND NOT a.attisdropped;
     RETURN QUERY EXECUTE format(
       'SELECT %1$s::bigint, row_id, begin_snapshot, end_snapshot, json_build_array(%2$s) FROM %3$s '
-      'WHERE (begin_snapshot > $1 AND begin_snapshot <= $2) OR (end_snapshot > $1 AND end_snapshot <= $2) '
+      'WHERE begin_snapshot <= $2 AND begin_snapshot IN (SELECT begin_snapshot FROM %3$s '
+      'WHERE (begin_snapshot > $1 AND begin_snapshot <= $2) OR (end_snapshot > $1 AND end_snapshot <= $2)) '
       'ORDER BY row_id, begin_snapshot',
       inlined.schema_version, coalesce(expressions, ''), relation)
     USING after, up_to;

@@ -36,13 +36,36 @@ std::map<std::string, std::string> client_summary(const model::LakeCommit& commi
   return summary;
 }
 
-// Merge, flush and rewrite never share a commit with other changes.
-bool rewrites_only(const std::string& changes_made) {
+// Without what stands in quotes: a name may look like an entry. A quote inside
+// a name is doubled, so the parts outside stay the same.
+std::string without_names(std::string_view changes_made) {
+  std::string text;
+  bool quoted = false;
+  for (char c : changes_made) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted) text.push_back(c);
+  }
+  return text;
+}
+
+bool is_rewrite(std::string_view entry) {
   static constexpr std::string_view kRewrites[] = {
       "merge_adjacent:", "rewrite_delete:", "inline_flush:", "flushed_inlined:",
       "compacted_table:"};
-  return std::ranges::any_of(
-      kRewrites, [&](auto entry) { return changes_made.find(entry) != std::string::npos; });
+  return std::ranges::any_of(kRewrites, [&](auto kind) { return entry.starts_with(kind); });
+}
+
+// Merge, flush and rewrite never share a commit with other changes. Readers of
+// changes pass over a snapshot that only rewrites, so in doubt it does more.
+bool rewrites_only(std::string_view changes_made) {
+  std::string entries = without_names(changes_made);
+  std::string_view rest = entries;
+  while (is_rewrite(rest)) {
+    std::size_t comma = rest.find(',');
+    if (comma == std::string_view::npos) return true;
+    rest.remove_prefix(comma + 1);
+  }
+  return false;
 }
 
 std::int32_t schema_id_at(const model::LakeTable& table, SnapshotId snapshot) {
@@ -55,7 +78,11 @@ class Split {
  public:
   Split(const model::LakeTable& table, const model::LakeChanges& changes, const ExportPlan& plan,
         const Exported& exported)
-      : table_(table), changes_(changes), plan_(plan), exported_(exported) {}
+      : table_(table),
+        changes_(changes),
+        plan_(plan),
+        exported_(exported),
+        first_deletes_(first_deletes(changes)) {}
 
   base::Result<std::vector<SnapshotChange>> run();
 
@@ -64,34 +91,46 @@ class Split {
   base::Status add_inlined();
   void remove_inlined();
   base::Status add_deletes();
-  base::Result<FileView> view_of(const std::string& data_file) const;
-  void show(SnapshotId begin, std::optional<SnapshotId> end, FileView view);
+  base::Result<FileView> view_of(const DeleteGroup& group) const;
+  base::Result<ExportedFile> made(const std::string& location) const;
+  void show(const model::LakeDataFile& file, FileView view);
+  void remove(const model::LakeDataFile& file, SnapshotId gone);
   SnapshotChange& at(SnapshotId snapshot) { return by_snapshot_[snapshot]; }
 
   const model::LakeTable& table_;
   const model::LakeChanges& changes_;
   const ExportPlan& plan_;
   const Exported& exported_;
+  std::map<model::DataFileId, SnapshotId> first_deletes_;
   std::map<SnapshotId, SnapshotChange> by_snapshot_;
 };
 
-void Split::show(SnapshotId begin, std::optional<SnapshotId> end, FileView view) {
-  auto gone = end ? shown_at(changes_, *end) : std::nullopt;
-  if (!shown_before(changes_, begin)) {
-    auto added = shown_at(changes_, begin);
-    // Came and went between two snapshots that are shown.
-    if (!added || added == gone) return;
-    if (gone) at(*gone).removed_data.push_back(view.file.file_path);
-    at(*added).added_data.push_back(std::move(view));
-  } else if (gone && !shown_before(changes_, *end)) {
-    at(*gone).removed_data.push_back(view.file.file_path);
+void Split::remove(const model::LakeDataFile& file, SnapshotId gone) {
+  at(gone).removed_data.push_back(file.path);
+  auto first = first_deletes_.find(file.id);
+  if (first != first_deletes_.end() && shown_earlier(changes_, first->second, gone)) {
+    at(gone).superseded_deletes.push_back(file.path);
   }
+}
+
+void Split::show(const model::LakeDataFile& file, FileView view) {
+  std::optional<SnapshotId> gone;
+  if (file.end && !shown_before(changes_, *file.end)) gone = shown_at(changes_, *file.end);
+  if (shown_before(changes_, file.begin)) {
+    if (gone) remove(file, *gone);
+    return;
+  }
+  auto added = shown_at(changes_, file.begin);
+  // Came and went between two snapshots that are shown.
+  if (!added || added == gone) return;
+  if (gone) remove(file, *gone);
+  at(*added).added_data.push_back(std::move(view));
 }
 
 base::Status Split::add_data_files() {
   for (const auto& [id, file] : changes_.data_files) {
     ASSIGN_OR_RETURN(FileView view, view_data_file(table_, file));
-    show(file.begin, file.end, std::move(view));
+    show(file, std::move(view));
   }
   return {};
 }
@@ -106,50 +145,34 @@ model::LakeDataFile as_data_file(const InlinedGroup& group, const ExportedFile& 
   return file;
 }
 
+base::Result<ExportedFile> Split::made(const std::string& location) const {
+  auto found = exported_.find(location);
+  if (found == exported_.end()) {
+    return base::fail(base::ErrorKind::kInternal, "not exported: " + location);
+  }
+  return found->second;
+}
+
 base::Status Split::add_inlined() {
   for (const InlinedGroup& group : plan_.inlined) {
-    auto made = exported_.find(group.location);
-    if (made == exported_.end()) {
-      return base::fail(base::ErrorKind::kInternal, "not exported: " + group.location);
-    }
-    ASSIGN_OR_RETURN(FileView view, view_data_file(table_, as_data_file(group, made->second)));
-    show(group.begin, std::nullopt, std::move(view));
+    ASSIGN_OR_RETURN(ExportedFile exported, made(group.location));
+    ASSIGN_OR_RETURN(FileView view, view_data_file(table_, as_data_file(group, exported)));
+    auto shown = shown_at(changes_, group.begin);
+    if (shown) at(*shown).added_data.push_back(std::move(view));
   }
   return {};
 }
 
-// A group goes when its last row does.
 void Split::remove_inlined() {
-  for (const auto& inlined : changes_.inlined) {
-    std::map<SnapshotId, std::vector<const model::LakeInlinedRow*>> groups;
-    for (const auto& row : inlined.rows) {
-      if (row.end != row.begin) groups[row.begin].push_back(&row);
-    }
-    for (const auto& [begin, rows] : groups) {
-      if (!std::ranges::all_of(rows, [](const auto* row) { return row->end.has_value(); }))
-        continue;
-      SnapshotId last = (*std::ranges::max_element(rows, {}, [](const auto* row) {
-                          return *row->end;
-                        }))->end.value();
-      auto gone = shown_at(changes_, last);
-      bool begins_here = !shown_before(changes_, begin);
-      if (shown_before(changes_, last) || !gone) continue;
-      if (begins_here && shown_at(changes_, begin) == gone) {
-        std::string location = inlined_location(table_, inlined.schema_version, begin);
-        std::erase_if(at(*gone).added_data,
-                      [&](const FileView& view) { return view.file.file_path == location; });
-        continue;
-      }
-      std::string location = inlined_location(table_, inlined.schema_version, begin);
-      at(*gone).removed_data.push_back(location);
-      at(*gone).superseded_deletes.push_back(location);
-    }
+  for (const GoneGroup& group : plan_.gone) {
+    at(group.snapshot).removed_data.push_back(group.location);
+    if (group.had_deletes) at(group.snapshot).superseded_deletes.push_back(group.location);
   }
 }
 
-base::Result<FileView> Split::view_of(const std::string& data_file) const {
-  for (const auto& [id, file] : changes_.data_files) {
-    if (file.path == data_file) return view_data_file(table_, file);
+base::Result<FileView> Split::view_of(const DeleteGroup& group) const {
+  if (group.data_file_id) {
+    return view_data_file(table_, changes_.data_files.at(*group.data_file_id));
   }
   // An inlined group: it always stands under the unpartitioned spec.
   FileView view;
@@ -159,25 +182,23 @@ base::Result<FileView> Split::view_of(const std::string& data_file) const {
 
 base::Status Split::add_deletes() {
   for (const DeleteGroup& group : plan_.deletes) {
-    auto made = exported_.find(group.location);
-    if (made == exported_.end()) {
-      return base::fail(base::ErrorKind::kInternal, "not exported: " + group.location);
-    }
-    ASSIGN_OR_RETURN(FileView data, view_of(group.data_file));
+    ASSIGN_OR_RETURN(ExportedFile exported, made(group.location));
+    ASSIGN_OR_RETURN(FileView data, view_of(group));
     FileView view;
     view.spec_id = data.spec_id;
     view.file.content = model::FileContent::kPositionDeletes;
     view.file.file_path = group.location;
     view.file.partition = data.file.partition;
-    view.file.record_count = made->second.record_count;
-    view.file.file_size_in_bytes = made->second.file_size_bytes;
+    view.file.record_count = exported.record_count;
+    view.file.file_size_in_bytes = exported.file_size_bytes;
     view.file.referenced_data_file = group.data_file;
     // Readers that do not know the field above find the file by these bounds.
     model::ColumnMetrics path;
     path.lower_bound = path.upper_bound = group.data_file;
     view.file.metrics[kDeleteFilePath] = path;
-    at(group.snapshot).superseded_deletes.push_back(group.data_file);
-    at(group.snapshot).added_deletes.push_back(std::move(view));
+    SnapshotChange& change = at(group.snapshot);
+    if (group.replaces) change.superseded_deletes.push_back(group.data_file);
+    change.added_deletes.push_back(std::move(view));
   }
   return {};
 }

@@ -11,9 +11,9 @@
 
 namespace lake::materialize {
 
-/// One change for each of `changes`' commits that shows anything, oldest
-/// first. `exported` holds every file of plan_exports(table, changes).
-/// Errors: those of view_data_file().
+/// One change for each of `changes`' commits, oldest first; one that shows
+/// nothing new is empty. `exported` holds every file of plan_exports(table, changes).
+/// Errors: those of view_data_file(); kInternal  a file was not exported.
 [[nodiscard]] base::Result<std::vector<SnapshotChange>> split_changes(
     const model::LakeTable& table, const model::LakeChanges& changes, const ExportPlan& plan,
     const Exported& exported);

@@ -42,11 +42,35 @@ const model::LakeColumnStats* find_stats(const model::LakeDataFile& file, model:
   return nullptr;
 }
 
-const model::Field* find_field(const model::TableMetadata& table, model::FieldId id) {
-  for (auto schema = table.schemas.rbegin(); schema != table.schemas.rend(); ++schema) {
+// The column as it was when the file was written: a float's 0.1 is another
+// number once it is read as a double. Readers widen a bound by themselves.
+const model::Field* find_field(const model::LakeTable& table, const model::LakeDataFile& file,
+                               model::FieldId id) {
+  const auto& schemas = table.metadata.schemas;
+  auto after = table.schema_at.upper_bound(file.begin);
+  if (after != table.schema_at.begin()) {
+    const model::Schema* then = table.metadata.find_schema(std::prev(after)->second);
+    if (const model::Field* field = then != nullptr ? then->find(id) : nullptr) return field;
+  }
+  for (auto schema = schemas.rbegin(); schema != schemas.rend(); ++schema) {
     if (const model::Field* field = schema->find(id)) return field;
   }
   return nullptr;
+}
+
+bool is_float(const model::Type& type) {
+  return type.kind() == model::TypeKind::kFloat || type.kind() == model::TypeKind::kDouble;
+}
+
+// Zeros of both signs are equal bounds, yet not one value.
+bool is_zero(const Literal& value) {
+  const auto* f = std::get_if<float>(&value);
+  const auto* d = std::get_if<double>(&value);
+  return (f != nullptr && *f == 0) || (d != nullptr && *d == 0);
+}
+
+std::optional<std::int64_t> count_or_unknown(const std::optional<std::int64_t>& count) {
+  return count && *count >= 0 ? count : std::nullopt;
 }
 
 // The value that all rows of the file have, if they have one.
@@ -61,10 +85,10 @@ OneValue from_bounds(const model::PartitionField& field, const model::Field& sou
   if (stats == nullptr || !stats->null_count) return {};
   if (*stats->null_count == file.record_count) return {true, std::nullopt};
   if (*stats->null_count != 0 || !stats->min_value || !stats->max_value) return {};
-  if (stats->contains_nan.value_or(false)) return {};
+  if (is_float(source.type) && stats->contains_nan != false) return {};
   auto low = model::parse_lake_text(source.type, *stats->min_value);
   auto high = model::parse_lake_text(source.type, *stats->max_value);
-  if (!low || !high) return {};
+  if (!low || !high || is_zero(*low)) return {};
   auto first = apply_transform(field.transform, source.type, *low);
   auto last = apply_transform(field.transform, source.type, *high);
   if (!first || !last || *first != *last) return {};
@@ -73,8 +97,8 @@ OneValue from_bounds(const model::PartitionField& field, const model::Field& sou
 
 // A bucket says nothing about its values' order, so only the lake's own number
 // tells it; the lake shows buckets only of types that both hash alike.
-OneValue from_partition(std::size_t index, const model::LakeTable& table,
-                        const model::LakeDataFile& file) {
+OneValue from_partition(std::size_t index, const model::Field& source,
+                        const model::LakeTable& table, const model::LakeDataFile& file) {
   auto keys = table.keys_of_partition.find(*file.partition_id);
   if (keys == table.keys_of_partition.end() || index >= keys->second.of_field.size()) return {};
   auto held = keys->second.of_field[index];
@@ -82,7 +106,10 @@ OneValue from_partition(std::size_t index, const model::LakeTable& table,
   auto key = static_cast<std::size_t>(*held);
   if (key >= file.partition_values.size()) return {};
   const auto& text = file.partition_values[key];
-  if (!text) return {true, std::nullopt};
+  if (!text) {
+    const auto* stats = find_stats(file, source.id);
+    return {stats != nullptr && stats->null_count == file.record_count, std::nullopt};
+  }
   auto value = model::parse_lake_text(model::Type(model::TypeKind::kInt), *text);
   return {value.has_value(), value};
 }
@@ -92,10 +119,10 @@ std::optional<model::PartitionTuple> partition_of(const model::LakeTable& table,
                                                   const model::LakeDataFile& file) {
   model::PartitionTuple tuple;
   for (std::size_t i = 0; i < spec.fields.size(); ++i) {
-    const model::Field* source = find_field(table.metadata, spec.fields[i].source_id);
+    const model::Field* source = find_field(table, file, spec.fields[i].source_id);
     if (source == nullptr) return std::nullopt;
     OneValue one = spec.fields[i].transform.kind == model::TransformKind::kBucket
-                       ? from_partition(i, table, file)
+                       ? from_partition(i, *source, table, file)
                        : from_bounds(spec.fields[i], *source, file);
     if (!one.known) return std::nullopt;
     tuple.push_back(std::move(one.value));
@@ -129,16 +156,15 @@ void set_iceberg_facts(const model::IcebergFileFacts& facts, FileView& view) {
 model::ColumnMetrics view_metrics(const model::LakeColumnStats& stats, const model::Type& type,
                                   std::int64_t record_count) {
   model::ColumnMetrics metrics;
-  metrics.column_size = stats.column_size_bytes;
-  metrics.null_count = stats.null_count;
+  metrics.column_size = count_or_unknown(stats.column_size_bytes);
+  metrics.null_count = count_or_unknown(stats.null_count);
   // DuckLake counts the values that are not null, Iceberg all of them.
-  if (stats.value_count && stats.null_count) {
-    metrics.value_count = *stats.value_count + *stats.null_count;
+  if (auto values = count_or_unknown(stats.value_count); values && metrics.null_count) {
+    metrics.value_count = *values + *metrics.null_count;
   }
-  bool is_float = type.kind() == model::TypeKind::kFloat || type.kind() == model::TypeKind::kDouble;
-  if (is_float) {
+  if (is_float(type)) {
     bool none = stats.contains_nan == false || stats.null_count == record_count;
-    metrics.nan_count = none ? std::optional<std::int64_t>(0) : stats.nan_count;
+    metrics.nan_count = none ? std::optional<std::int64_t>(0) : count_or_unknown(stats.nan_count);
   }
   metrics.lower_bound = bound(stats.min_value, type, Side::kLower);
   metrics.upper_bound = bound(stats.max_value, type, Side::kUpper);
@@ -158,7 +184,7 @@ base::Result<FileView> view_data_file(const model::LakeTable& table,
   view.file.record_count = file.record_count;
   view.file.file_size_in_bytes = file.file_size_bytes;
   for (const auto& stats : file.stats) {
-    const model::Field* field = find_field(table.metadata, stats.column_id);
+    const model::Field* field = find_field(table, file, stats.column_id);
     if (field == nullptr || !field->type.is_primitive()) continue;
     view.file.metrics[stats.column_id] = view_metrics(stats, field->type, file.record_count);
   }

@@ -18,7 +18,8 @@ struct FileView {
 
 /// `file` of `table`. A partition value is shown only if all rows have it:
 /// DuckLake's calendar parts group several of Iceberg's days, months and hours
-/// into one file, and such a file stands under the unpartitioned spec.
+/// into one file, and such a file stands under the unpartitioned spec. Bounds
+/// and partition values have the types that the columns had at `file.begin`.
 /// Errors: kUnsupported  a file without field ids of its own (a name mapping).
 [[nodiscard]] base::Result<FileView> view_data_file(const model::LakeTable& table,
                                                     const model::LakeDataFile& file);

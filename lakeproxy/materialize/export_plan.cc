@@ -32,23 +32,70 @@ Groups group_rows(const model::LakeInlinedTable& inlined) {
   return groups;
 }
 
+// One group of rows, and when the first and the last of them ended.
+struct Rows {
+  std::string location;
+  std::string name;
+  std::vector<model::LakeInlinedRow> rows;
+  std::optional<SnapshotId> first_end;
+  std::optional<SnapshotId> last_end;  ///< Nothing while a row is left.
+};
+
+Rows make_rows(const model::LakeTable& table, std::int64_t schema_version, SnapshotId begin,
+               std::vector<model::LakeInlinedRow> rows) {
+  Rows group{inlined_location(table, schema_version, begin),
+             fmt::format("i{}.{}", schema_version, begin.value), std::move(rows), std::nullopt,
+             std::nullopt};
+  bool all = true;
+  for (const auto& row : group.rows) {
+    all = all && row.end;
+    if (!row.end) continue;
+    group.first_end = std::min(group.first_end.value_or(*row.end), *row.end);
+    group.last_end = std::max(group.last_end.value_or(*row.end), *row.end);
+  }
+  if (!all) group.last_end.reset();
+  return group;
+}
+
 // One delete file for each snapshot at which more of the group's rows end,
 // until all have: then the data file itself goes.
 void plan_inlined_deletes(const model::LakeTable& table, const model::LakeChanges& changes,
-                          const std::vector<model::LakeInlinedRow>& rows,
-                          const std::string& location, std::string_view name, ExportPlan& plan) {
+                          const Rows& group, ExportPlan& plan) {
   std::set<SnapshotId> ends;
-  for (const auto& row : rows) {
+  for (const auto& row : group.rows) {
     if (!row.end || shown_before(changes, *row.end)) continue;
     if (auto at = shown_at(changes, *row.end)) ends.insert(*at);
   }
   for (SnapshotId at : ends) {
-    DeleteGroup group{delete_location(table, name, at), location, at, std::nullopt, {}};
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].end && *rows[i].end <= at)
-        group.positions.push_back(static_cast<std::int64_t>(i));
+    DeleteGroup made{delete_location(table, group.name, at), group.location, at, std::nullopt, {}};
+    for (std::size_t i = 0; i < group.rows.size(); ++i) {
+      const auto& end = group.rows[i].end;
+      if (end && *end <= at) made.positions.push_back(static_cast<std::int64_t>(i));
     }
-    if (group.positions.size() < rows.size()) plan.deletes.push_back(std::move(group));
+    made.replaces = shown_earlier(changes, *group.first_end, at);
+    if (made.positions.size() < group.rows.size()) plan.deletes.push_back(std::move(made));
+  }
+}
+
+void plan_group(const model::LakeTable& table, const model::LakeChanges& changes,
+                const model::LakeInlinedTable& inlined, SnapshotId begin, Rows group,
+                ExportPlan& plan) {
+  bool begins_here = !shown_before(changes, begin);
+  auto shown = begins_here ? shown_at(changes, begin) : std::nullopt;
+  if (begins_here && !shown) return;
+  std::optional<SnapshotId> gone;
+  if (group.last_end && !shown_before(changes, *group.last_end)) {
+    gone = shown_at(changes, *group.last_end);
+  }
+  // Came and went between two snapshots that are shown.
+  if (begins_here && gone == shown) return;
+  plan_inlined_deletes(table, changes, group, plan);
+  if (gone) {
+    plan.gone.push_back({group.location, *gone, shown_earlier(changes, *group.first_end, *gone)});
+  }
+  if (begins_here) {
+    plan.inlined.push_back(
+        {std::move(group.location), begin, inlined.columns, std::move(group.rows)});
   }
 }
 
@@ -56,11 +103,8 @@ void plan_inlined(const model::LakeTable& table, const model::LakeChanges& chang
                   ExportPlan& plan) {
   for (const auto& inlined : changes.inlined) {
     for (auto& [begin, rows] : group_rows(inlined)) {
-      std::string location = inlined_location(table, inlined.schema_version, begin);
-      std::string name = fmt::format("i{}.{}", inlined.schema_version, begin.value);
-      plan_inlined_deletes(table, changes, rows, location, name, plan);
-      if (shown_before(changes, begin) || !shown_at(changes, begin)) continue;
-      plan.inlined.push_back({location, begin, inlined.columns, std::move(rows)});
+      plan_group(table, changes, inlined, begin,
+                 make_rows(table, inlined.schema_version, begin, std::move(rows)), plan);
     }
   }
 }
@@ -93,14 +137,16 @@ std::set<SnapshotId> delete_snapshots(const model::LakeChanges& changes,
 
 void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& changes,
                        const model::LakeDataFile& file, const FileDeletes& deletes,
-                       ExportPlan& plan) {
+                       SnapshotId first, ExportPlan& plan) {
   for (SnapshotId at : delete_snapshots(changes, deletes)) {
     if (file.end && *file.end <= at) continue;
-    DeleteGroup group{delete_location(table, fmt::format("{}", file.id.value), at),
+    DeleteGroup group{delete_location(table, fmt::to_string(file.id.value), at),
                       file.path,
                       at,
                       std::nullopt,
-                      {}};
+                      {},
+                      file.id,
+                      shown_earlier(changes, first, at)};
     for (const auto* source : deletes.files) {
       if (source->begin <= at && (!source->end || *source->end > at)) group.source = *source;
     }
@@ -124,6 +170,23 @@ bool shown_before(const model::LakeChanges& changes, SnapshotId snapshot) {
   return changes.after && snapshot <= *changes.after;
 }
 
+bool shown_earlier(const model::LakeChanges& changes, SnapshotId snapshot, SnapshotId at) {
+  if (shown_before(changes, snapshot)) return true;
+  auto shown = shown_at(changes, snapshot);
+  return shown && *shown < at;
+}
+
+std::map<model::DataFileId, SnapshotId> first_deletes(const model::LakeChanges& changes) {
+  std::map<model::DataFileId, SnapshotId> first;
+  auto add = [&](model::DataFileId file, SnapshotId begin) {
+    auto [held, is_new] = first.emplace(file, begin);
+    if (!is_new) held->second = std::min(held->second, begin);
+  };
+  for (const auto& file : changes.delete_files) add(file.data_file_id, file.begin);
+  for (const auto& row : changes.inlined_deletes) add(row.data_file_id, row.begin);
+  return first;
+}
+
 std::string inlined_location(const model::LakeTable& table, std::int64_t schema_version,
                              SnapshotId begin) {
   return fmt::format("{}/metadata/inlined-{}-{}-{}", table.metadata.location, schema_version,
@@ -133,10 +196,11 @@ std::string inlined_location(const model::LakeTable& table, std::int64_t schema_
 ExportPlan plan_exports(const model::LakeTable& table, const model::LakeChanges& changes) {
   ExportPlan plan;
   plan_inlined(table, changes, plan);
+  auto first = first_deletes(changes);
   for (const auto& [id, deletes] : deletes_by_file(changes)) {
     auto file = changes.data_files.find(id);
     if (file != changes.data_files.end()) {
-      plan_file_deletes(table, changes, file->second, deletes, plan);
+      plan_file_deletes(table, changes, file->second, deletes, first.at(id), plan);
     }
   }
   return plan;

@@ -34,12 +34,25 @@ struct DeleteGroup {
   /// DuckDB's own delete file, whose positions count too.
   std::optional<model::LakeDeleteFile> source;
   std::vector<std::int64_t> positions;  ///< Further ones, in any order.
+  /// Of the data file; nothing for an inlined group.
+  std::optional<model::DataFileId> data_file_id = std::nullopt;
+  /// An earlier snapshot shows another delete file of the data file.
+  bool replaces = false;
+};
+
+/// Inlined rows of which `snapshot` is the first to show none any more.
+struct GoneGroup {
+  std::string location;
+  model::SnapshotId snapshot;
+  bool had_deletes = false;  ///< An earlier snapshot shows a delete file of it.
 };
 
 struct ExportPlan {
   std::vector<InlinedGroup> inlined;
   std::vector<DeleteGroup> deletes;
+  std::vector<GoneGroup> gone;
 
+  /// Whether there is nothing to make.
   [[nodiscard]] bool empty() const { return inlined.empty() && deletes.empty(); }
 };
 
@@ -64,6 +77,14 @@ using Exported = std::map<std::string, ExportedFile>;
 /// happened at `snapshot`. Nothing when that is after the last one.
 [[nodiscard]] std::optional<model::SnapshotId> shown_at(const model::LakeChanges& changes,
                                                         model::SnapshotId snapshot);
+
+/// Whether a snapshot before `at` shows what happened at `snapshot`.
+[[nodiscard]] bool shown_earlier(const model::LakeChanges& changes, model::SnapshotId snapshot,
+                                 model::SnapshotId at);
+
+/// The first snapshot at which rows of each data file were deleted.
+[[nodiscard]] std::map<model::DataFileId, model::SnapshotId> first_deletes(
+    const model::LakeChanges& changes);
 
 /// Whether `snapshot` was shown by what was materialised before `changes`.
 [[nodiscard]] bool shown_before(const model::LakeChanges& changes, model::SnapshotId snapshot);

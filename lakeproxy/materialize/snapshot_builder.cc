@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "lakeproxy/materialize/content_hash.h"
+#include "lakeproxy/materialize/header_schema.h"
 #include "lakeproxy/materialize/manifest_list_v2.h"
 #include "lakeproxy/materialize/manifest_summary.h"
 #include "lakeproxy/materialize/manifest_v2.h"
@@ -43,13 +45,16 @@ struct TierKey {
   friend auto operator<=>(const TierKey&, const TierKey&) = default;
 };
 
-// Positions that are merged into one manifest each.
-std::vector<std::vector<std::size_t>> merges(const std::vector<ListedManifest>& list) {
+// Positions that are merged into one manifest each. What `snapshot` itself has
+// rewritten stays apart: its deleted entries are read by those who follow changes.
+std::vector<std::vector<std::size_t>> merges(const std::vector<ListedManifest>& list,
+                                             model::SnapshotId snapshot) {
   std::map<TierKey, std::vector<std::size_t>> tiers;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const model::ManifestFile& manifest = list[i].manifest;
     int tier = tier_of(manifest);
     if (tier == kLastTier || live_files(manifest) == 0) continue;
+    if (manifest.added_snapshot_id == snapshot) continue;
     tiers[{manifest.content, manifest.partition_spec_id, tier}].push_back(i);
   }
   std::vector<std::vector<std::size_t>> groups;
@@ -57,6 +62,23 @@ std::vector<std::vector<std::size_t>> merges(const std::vector<ListedManifest>& 
     if (positions.size() >= kTierSize) groups.push_back(std::move(positions));
   }
   return groups;
+}
+
+// Keys of the entries that a snapshot removes, each with how many of them: a
+// path may stand in a table twice.
+using Wanted = std::map<std::string, std::size_t>;
+
+Wanted count_paths(const std::vector<std::string>& paths) {
+  Wanted wanted;
+  for (const std::string& path : paths) ++wanted[path];
+  return wanted;
+}
+
+// All delete files of each data file.
+Wanted all_of_paths(const std::vector<std::string>& paths) {
+  Wanted wanted;
+  for (const std::string& path : paths) wanted[path] = std::numeric_limits<std::size_t>::max();
+  return wanted;
 }
 
 // One build in progress.
@@ -70,13 +92,12 @@ class Build {
  private:
   base::Result<std::vector<ListedManifest>> keep(std::vector<ListedManifest> list);
   base::Result<std::vector<ListedManifest>> merge(std::vector<ListedManifest> list);
-  base::Status remove_from(ListedManifest listed, const std::set<std::string>& paths,
+  base::Status remove_from(ListedManifest listed, Wanted& wanted,
                            std::vector<ListedManifest>& kept);
   base::Status add_new(const std::vector<FileView>& views, ManifestContent content);
   base::Result<ListedManifest> write(std::int32_t spec_id, ManifestContent content,
                                      std::vector<ManifestEntry> entries);
   base::Status write_list();
-  [[nodiscard]] model::Schema schema() const;
 
   const BuildContext& context_;
   const SnapshotChange& change_;
@@ -99,18 +120,16 @@ ManifestEntry carried(const ManifestEntry& entry, const model::ManifestFile& fro
   return copy;
 }
 
-model::Schema Build::schema() const {
-  const model::Schema* found = context_.table->metadata.find_schema(change_.schema_id);
-  return found != nullptr ? *found : context_.table->metadata.current_schema();
-}
-
 base::Result<ListedManifest> Build::write(std::int32_t spec_id, ManifestContent content,
                                           std::vector<ManifestEntry> entries) {
   const model::PartitionSpec* spec = context_.table->metadata.find_spec(spec_id);
   if (spec == nullptr) {
     return base::fail(base::ErrorKind::kCorrupt, fmt::format("no partition spec {}", spec_id));
   }
-  model::ManifestHeader header{schema(), *spec,
+  ASSIGN_OR_RETURN(model::Schema schema,
+                   header_schema(context_.table->metadata, *spec, change_.schema_id));
+  RETURN_IF_ERROR(fit_partitions(schema, *spec, entries));
+  model::ManifestHeader header{std::move(schema), *spec,
                                content == ManifestContent::kData
                                    ? model::FileContent::kData
                                    : model::FileContent::kPositionDeletes};
@@ -127,12 +146,13 @@ base::Result<ListedManifest> Build::write(std::int32_t spec_id, ManifestContent 
                         std::make_shared<const std::vector<ManifestEntry>>(std::move(entries))};
 }
 
-base::Status Build::remove_from(ListedManifest listed, const std::set<std::string>& paths,
+base::Status Build::remove_from(ListedManifest listed, Wanted& wanted,
                                 std::vector<ListedManifest>& kept) {
-  auto hit = [&](const ManifestEntry& entry) {
-    return entry.status != EntryStatus::kDeleted && paths.contains(key_of(entry));
+  auto is_wanted = [&](const ManifestEntry& entry) {
+    auto found = wanted.find(key_of(entry));
+    return entry.status != EntryStatus::kDeleted && found != wanted.end() && found->second > 0;
   };
-  if (listed.entries == nullptr || std::ranges::none_of(*listed.entries, hit)) {
+  if (listed.entries == nullptr || std::ranges::none_of(*listed.entries, is_wanted)) {
     kept.push_back(std::move(listed));
     return {};
   }
@@ -141,7 +161,8 @@ base::Status Build::remove_from(ListedManifest listed, const std::set<std::strin
   for (const ManifestEntry& entry : *listed.entries) {
     if (entry.status == EntryStatus::kDeleted) continue;
     ManifestEntry copy = carried(entry, listed.manifest);
-    if (hit(entry)) {
+    if (is_wanted(entry)) {
+      --wanted[key_of(entry)];
       copy.status = EntryStatus::kDeleted;
       copy.snapshot_id = change_.snapshot_id;
       (is_data ? removed_.data : removed_.deletes).push_back(copy.data_file);
@@ -155,9 +176,8 @@ base::Status Build::remove_from(ListedManifest listed, const std::set<std::strin
 }
 
 base::Result<std::vector<ListedManifest>> Build::keep(std::vector<ListedManifest> list) {
-  std::set<std::string> data(change_.removed_data.begin(), change_.removed_data.end());
-  std::set<std::string> deletes(change_.superseded_deletes.begin(),
-                                change_.superseded_deletes.end());
+  Wanted data = count_paths(change_.removed_data);
+  Wanted deletes = all_of_paths(change_.superseded_deletes);
   std::vector<ListedManifest> kept;
   for (ListedManifest& listed : list) {
     // A manifest of deleted entries alone was of use to its own snapshot only.
@@ -165,10 +185,11 @@ base::Result<std::vector<ListedManifest>> Build::keep(std::vector<ListedManifest
     bool is_data = listed.manifest.content == ManifestContent::kData;
     RETURN_IF_ERROR(remove_from(std::move(listed), is_data ? data : deletes, kept));
   }
-  if (removed_.data.size() != data.size()) {
-    return base::fail(base::ErrorKind::kCorrupt,
-                      fmt::format("snapshot {} removes {} data files, {} of them are listed",
-                                  change_.snapshot_id.value, data.size(), removed_.data.size()));
+  if (removed_.data.size() != change_.removed_data.size()) {
+    return base::fail(
+        base::ErrorKind::kCorrupt,
+        fmt::format("snapshot {} removes {} data files, {} of them are listed",
+                    change_.snapshot_id.value, change_.removed_data.size(), removed_.data.size()));
   }
   return kept;
 }
@@ -176,7 +197,7 @@ base::Result<std::vector<ListedManifest>> Build::keep(std::vector<ListedManifest
 base::Result<std::vector<ListedManifest>> Build::merge(std::vector<ListedManifest> list) {
   std::set<std::size_t> merged;
   std::vector<ListedManifest> results;
-  for (const auto& group : merges(list)) {
+  for (const auto& group : merges(list, change_.snapshot_id)) {
     bool readable = std::ranges::all_of(group, [&](auto i) { return list[i].entries != nullptr; });
     if (!readable) continue;
     std::vector<ManifestEntry> entries;
@@ -259,7 +280,8 @@ std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& li
       wanted.insert(i);
     }
   }
-  for (const auto& group : merges(list)) wanted.insert(group.begin(), group.end());
+  for (const auto& group : merges(list, change.snapshot_id))
+    wanted.insert(group.begin(), group.end());
   std::erase_if(wanted, [&](std::size_t i) { return list[i].entries != nullptr; });
   return {wanted.begin(), wanted.end()};
 }

@@ -37,7 +37,8 @@ struct SnapshotChange {
   std::vector<FileView> added_data;
   std::vector<std::string> removed_data;  ///< Paths.
   std::vector<FileView> added_deletes;
-  /// Data files whose delete file no longer counts: replaced, or gone with them.
+  /// Data files whose delete file no longer counts: replaced, or gone with
+  /// them. Only those that had one: manifests of deletes are read to find it.
   std::vector<std::string> superseded_deletes;
 
   [[nodiscard]] bool empty() const {
@@ -70,8 +71,8 @@ struct BuildContext {
 
 /// Object names hold the snapshot, the maintenance epoch and a hash of the
 /// bytes: equal names mean equal objects, whoever writes them.
-/// Errors: kCorrupt  a removed file is in none of the manifests read;
-///         those of the encoders.
+/// Errors: kCorrupt  a removed file is in none of the manifests read, or a
+///         partition spec does not belong to the table; those of the encoders.
 [[nodiscard]] base::Result<BuiltSnapshot> build_snapshot(const BuildContext& context,
                                                          std::vector<ListedManifest> list,
                                                          const SnapshotChange& change);

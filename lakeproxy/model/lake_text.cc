@@ -257,6 +257,8 @@ std::optional<Literal> parse_lake_text(const Type& type, std::string_view text) 
       if (auto uuid = base::parse_uuid(text)) return Literal(*uuid);
       return std::nullopt;
     case TypeKind::kFixed:
+      if (text.size() != 2 * static_cast<std::size_t>(type.length())) return std::nullopt;
+      [[fallthrough]];
     case TypeKind::kBinary:
       if (auto bytes = base::from_hex(text)) return Literal(Bytes{std::move(*bytes)});
       return std::nullopt;

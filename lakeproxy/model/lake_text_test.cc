@@ -33,7 +33,10 @@ std::vector<Case> cases() {
       {"epoch", Type(TypeKind::kDate), "1970-01-01", std::int32_t{0}},
       {"leap_day", Type(TypeKind::kDate), "2024-02-29", std::int32_t{19782}},
       {"before_christ", Type(TypeKind::kDate), "0044-03-15 (BC)", std::int32_t{-735160}},
-      {"far_date", Type(TypeKind::kDate), "12020-01-01", std::int32_t{3670702}},
+      {"far_date", Type(TypeKind::kDate), "12020-01-01", std::int32_t{3670687}},
+      {"last_date", Type(TypeKind::kDate), "5881580-07-11",
+       std::numeric_limits<std::int32_t>::max()},
+      {"first_date", Type(TypeKind::kDate), "5877642-06-25 (BC)", std::int32_t{-2147483646}},
       {"time", Type(TypeKind::kTime), "01:02:03.4", std::int64_t{3723400000}},
       {"timestamp", Type(TypeKind::kTimestamp), "2020-01-02 03:04:05.678901",
        std::int64_t{1577934245678901}},
@@ -48,6 +51,7 @@ std::vector<Case> cases() {
       {"uuid", Type(TypeKind::kUuid), "00112233-4455-6677-8899-aabbccddeeff",
        base::Uuid{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
                   0xdd, 0xee, 0xff}},
+      {"fixed", Type::fixed(2), "AA00", Bytes{std::string("\xAA\0", 2)}},
       {"bytes", Type(TypeKind::kBinary), "AA0062", Bytes{std::string("\xAA\0b", 3)}},
   };
 }
@@ -69,13 +73,18 @@ TEST(LakeText, takes_what_is_not_a_value_for_unknown) {
       {Type(TypeKind::kInt), " 1"},
       {Type(TypeKind::kLong), "9223372036854775808"},
       {Type(TypeKind::kDouble), "nan"},
+      {Type(TypeKind::kDouble), "-nan"},
+      {Type(TypeKind::kDouble), "nan(1)"},
+      {Type(TypeKind::kDouble), "1e400"},
+      {Type(TypeKind::kDouble), ""},
+      {Type(TypeKind::kFloat), "1e39"},
       {Type(TypeKind::kDouble), "1.5x"},
       {Type::decimal(9, 2), "1.5"},
       {Type::decimal(9, 2), "."},
       {Type(TypeKind::kDate), "infinity"},
       {Type(TypeKind::kDate), "2023-02-29"},
       {Type(TypeKind::kDate), "2024-13-01"},
-      {Type(TypeKind::kDate), "5877642-06-24"},
+      {Type(TypeKind::kDate), "5881580-07-12"},
       {Type(TypeKind::kTime), "24:00:00"},
       {Type(TypeKind::kTime), "01:02:03."},
       {Type(TypeKind::kTimestamp), "-infinity"},
@@ -83,6 +92,7 @@ TEST(LakeText, takes_what_is_not_a_value_for_unknown) {
       {Type(TypeKind::kTimestamptz), "2020-01-01 00:00:00+02"},
       {Type(TypeKind::kUuid), "00112233"},
       {Type(TypeKind::kBinary), "A"},
+      {Type::fixed(2), "AA"},
   };
   for (const auto& [type, text] : bad) {
     EXPECT_FALSE(parse_lake_text(type, text).has_value()) << type.to_string() << " " << text;
