@@ -111,26 +111,28 @@ std::string extreme(std::string_view function, const Field& field, const std::st
   return fmt::format("CAST({0}({1}) FILTER (WHERE NOT isnan({1})) AS VARCHAR)", function, name);
 }
 
-base::Result<model::LakeColumnStats> column_stats(Connection& connection, const Field& field) {
+// Five expressions for each column: values, nulls, NaNs, extremes.
+constexpr std::size_t kExpressions = 5;
+
+std::string stats_expressions(const Field& field) {
   std::string name = quote_identifier(field.name);
   std::string nans = is_floating(field) ? fmt::format("count({0}) FILTER (WHERE isnan({0}))", name)
                                         : "CAST(0 AS BIGINT)";
-  ASSIGN_OR_RETURN(auto rows,
-                   connection.execute(fmt::format(
-                       "SELECT count({0}), count(*) - count({0}), {1}, {2}, {3} "
-                       "FROM typed",
-                       name, nans, extreme("min", field, name), extreme("max", field, name))));
-  ASSIGN_OR_RETURN(bool one, rows.next());
-  if (!one) return fail(ErrorKind::kInternal, "the engine gave no statistics");
+  return fmt::format("count({0}), count(*) - count({0}), {1}, {2}, {3}", name, nans,
+                     extreme("min", field, name), extreme("max", field, name));
+}
+
+model::LakeColumnStats read_stats(const base::duckdb::Rows& row, std::size_t first,
+                                  const Field& field) {
   model::LakeColumnStats stats{.column_id = field.id};
-  stats.value_count = rows.int64(0);
-  stats.null_count = rows.int64(1);
+  stats.value_count = row.int64(first);
+  stats.null_count = row.int64(first + 1);
   if (is_floating(field)) {
-    stats.nan_count = rows.int64(2);
-    stats.contains_nan = rows.int64(2) > 0;
+    stats.nan_count = row.int64(first + 2);
+    stats.contains_nan = *stats.nan_count > 0;
   }
-  if (!rows.is_null(3)) stats.min_value = std::string(rows.bytes(3));
-  if (!rows.is_null(4)) stats.max_value = std::string(rows.bytes(4));
+  if (!row.is_null(first + 3)) stats.min_value = std::string(row.bytes(first + 3));
+  if (!row.is_null(first + 4)) stats.max_value = std::string(row.bytes(first + 4));
   return stats;
 }
 
@@ -160,16 +162,25 @@ std::int64_t count_leaves(const model::Type& type) {
 base::Result<std::vector<model::LakeColumnStats>> all_stats(Connection& connection,
                                                             const std::vector<Field>& columns,
                                                             const std::string& path) {
+  std::string expressions;
+  for (const Field& field : columns) {
+    if (!field.type.is_primitive()) continue;
+    if (!expressions.empty()) expressions += ", ";
+    expressions += stats_expressions(field);
+  }
+  if (expressions.empty()) return std::vector<model::LakeColumnStats>{};
   ASSIGN_OR_RETURN(auto sizes, leaf_sizes(connection, path));
+  ASSIGN_OR_RETURN(auto row, connection.execute(fmt::format("SELECT {} FROM typed", expressions)));
+  ASSIGN_OR_RETURN(bool one, row.next());
+  if (!one) return fail(ErrorKind::kInternal, "the engine gave no statistics");
   std::vector<model::LakeColumnStats> stats;
   std::int64_t leaf = 0;
   for (const Field& field : columns) {
     if (field.type.is_primitive()) {
-      ASSIGN_OR_RETURN(auto column, column_stats(connection, field));
+      stats.push_back(read_stats(row, stats.size() * kExpressions, field));
       if (auto size = sizes.find(leaf); size != sizes.end()) {
-        column.column_size_bytes = size->second;
+        stats.back().column_size_bytes = size->second;
       }
-      stats.push_back(std::move(column));
     }
     leaf += count_leaves(field.type);
   }
