@@ -39,7 +39,8 @@ class Exporter {
       base::RequestContext context, const materialize::ExportPlan* plan);
 
   /// Exact NaN counts of the float and double `columns` (top-level or nested)
-  /// of a Parquet file, by field id.
+  /// of a Parquet file, by field id. A column that the file does not hold under
+  /// its id is left out.
   /// Errors: as make().
   [[nodiscard]] base::Task<base::Result<std::map<model::FieldId, std::int64_t>>> count_nans(
       base::RequestContext context, std::string location, std::vector<model::FieldId> columns);

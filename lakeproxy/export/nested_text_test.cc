@@ -39,14 +39,14 @@ TEST(NestedTextTest, turns_sql_into_the_engines_form) {
                "CAST('nan' AS DOUBLE PRECISION)}}",
                R"({"a": "it's \\ \"", "it's": NULL, "l": ['it\'s', a\b, '}'], "s": {"b": "nan"}})"},
            Case{"NUL", "{'a': CONCAT('x', chr(0), 'y'''), 'it''s': NULL, 'l': [], 's': NULL}",
-                std::string("{\"a\": \"x\0y'\", \"it's\": NULL, \"l\": [], \"s\": NULL}", 51)},
+                R"({"a": "x)" + std::string(1, '\0') + R"(y'", "it's": NULL, "l": [], "s": NULL})"},
            Case{"text that looks like SQL",
                 "{'a': '''), chr(0), (''', 'it''s': NULL, 'l': [], 's': NULL}",
                 R"({"a": "'), chr(0), ('", "it's": NULL, "l": [], "s": NULL})"},
        }) {
     auto text = engine_struct_text(sample(), c.stored);
     ASSERT_TRUE(text) << c.name;
-    EXPECT_EQ(std::string_view(text->c_str()), std::string_view(c.engine.c_str())) << c.name;
+    EXPECT_EQ(*text, c.engine) << c.name;
   }
 }
 
