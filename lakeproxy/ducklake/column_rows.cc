@@ -59,6 +59,11 @@ std::optional<std::string> inlined_type(const std::string& type) {
   return found == kTypes.end() ? "varchar" : found->second;
 }
 
+// The first three columns of an inlined table are DuckDB's own.
+bool is_internal(std::string_view name) {
+  return name == "row_id" || name == "begin_snapshot" || name == "end_snapshot";
+}
+
 std::string quote(const std::string& name) {
   std::string quoted = "\"";
   for (char c : name) quoted.append(c == '"' ? 2 : 1, c);
@@ -74,13 +79,12 @@ base::Result<std::vector<ColumnRow>> column_rows(const model::Schema& schema) {
 }
 
 bool same_shown_type(const std::string& held, const std::string& wanted) {
-  static const std::map<std::string, std::string> kShownAs = {
-      {"int8", "int32"},   {"int16", "int32"},  {"uint8", "int32"},
-      {"uint16", "int32"}, {"uint32", "int64"}, {"json", "varchar"},
-  };
   if (held == wanted) return true;
-  auto shown = kShownAs.find(held);
-  return shown != kShownAs.end() && shown->second == wanted;
+  constexpr std::int32_t kEveryType = 3;
+  auto shown = iceberg_type(held, kEveryType);
+  if (!shown) return false;
+  auto type = lake_type(*shown);
+  return type && *type == wanted;
 }
 
 ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<ColumnRow> wanted) {
@@ -120,10 +124,14 @@ base::pg::Query insert_columns(const SchemaSql& sql, std::int64_t table_id, std:
   return {sql("INSERT INTO @ducklake_column (column_id, begin_snapshot, end_snapshot, table_id, "
               "column_order, column_name, column_type, initial_default, default_value, "
               "nulls_allowed, parent_column, default_value_type, default_value_dialect) "
-              "SELECT id, $2, NULL, $1, ord, name, type, NULL, 'NULL', nulls = 1, parent::bigint, "
-              "CASE WHEN type IN ('struct', 'list', 'map') THEN '' ELSE 'literal' END, 'duckdb' "
+              "SELECT id, $2, NULL, $1, ord, name, type, o.initial_default, "
+              "coalesce(o.default_value, 'NULL'), nulls = 1, parent::bigint, "
+              "coalesce(o.default_value_type, CASE WHEN type IN ('struct', 'list', 'map') THEN '' "
+              "ELSE 'literal' END), coalesce(o.default_value_dialect, 'duckdb') "
               "FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], "
-              "$8::text[]) AS c(id, ord, name, type, nulls, parent)"),
+              "$8::text[]) AS c(id, ord, name, type, nulls, parent) "
+              "LEFT JOIN @ducklake_column o ON o.table_id = $1 AND o.column_id = c.id AND "
+              "o.end_snapshot = $2"),
           {param(table_id), param(begin), array_param(ids), array_param(orders), array_param(names),
            array_param(types), array_param(nulls), array_param(parents)}};
 }
@@ -155,7 +163,7 @@ std::vector<base::pg::Query> make_inlined_table(const SchemaSql& sql, std::int64
   for (const ColumnRow& row : rows) {
     if (row.parent) continue;
     auto type = inlined_type(row.type);
-    if (!type) return {};
+    if (!type || is_internal(row.name)) return {};
     columns += ", " + quote(row.name) + " " + *type;
   }
   // DDL takes no parameters. The name is made of numbers; column names are

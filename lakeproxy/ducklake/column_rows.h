@@ -46,7 +46,8 @@ struct ColumnDiff {
 /// Whether a lake column of type `held` shows as the type that `wanted` is for.
 [[nodiscard]] bool same_shown_type(const std::string& held, const std::string& wanted);
 
-/// INSERT of the rows, beginning at `begin`.
+/// INSERT of the rows, beginning at `begin`. A column whose row ends at `begin`
+/// keeps its defaults: end_columns() runs before.
 [[nodiscard]] base::pg::Query insert_columns(const SchemaSql& sql, std::int64_t table_id,
                                              std::int64_t begin,
                                              const std::vector<ColumnRow>& rows);
@@ -60,7 +61,7 @@ struct ColumnDiff {
 
 /// The table that holds small inserts of a schema version, and its registration:
 /// without it DuckDB's next small insert fails. Nothing for a type that is not
-/// inlined in PostgreSQL.
+/// inlined in PostgreSQL, or a name that is one of the inlined table's own.
 [[nodiscard]] std::vector<base::pg::Query> make_inlined_table(const SchemaSql& sql,
                                                               std::int64_t table_id,
                                                               std::int64_t schema_version,

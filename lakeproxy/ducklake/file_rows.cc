@@ -5,12 +5,10 @@
 
 #include <algorithm>
 
-#include "base/json/json.h"
+#include "base/core/text.h"
 #include "lakeproxy/ducklake/partition_text.h"
 #include "lakeproxy/materialize/single_value.h"
-#include "lakeproxy/materialize/transform.h"
 #include "lakeproxy/model/lake_text.h"
-#include "lakeproxy/model/model_json.h"
 
 namespace lake::ducklake {
 namespace {
@@ -81,13 +79,22 @@ std::optional<std::string> bound_text(const std::optional<std::string>& bound,
   if (!bound) return std::nullopt;
   auto literal = materialize::decode_single_value(*bound, type);
   if (!literal) return std::nullopt;
-  return model::to_lake_text(type, *literal);
+  std::string text = model::to_lake_text(type, *literal);
+  // PostgreSQL holds neither in a text.
+  if (text.find('\0') != std::string::npos || !base::is_utf8(text)) return std::nullopt;
+  return text;
+}
+
+// A count below zero is none.
+std::optional<std::string> count_text(const std::optional<std::int64_t>& count) {
+  return count && *count >= 0 ? number_text(count) : std::nullopt;
 }
 
 // DuckLake counts the values that are not null; Iceberg counts all of them.
 std::optional<std::string> non_null_count(const model::ColumnMetrics& metrics) {
-  if (!metrics.value_count) return std::nullopt;
-  return std::to_string(*metrics.value_count - metrics.null_count.value_or(0));
+  std::int64_t nulls = std::max<std::int64_t>(metrics.null_count.value_or(0), 0);
+  if (!metrics.value_count || *metrics.value_count < nulls) return std::nullopt;
+  return std::to_string(*metrics.value_count - nulls);
 }
 
 void add_stats(std::int64_t file_id, const model::DataFile& file, const model::Schema& schema,
@@ -97,9 +104,9 @@ void add_stats(std::int64_t file_id, const model::DataFile& file, const model::S
     if (field == nullptr || !field->type.is_primitive()) continue;
     rows.files.push_back(file_id);
     rows.columns.push_back(id);
-    rows.sizes.push_back(number_text(metrics.column_size));
+    rows.sizes.push_back(count_text(metrics.column_size));
     rows.values.push_back(non_null_count(metrics));
-    rows.nulls.push_back(number_text(metrics.null_count));
+    rows.nulls.push_back(count_text(metrics.null_count));
     rows.mins.push_back(bound_text(metrics.lower_bound, field->type));
     rows.maxs.push_back(bound_text(metrics.upper_bound, field->type));
     rows.nans.push_back(metrics.nan_count
@@ -137,43 +144,15 @@ struct FactRows {
   Texts partitions, splits, orders, keys;
 };
 
-base::Result<std::string> partition_json(const model::PartitionSpec& spec,
-                                         const model::PartitionTuple& tuple,
-                                         const model::TableMetadata& table) {
-  if (tuple.size() != spec.fields.size()) {
-    return base::fail(ErrorKind::kInvalid, "partition: must have a value for each field of spec " +
-                                               std::to_string(spec.spec_id));
-  }
-  base::json::Array array;
-  for (std::size_t i = 0; i < tuple.size(); ++i) {
-    if (!tuple[i]) {
-      array.emplace_back(nullptr);
-      continue;
-    }
-    const model::Field* source = find_source(table, spec.fields[i].source_id);
-    if (source == nullptr) {
-      return base::fail(ErrorKind::kInvalid, "partition field " + spec.fields[i].name +
-                                                 ": its source column does not exist");
-    }
-    ASSIGN_OR_RETURN(auto type,
-                     materialize::transform_result_type(spec.fields[i].transform, source->type));
-    array.push_back(model::to_json(*tuple[i], type));
-  }
-  return base::json::write(array);
-}
-
-base::Status add_facts(std::int64_t file_id, const AddedFile& added,
-                       const model::PartitionSpec& spec, const model::TableMetadata& table,
-                       FactRows& rows) {
-  ASSIGN_OR_RETURN(auto partition, partition_json(spec, added.file.partition, table));
+void add_facts(std::int64_t file_id, const AddedFile& added, const CheckedPartition& partition,
+               FactRows& rows) {
   rows.files.push_back(file_id);
   rows.specs.push_back(added.spec_id);
-  rows.partitions.push_back(std::move(partition));
+  rows.partitions.push_back(to_json(partition));
   rows.splits.push_back(fmt::format("{{{}}}", fmt::join(added.file.split_offsets, ",")));
   rows.orders.push_back(number_text(added.file.sort_order_id));
   rows.keys.push_back(added.file.key_metadata ? base::pg::bytes_param(*added.file.key_metadata)
                                               : std::nullopt);
-  return {};
 }
 
 Query insert_facts(const SchemaSql& sql, const FilePlace& place, const FactRows& rows) {
@@ -229,6 +208,7 @@ base::Status add_file(std::int64_t file_id, std::int64_t row_id, const AddedFile
     return base::fail(ErrorKind::kInvalid,
                       fmt::format("partition spec {} does not exist", added.spec_id));
   }
+  ASSIGN_OR_RETURN(auto checked, check_partition(*spec, added.file.partition, after));
   auto partition = lake_partition_of(before, added.spec_id);
   rows.data.ids.push_back(file_id);
   add_path(added.file.file_path, after.location, rows.data);
@@ -237,15 +217,14 @@ base::Status add_file(std::int64_t file_id, std::int64_t row_id, const AddedFile
   rows.data.row_ids.push_back(row_id);
   rows.data.partitions.push_back(number_text(partition));
   add_stats(file_id, added.file, after.current_schema(), rows.stats);
-  RETURN_IF_ERROR(add_facts(file_id, added, *spec, after, rows.facts));
+  add_facts(file_id, added, checked, rows.facts);
   if (!partition) return {};
   const auto& keys = before.keys_of_partition.at(*partition).of_field;
   for (std::size_t i = 0; i < spec->fields.size() && i < keys.size(); ++i) {
     if (!keys[i]) continue;
     rows.partitions.files.push_back(file_id);
     rows.partitions.keys.push_back(*keys[i]);
-    rows.partitions.values.push_back(
-        lake_partition_text(spec->fields[i], added.file.partition[i], after));
+    rows.partitions.values.push_back(lake_partition_text(spec->fields[i], checked.tuple[i], after));
   }
   return {};
 }
@@ -259,12 +238,16 @@ base::Result<FileRows> file_rows(const SchemaSql& sql, const FilePlace& place,
   if (files.empty()) return result;
   AllRows rows;
   std::int64_t file_id = place.first_file_id;
+  std::int64_t row_id = place.first_row_id;
   for (const AddedFile& added : files) {
-    RETURN_IF_ERROR(
-        add_file(file_id++, place.first_row_id + result.record_count, added, before, after, rows));
-    result.record_count += added.file.record_count;
-    result.file_size_bytes += added.file.file_size_in_bytes;
+    RETURN_IF_ERROR(add_file(file_id++, row_id, added, before, after, rows));
+    if (__builtin_add_overflow(row_id, added.file.record_count, &row_id) ||
+        __builtin_add_overflow(result.file_size_bytes, added.file.file_size_in_bytes,
+                               &result.file_size_bytes)) {
+      return base::fail(ErrorKind::kInvalid, "record_count or file_size_in_bytes: too large");
+    }
   }
+  result.record_count = row_id - place.first_row_id;
   result.lake.push_back(insert_data_files(sql, place, rows.data));
   if (!rows.stats.files.empty()) result.lake.push_back(insert_stats(sql, place, rows.stats));
   if (!rows.partitions.files.empty()) {

@@ -95,7 +95,9 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
 base::Status set_history(const Rows& rows, LakeTable& table) {
   ASSIGN_OR_RETURN(table.materialized, read_materialized(*rows[kMaterialized]));
   table.aliases = read_aliases(*rows[kAliases]);
-  table.metadata.metadata_log = read_metadata_log(*rows[kMetadataLog]);
+  const base::pg::Rows& log = *rows[kMetadataLog];
+  table.metadata.metadata_log = read_metadata_log(log);
+  if (!log.empty()) table.metadata_sequence = log.int64(log.size() - 1, 2);
   table.pending =
       shown_snapshots(read_snapshot_ids(*rows[kPending]), read_partial_files(*rows[kPartialFiles]));
   return {};

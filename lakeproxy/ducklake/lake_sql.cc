@@ -135,9 +135,9 @@ constexpr auto kAliases = R"sql(
 SELECT client_snapshot_id, snapshot_id FROM @lakeproxy_snapshot_alias WHERE table_id = $1)sql";
 
 constexpr auto kMetadataLog = R"sql(
-SELECT timestamp_ms, metadata_file FROM (
+SELECT timestamp_ms, metadata_file, sequence FROM (
   SELECT sequence, timestamp_ms, metadata_file FROM @lakeproxy_metadata_log
-   WHERE table_id = $1 ORDER BY sequence DESC LIMIT 100) AS newest
+   WHERE table_id = $1 ORDER BY sequence DESC LIMIT 101) AS newest
  ORDER BY sequence)sql";
 
 constexpr auto kPending = R"sql(
@@ -150,9 +150,6 @@ SELECT at FROM @lakeproxy_row_changes($1, coalesce((
 
 constexpr auto kPartialFiles = R"sql(
 SELECT begin_snapshot, least(end_snapshot, partial_max) FROM @ducklake_data_file
- WHERE table_id = $1 AND partial_max IS NOT NULL
-UNION ALL
-SELECT begin_snapshot, least(end_snapshot, partial_max) FROM @ducklake_delete_file
  WHERE table_id = $1 AND partial_max IS NOT NULL)sql";
 
 constexpr auto kCommits = R"sql(
@@ -196,7 +193,7 @@ SELECT p.data_file_id, p.spec_id, p.partition, array_to_json(p.split_offsets), p
 // older ones, in files or in PostgreSQL, have deleted.
 constexpr auto kDeleteFiles = R"sql(
 SELECT d.delete_file_id, d.data_file_id, d.begin_snapshot, d.end_snapshot, d.path,
-       d.path_is_relative, d.format, d.delete_count, d.file_size_bytes
+       d.path_is_relative, d.format, d.delete_count, d.file_size_bytes, d.partial_max
   FROM @lakeproxy_touched_files($1, $2, $3) AS id
   JOIN @ducklake_delete_file d ON d.data_file_id = id
  WHERE d.begin_snapshot <= $3

@@ -1,6 +1,9 @@
 #include "lakeproxy/ducklake/partition_text.h"
 
+#include "base/json/json.h"
+#include "lakeproxy/materialize/header_schema.h"
 #include "lakeproxy/model/lake_text.h"
+#include "lakeproxy/model/model_json.h"
 
 namespace lake::ducklake {
 namespace {
@@ -28,6 +31,31 @@ const model::Field* find_source(const model::TableMetadata& table, model::FieldI
     if (const model::Field* field = schema.find(source_id)) return field;
   }
   return nullptr;
+}
+
+base::Result<CheckedPartition> check_partition(const model::PartitionSpec& spec,
+                                               const model::PartitionTuple& given,
+                                               const model::TableMetadata& table) {
+  auto schema = materialize::header_schema(table, spec, table.current_schema_id);
+  if (!schema) return base::fail(base::ErrorKind::kInvalid, schema.error().message());
+  CheckedPartition checked;
+  ASSIGN_OR_RETURN(checked.columns, materialize::partition_columns(*schema, spec));
+  checked.tuple = given;
+  materialize::fit_partition(checked.columns, checked.tuple);
+  RETURN_IF_ERROR(materialize::check_partition(checked.columns, checked.tuple));
+  return checked;
+}
+
+std::string to_json(const CheckedPartition& partition) {
+  base::json::Array array;
+  for (std::size_t i = 0; i < partition.tuple.size(); ++i) {
+    if (partition.tuple[i]) {
+      array.push_back(model::to_json(*partition.tuple[i], partition.columns[i].type));
+    } else {
+      array.emplace_back(nullptr);
+    }
+  }
+  return base::json::write(array);
 }
 
 std::optional<std::string> lake_partition_text(const model::PartitionField& field,

@@ -6,11 +6,30 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/core/result.h"
+#include "lakeproxy/materialize/partition_struct.h"
 #include "lakeproxy/model/manifest.h"
 #include "lakeproxy/model/table_metadata.h"
 
 namespace lake::ducklake {
+
+/// Partition values, each of the type of its column.
+struct CheckedPartition {
+  std::vector<materialize::PartitionColumn> columns;
+  model::PartitionTuple tuple;
+};
+
+/// `given` as a client's manifest has it, whose idea of the types is its own.
+/// Errors: kInvalid  another number of values than fields, a value of another
+///         type than its field's, or a field whose source column is not there.
+[[nodiscard]] base::Result<CheckedPartition> check_partition(const model::PartitionSpec& spec,
+                                                             const model::PartitionTuple& given,
+                                                             const model::TableMetadata& table);
+
+/// A JSON array of the values, in Iceberg's single-value form.
+[[nodiscard]] std::string to_json(const CheckedPartition& partition);
 
 /// The lake's text of one Iceberg partition value; nothing for null.
 [[nodiscard]] std::optional<std::string> lake_partition_text(

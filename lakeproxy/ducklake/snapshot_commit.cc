@@ -113,10 +113,12 @@ base::Task<base::Result<Committed>> attempt(base::RequestContext context, base::
   co_return closing.committed;
 }
 
+// Another writer was there first, and nothing was changed.
 bool is_collision(const base::Error& error) {
   return error.kind() == base::ErrorKind::kConflict &&
          (error.reason() == base::pg::kUniqueViolation ||
-          error.reason() == base::pg::kSerializationFailure);
+          error.reason() == base::pg::kSerializationFailure ||
+          error.reason() == base::pg::kStatementStale || error.reason() == base::pg::kRolledBack);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "lakeproxy/materialize/partition_struct.h"
-
 namespace lake::materialize {
 namespace {
 
@@ -55,15 +53,18 @@ base::Result<model::Schema> header_schema(const model::TableMetadata& table,
       fmt::format("no schema has all the source columns of partition spec {}", spec.spec_id));
 }
 
+void fit_partition(const std::vector<PartitionColumn>& columns, model::PartitionTuple& tuple) {
+  for (std::size_t i = 0; i < std::min(tuple.size(), columns.size()); ++i) {
+    if (tuple[i]) fit(*tuple[i], columns[i].type.kind());
+  }
+}
+
 base::Status fit_partitions(const model::Schema& schema, const model::PartitionSpec& spec,
                             std::vector<model::ManifestEntry>& entries) {
   if (spec.is_unpartitioned()) return {};
   ASSIGN_OR_RETURN(auto columns, partition_columns(schema, spec));
   for (model::ManifestEntry& entry : entries) {
-    model::PartitionTuple& tuple = entry.data_file.partition;
-    for (std::size_t i = 0; i < std::min(tuple.size(), columns.size()); ++i) {
-      if (tuple[i]) fit(*tuple[i], columns[i].type.kind());
-    }
+    fit_partition(columns, entry.data_file.partition);
   }
   return {};
 }

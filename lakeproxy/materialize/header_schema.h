@@ -7,6 +7,7 @@
 // Source: Iceberg table specification, "Manifests", "Schema Evolution".
 
 #include "base/core/result.h"
+#include "lakeproxy/materialize/partition_struct.h"
 #include "lakeproxy/model/manifest.h"
 #include "lakeproxy/model/table_metadata.h"
 
@@ -19,9 +20,12 @@ namespace lake::materialize {
                                                         const model::PartitionSpec& spec,
                                                         std::int32_t snapshot_schema_id);
 
-/// Gives the partition values of `entries` the types that they have under
-/// `schema`, where an int became a long or a float a double, or the other way
-/// round without loss. Values that do not fit are left for the encoder to refuse.
+/// Gives values the types of their columns, where an int became a long or a
+/// float a double, or the other way round without loss. What does not fit is
+/// left as it is.
+void fit_partition(const std::vector<PartitionColumn>& columns, model::PartitionTuple& tuple);
+
+/// fit_partition() of all `entries`, with the columns of `spec` under `schema`.
 /// Errors: as partition_columns().
 [[nodiscard]] base::Status fit_partitions(const model::Schema& schema,
                                           const model::PartitionSpec& spec,
