@@ -168,6 +168,15 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT partial_max FROM ducklake_delete_file
      WHERE table_id = of_table AND partial_max > after AND partial_max <= up_to
     UNION
+    -- A delete file that was written again holds the deletes of the snapshots
+    -- between, which only the log of changes still names.
+    SELECT c.snapshot_id FROM ducklake_delete_file d
+      JOIN ducklake_snapshot_changes c
+        ON c.snapshot_id > d.begin_snapshot AND c.snapshot_id < d.partial_max
+     WHERE d.table_id = of_table AND d.partial_max IS NOT NULL
+       AND c.snapshot_id > after AND c.snapshot_id <= up_to
+       AND c.changes_made ~ ('(^|,)deleted_from_table:' || of_table || '(,|$)')
+    UNION
     SELECT * FROM lakeproxy_inlined_changes(of_table, after, up_to)
   ), kept (at) AS (
     SELECT DISTINCT (SELECT min(s.snapshot_id) FROM ducklake_snapshot s

@@ -180,7 +180,8 @@ Result<std::vector<model::LakeDeleteFile>> read_delete_files(const Rows& rows,
         .path = resolve_path(folder, {rows.text(i, 4), rows.opt_boolean(i, 5) != false}),
         .format = std::string(rows.text(i, 6)),
         .delete_count = rows.int64(i, 7),
-        .file_size_bytes = rows.int64(i, 8)};
+        .file_size_bytes = rows.int64(i, 8),
+        .partial_max = opt_snapshot(rows, i, 9)};
     if (file.format != "parquet" && file.format != "puffin") {
       return fail(ErrorKind::kUnsupported,
                   fmt::format("delete file {} has the format '{}'", file.path, file.format));

@@ -159,6 +159,10 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIde
                                      const Facts& facts) {
   if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(from);
   if (facts[1]->empty()) return no_such_namespace(to.name_space);
+  if (from.name_space != to.name_space) {
+    return base::fail(ErrorKind::kUnsupported,
+                      "destination.namespace: must be the source's namespace");
+  }
   if (!facts[2]->empty()) return name_taken(to, *facts[2]);
   std::int64_t id = facts[0]->int64(0, 1);
   std::int64_t begin = head.snapshot.value + 1;
@@ -253,10 +257,6 @@ base::Task<base::Result<DroppedTable>> LakeWriter::drop_table(base::RequestConte
 base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext context,
                                                         model::TableIdentifier from,
                                                         model::TableIdentifier to) {
-  if (from.name_space != to.name_space) {
-    co_return base::fail(ErrorKind::kUnsupported,
-                         "destination.namespace: must be the source's namespace");
-  }
   std::vector<Query> facts = rename_facts(sql_, from, to);
   Planner planner = [sql = sql_, from, to](const LakeHead& head, const Facts& rows) {
     return plan_rename(sql, from, to, head, rows);

@@ -81,16 +81,22 @@ Task<Result<Named>> make_inlined(Means means, RequestContext context, const Inli
 }
 
 Task<Result<Positions>> read_source(Means means, RequestContext context,
-                                    const model::LakeDeleteFile* source) {
+                                    const model::LakeDeleteFile* source,
+                                    model::SnapshotId snapshot) {
   CO_ASSIGN_OR_RETURN(ObjectKey key, key_of(*means.store, source->path));
   auto bytes = co_await means.store->get(context, key);
   if (!bytes) co_return as_listed(std::move(bytes).error());
   if (source->format != "parquet" && source->format != "puffin") {
     co_return fail(ErrorKind::kUnsupported, "a delete file is in a format that is not read");
   }
-  auto read = [engine = means.engine, text = std::move(*bytes), puffin = source->format == "puffin",
+  bool puffin = source->format == "puffin";
+  if (puffin && source->partial_max && *source->partial_max > snapshot) {
+    co_return fail(ErrorKind::kUnsupported, "a deletion vector holds deletes of later snapshots");
+  }
+  auto read = [engine = means.engine, text = std::move(*bytes), puffin, snapshot,
                deadline = context.deadline] {
-    return puffin ? read_deletion_vectors(text) : read_position_deletes(*engine, text, deadline);
+    return puffin ? read_deletion_vectors(text)
+                  : read_position_deletes(*engine, text, snapshot, deadline);
   };
   co_return co_await means.blocking->run(std::move(read));
 }
@@ -98,7 +104,8 @@ Task<Result<Positions>> read_source(Means means, RequestContext context,
 Task<Result<Named>> make_deletes(Means means, RequestContext context, const DeleteGroup* group) {
   Positions positions;
   if (group->source) {
-    CO_ASSIGN_OR_RETURN(positions, co_await read_source(means, context, &*group->source));
+    CO_ASSIGN_OR_RETURN(positions, co_await read_source(means, context, &*group->source,
+                                                        group->snapshot));
   }
   CO_ASSIGN_OR_RETURN(positions, unite_positions(std::move(positions), group->positions));
   ExportedFile file{.record_count = static_cast<std::int64_t>(positions.size())};

@@ -123,8 +123,8 @@ TEST_F(ExporterMinioTest, makes_every_file_of_a_plan) {
   auto positions = [&](const std::string& name) {
     EXPECT_EQ(
         made->at(at(name)).record_count,
-        static_cast<std::int64_t>(read_position_deletes(*engine, get(name), kNoDeadline)->size()));
-    return *read_position_deletes(*engine, get(name), kNoDeadline);
+        static_cast<std::int64_t>(read_position_deletes(*engine, get(name), model::SnapshotId(100), kNoDeadline)->size()));
+    return *read_position_deletes(*engine, get(name), model::SnapshotId(100), kNoDeadline);
   };
   EXPECT_THAT(positions("t/d0"), ElementsAre(3, 9));
   EXPECT_THAT(positions("t/d1"), ElementsAre(2, 4));

@@ -26,35 +26,45 @@ constexpr std::int64_t kPositionId = 2'147'483'545;
 
 constexpr std::string_view kSnapshotColumn = "_ducklake_internal_snapshot_id";
 
-base::Status check_columns(Connection& connection, const std::string& path) {
-  ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
-  const ParquetNode* position = nullptr;
+const ParquetNode* find_column(const ParquetNode& root, std::string_view name) {
   for (const auto& column : root.children) {
-    if (column.name == kSnapshotColumn) {
-      return fail(ErrorKind::kUnsupported, "a delete file holds deletes of several snapshots");
-    }
-    if (column.name == "pos") position = &column;
+    if (column.name == name) return &column;
   }
+  return nullptr;
+}
+
+// The condition that leaves the deletes which `snapshot` sees: a file that was
+// written again for later snapshots names the snapshot of each.
+base::Result<std::string> visible_at(Connection& connection, const std::string& path,
+                                     model::SnapshotId snapshot) {
+  ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
+  const ParquetNode* position = find_column(root, "pos");
   if (position == nullptr || position->physical_type != "INT64") {
     return fail(ErrorKind::kCorrupt, "a delete file has no positions");
   }
-  return {};
+  const ParquetNode* at = find_column(root, kSnapshotColumn);
+  if (at == nullptr) return std::string("true");
+  if (at->physical_type != "INT64") {
+    return fail(ErrorKind::kCorrupt, "a delete file's snapshots are not numbers");
+  }
+  return fmt::format("{} <= {}", kSnapshotColumn, snapshot.value);
 }
 
 }  // namespace
 
 base::Result<std::vector<std::int64_t>> read_position_deletes(
-    base::duckdb::Engine& engine, std::string_view bytes,
+    base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
     std::chrono::steady_clock::time_point deadline, std::size_t limit) {
   ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine.scratch_dir()));
   std::string path = scratch.file("deletes.parquet");
   RETURN_IF_ERROR(append_file(path, bytes));
   ASSIGN_OR_RETURN(Connection connection, engine.connect());
   connection.set_deadline(deadline);
-  RETURN_IF_ERROR(check_columns(connection, path));
+  ASSIGN_OR_RETURN(std::string visible, visible_at(connection, path, snapshot));
   // One more than allowed, so that a longer file is noticed and not cut off.
   auto rows = connection.execute(fmt::format(
-      "SELECT CAST(pos AS BIGINT) FROM read_parquet({}) LIMIT {}", quote_literal(path), limit + 1));
+      "SELECT CAST(pos AS BIGINT) FROM read_parquet({}) WHERE {} LIMIT {}", quote_literal(path),
+      visible, limit + 1));
   if (!rows) return as_foreign(std::move(rows).error());
   std::vector<std::int64_t> positions;
   for (;;) {

@@ -14,19 +14,20 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
+#include "lakeproxy/model/ids.h"
 #include "lakeproxy/export/deletion_vector.h"
 
 namespace lake::exporter {
 
-/// The positions in a Parquet delete file, ascending, each once. All of them
-/// count: DuckDB applies a delete file to its data file without a look at the
-/// column file_path. Blocks.
+/// The positions in a Parquet delete file that `snapshot` sees, ascending, each
+/// once. DuckDB applies a delete file to its data file without a look at the
+/// column file_path; a file that it has written again for later snapshots has a
+/// column with the snapshot of each position. Blocks.
 /// Errors: kCorrupt  not Parquet, no BIGINT column "pos", a position missing or
-///         negative; kUnsupported  positions of different snapshots (a partial
-///         file); kTooLarge  over `limit` positions or the engine's memory;
+///         negative; kTooLarge  over `limit` positions or the engine's memory;
 ///         kTimeout; kInternal.
 [[nodiscard]] base::Result<std::vector<std::int64_t>> read_position_deletes(
-    base::duckdb::Engine& engine, std::string_view bytes,
+    base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
     std::chrono::steady_clock::time_point deadline, std::size_t limit = kMostPositions);
 
 /// A position-delete file for `positions` (ascending, each once) of the data

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 class PositionDeletesTest : public ::testing::Test {
  protected:
   base::Result<std::vector<std::int64_t>> read(const std::string& bytes) {
-    auto result = read_position_deletes(*engine, bytes, kNoDeadline);
+    auto result = read_position_deletes(*engine, bytes, model::SnapshotId(100), kNoDeadline);
     EXPECT_TRUE(engine.scratch_is_empty());
     return result;
   }
@@ -77,8 +77,8 @@ TEST_F(PositionDeletesTest, are_read_by_name_sorted_and_once) {
       "SELECT * FROM (VALUES (7::BIGINT, 'a'), (1, 'b'), (7, 'b'), (0, 'a')) t(pos, file_path)",
       ", FIELD_IDS {file_path: 2147483646, pos: 2147483645}");
   EXPECT_THAT(*read(bytes), ElementsAre(0, 1, 7));
-  EXPECT_EQ(kind_of(read_position_deletes(*engine, bytes, kNoDeadline, 3)), ErrorKind::kTooLarge);
-  EXPECT_TRUE(read_position_deletes(*engine, bytes, kNoDeadline, 4));
+  EXPECT_EQ(kind_of(read_position_deletes(*engine, bytes, model::SnapshotId(100), kNoDeadline, 3)), ErrorKind::kTooLarge);
+  EXPECT_TRUE(read_position_deletes(*engine, bytes, model::SnapshotId(100), kNoDeadline, 4));
 }
 
 TEST_F(PositionDeletesTest, refuse_hostile_files) {
@@ -92,9 +92,9 @@ TEST_F(PositionDeletesTest, refuse_hostile_files) {
   EXPECT_EQ(kind_of(read(engine.parquet("SELECT NULL::BIGINT AS pos"))), ErrorKind::kCorrupt);
   EXPECT_EQ(kind_of(read(engine.parquet("SELECT 18446744073709551615::UBIGINT AS pos"))),
             ErrorKind::kCorrupt);
-  EXPECT_EQ(kind_of(read(engine.parquet("SELECT 1::BIGINT AS pos, 2::BIGINT AS "
+  EXPECT_EQ(kind_of(read(engine.parquet("SELECT 1::BIGINT AS pos, 'x' AS "
                                         "_ducklake_internal_snapshot_id"))),
-            ErrorKind::kUnsupported);
+            ErrorKind::kCorrupt);
   std::string good = engine.parquet("SELECT 'a' AS file_path, 1::BIGINT AS pos");
   for (std::size_t size = 0; size < good.size(); size += 7) {
     ASSERT_FALSE(read(good.substr(0, size))) << size;
@@ -122,6 +122,20 @@ TEST(UnitePositionsTest, sorts_and_refuses_negative_ones) {
   EXPECT_THAT(*unite_positions({5, 1}, {3, 5}), ElementsAre(1, 3, 5));
   EXPECT_THAT(*unite_positions({}, {}), IsEmpty());
   EXPECT_EQ(kind_of(unite_positions({1}, {-1})), ErrorKind::kCorrupt);
+}
+
+TEST(PositionDeletes, a_snapshot_sees_no_deletes_of_later_ones) {
+  SampleEngine engine;
+  std::string bytes = engine.parquet(
+      "SELECT * FROM (VALUES (1::BIGINT, 79::BIGINT), (2, 80), (3, 82)) AS d(pos, "
+      "_ducklake_internal_snapshot_id)");
+  auto seen = [&](std::int64_t snapshot) {
+    return *read_position_deletes(*engine, bytes, model::SnapshotId(snapshot), kNoDeadline);
+  };
+  EXPECT_TRUE(seen(78).empty());
+  EXPECT_THAT(seen(79), ElementsAre(1));
+  EXPECT_THAT(seen(81), ElementsAre(1, 2));
+  EXPECT_THAT(seen(82), ElementsAre(1, 2, 3));
 }
 
 }  // namespace

@@ -130,7 +130,17 @@ std::set<SnapshotId> delete_snapshots(const model::LakeChanges& changes,
     if (shown_before(changes, begin)) return;
     if (auto at = shown_at(changes, begin)) snapshots.insert(*at);
   };
-  for (const auto* file : deletes.files) add(file->begin);
+  for (const auto* file : deletes.files) {
+    add(file->begin);
+    // Written again for each of these snapshots; which of them added positions
+    // is in the file alone.
+    if (!file->partial_max) continue;
+    for (const auto& commit : changes.commits) {
+      if (commit.snapshot > file->begin && commit.snapshot <= *file->partial_max) {
+        add(commit.snapshot);
+      }
+    }
+  }
   for (const auto* row : deletes.inlined) add(row->begin);
   return snapshots;
 }

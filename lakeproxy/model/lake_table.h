@@ -77,6 +77,8 @@ struct LakeDeleteFile {
   std::string format = "parquet";  ///< "parquet" or "puffin".
   std::int64_t delete_count = 0;
   std::int64_t file_size_bytes = 0;
+  /// Holds deletes of snapshots up to this one, each with its snapshot.
+  std::optional<SnapshotId> partial_max;
 };
 
 /// One row that DuckDB keeps in PostgreSQL, in ducklake_inlined_data_*.
