@@ -124,7 +124,7 @@ TEST(SnapshotBuilder, merging_loses_no_deleted_entry_of_the_snapshot) {
   for (int i = 1; i <= 40; ++i) {
     auto change = append(i, 2);
     if (i == 32) change.removed_data = {"f31.0", "f3.1"};
-    if (i == 33) change.removed_data = {"f31.1", "f30.0"};
+    if (i == 33) change.removed_data = {"f29.1", "f30.0"};
     auto built = chain.apply(change);
     std::set<std::string> gone;
     for (const auto& seen : chain.read(chain.snapshots.back())) {
