@@ -102,6 +102,17 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   return plan;
 }
 
+// DuckDB may write rows that have no value of the table's partition: small
+// inserts, or a file over several days. They stand under a spec without fields.
+void add_unpartitioned_spec(model::TableMetadata& metadata) {
+  std::int32_t last = -1;
+  for (const model::PartitionSpec& spec : metadata.partition_specs) {
+    if (spec.is_unpartitioned()) return;
+    last = std::max(last, spec.spec_id);
+  }
+  metadata.partition_specs.push_back({last + 1, {}});
+}
+
 constexpr const char* kEndWithTable[] = {
     "UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
     "UPDATE @ducklake_partition_info SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
@@ -134,13 +145,14 @@ base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdent
 
 // The table's whole path, and whether another table, dropped or not, has it too.
 Query find_place(const SchemaSql& sql, const model::TableIdentifier& identifier) {
-  return {sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative, EXISTS (SELECT 1 FROM "
-              "@ducklake_table o WHERE o.table_id <> t.table_id AND o.path = t.path AND "
-              "o.path_is_relative = t.path_is_relative AND (o.schema_id = t.schema_id OR NOT "
-              "t.path_is_relative)) FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = "
-              "t.schema_id AND s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 "
-              "AND t.end_snapshot IS NULL"),
-          {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
+  return {
+      sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative, EXISTS (SELECT 1 FROM "
+          "@ducklake_table o WHERE o.table_id <> t.table_id AND o.path = t.path AND "
+          "o.path_is_relative = t.path_is_relative AND (o.schema_id = t.schema_id OR NOT "
+          "t.path_is_relative)) FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = "
+          "t.schema_id AND s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 "
+          "AND t.end_snapshot IS NULL"),
+      {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
 }
 
 DroppedTable read_place(const base::pg::Rows& rows, const std::string& data_path) {
@@ -227,6 +239,7 @@ std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std:
 base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestContext context,
                                                                   NewTable table) {
   CO_ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
+  add_unpartitioned_spec(table.metadata);
   std::vector<Query> facts{find_schema(sql_, table.identifier.name_space),
                            find_relation(sql_, table.identifier)};
   auto id = std::make_shared<model::TableId>();

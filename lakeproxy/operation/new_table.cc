@@ -22,6 +22,11 @@ model::TableMetadata blank(const base::Clock& clock) {
   return metadata;
 }
 
+base::Error already_there(const model::TableIdentifier& identifier) {
+  return base::fail(ErrorKind::kConflict,
+                    "Requirement failed: table already exists: " + identifier.display());
+}
+
 base::Status check_complete(const model::TableMetadata& metadata) {
   if (metadata.find_schema(metadata.current_schema_id) == nullptr) {
     return base::fail(ErrorKind::kInvalid, "updates: a new table needs a current schema");
@@ -51,6 +56,10 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
     CO_RETURN_IF_ERROR(model::check_requirement(nullptr, requirement));
   }
   CO_RETURN_IF_ERROR(model::validate_new_name(identifier.name));
+  // Said before anything about the updates; the transaction checks it again.
+  auto existing = co_await catalog->reader->find_table(context, identifier);
+  if (existing) co_return already_there(identifier);
+  if (existing.error().kind() != ErrorKind::kNotFound) co_return std::move(existing).error();
   CO_ASSIGN_OR_RETURN(auto parent,
                       co_await catalog->reader->load_namespace(context, identifier.name_space));
   CO_ASSIGN_OR_RETURN(auto plan, plan_updates(nullptr, blank(*catalog->clock), commit->updates));
@@ -76,8 +85,7 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
   }
   auto created = co_await catalog->writer->create_table(context, std::move(table));
   if (!created && created.error().kind() == ErrorKind::kAlreadyExists) {
-    co_return base::fail(ErrorKind::kConflict,
-                         "Requirement failed: table already exists: " + identifier.display());
+    co_return already_there(identifier);
   }
   if (!created) co_return std::move(created).error();
   co_return left_over;

@@ -49,6 +49,10 @@ class Updater {
   }
   base::Status operator()(const SetDefaultSpec& update) {
     ASSIGN_OR_RETURN(auto id, resolve_last_added(update.spec_id, spec_, "partition spec"));
+    // The lake would go on partitioning by the newest one.
+    bool earlier = table_ != nullptr && table_->metadata.find_spec(id) != nullptr &&
+                   id != table_->metadata.default_spec_id;
+    if (earlier) return not_offered("set-default-spec to an earlier spec");
     return set_default_spec(plan_.after, id);
   }
   base::Status operator()(const RemovePartitionSpecs&) {
@@ -80,8 +84,9 @@ class Updater {
   base::Status operator()(const RemoveProperties& update) {
     return remove_properties(plan_.after, update.removals);
   }
-  base::Status operator()(const SetStatistics&) { return not_offered("set-statistics"); }
-  base::Status operator()(const RemoveStatistics&) { return not_offered("remove-statistics"); }
+  // Accepted and without effect: specification, section 3.4.
+  base::Status operator()(const SetStatistics&) { return {}; }
+  base::Status operator()(const RemoveStatistics&) { return {}; }
   base::Status operator()(const SetPartitionStatistics&) {
     return not_offered("set-partition-statistics");
   }

@@ -13,7 +13,7 @@
 namespace lake::publish {
 
 /// Values are cheap to copy (shared pointers). Each has a weight; the sum stays
-/// under `capacity`, except that one value always fits. Safe from any thread.
+/// under `capacity`, except that one value always fits; 0 keeps nothing. Safe from any thread.
 template <class Value>
 class LruCache {
  public:
@@ -30,6 +30,7 @@ class LruCache {
   void put(const std::string& key, Value value, std::size_t weight = 1) {
     std::lock_guard lock(mutex_);
     if (auto found = index_.find(key); found != index_.end()) drop(found->second);
+    if (capacity_ == 0) return;
     order_.push_front({key, std::move(value), weight});
     index_[key] = order_.begin();
     weight_ += weight;

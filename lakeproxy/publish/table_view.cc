@@ -4,14 +4,23 @@
 
 #include <algorithm>
 
+#include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/materialize/content_hash.h"
 
 namespace lake::publish {
 namespace {
 
-// As many earlier metadata files as Iceberg's own clients keep.
+// As many earlier metadata files are listed as Iceberg's own clients keep,
+// unless the table says fewer.
 constexpr std::size_t kMetadataLog = 100;
+
+std::size_t metadata_log_length(const model::TableMetadata& metadata) {
+  auto wanted = metadata.properties.find("write.metadata.previous-versions-max");
+  if (wanted == metadata.properties.end()) return kMetadataLog;
+  std::int64_t count = base::parse_int64(wanted->second).value_or(kMetadataLog);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(count, 1, kMetadataLog));
+}
 
 model::JsonText fragment_of(const model::Snapshot& snapshot, const TableViewPtr& before,
                             std::size_t index) {
@@ -58,7 +67,8 @@ struct Document {
 // `log` holds every file written so far; the document lists the newest.
 Document write_document(model::TableMetadata& metadata, model::MetadataFragments& fragments,
                         std::vector<model::MetadataLogEntry> log, std::int64_t sequence) {
-  if (log.size() > kMetadataLog) log.erase(log.begin(), log.end() - kMetadataLog);
+  auto length = static_cast<std::ptrdiff_t>(metadata_log_length(metadata));
+  if (std::ssize(log) > length) log.erase(log.begin(), log.end() - length);
   fragments.metadata_log.clear();
   for (const auto& entry : log) {
     fragments.metadata_log.push_back(
@@ -124,7 +134,7 @@ base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& bef
       view->metadata_location,
       model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs), config);
   view->fragments = std::move(fragments.snapshots);
-  view->etag = fmt::format("\"{}\"", materialize::content_hash(view->metadata_location));
+  view->etag = materialize::content_hash(view->metadata_location);
   view->table = std::move(table);
   return MadeView{std::move(view), std::move(document.text)};
 }

@@ -25,7 +25,7 @@ struct TableView {
   model::JsonText body;
   model::JsonText body_refs;
   std::vector<model::SnapshotFragment> fragments;
-  std::string etag;  ///< With its quotes.
+  std::string etag;  ///< Of this state, without quotes.
 };
 using TableViewPtr = std::shared_ptr<const TableView>;
 

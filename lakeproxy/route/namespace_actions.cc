@@ -33,6 +33,9 @@ base::Result<operation::ChangeNamespace> parse_change(const Call& call, const js
   operation::ChangeNamespace change;
   ASSIGN_OR_RETURN(change.name, namespace_of(call));
   ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
+  if (!fields.has("removals") && !fields.has("updates")) {
+    return base::fail(base::ErrorKind::kInvalid, "body: needs removals or updates");
+  }
   if (fields.has("removals")) {
     ASSIGN_OR_RETURN(change.removals, fields.strings("removals"));
   }
@@ -61,7 +64,7 @@ ActionResult list_namespaces(base::RequestContext context, Call call) {
   json::Array names;
   for (const auto& name : page.items) names.push_back(to_json(name));
   json::Object body{{"namespaces", std::move(names)}};
-  body["next-page-token"] = page.next ? json::Value(*page.next) : json::Value(nullptr);
+  body["next-page-token"] = page_token(page.next);
   co_return json_response(200, json::Value(std::move(body)));
 }
 

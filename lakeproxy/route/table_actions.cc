@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/json/fields.h"
 #include "lakeproxy/model/table_update_json.h"
 #include "lakeproxy/operation/tables.h"
@@ -18,10 +20,15 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
   return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
 }
 
+// The two forms of one table are two representations.
+std::string etag_of(const publish::TableView& view, Snapshots snapshots) {
+  return fmt::format("\"{}{}\"", view.etag, snapshots == Snapshots::kRefs ? "-refs" : "");
+}
+
 base::http::Response view_response(const publish::TableView& view, Snapshots snapshots) {
   auto response = json_response(
       200, base::http::Body(snapshots == Snapshots::kRefs ? view.body_refs : view.body));
-  response.headers.add("ETag", view.etag);
+  response.headers.add("ETag", etag_of(view, snapshots));
   return response;
 }
 
@@ -56,7 +63,7 @@ ActionResult list_tables(base::RequestContext context, Call call) {
     identifiers.push_back(json::Object{{"namespace", name_space}, {"name", table.name}});
   }
   json::Object body{{"identifiers", std::move(identifiers)}};
-  body["next-page-token"] = page.next ? json::Value(*page.next) : json::Value(nullptr);
+  body["next-page-token"] = page_token(page.next);
   co_return json_response(200, json::Value(std::move(body)));
 }
 
@@ -80,10 +87,11 @@ ActionResult load_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
   CO_ASSIGN_OR_RETURN(auto view,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
-  if (matches(*call.request, view->etag)) {
+  std::string etag = etag_of(*view, snapshots);
+  if (matches(*call.request, etag)) {
     base::http::Response response;
     response.status = 304;
-    response.headers.add("ETag", view->etag);
+    response.headers.add("ETag", std::move(etag));
     co_return response;
   }
   co_return view_response(*view, snapshots);

@@ -5,6 +5,12 @@
 #include "base/core/text.h"
 
 namespace lake::route {
+namespace {
+
+// Tells a token of ours from a guess.
+constexpr std::string_view kTokenMark = "after:";
+
+}  // namespace
 
 base::http::Response json_response(unsigned status, base::http::Body body) {
   base::http::Response response;
@@ -28,9 +34,10 @@ base::Result<base::json::Value> body_of(const Call& call) {
   if (call.request->body.empty()) {
     return base::fail(base::ErrorKind::kInvalid, "body: a JSON object is required");
   }
-  auto json = base::json::parse(call.request->body);
-  if (!json) return std::move(json).error().with_context("body");
-  return json;
+  // The size in bytes was checked on the way in; what is left is the shape.
+  auto json = base::json::parse(call.request->body, {.bytes = call.request->body.size()});
+  if (json) return json;
+  return base::fail(base::ErrorKind::kInvalid, json.error().message()).with_context("body");
 }
 
 base::Result<model::Namespace> namespace_of(const Call& call) {
@@ -46,7 +53,12 @@ base::Result<model::TableIdentifier> table_of(const Call& call) {
 
 base::Result<operation::Paging> paging_of(const Call& call) {
   operation::Paging paging;
-  paging.token = call.request->query("pageToken");
+  if (auto token = call.request->query("pageToken")) {
+    if (!token->empty() && !token->starts_with(kTokenMark)) {
+      return base::fail(base::ErrorKind::kInvalid, "pageToken: must be one that was given");
+    }
+    paging.token = token->empty() ? "" : token->substr(kTokenMark.size());
+  }
   if (auto size = call.request->query("pageSize")) {
     auto number = base::parse_int64(*size);
     if (!number || *number < 1 || *number > 10'000) {
@@ -65,6 +77,11 @@ base::Result<bool> flag_of(const Call& call, std::string_view name, bool absent)
   if (boost::algorithm::iequals(*text, "true")) return true;
   if (boost::algorithm::iequals(*text, "false")) return false;
   return base::fail(base::ErrorKind::kInvalid, std::string(name) + ": must be true or false");
+}
+
+base::json::Value page_token(const std::optional<std::string>& next) {
+  if (!next) return nullptr;
+  return base::json::Value(std::string(kTokenMark) + *next);
 }
 
 base::json::Value to_json(const model::Namespace& name) {

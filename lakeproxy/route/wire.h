@@ -2,6 +2,7 @@
 
 // Small pieces of the wire form that several actions need.
 
+#include <optional>
 #include <string>
 
 #include "base/core/result.h"
@@ -17,13 +18,16 @@ namespace lake::route {
 [[nodiscard]] base::http::Response json_response(unsigned status, const base::json::Value& value);
 [[nodiscard]] base::http::Response no_content();
 
-/// The body as JSON. Errors: kInvalid  not JSON, or none; kTooLarge.
+/// The body as JSON. Errors: kInvalid  not JSON, none, or nested too deep.
 [[nodiscard]] base::Result<base::json::Value> body_of(const Call& call);
 /// The path's namespace. Errors: kInvalid.
 [[nodiscard]] base::Result<model::Namespace> namespace_of(const Call& call);
 [[nodiscard]] base::Result<model::TableIdentifier> table_of(const Call& call);
-/// pageToken and pageSize. Errors: kInvalid  a size that is not 1 to 10,000.
+/// pageToken and pageSize. Errors: kInvalid  a size that is not 1 to 10,000, or
+/// a token that page_token() did not make.
 [[nodiscard]] base::Result<operation::Paging> paging_of(const Call& call);
+/// "next-page-token" for the page after `next`; null when there is none.
+[[nodiscard]] base::json::Value page_token(const std::optional<std::string>& next);
 /// true or false in any case; `absent` when not given. Errors: kInvalid.
 [[nodiscard]] base::Result<bool> flag_of(const Call& call, std::string_view name, bool absent);
 [[nodiscard]] base::json::Value to_json(const model::Namespace& name);

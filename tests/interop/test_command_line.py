@@ -37,11 +37,15 @@ def test_an_unknown_setting_is_refused_with_the_nearest_known_one(run):
 
 
 def test_the_file_loses_to_dotenv_and_dotenv_to_the_environment(run, tmp_path):
-    (tmp_path / 'lakeproxy.toml').write_text('port = 70000\n[s3]\nregion = "us-east-1"\n')
-    assert run('check').returncode == 0  # LAKEPROXY_PORT of the environment wins
-    (tmp_path / '.env').write_text('LAKEPROXY_ENGINE_THREADS=0\n')
-    assert run('check').returncode != 0
-    assert run('check', LAKEPROXY_ENGINE_THREADS='1').returncode == 0
+    def threads(**environment):
+        lines = run('settings', **environment).stdout.splitlines()
+        return next(line for line in lines if line.startswith('LAKEPROXY_ENGINE_THREADS='))
+
+    (tmp_path / 'lakeproxy.toml').write_text('[engine]\nthreads = 2\n')
+    assert threads().startswith('LAKEPROXY_ENGINE_THREADS=2 (lakeproxy.toml')
+    (tmp_path / '.env').write_text('LAKEPROXY_ENGINE_THREADS=3\n')
+    assert threads().startswith('LAKEPROXY_ENGINE_THREADS=3 (.env')
+    assert threads(LAKEPROXY_ENGINE_THREADS='4').startswith('LAKEPROXY_ENGINE_THREADS=4 (env')
 
 
 def test_help_and_version(run):
