@@ -205,5 +205,8 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT data_file_id FROM ducklake_delete_file
    WHERE table_id = of_table AND end_snapshot > after AND end_snapshot <= up_to
   UNION
+  SELECT data_file_id FROM ducklake_delete_file
+   WHERE table_id = of_table AND partial_max > after AND begin_snapshot <= up_to
+  UNION
   SELECT file_id FROM lakeproxy_inlined_deletes(of_table, after, up_to)
 $$;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/model/model_json.h"
@@ -154,6 +156,28 @@ base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
     }
     out.push_back(put_spec(sql, place, spec, partition_id, is_default));
   }
+  return {};
+}
+
+base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                                 const model::TableMetadata& before,
+                                 const model::TableMetadata& after, LakeDelta& delta,
+                                 std::int64_t first_catalog_id) {
+  const model::PartitionSpec* from = before.find_spec(before.default_spec_id);
+  const model::PartitionSpec* to = before.find_spec(after.default_spec_id);
+  if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return {};
+  auto held = [](const model::PartitionField& field) {
+    return lake_transform(field.transform).has_value();
+  };
+  if (!std::ranges::all_of(from->fields, held) || !std::ranges::all_of(to->fields, held)) {
+    return base::fail(base::ErrorKind::kUnsupported,
+                      "set-default-spec: not to or from an earlier spec with truncate");
+  }
+  std::int64_t next = first_catalog_id + delta.catalog_ids_used;
+  auto rows = lake_partition(sql, place, next, *to);
+  if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place));
+  if (!rows.empty()) delta.catalog_ids_used += 1;
+  for (Query& row : rows) delta.queries.push_back(std::move(row));
   return {};
 }
 

@@ -40,6 +40,14 @@ void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
                                          std::vector<base::pg::Query>& out,
                                          std::int64_t first_catalog_id);
 
+/// The lake's partition rows that make a spec the default which the table had
+/// before; nothing when the default stays or is new. Counts ids as above.
+/// Errors: kUnsupported  the lake cannot hold the spec or the one it replaces.
+[[nodiscard]] base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                                               const model::TableMetadata& before,
+                                               const model::TableMetadata& after, LakeDelta& delta,
+                                               std::int64_t first_catalog_id);
+
 /// DuckLake's name of a transform, e.g. "bucket(16)"; nothing for one that a
 /// lake partition cannot have (truncate).
 [[nodiscard]] std::optional<std::string> lake_transform(const model::Transform& transform);

@@ -197,9 +197,9 @@ base::Status Split::add_deletes() {
     path.lower_bound = path.upper_bound = group.data_file;
     view.file.metrics[kDeleteFilePath] = path;
     SnapshotChange& change = at(group.snapshot);
+    if (group.replaces) change.superseded_deletes.push_back(group.data_file);
     // A file that was written again may hold deletes of later snapshots alone.
     if (exported.record_count == 0) continue;
-    if (group.replaces) change.superseded_deletes.push_back(group.data_file);
     change.added_deletes.push_back(std::move(view));
   }
   return {};

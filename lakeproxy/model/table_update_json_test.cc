@@ -98,7 +98,7 @@ TEST(TableUpdateJsonTest, bad_updates_are_refused_by_the_path_of_the_member) {
       {R"({"action":"assign-uuid","uuid":"x"})", "updates[0].uuid"},
       {R"({"action":"upgrade-format-version","format-version":"3"})", "updates[0].format-version"},
       {R"({"action":"add-schema","schema":{"type":"map","fields":[]}})", "updates[0].schema.type"},
-      {R"({"action":"add-schema","schema":{"type":"struct","fields":[{"id":0,"name":"a",)"
+      {R"({"action":"add-schema","schema":{"type":"struct","fields":[{"id":-1,"name":"a",)"
        R"("required":true,"type":"int"}]}})",
        "updates[0].schema"},
       {R"({"action":"add-schema","schema":{"type":"struct","fields":[{"id":1,"name":"a",)"

@@ -49,10 +49,6 @@ class Updater {
   }
   base::Status operator()(const SetDefaultSpec& update) {
     ASSIGN_OR_RETURN(auto id, resolve_last_added(update.spec_id, spec_, "partition spec"));
-    // The lake would go on partitioning by the newest one.
-    bool earlier = table_ != nullptr && table_->metadata.find_spec(id) != nullptr &&
-                   id != table_->metadata.default_spec_id;
-    if (earlier) return not_offered("set-default-spec to an earlier spec");
     return set_default_spec(plan_.after, id);
   }
   base::Status operator()(const RemovePartitionSpecs&) {

@@ -125,6 +125,11 @@ base::Task<base::Result<std::vector<model::Snapshot>>> Publisher::publish_pendin
   if (const auto* last = last_snapshot(*table)) after = last->snapshot_id;
   CO_ASSIGN_OR_RETURN(auto changes,
                       co_await reader_->read_changes(context, table, after, table->pending.back()));
+  // A commit that can no longer be shown as it was is left out; the next one
+  // that can stands for it.
+  std::erase_if(changes.commits, [&](const model::LakeCommit& commit) {
+    return !std::ranges::binary_search(table->pending, commit.snapshot);
+  });
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);
   materialize::Exported exported;
