@@ -97,14 +97,14 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
   }
 }
 
-base::Task<Response> answer(base::RequestContext context, Call call) {
+base::Task<Response> answer(base::RequestContext context, Call* call) {
   for (Stage stage : kStages) {
-    if (auto response = stage(call)) co_return std::move(*response);
+    if (auto response = stage(*call)) co_return std::move(*response);
   }
-  auto result = co_await call.route->action(context, call);
+  auto result = co_await call->route->action(context, *call);
   if (result) co_return std::move(*result);
-  Response response = error_response(result.error(), call.route->effect, context.id_text());
-  log_failure(call, context, result.error(), response.status);
+  Response response = error_response(result.error(), call->route->effect, context.id_text());
+  log_failure(*call, context, result.error(), response.status);
   co_return response;
 }
 
@@ -114,15 +114,14 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
   Call call;
   call.request = &request;
   call.services = services;
-  const Route* route = match(request.method, request.path()).route;
-  Response response = co_await answer(context, call);
+  Response response = co_await answer(context, &call);
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  if (auto found = metrics->find(route); found != metrics->end()) {
+  if (auto found = metrics->find(call.route); found != metrics->end()) {
     found->second.seconds.observe(elapsed.count());
     found->second.by_class[std::min(response.status / 100, 5U) - 1].add();
   }
   services->catalog.log->for_request(context.request_id)
-      .debug("request", {{"operation", route != nullptr ? route->operation : "none"},
+      .debug("request", {{"operation", call.route != nullptr ? call.route->operation : "none"},
                          {"status", response.status},
                          {"ms", elapsed.count() * 1000}});
   co_return response;
