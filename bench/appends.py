@@ -1,15 +1,14 @@
 """Appends whose manifests lie in S3 already, so that only the catalog's own time is measured.
 
-A commit names its manifest list, and that one every manifest of the table.
-All are written before the clock starts; the data files need not exist, for no
-catalog opens them on the way.
+A commit names its manifest list, and that one every manifest of the table: those
+that the catalog shows, and the new one. All are written before the clock starts;
+the data files need not exist, for no catalog opens them on the way.
 """
-import dataclasses
 import time
 
 from pyiceberg.conversions import to_bytes
 from pyiceberg.manifest import (DataFile, DataFileContent, FileFormat, ManifestEntry,
-                                ManifestEntryStatus, write_manifest, write_manifest_list)
+                                ManifestEntryStatus, read_manifest_list, write_manifest, write_manifest_list)
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
@@ -21,36 +20,51 @@ BOUNDS = {1: to_bytes(LongType(), 1), 2: to_bytes(DoubleType(), 0.5), 3: to_byte
 FIRST_ID = 1_000_000_000_000  # like the random ids of real clients: far from the lake's own
 
 
-@dataclasses.dataclass(frozen=True)
 class Table:
-    """A table under load, and the commits that it has seen."""
+    """A table under load. Its next append stands on what the catalog last answered."""
 
-    loaded: object  # PyIceberg's Table
-    manifests: list
+    def __init__(self, client, name):
+        self.loaded = client.create_table(name, SCHEMA)
+        self.metadata = None  # the catalog's last answer; nothing before the first append
+        self.number = 0
 
-    @staticmethod
-    def make(client, name):
-        return Table(client.create_table(name, SCHEMA), [])
+    def next_append(self, files):
+        """Writes the Avro files of one append; its request body."""
+        manifests = [*self.listed(), self.new_manifest(files)]
+        body = request_body(self, self.new_list(manifests), files)
+        self.number += 1
+        return body
 
+    def listed(self):
+        if self.metadata is None:
+            return []
+        current = next(s for s in self.metadata['snapshots']
+                       if s['snapshot-id'] == self.metadata['current-snapshot-id'])
+        return read_manifest_list(self.loaded.io.new_input(current['manifest-list']))
 
-def prepare(table, commits, files_each):
-    """Writes the Avro files of the next `commits` appends; their request bodies, in order."""
-    bodies = []
-    for _ in range(commits):
-        number = len(table.manifests)
-        table.manifests.append(new_manifest(table.loaded, number, files_each))
-        bodies.append(request_body(table.loaded, number, new_list(table.loaded, number, table.manifests), files_each))
-    return bodies
+    def parent(self):
+        return self.metadata['current-snapshot-id'] if self.metadata else None
 
+    def sequence_number(self):
+        return (self.metadata['last-sequence-number'] if self.metadata else 0) + 1
 
-def new_manifest(table, number, files):
-    output = table.io.new_output(f'{table.location()}/metadata/bench-{number}.avro')
-    with write_manifest(2, UNPARTITIONED_PARTITION_SPEC, SCHEMA, output, FIRST_ID + number, 'deflate') as writer:
-        for file in range(files):
-            writer.add_entry(ManifestEntry.from_args(
-                status=ManifestEntryStatus.ADDED, snapshot_id=FIRST_ID + number, sequence_number=None,
-                file_sequence_number=None, data_file=data_file(f'{table.location()}/data/{number}-{file}.parquet')))
-    return writer.to_manifest_file()
+    def new_manifest(self, files):
+        location, snapshot = self.loaded.location(), FIRST_ID + self.number
+        output = self.loaded.io.new_output(f'{location}/metadata/bench-{self.number}.avro')
+        with write_manifest(2, UNPARTITIONED_PARTITION_SPEC, SCHEMA, output, snapshot, 'deflate') as writer:
+            for file in range(files):
+                writer.add_entry(ManifestEntry.from_args(
+                    status=ManifestEntryStatus.ADDED, snapshot_id=snapshot, sequence_number=None,
+                    file_sequence_number=None, data_file=data_file(f'{location}/data/{self.number}-{file}.parquet')))
+        return writer.to_manifest_file()
+
+    def new_list(self, manifests):
+        path = f'{self.loaded.location()}/metadata/bench-list-{self.number}.avro'
+        output = self.loaded.io.new_output(path)
+        with write_manifest_list(2, output, FIRST_ID + self.number, self.parent(), self.sequence_number(),
+                                 'deflate') as writer:
+            writer.add_manifests(manifests)
+        return path
 
 
 def data_file(path):
@@ -63,29 +77,17 @@ def data_file(path):
         equality_ids=None, sort_order_id=None)
 
 
-def new_list(table, number, manifests):
-    path = f'{table.location()}/metadata/bench-list-{number}.avro'
-    parent = FIRST_ID + number - 1 if number else None
-    with write_manifest_list(2, table.io.new_output(path), FIRST_ID + number, parent, number + 1, 'deflate') as writer:
-        # Sequence numbers are given here: in later lists the earlier manifests keep theirs.
-        for at, manifest in enumerate(manifests):
-            if at < number:
-                manifest.sequence_number = manifest.min_sequence_number = at + 1
-            writer.add_manifests([manifest])
-    return path
-
-
-def request_body(table, number, manifest_list, files):
+def request_body(table, manifest_list, files):
+    parent = table.parent()
     snapshot = {
-        'snapshot-id': FIRST_ID + number, 'sequence-number': number + 1, 'schema-id': 0,
-        'timestamp-ms': time.time_ns() // 1_000_000 + number, 'manifest-list': manifest_list,
+        'snapshot-id': FIRST_ID + table.number, 'sequence-number': table.sequence_number(), 'schema-id': 0,
+        'timestamp-ms': time.time_ns() // 1_000_000 + table.number, 'manifest-list': manifest_list,
         'summary': {'operation': 'append', 'added-data-files': str(files), 'added-records': str(files * 1000)}}
-    parent = None
-    if number:
-        parent = snapshot['parent-snapshot-id'] = FIRST_ID + number - 1
+    if parent is not None:
+        snapshot['parent-snapshot-id'] = parent
     return {
-        'requirements': [{'type': 'assert-table-uuid', 'uuid': str(table.metadata.table_uuid)},
+        'requirements': [{'type': 'assert-table-uuid', 'uuid': str(table.loaded.metadata.table_uuid)},
                          {'type': 'assert-ref-snapshot-id', 'ref': 'main', 'snapshot-id': parent}],
         'updates': [{'action': 'add-snapshot', 'snapshot': snapshot},
                     {'action': 'set-snapshot-ref', 'ref-name': 'main', 'type': 'branch',
-                     'snapshot-id': FIRST_ID + number}]}
+                     'snapshot-id': FIRST_ID + table.number}]}

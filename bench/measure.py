@@ -26,14 +26,14 @@ def start_and_memory(servers):
 def peer_figures(catalog, seconds):
     client = catalog.client()
     client.create_namespace_if_not_exists(NAMESPACE)
-    table = appends.Table.make(client, f'{NAMESPACE}.small')
-    commit_all(catalog, 'small', appends.prepare(table, 10, 1))
+    table = appends.Table(client, f'{NAMESPACE}.small')
+    commit_all(catalog, 'small', table, 10, 1)
     figures = {}
     for connections in (8, 64):
         found = load.get(table_url(catalog, 'small'), connections, seconds)
         figures[f'LoadTable a second, {connections} connections'] = found.per_second
         figures[f'LoadTable p99 ms, {connections} connections'] = found.p99_ms
-    times = commit_all(catalog, 'small', appends.prepare(table, APPENDS, 1))
+    times = commit_all(catalog, 'small', table, APPENDS, 1)
     figures['append commits a second, one client'] = len(times) / sum(times) * 1000
     figures['append commit p50 ms'] = statistics.median(times)
     figures['append commit p99 ms'] = sorted(times)[int(len(times) * 0.99)]
@@ -45,9 +45,9 @@ def growth(catalog, files, snapshots, seconds):
     client = catalog.client()
     client.create_namespace_if_not_exists(NAMESPACE)
     name = f'grown_{files}'
-    table = appends.Table.make(client, f'{NAMESPACE}.{name}')
-    commit_all(catalog, name, appends.prepare(table, snapshots, files // snapshots or 1))
-    commits = commit_all(catalog, name, appends.prepare(table, 20, 1))
+    table = appends.Table(client, f'{NAMESPACE}.{name}')
+    commit_all(catalog, name, table, snapshots, files // snapshots or 1)
+    commits = commit_all(catalog, name, table, 20, 1)
     # snapshots=refs leaves out the old snapshots, whose number is the body's size and not our work.
     found = load.get(f'{table_url(catalog, name)}?snapshots=refs', 8, seconds)
     size = len(requests.get(table_url(catalog, name), timeout=60).content)
@@ -56,16 +56,18 @@ def growth(catalog, files, snapshots, seconds):
             'metadata_kb': size / 1024}
 
 
-def commit_all(catalog, name, bodies):
-    """Sends the commits one after the other over one connection; milliseconds of each."""
+def commit_all(catalog, name, table, commits, files_each):
+    """Appends one after the other over one connection; milliseconds of each request."""
     url, times = table_url(catalog, name), []
     with requests.Session() as session:
-        for body in bodies:
+        for _ in range(commits):
+            body = table.next_append(files_each)
             began = time.perf_counter()
             answer = session.post(url, json=body, timeout=60)
             times.append((time.perf_counter() - began) * 1000)
             if answer.status_code != 200:
                 raise RuntimeError(f'{catalog.name} refused a commit: {answer.status_code} {answer.text[:500]}')
+            table.metadata = answer.json()['metadata']
     return times
 
 
