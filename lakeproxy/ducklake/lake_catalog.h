@@ -95,8 +95,11 @@ class LakeReader {
       base::RequestContext context, model::TableIdentifier identifier);
   /// Definition and history; see model::LakeTable.
   /// Errors: kUnsupported  a column's type or default cannot be shown (names it).
-  [[nodiscard]] base::Task<base::Result<model::LakeTable>> load_table(base::RequestContext context,
-                                                                      model::TableId table);
+  /// `known` is the same table as it was read before, or null: the snapshots
+  /// that it holds are taken from there.
+  [[nodiscard]] base::Task<base::Result<model::LakeTable>> load_table(
+      base::RequestContext context, model::TableId table,
+      std::shared_ptr<const model::LakeTable> known = nullptr);
   /// Row-level changes in (after, up_to]; from the beginning when `after` is nothing.
   /// `table` outlives the task.
   /// Errors: kUnsupported  a file of another format than Parquet.

@@ -33,9 +33,21 @@ enum Load : std::size_t {
   kMetadataLog,
   kPending,
   kPartialFiles,
+  kRemoved,
 };
 
-std::vector<Query> load_queries(const LakeSql& sql, TableId table) {
+// Snapshots that the caller holds already are not read again.
+std::vector<base::pg::Param> unknown_snapshots(TableId table, const LakeTable* known) {
+  if (known == nullptr || known->materialized.empty()) {
+    return {param(table.value), param(std::int64_t{-1}), param(std::int64_t{-1}),
+            param(std::int64_t{-1})};
+  }
+  return {param(table.value), param(known->epoch),
+          param(known->materialized.back().snapshot.snapshot_id.value),
+          param(known->version.revision)};
+}
+
+std::vector<Query> load_queries(const LakeSql& sql, TableId table, const LakeTable* known) {
   std::vector<Query> queries;
   queries.push_back({sql.version, {}});
   for (const base::pg::Statement* statement :
@@ -44,6 +56,8 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table) {
         &sql.pending, &sql.partial_files}) {
     queries.push_back({*statement, {param(table.value)}});
   }
+  queries[kMaterialized].params = unknown_snapshots(table, known);
+  queries.push_back({sql.removed, {}});
   return queries;
 }
 
@@ -92,14 +106,30 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
   return std::move(schemas->old_file_rules);
 }
 
-base::Status set_history(const Rows& rows, LakeTable& table) {
+// Whether the statement left out what `known` holds: the same condition there.
+bool left_out(const Rows& rows, const LakeTable& table, const LakeTable* known) {
+  return known != nullptr && !known->materialized.empty() && table.epoch == known->epoch &&
+         rows[kRemoved]->int64(0, 0) <= known->version.revision;
+}
+
+base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& table) {
   ASSIGN_OR_RETURN(table.materialized, read_materialized(*rows[kMaterialized]));
+  if (left_out(rows, table, known)) {
+    table.materialized.insert(table.materialized.begin(), known->materialized.begin(),
+                              known->materialized.end());
+  }
   table.aliases = read_aliases(*rows[kAliases]);
   const base::pg::Rows& log = *rows[kMetadataLog];
   table.metadata.metadata_log = read_metadata_log(log);
   if (!log.empty()) table.metadata_sequence = log.int64(log.size() - 1, 2);
   table.pending =
       shown_snapshots(read_snapshot_ids(*rows[kPending]), read_partial_files(*rows[kPartialFiles]));
+  // The sidecar may have lost what the caller still holds: its rows are written
+  // without waiting for the disk.
+  if (!table.materialized.empty()) {
+    model::SnapshotId last = table.materialized.back().snapshot.snapshot_id;
+    std::erase_if(table.pending, [&](model::SnapshotId id) { return id <= last; });
+  }
   return {};
 }
 
@@ -112,9 +142,10 @@ base::Error broken_rule(const std::vector<OldFileRule>& rules, const base::pg::R
 
 }  // namespace
 
-Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id) {
+Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id,
+                                               std::shared_ptr<const LakeTable> known) {
   const LakeSql& sql = impl_->sql;
-  CO_ASSIGN_OR_RETURN(Rows rows, co_await impl_->read(context, load_queries(sql, id)));
+  CO_ASSIGN_OR_RETURN(Rows rows, co_await impl_->read(context, load_queries(sql, id, known.get())));
   if (rows[kTable]->empty()) co_return no_such_table(fmt::format("(id {})", id.value));
   LakeTable table{.table_id = id, .version = read_version(*rows[kVersion])};
   CO_ASSIGN_OR_RETURN(TableRow row, read_table(*rows[kTable]));
@@ -122,7 +153,7 @@ Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId i
       row.format_version.value_or(impl_->options.default_format_version);
   set_plain_parts(row, table);
   CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));
-  CO_RETURN_IF_ERROR(set_history(rows, table));
+  CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
   if (rules.empty()) co_return table;
 
   std::vector<std::int64_t> before;

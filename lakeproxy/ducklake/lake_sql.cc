@@ -129,7 +129,12 @@ SELECT m.epoch, m.snapshot_json FROM @lakeproxy_snapshot m
  WHERE m.table_id = $1
    AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
    AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
+   AND NOT (m.epoch = $2 AND m.snapshot_id <= $3
+            AND (SELECT snapshots_removed_revision FROM @lakeproxy_state) <= $4)
  ORDER BY m.snapshot_id)sql";
+
+constexpr auto kRemoved = R"sql(
+SELECT snapshots_removed_revision FROM @lakeproxy_state)sql";
 
 constexpr auto kAliases = R"sql(
 SELECT client_snapshot_id, snapshot_id FROM @lakeproxy_snapshot_alias WHERE table_id = $1)sql";
@@ -236,6 +241,7 @@ LakeSql::LakeSql(const SchemaSql& sql)
       metadata_log(sql(kMetadataLog)),
       pending(sql(kPending)),
       partial_files(sql(kPartialFiles)),
+      removed(sql(kRemoved)),
       commits(sql(kCommits)),
       data_files(sql(kDataFiles)),
       file_stats(sql(kFileStats)),

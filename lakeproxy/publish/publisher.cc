@@ -90,12 +90,12 @@ base::Task<base::Status> Publisher::read_entries(base::RequestContext context,
   co_return base::Status{};
 }
 
-base::Task<base::Result<std::vector<model::Snapshot>>> Publisher::build_all(
+base::Task<base::Result<Publisher::Built>> Publisher::build_all(
     base::RequestContext context, const model::LakeTable* table,
     std::vector<materialize::SnapshotChange> changes) {
   CO_ASSIGN_OR_RETURN(auto list, co_await last_list(context, table));
-  std::vector<model::Snapshot> snapshots;
-  std::vector<materialize::NewObject> objects;
+  Built all;
+  auto& [snapshots, objects] = all;
   const model::Snapshot* parent = last_snapshot(*table);
   snapshots.reserve(changes.size());
   for (auto& change : changes) {
@@ -115,12 +115,11 @@ base::Task<base::Result<std::vector<model::Snapshot>>> Publisher::build_all(
     if (objects.size() < kPutsAtOnce) continue;
     CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::exchange(objects, {})));
   }
-  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(objects)));
-  co_return snapshots;
+  co_return all;
 }
 
-base::Task<base::Result<std::vector<model::Snapshot>>> Publisher::publish_pending(
-    base::RequestContext context, model::LakeTable* table) {
+base::Task<base::Result<Publisher::Built>> Publisher::publish_pending(base::RequestContext context,
+                                                                      model::LakeTable* table) {
   std::optional<model::SnapshotId> after;
   if (const auto* last = last_snapshot(*table)) after = last->snapshot_id;
   CO_ASSIGN_OR_RETURN(auto changes,
@@ -146,23 +145,25 @@ base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext c
   ducklake::LakeWriter::Published published;
   published.table = table.table_id;
   published.epoch = table.epoch;
+  Built built;
   if (!table.pending.empty()) {
-    CO_ASSIGN_OR_RETURN(published.snapshots, co_await publish_pending(context, &table));
-    for (const auto& snapshot : published.snapshots) {
+    CO_ASSIGN_OR_RETURN(built, co_await publish_pending(context, &table));
+    for (const auto& snapshot : built.snapshots) {
       table.materialized.push_back({snapshot, table.epoch});
     }
     table.pending.clear();
   }
+  published.snapshots = std::move(built.snapshots);
   std::int64_t known_files = table.metadata_sequence;
   CO_ASSIGN_OR_RETURN(auto made, make_view(std::move(table), before, config_));
   TableViewPtr view = std::move(made.view);
   if (view->metadata_sequence > known_files) {
-    std::vector<materialize::NewObject> objects;
-    objects.push_back({view->metadata_location, std::move(made.document)});
-    CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(objects)));
+    built.objects.push_back({view->metadata_location, std::move(made.document)});
     published.metadata_sequence = view->metadata_sequence;
     published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
   }
+  // Nobody is told of the view before all that it names is there.
+  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(built.objects)));
   CO_ASSIGN_OR_RETURN(bool ours, co_await writer_->record_published(context, std::move(published)));
   if (!ours) {
     co_return base::fail(base::ErrorKind::kConflict, "another server published the table")

@@ -39,8 +39,13 @@ class Publisher {
                                                                TableViewPtr before);
 
  private:
-  base::Task<base::Result<std::vector<model::Snapshot>>> publish_pending(
-      base::RequestContext context, model::LakeTable* table);
+  /// Snapshots that were built, and the last of their objects, not yet put.
+  struct Built {
+    std::vector<model::Snapshot> snapshots;
+    std::vector<materialize::NewObject> objects;
+  };
+  base::Task<base::Result<Built>> publish_pending(base::RequestContext context,
+                                                  model::LakeTable* table);
   base::Task<base::Status> complete_nan_counts(base::RequestContext context,
                                                const model::LakeTable* table,
                                                model::LakeChanges* changes);
@@ -49,9 +54,9 @@ class Publisher {
   base::Task<base::Status> read_entries(base::RequestContext context,
                                         std::vector<materialize::ListedManifest>* list,
                                         std::vector<std::size_t> positions);
-  base::Task<base::Result<std::vector<model::Snapshot>>> build_all(
-      base::RequestContext context, const model::LakeTable* table,
-      std::vector<materialize::SnapshotChange> changes);
+  base::Task<base::Result<Built>> build_all(base::RequestContext context,
+                                            const model::LakeTable* table,
+                                            std::vector<materialize::SnapshotChange> changes);
 
   ducklake::LakeReader* reader_;
   ducklake::LakeWriter* writer_;

@@ -83,10 +83,13 @@ Document write_document(model::TableMetadata& metadata, model::MetadataFragments
 }
 
 // After a restart the newest file of the log may be this very state's.
-Document find_document(const model::LakeTable& table, model::TableMetadata& metadata,
-                       model::MetadataFragments& fragments) {
+Document find_document(const model::LakeTable& table, const TableViewPtr& before,
+                       model::TableMetadata& metadata, model::MetadataFragments& fragments) {
   std::vector<model::MetadataLogEntry> log = table.metadata.metadata_log;
-  if (!log.empty()) {
+  bool newest_is_older = before && !log.empty() &&
+                         log.back().metadata_file == before->metadata_location &&
+                         before->fragments.size() != fragments.snapshots.size();
+  if (!log.empty() && !newest_is_older) {
     model::MetadataLogEntry last = log.back();
     log.pop_back();
     Document same = write_document(metadata, fragments, log, table.metadata_sequence);
@@ -126,7 +129,7 @@ base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& bef
     fragments.snapshot_log.push_back(
         std::make_shared<const std::string>(model::write_fragment(view->metadata.snapshot_log[i])));
   }
-  Document document = find_document(table, view->metadata, fragments);
+  Document document = find_document(table, before, view->metadata, fragments);
   view->metadata_location = std::move(document.location);
   view->metadata_sequence = document.sequence;
   view->body = body_of(view->metadata_location, document.text, config);

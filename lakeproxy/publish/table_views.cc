@@ -114,7 +114,9 @@ base::Task<base::Result<TableViewPtr>> TableViews::read_once(base::RequestContex
                                                              TableViewPtr before) {
   CO_ASSIGN_OR_RETURN(auto id, co_await reader_->find_table(context, identifier));
   if (before && before->table.table_id != id) before = nullptr;
-  CO_ASSIGN_OR_RETURN(auto table, co_await reader_->load_table(context, id));
+  std::shared_ptr<const model::LakeTable> known;
+  if (before) known = std::shared_ptr<const model::LakeTable>(before, &before->table);
+  CO_ASSIGN_OR_RETURN(auto table, co_await reader_->load_table(context, id, known));
   co_return co_await publisher_->publish(context, std::move(table), before);
 }
 
