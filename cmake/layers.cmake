@@ -6,7 +6,11 @@ room(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
 room(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 room(base/metrics USES base/core LINKS prometheus-cpp::core)
 room(base/json USES base/core LINKS Boost::json)
-room(base/config USES base/core LINKS PkgConfig::tomlplusplus)
+room(base/config USES base/core LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
+room(base/crypto USES base/core LINKS OpenSSL::Crypto)
+room(base/jose USES base/core base/json base/crypto base/runtime base/http LINKS OpenSSL::Crypto
+  TEST_USES base/testing)
+room(base/websocket USES base/core base/runtime base/http LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
 room(base/http USES base/core base/runtime LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
 room(base/postgres USES base/core base/runtime LINKS PostgreSQL::PostgreSQL TEST_USES base/testing)
 room(base/duckdb USES base/core LINKS duckdb TEST_USES base/testing)
@@ -43,5 +47,27 @@ room(lakeproxy/app USES base/core base/config base/json base/log base/metrics ba
   lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/ducklake lakeproxy/export
   lakeproxy/objects)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
+
+
+# The tool service: a message walks down from app to audit.
+room(toolserver/model USES base/core base/json base/runtime base/crypto)
+room(toolserver/settings USES base/core base/config base/log toolserver/model)
+room(toolserver/audit USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
+room(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
+room(toolserver/connectors/sql USES base/core base/json base/runtime base/duckdb toolserver/model toolserver/connectors
+  TEST_USES base/testing)
+room(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
+  TEST_USES base/testing)
+room(toolserver/pipeline USES base/core base/json base/runtime base/http base/log base/metrics toolserver/model
+  toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
+room(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
+room(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
+  base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
+room(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
+  toolserver/session TEST_USES base/testing)
+room(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
+  base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
+  toolserver/pipeline toolserver/connectors toolserver/connectors/sql toolserver/connectors/files toolserver/audit
+  toolserver/client)
 
 check_arrows()

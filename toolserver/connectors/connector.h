@@ -1,0 +1,36 @@
+#pragma once
+
+// Where tools come from. A connector offers some capabilities and runs calls
+// of them; it never sees a call that the pipeline did not approve, and it does
+// not check scopes again.
+
+#include <memory>
+#include <vector>
+
+#include "base/runtime/task.h"
+#include "toolserver/model/capability.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/model/invocation.h"
+
+namespace tool::connectors {
+
+/// Safe to call from any event loop.
+class Connector {
+ public:
+  virtual ~Connector() = default;
+
+  /// Fixed for the life of the connector.
+  [[nodiscard]] virtual std::vector<Capability> capabilities() const = 0;
+
+  /// Runs a call of one of its tools to the end, within the deadline of its
+  /// context, and stops early when the coroutine is cancelled. The arguments
+  /// have passed the capability's input schema.
+  /// A call that fails for reasons of the tool's own (no such table, no such
+  /// file) is a result with is_error, for the caller to read and correct; a
+  /// Fault is a refusal: E_SHAPE, E_POLICY, E_LIMIT, E_TIMEOUT, E_CANCELLED,
+  /// E_BUSY, E_UPSTREAM, E_INTERNAL.
+  [[nodiscard]] virtual base::Task<Outcome<ToolResult>> invoke(Approved<Invocation> call,
+                                                               Progress progress) = 0;
+};
+
+}  // namespace tool::connectors

@@ -1,0 +1,54 @@
+#pragma once
+
+// Who calls, as established by one of the ways to authenticate. Everything
+// after the session stage works on this value alone.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "toolserver/model/tool_id.h"
+
+namespace tool {
+
+enum class Mode : std::uint8_t { kSimple, kBasic, kEncrypted, kEnterprise };
+[[nodiscard]] std::string_view name(Mode mode);
+
+enum class Method : std::uint8_t { kApiKey, kJwt, kOauth2, kMtls, kNode };
+[[nodiscard]] std::string_view name(Method method);
+
+/// What a token lets its bearer do. Unknown scopes grant nothing and are kept
+/// as text for the audit. A scope that names a tool grants that tool only.
+/// Source: docs/wire-3.0.md, "Scopes".
+class Scopes {
+ public:
+  Scopes() = default;
+  /// `text` is a list parted by single spaces, as in RFC 6749, section 3.3.
+  /// Errors: kInvalid  a character outside the RFC's set; more than 256 scopes.
+  [[nodiscard]] static base::Result<Scopes> parse(std::string_view text);
+
+  [[nodiscard]] bool allows_invoke(const ToolId& tool) const;
+  /// Describe comes with invoke.
+  [[nodiscard]] bool allows_describe(const ToolId& tool) const;
+  /// For scopes without a tool: "cap:list", "admin:audit".
+  [[nodiscard]] bool has(std::string_view scope) const;
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] const std::vector<std::string>& list() const { return scopes_; }
+  /// Whether every scope here is granted by `wider`.
+  [[nodiscard]] bool within(const Scopes& wider) const;
+
+ private:
+  [[nodiscard]] bool grants(std::string_view verb, const ToolId& tool) const;
+  std::vector<std::string> scopes_;
+};
+
+struct Principal {
+  std::string subject;
+  std::string issuer;  ///< Who vouches for it: our node or an identity provider.
+  Method method = Method::kApiKey;
+  Scopes scopes;
+  base::WallTime expires_at{};
+};
+
+}  // namespace tool
