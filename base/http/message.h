@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/http/byte_stream.h"
+
 namespace base::http {
 
 enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kDelete, kOther };
@@ -74,6 +76,9 @@ struct Response {
   unsigned status = 200;
   Headers headers;
   Body body;
+  /// Set: the answer is 101 and the connection leaves HTTP. `headers` names the
+  /// protocol in an Upgrade field; the body is not sent.
+  Upgrade upgrade = nullptr;
 };
 
 }  // namespace base::http

@@ -33,9 +33,19 @@ struct ServerLimits {
   std::chrono::milliseconds request_time{120'000};  ///< Becomes the deadline of the context.
 };
 
+enum class TlsVersion : std::uint8_t { kTls12, kTls13 };
+enum class ClientCertificates : std::uint8_t {
+  kNone,      ///< Not asked for.
+  kOptional,  ///< Asked for; one that is shown must be valid.
+  kRequired,  ///< The handshake fails without a valid one.
+};
+
 struct TlsFiles {
   std::string certificate_chain;  ///< PEM file.
   std::string private_key;        ///< PEM file.
+  TlsVersion minimum = TlsVersion::kTls12;
+  ClientCertificates clients = ClientCertificates::kNone;
+  std::string client_ca = {};  ///< PEM file of the authorities that sign clients' certificates.
 };
 
 struct ServerOptions {
