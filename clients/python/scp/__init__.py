@@ -1,0 +1,5 @@
+"""A client of the tool service, written from docs/wire-3.0.md alone."""
+
+from .client import Client, Refused
+
+__all__ = ['Client', 'Refused']
