@@ -14,6 +14,8 @@
 namespace base::config {
 namespace {
 
+constexpr std::size_t kMaxListBytes = 16'384;
+
 Error rule(std::string text) { return fail(ErrorKind::kInvalid, std::move(text)); }
 
 std::string lower(std::string_view text) {
@@ -22,6 +24,12 @@ std::string lower(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return out;
+}
+
+std::string_view trim(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
 }
 
 bool has_control(std::string_view text) {
@@ -100,10 +108,13 @@ bool is_host(std::string_view host) {
              std::string_view::npos;
 }
 
-bool is_http_url(std::string_view text) {
-  for (std::string_view scheme : {"http://", "https://"}) {
-    if (!text.starts_with(scheme)) continue;
-    std::string_view authority = text.substr(scheme.size());
+bool is_url(const std::vector<std::string_view>& schemes, std::string_view text) {
+  for (std::string_view scheme : schemes) {
+    std::string_view authority = text;
+    if (!authority.starts_with(scheme)) continue;
+    authority.remove_prefix(scheme.size());
+    if (!authority.starts_with("://")) continue;
+    authority.remove_prefix(3);
     std::string_view path;
     if (auto slash = authority.find('/'); slash != std::string_view::npos) {
       path = authority.substr(slash);
@@ -184,12 +195,35 @@ struct Parser {
 
   Result<SettingValue> operator()(const UrlType& type) const {
     if (text.empty() && setting.default_text.empty()) return SettingValue(std::string());
-    if (text.size() > 2048 || has_control(text) || !is_utf8(text) || !is_http_url(text)) {
-      return rule("must be an " + describe_type(type));
+    if (text.size() > 2048 || has_control(text) || !is_utf8(text) || !is_url(type.schemes, text)) {
+      std::string what = describe_type(type);
+      return rule(fmt::format("must be {} {}", what.starts_with('h') ? "an" : "a", what));
     }
     std::string_view kept = text;
     while (kept.ends_with('/')) kept.remove_suffix(1);
     return SettingValue(std::string(kept));
+  }
+
+  Result<SettingValue> operator()(const ListType& type) const {
+    if (text.size() > kMaxListBytes)
+      return rule(fmt::format("must not be longer than {} bytes", kMaxListBytes));
+    std::vector<std::string> items;
+    if (trim(text).empty()) return SettingValue(std::move(items));
+    std::string_view rest = text;
+    for (bool more = true; more;) {
+      auto comma = rest.find(',');
+      more = comma != std::string_view::npos;
+      std::string_view item = trim(rest.substr(0, comma));
+      if (more) rest.remove_prefix(comma + 1);
+      if (item.empty()) return rule("must have no empty item");
+      if (std::ranges::find(items, item) != items.end()) return rule("must not name an item twice");
+      if (items.size() == type.max_items) {
+        return rule(fmt::format("must not have more than {} items", type.max_items));
+      }
+      if (auto error = check_text(TextType{type.rule, type.rule_text}, item)) return *error;
+      items.emplace_back(item);
+    }
+    return SettingValue(std::move(items));
   }
 };
 
@@ -214,8 +248,12 @@ struct Describer {
   std::string operator()(const ChoiceType& type) const {
     return fmt::format("{}", fmt::join(type.words, " or "));
   }
-  std::string operator()(const UrlType&) const {
-    return "http or https URL without user, query or fragment";
+  std::string operator()(const UrlType& type) const {
+    return fmt::format("{} URL without user, query or fragment", fmt::join(type.schemes, " or "));
+  }
+  std::string operator()(const ListType& type) const {
+    std::string_view rule = type.rule_text;
+    return fmt::format("list parted by commas{}{}", rule.empty() ? "" : ", each ", rule);
   }
 };
 
@@ -223,6 +261,37 @@ struct Describer {
 
 Result<SettingValue> parse_setting(const Setting& setting, std::string_view text) {
   return std::visit(Parser{setting, text}, setting.type);
+}
+
+Setting setting_at(std::string_view path, SettingType type, std::string_view default_text,
+                   std::string_view section, std::string_view help) {
+  return {name_of_path(path), std::move(type), default_text, section, help, path};
+}
+
+std::string name_of_path(std::string_view path) {
+  std::string out(path);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '.') c = '_';
+  }
+  return out;
+}
+
+std::string to_text(const SettingValue& value) {
+  struct Show {
+    std::string operator()(const std::string& text) const { return text; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(bool flag) const { return flag ? "1" : "0"; }
+    std::string operator()(std::chrono::microseconds time) const {
+      return fmt::format("{}", seconds(time));
+    }
+    std::string operator()(Bytes bytes) const { return std::to_string(bytes.count); }
+    std::string operator()(const Secret& secret) const { return secret.empty() ? "" : "***"; }
+    std::string operator()(const std::vector<std::string>& items) const {
+      return fmt::format("{}", fmt::join(items, ","));
+    }
+  };
+  return std::visit(Show{}, value);
 }
 
 std::string describe_type(const SettingType& type) { return std::visit(Describer{}, type); }

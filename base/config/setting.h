@@ -54,10 +54,12 @@ struct ChoiceType {
   std::vector<std::string_view> words;
 };
 
-/// An http or https URL: host, optional port and path; nothing that could
-/// carry a password (user part, query, fragment). Kept without a '/' at the
-/// end. May be left empty when the default is empty.
-struct UrlType {};
+/// A URL of one of the schemes: host, optional port and path; nothing that
+/// could carry a password (user part, query, fragment). Kept without a '/' at
+/// the end. May be left empty when the default is empty.
+struct UrlType {
+  std::vector<std::string_view> schemes = {"http", "https"};
+};
 
 /// Like TextType, and never shown.
 struct SecretType {
@@ -66,17 +68,32 @@ struct SecretType {
   std::size_t max_bytes = 4096;
 };
 
-using SettingType = std::variant<TextType, IntegerType, FlagType, DurationType, BytesType,
-                                 ChoiceType, UrlType, SecretType>;
+/// Texts parted by commas, blanks around each left off; an empty text is an
+/// empty list. `rule` holds for each item; no item is empty or there twice.
+struct ListType {
+  TextRule rule = nullptr;
+  std::string_view rule_text;
+  std::size_t max_items = 64;
+};
 
-/// All texts are literals.
+using SettingType = std::variant<TextType, IntegerType, FlagType, DurationType, BytesType,
+                                 ChoiceType, UrlType, SecretType, ListType>;
+
+/// The views are of literals.
 struct Setting {
-  std::string_view name;  ///< Without the product's prefix: "PG_HOST".
+  std::string name;  ///< Without the product's prefix: "PG_HOST".
   SettingType type;
   std::string_view default_text;  ///< As a user would write it.
   std::string_view section;
-  std::string_view help;  ///< One sentence.
+  std::string_view help;       ///< One sentence.
+  std::string_view path = {};  ///< The key in a file of nested sections: "pg.host".
 };
+
+/// A setting of a table of nested sections: its name is the path in capitals
+/// with '_' for '.'. `path` is a literal.
+[[nodiscard]] Setting setting_at(std::string_view path, SettingType type,
+                                 std::string_view default_text, std::string_view section,
+                                 std::string_view help);
 
 struct Bytes {
   std::uint64_t count = 0;
@@ -84,12 +101,18 @@ struct Bytes {
 };
 
 /// TextType, ChoiceType and UrlType give a string.
-using SettingValue =
-    std::variant<std::string, std::int64_t, bool, std::chrono::microseconds, Bytes, Secret>;
+using SettingValue = std::variant<std::string, std::int64_t, bool, std::chrono::microseconds, Bytes,
+                                  Secret, std::vector<std::string>>;
 
 /// Errors: kInvalid  the message is the broken rule alone; it never repeats
 ///         the text, which may be a secret set under a wrong name.
 [[nodiscard]] Result<SettingValue> parse_setting(const Setting& setting, std::string_view text);
+
+/// The value as a user may write it; "***" for a secret that is not empty.
+[[nodiscard]] std::string to_text(const SettingValue& value);
+
+/// "pg.host" -> "PG_HOST".
+[[nodiscard]] std::string name_of_path(std::string_view path);
 
 /// What the type takes, in words: "integer, 1 to 65535".
 [[nodiscard]] std::string describe_type(const SettingType& type);

@@ -1,22 +1,17 @@
 #include "base/config/settings_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
-#include <optional>
 #include <set>
 
 namespace base::config {
 namespace {
 
 constexpr std::string_view kConfigFile = "CONFIG_FILE";
-constexpr std::size_t kMaxFileBytes = 1 << 20;
-constexpr std::size_t kMaxErrors = 100;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -33,133 +28,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-struct FileText {
-  enum class State { kRead, kMissing, kRefused } state;
-  std::string text;
-};
-
-FileText read_file(const std::filesystem::path& path) {
-  std::error_code ec;
-  auto status = std::filesystem::status(path, ec);
-  if (!std::filesystem::exists(status)) {
-    bool missing = status.type() == std::filesystem::file_type::not_found;
-    return {missing ? FileText::State::kMissing : FileText::State::kRefused, {}};
-  }
-  if (!std::filesystem::is_regular_file(status)) return {FileText::State::kRefused, {}};
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMaxFileBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  if (in.bad() || !in.eof() || text.size() > kMaxFileBytes) return {FileText::State::kRefused, {}};
-  return {FileText::State::kRead, std::move(text)};
-}
-
-// Takes entries from the strongest source to the weakest. The first text for a
-// setting stands; the texts below it are checked all the same.
-class Loader {
- public:
-  explicit Loader(const SettingsTable& table) : table_(table) {}
-
-  struct Taken {
-    SettingValue value;
-    std::string source;
-  };
-
-  void take(const Entries& source) {
-    for (const auto& error : source.errors) report(error);
-    std::set<std::string, std::less<>> seen;
-    for (const auto& entry : source.entries) {
-      if (!seen.insert(entry.key).second) {
-        report(fmt::format("{}: {}: is set a second time in this source", entry.source, entry.key));
-      } else {
-        take_entry(entry);
-      }
-    }
-  }
-
-  void report(std::string line) {
-    if (errors_.size() < kMaxErrors) errors_.push_back(std::move(line));
-  }
-
-  [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
-  std::map<std::string, Taken, std::less<>>& taken() { return taken_; }
-
- private:
-  void take_entry(const Entry& entry) {
-    std::string_view name = std::string_view(entry.key).substr(table_.prefix().size());
-    const Setting* setting = table_.find(name);
-    if (setting == nullptr) {
-      report(fmt::format("{}: {}: no such setting; the nearest is {}{}", entry.source, entry.key,
-                         table_.prefix(), table_.nearest(name)));
-      return;
-    }
-    auto value = parse_setting(*setting, entry.text);
-    if (!value) {
-      report(fmt::format("{}: {}: {}", entry.source, entry.key, value.error().message()));
-      return;
-    }
-    taken_.try_emplace(std::string(name), Taken{std::move(*value), entry.source});
-  }
-
-  const SettingsTable& table_;
-  std::vector<std::string> errors_;
-  std::map<std::string, Taken, std::less<>> taken_;
-};
-
-void take_overrides(Loader& loader, const std::vector<std::string>& overrides,
-                    std::string_view prefix) {
-  Entries entries = from_environment(overrides, prefix);
-  for (auto& entry : entries.entries) entry.source = "command line";
-  for (std::string_view text : overrides) {
-    if (!text.starts_with(prefix) || text.find('=') == std::string_view::npos) {
-      entries.errors.push_back(fmt::format("command line: {}: must have the form {}NAME=value",
-                                           shown_key(text.substr(0, text.find('='))), prefix));
-    }
-  }
-  loader.take(entries);
-}
-
-void take_dotenv(Loader& loader, const std::filesystem::path& folder, std::string_view prefix) {
-  FileText file = read_file(folder / ".env");
-  if (file.state == FileText::State::kRefused) {
-    loader.report(".env: must be a readable file of at most 1 MiB");
-  }
-  loader.take(from_dotenv(file.text, prefix, ".env"));
-}
-
-void take_toml(Loader& loader, const SettingsTable& table, const std::filesystem::path& folder) {
-  std::string name = table.default_file();
-  auto named = loader.taken().find(kConfigFile);
-  bool is_named =
-      named != loader.taken().end() && !std::get<std::string>(named->second.value).empty();
-  if (is_named) name = std::get<std::string>(named->second.value);
-  FileText file = read_file(folder / name);
-  if (file.state == FileText::State::kRefused ||
-      (is_named && file.state == FileText::State::kMissing)) {
-    std::string by =
-        is_named ? fmt::format("{}: {}{}", named->second.source, table.prefix(), kConfigFile)
-                 : name;
-    loader.report(by + ": must name a readable file of at most 1 MiB");
-  }
-  std::string shown = std::filesystem::path(name).filename().string();
-  Entries entries = from_toml(file.text, table.prefix(), shown);
-  for (const auto& entry : entries.entries) {
-    if (entry.key != table.prefix() + std::string(kConfigFile)) continue;
-    entries.errors.push_back(
-        fmt::format("{}: {}: a file cannot name the file to read", entry.source, entry.key));
-  }
-  loader.take(entries);
-}
-
 }  // namespace
 
-SettingsTable::SettingsTable(std::string prefix, std::vector<Setting> settings)
-    : prefix_(std::move(prefix)), settings_(std::move(settings)) {
-  settings_.push_back({kConfigFile, TextType{}, "", "Files",
-                       "TOML file to read instead of the one in the working directory."});
+SettingsTable::SettingsTable(std::string prefix, std::vector<Setting> settings, TableForm form)
+    : prefix_(std::move(prefix)), settings_(std::move(settings)), form_(std::move(form)) {
+  if (is_nested()) {
+    settings_.push_back(
+        setting_at("config_file", TextType{}, "", "Files",
+                   "TOML, YAML or ENV file to read instead of the one in the working directory."));
+  } else {
+    settings_.push_back({std::string(kConfigFile), TextType{}, "", "Files",
+                         "TOML file to read instead of the one in the working directory."});
+  }
   std::set<std::string_view> names;
   for (const auto& setting : settings_) {
-    if (!names.insert(setting.name).second || !parse_setting(setting, setting.default_text)) {
+    bool has_path = !is_nested() || setting.name == name_of_path(setting.path);
+    if (!has_path || !names.insert(setting.name).second ||
+        !parse_setting(setting, setting.default_text)) {
       fmt::print(stderr, "settings table: {} is listed twice or has a bad default\n", setting.name);
       std::abort();
     }
@@ -172,16 +57,26 @@ const Setting* SettingsTable::find(std::string_view name) const {
 }
 
 std::string_view SettingsTable::nearest(std::string_view name) const {
-  return std::ranges::min(settings_, {},
-                          [&](const Setting& setting) { return edit_distance(name, setting.name); })
-      .name;
+  return std::ranges::min_element(
+             settings_, {}, [&](const Setting& each) { return edit_distance(name, each.name); })
+      ->name;
 }
 
-std::string SettingsTable::default_file() const {
-  std::string name = prefix_.substr(0, prefix_.size() - 1);
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name + ".toml";
+std::string_view SettingsTable::nearest_path(std::string_view path) const {
+  return std::ranges::min_element(
+             settings_, {}, [&](const Setting& each) { return edit_distance(path, each.path); })
+      ->path;
+}
+
+std::vector<std::string> SettingsTable::default_files() const {
+  std::string stem = form_.file_stem;
+  if (stem.empty()) {
+    stem = prefix_.substr(0, prefix_.size() - 1);
+    std::ranges::transform(stem, stem.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  if (!is_nested()) return {stem + ".toml"};
+  return {stem + ".toml", stem + ".yaml", stem + ".yml"};
 }
 
 std::vector<std::string> process_environment() {
@@ -190,28 +85,6 @@ std::vector<std::string> process_environment() {
     out.emplace_back(*entry);
   }
   return out;
-}
-
-Result<SettingValues> load(const SettingsTable& table, const Places& places) {
-  Loader loader(table);
-  take_overrides(loader, places.overrides, table.prefix());
-  loader.take(from_environment(places.environment, table.prefix()));
-  take_dotenv(loader, places.folder, table.prefix());
-  take_toml(loader, table, places.folder);
-  if (!loader.errors().empty()) {
-    return fail(ErrorKind::kInvalid, fmt::format("{}", fmt::join(loader.errors(), "\n")));
-  }
-  SettingValues values;
-  for (const auto& setting : table.settings()) {
-    auto taken = loader.taken().find(setting.name);
-    std::string name(setting.name);
-    if (taken != loader.taken().end()) {
-      values.values_[name] = {std::move(taken->second.value), std::move(taken->second.source)};
-    } else {
-      values.values_[name] = {*parse_setting(setting, setting.default_text), "default"};
-    }
-  }
-  return values;
 }
 
 const SettingValues::Held& SettingValues::held(std::string_view name) const {
@@ -244,6 +117,9 @@ std::chrono::microseconds SettingValues::duration(std::string_view name) const {
 Bytes SettingValues::bytes(std::string_view name) const { return typed<Bytes>(held(name).value); }
 const Secret& SettingValues::secret(std::string_view name) const {
   return typed<Secret>(held(name).value);
+}
+const std::vector<std::string>& SettingValues::list(std::string_view name) const {
+  return typed<std::vector<std::string>>(held(name).value);
 }
 const std::string& SettingValues::source(std::string_view name) const { return held(name).source; }
 

@@ -47,8 +47,10 @@ Entries from_environment(const std::vector<std::string>& environment, std::strin
   for (std::string_view line : environment) {
     auto equals = line.find('=');
     if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;
-    out.entries.push_back(
-        {shown_key(line.substr(0, equals)), std::string(line.substr(equals + 1)), "environment"});
+    out.entries.push_back({shown_key(line.substr(0, equals)),
+                           std::string(line.substr(equals + 1)),
+                           "environment",
+                           {}});
   }
   return out;
 }
@@ -60,7 +62,7 @@ Entries from_dotenv(std::string_view text, std::string_view prefix, std::string_
     std::string_view line = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.starts_with("export ")) line = trim(line.substr(7));
-    if (!line.starts_with(prefix)) continue;
+    if (line.empty() || line.starts_with('#') || !line.starts_with(prefix)) continue;
     std::string source = fmt::format("{}:{}", file, number);
     auto equals = line.find('=');
     if (equals == std::string_view::npos) {
@@ -69,7 +71,7 @@ Entries from_dotenv(std::string_view text, std::string_view prefix, std::string_
     }
     std::string key = shown_key(trim(line.substr(0, equals)));
     if (auto value = dotenv_value(line.substr(equals + 1))) {
-      out.entries.push_back({std::move(key), std::string(*value), std::move(source)});
+      out.entries.push_back({std::move(key), std::string(*value), std::move(source), {}});
     } else {
       out.errors.push_back(
           fmt::format("{}: {}: the quotes must be closed and end the line", source, key));

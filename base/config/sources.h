@@ -12,18 +12,25 @@
 
 namespace base::config {
 
+/// What stood there: one text, a list (its items joined with ','), or nothing.
+enum class EntryForm { kText, kList, kEmpty };
+
 /// One text for one setting. `key` is the full name, prefix and all, and is
 /// fit to be shown: no control characters, bounded in length.
 struct Entry {
   std::string key;
   std::string text;
   std::string source;  ///< "environment", ".env:3", "lakes.toml:server.port".
+  std::string path;    ///< Of a TOML or YAML file: "server.port"; fit to be shown, too.
+  EntryForm form = EntryForm::kText;
 };
 
 /// What a source holds for us, and one line for each entry that was refused.
 struct Entries {
   std::vector<Entry> entries;
   std::vector<std::string> errors;
+  /// Nothing could be read, so what is missing here may stand there.
+  bool unreadable = false;
 };
 
 /// A key of foreign origin, made fit for a message.
@@ -39,10 +46,22 @@ struct Entries {
 [[nodiscard]] Entries from_dotenv(std::string_view text, std::string_view prefix,
                                   std::string_view file);
 
+/// kFlat: sections on one level. kNested: sections in sections, up to
+/// kMaxNesting levels, and arrays of strings, numbers and booleans.
+enum class Nesting { kFlat, kNested };
+inline constexpr std::size_t kMaxNesting = 8;
+
 /// A top-level key is PREFIX_<KEY>, a key of a section PREFIX_<SECTION>_<KEY>,
 /// in capitals. Strings, integers, floats and booleans are taken.
 /// Source: TOML v1.0.0.
 [[nodiscard]] Entries from_toml(std::string_view text, std::string_view prefix,
+                                std::string_view file, Nesting nesting = Nesting::kFlat);
+
+/// Maps are sections, always nested. One document of at most 1 MiB; anchors,
+/// aliases, tags, a key that is there twice and a key that is no text make the
+/// whole document refused: a setting must stand where it can be read.
+/// Source: YAML 1.2, as far as yaml-cpp reads it.
+[[nodiscard]] Entries from_yaml(std::string_view text, std::string_view prefix,
                                 std::string_view file);
 
 }  // namespace base::config

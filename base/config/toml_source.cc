@@ -4,17 +4,10 @@
 #include <optional>
 
 #include "base/config/sources.h"
+#include "base/config/tree_entries.h"
 
 namespace base::config {
 namespace {
-
-std::string capitals(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
 
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -26,56 +19,66 @@ std::optional<std::string> text_of(const toml::node& node) {
 
 class Walk {
  public:
-  Walk(std::string_view prefix, std::string_view file) : prefix_(prefix), file_(file) {}
+  Walk(std::string_view prefix, std::string_view file, Nesting nesting)
+      : out_(prefix, file), nesting_(nesting) {}
 
-  void top(const toml::table& table) {
+  // Not deeper than kMaxNesting calls of itself.
+  void table(const toml::table& table) {
     for (const auto& [key, node] : table) {
-      if (const auto* section = node.as_table()) {
-        inner(key.str(), *section);
-      } else {
-        take(std::string(key.str()), capitals(key.str()), node);
-      }
+      path_.emplace_back(key.str());
+      take(node);
+      path_.pop_back();
     }
   }
 
-  Entries done() && { return std::move(out_); }
+  Entries done() && { return std::move(out_).done(); }
 
  private:
-  void inner(std::string_view section, const toml::table& table) {
-    for (const auto& [key, node] : table) {
-      take(fmt::format("{}.{}", section, key.str()),
-           fmt::format("{}_{}", capitals(section), capitals(key.str())), node);
-    }
-  }
-
-  void take(const std::string& path, const std::string& name, const toml::node& node) {
-    std::string source = fmt::format("{}:{}", file_, shown_key(path));
-    std::string key = shown_key(prefix_ + name);
-    if (auto text = text_of(node)) {
-      out_.entries.push_back({std::move(key), std::move(*text), std::move(source)});
+  void take(const toml::node& node) {
+    std::size_t deepest = nesting_ == Nesting::kFlat ? 1 : kMaxNesting;
+    if (const auto* section = node.as_table(); section != nullptr && path_.size() <= deepest) {
+      table(*section);
+    } else if (const auto* items = node.as_array();
+               items != nullptr && nesting_ == Nesting::kNested) {
+      list(*items);
+    } else if (auto text = text_of(node)) {
+      out_.add_text(path_, std::move(*text));
     } else {
-      out_.errors.push_back(
-          fmt::format("{}: {}: must be a string, a number or a boolean", source, key));
+      out_.refuse(path_, "must be a string, a number or a boolean");
     }
   }
 
-  std::string prefix_;
-  std::string file_;
-  Entries out_;
+  void list(const toml::array& array) {
+    std::vector<std::string> items;
+    for (const auto& node : array) {
+      auto text = text_of(node);
+      if (!text) {
+        out_.refuse(path_, "must be a list of strings, numbers or booleans");
+        return;
+      }
+      items.push_back(std::move(*text));
+    }
+    out_.add_list(path_, items);
+  }
+
+  TreeEntries out_;
+  Nesting nesting_;
+  std::vector<std::string> path_;
 };
 
 }  // namespace
 
-Entries from_toml(std::string_view text, std::string_view prefix, std::string_view file) {
+Entries from_toml(std::string_view text, std::string_view prefix, std::string_view file,
+                  Nesting nesting) {
   try {
     toml::table table = toml::parse(text, std::string(file));
-    Walk walk(prefix, file);
-    walk.top(table);
+    Walk walk(prefix, file, nesting);
+    walk.table(table);
     return std::move(walk).done();
   } catch (const toml::parse_error& error) {
     // The library's own words may quote the line, and with it a secret.
     auto begin = error.source().begin;
-    return {{}, {fmt::format("{}:{}:{}: is not TOML", file, begin.line, begin.column)}};
+    return {{}, {fmt::format("{}:{}:{}: is not TOML", file, begin.line, begin.column)}, true};
   }
 }
 
