@@ -13,26 +13,35 @@ test_command() {
   done
   RESULTS=$DEV/results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
-  if [[ -n $sanitizer ]]; then
-    [[ $sanitizer == asan || $sanitizer == tsan ]] || fail "no sanitizer named $sanitizer: asan or tsan"
-    phase unit unit_tests "$sanitizer" "${filter#unit}"
-  else
-    test_phases "$filter"
-  fi
+  local preset=${sanitizer:-dev}
+  [[ $preset =~ ^(dev|asan|tsan)$ ]] || fail "no sanitizer named $sanitizer: asan or tsan"
+  sanitizer_options
+  test_phases "$preset" "$filter"
   echo
   "$PYTHON" -m report "$RESULTS"
 }
 
+# test_phases PRESET FILTER
 test_phases() {
-  case $1 in
-    unit | interop) phase "$1" "${1}_tests" dev '' ;;
-    kit | kit:*) phase kit kit_tests "${1#kit}" ;;
+  case $2 in
+    unit | interop) phase "$2" "${2}_tests" "$1" '' ;;
+    kit | kit:*) phase kit kit_tests "$1" "${2#kit}" ;;
     *)
-      phase unit unit_tests dev "$1"
-      phase interop interop_tests dev "$1"
-      if [[ -z $1 ]]; then phase kit kit_tests ''; fi
+      phase unit unit_tests "$1" "$2"
+      phase interop interop_tests "$1" "$2"
+      if [[ -z $2 ]]; then phase kit kit_tests "$1" ''; fi
       ;;
   esac
+}
+
+# What the sanitizers' run-time reads: the first finding ends the program, and so the test.
+sanitizer_options() {
+  local symbolizer
+  symbolizer=$(command -v "llvm-symbolizer-$COMPILER") || true
+  export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=1
+  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+  export TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1:suppressions=$ROOT/devtools/tsan.supp
+  export ASAN_SYMBOLIZER_PATH=$symbolizer TSAN_SYMBOLIZER_PATH=$symbolizer
 }
 
 # phase NAME function args...: runs it, tells its time, keeps its exit code for the report.
@@ -54,11 +63,6 @@ unit_tests() {
     --output-junit "$RESULTS/ctest.xml" -j "$(nproc)")
   [[ -z $2 ]] || options+=(-R "$2")
   GTEST_OUTPUT="xml:$RESULTS/gtest/" TEST_MINIO=$TOOLS/minio \
-    ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=1 \
-    UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-    TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1 \
-    ASAN_SYMBOLIZER_PATH=$(command -v "llvm-symbolizer-$COMPILER") \
-    TSAN_SYMBOLIZER_PATH=$(command -v "llvm-symbolizer-$COMPILER") \
     ctest "${options[@]}"
 }
 
@@ -69,25 +73,27 @@ interop_tests() {
   setup_servers
   if ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
   setup_jars
-  with_stack "$PYTHON" -m pytest "${options[@]}" "$ROOT/tests/devtools" "$ROOT/tests/interop"
+  with_stack "$1" "$PYTHON" -m pytest "${options[@]}" "$ROOT/tests/devtools" "$ROOT/tests/interop"
 }
 
 interop_matches() { "$PYTHON" -m pytest "$@" --collect-only "$ROOT/tests/devtools" "$ROOT/tests/interop" >/dev/null 2>&1; }
 
-# kit_tests :NAME
+# kit_tests PRESET :NAME
 kit_tests() {
   setup_servers
   local tests=()
-  [[ -z ${1#:} ]] || tests=("${1#:}")
-  with_stack "$PYTHON" "$ROOT/tests/interop/compat_kit/run.py" "${tests[@]}" | tee "$RESULTS/kit.txt"
+  [[ -z ${2#:} ]] || tests=("${2#:}")
+  with_stack "$1" "$PYTHON" "$ROOT/tests/interop/compat_kit/run.py" "${tests[@]}" | tee "$RESULTS/kit.txt"
 }
 
-# with_stack command...: runs it on a new private stack, which is removed afterwards.
+# with_stack PRESET command...: runs it on a new private stack, which is removed afterwards.
 with_stack() {
-  build_preset dev lakeproxy
+  local preset=$1
+  shift
+  build_preset "$preset" lakeproxy
   "$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null' EXIT
-  "$PYTHON" -m stack up --name "$TEST_STACK" || return
+  "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" || return
   # shellcheck disable=SC1090
   (source "$DEV/stacks/$TEST_STACK/env" && LAKE_STACK=$TEST_STACK "$@")
 }
