@@ -2,6 +2,7 @@
 # compatibility kit. One summary line at the end.
 
 TEST_STACK=test
+PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop")
 
 test_command() {
   local sanitizer='' filter=''
@@ -73,10 +74,10 @@ interop_tests() {
   setup_servers
   if ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
   setup_jars
-  with_stack "$1" "$PYTHON" -m pytest "${options[@]}" "$ROOT/tests/devtools" "$ROOT/tests/interop"
+  with_stack "$1" "$PYTHON" -m pytest "${options[@]}" "${PYTEST_FOLDERS[@]}"
 }
 
-interop_matches() { "$PYTHON" -m pytest "$@" --collect-only "$ROOT/tests/devtools" "$ROOT/tests/interop" >/dev/null 2>&1; }
+interop_matches() { "$PYTHON" -m pytest "$@" --collect-only "${PYTEST_FOLDERS[@]}" >/dev/null 2>&1; }
 
 # kit_tests PRESET :NAME
 kit_tests() {
