@@ -47,6 +47,8 @@ enum class Code : std::uint8_t {
 /// 4031: the wire's `num`.
 [[nodiscard]] int number(Code code);
 [[nodiscard]] unsigned http_status(Code code);
+/// The WebSocket close code of a connection that ends because of it.
+[[nodiscard]] std::uint16_t close_code(Code code);
 /// The code of a wire name; nothing when there is none.
 [[nodiscard]] std::optional<Code> code_of(std::string_view name);
 
