@@ -1,0 +1,43 @@
+// An OAuth 2.0 provider with client credentials, RS256 access tokens and JWKS:
+//   node server.mjs FOLDER
+// FOLDER holds key.pem and certificate.pem for TLS and config.json:
+//   {"port", "issuer", "audience", "keys": [JWK, ...], "clients": [{"client_id", "client_secret", "scope"}]}
+// The first key signs. Started again with other keys, it has rotated them.
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { Provider } from 'oidc-provider';
+
+const folder = process.argv[2];
+const read = (name) => readFileSync(`${folder}/${name}`);
+const { port, issuer, audience, keys, clients } = JSON.parse(read('config.json'));
+const scopes = [...new Set(clients.flatMap((client) => client.scope.split(' ')))];
+
+const provider = new Provider(issuer, {
+  clients: clients.map((client) => ({
+    ...client,
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    response_types: [],
+    token_endpoint_auth_method: 'client_secret_basic',
+  })),
+  jwks: { keys },
+  scopes,
+  features: {
+    clientCredentials: { enabled: true },
+    devInteractions: { enabled: false },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => audience,
+      useGrantedResource: () => true,
+      getResourceServerInfo: () => ({
+        scope: scopes.join(' '),
+        audience,
+        accessTokenTTL: 600,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: 'RS256' } },
+      }),
+    },
+  },
+});
+createServer({ key: read('key.pem'), cert: read('certificate.pem') }, provider.callback())
+  .listen(port, '127.0.0.1', () => console.log('ready'));

@@ -1,0 +1,76 @@
+"""The identity provider of devtools/identity as a process."""
+import base64
+import json
+import pathlib
+import ssl
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from stack import ports, process
+from tool_stack.authority import make_rsa, private_jwk
+
+PROGRAM = pathlib.Path(__file__).resolve().parents[1] / 'identity'
+
+
+class IdentityProvider:
+    """`clients` maps client ids to (secret, scopes)."""
+
+    def __init__(self, folder, authority, audience, clients):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.authority, self.audience, self.clients = authority, audience, clients
+        self.port = ports.any_free()
+        self.issuer = f'https://localhost:{self.port}'
+        self.jwks_url, self.token_url = self.issuer + '/jwks', self.issuer + '/token'
+        self.keys = [private_jwk(make_rsa(), 'key-1')]
+        self.process = None
+        certificate, key = authority.server('identity')
+        (self.folder / 'certificate.pem').write_bytes(certificate.read_bytes())
+        (self.folder / 'key.pem').write_bytes(key.read_bytes())
+
+    def start(self):
+        install()
+        config = {'port': self.port, 'issuer': self.issuer, 'audience': self.audience, 'keys': self.keys,
+                  'clients': [{'client_id': name, 'client_secret': secret, 'scope': scopes}
+                              for name, (secret, scopes) in self.clients.items()]}
+        (self.folder / 'config.json').write_text(json.dumps(config))
+        log = self.folder / 'log'
+        self.process = process.start(['node', PROGRAM / 'server.mjs', self.folder], log)
+        process.wait_ready('the identity provider', self.process, log, self._answers, 20)
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
+            self.process = None
+
+    def rotate(self):
+        """Signs with a new key from here on; the old one is gone."""
+        self.keys = [private_jwk(make_rsa(), f'key-{len(self.keys) + 1}-new')]
+        self.stop()
+        self.start()
+
+    def token(self, client, scope=None):
+        """An access token by the client credentials grant."""
+        secret, scopes = self.clients[client]
+        body = urllib.parse.urlencode({'grant_type': 'client_credentials', 'scope': scope or scopes, 'resource': self.audience})
+        basic = base64.b64encode(f'{client}:{secret}'.encode()).decode()
+        request = urllib.request.Request(self.token_url, body.encode(), {'Authorization': 'Basic ' + basic})
+        with urllib.request.urlopen(request, context=self._tls(), timeout=10) as answer:
+            return json.load(answer)['access_token']
+
+    def _tls(self):
+        return ssl.create_default_context(cafile=self.authority.roots)
+
+    def _answers(self):
+        try:
+            urllib.request.urlopen(self.jwks_url, context=self._tls(), timeout=2).close()
+            return True
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+
+def install():
+    if not (PROGRAM / 'node_modules').exists():
+        subprocess.run(['npm', 'ci', '--no-audit', '--no-fund', '--silent'], cwd=PROGRAM, check=True)
