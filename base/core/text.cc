@@ -1,6 +1,7 @@
 #include "base/core/text.h"
 
 #include <charconv>
+#include <cstring>
 
 namespace base {
 namespace {
@@ -130,6 +131,14 @@ std::optional<std::string> percent_decode(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
+    // Most text is ASCII for long stretches: eight characters at a time.
+    std::uint64_t word = 0;
+    while (text.size() >= sizeof word) {
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & 0x8080808080808080) != 0) break;
+      text.remove_prefix(sizeof word);
+    }
+    if (text.empty()) return true;
     std::size_t n = utf8_sequence(text);
     if (n == 0) return false;
     text.remove_prefix(n);

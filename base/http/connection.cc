@@ -10,6 +10,7 @@
 #include "base/http/chunk_decoder.h"
 #include "base/http/request_head.h"
 #include "base/http/transport.h"
+#include "base/http/upgraded_stream.h"
 
 namespace base::http {
 namespace {
@@ -61,6 +62,7 @@ class Connection {
   Task<bool> read_chunked_body(RequestHead& head);
   Task<bool> refuse(Refused refused);
   Task<bool> answer(Response response, HeadContext context, Method method);
+  Task<bool> upgrade(Response response, std::uint64_t request_id);
   Task<bool> flush(std::string_view body);
 
   Task<Response> handle(RequestContext context, Request request);
@@ -169,6 +171,12 @@ Task<bool> Connection<Stream>::serve_request(RequestHead head) {
   Method method = request.method;
   Response response = co_await handle(context, std::move(request));
   if (transport_.aborted()) co_return false;
+  if (response.upgrade) {
+    // Version 1.0 has no upgrades: RFC 9110, section 7.8.
+    if (head.http_1_0) co_return co_await refuse({400, "an upgrade needs HTTP/1.1"});
+    if (lane_.draining()) co_return co_await refuse({503, "the server is stopping"});
+    co_return co_await upgrade(std::move(response), context.request_id);
+  }
 
   Persistence persistence = Persistence::kClose;
   if (head.keep_alive && !lane_.draining()) {
@@ -198,6 +206,32 @@ Task<Response> Connection<Stream>::handle(RequestContext context, Request reques
   handling_ = false;
   co_await asio::this_coro::throw_if_cancelled(false);
   co_return std::move(*response);
+}
+
+// Always false: what follows is not HTTP.
+template <class Stream>
+Task<bool> Connection<Stream>::upgrade(Response response, std::uint64_t request_id) {
+  response.status = 101;
+  HeadContext about{Persistence::kUpgrade, request_id, lane_.date(steady_clock::now())};
+  append_head(out_, response, about);
+  if (!co_await flush({})) co_return false;
+  transport_.no_limit();
+  linger_ = Linger::kYes;
+  std::string received(in_.view());
+  // The connection may be silent for hours from here on.
+  in_ = ReadBuffer();
+  out_ = std::string();
+  response.headers = Headers();
+  UpgradedStream<Stream> stream(lane_, transport_, peer_);
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(true);
+  try {
+    co_await response.upgrade(stream, received);
+  } catch (...) {
+    linger_ = Linger::kNo;  // Cancelled by abort(), or a defect: the other connections go on.
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_return false;
 }
 
 template <class Stream>

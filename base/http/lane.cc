@@ -92,6 +92,8 @@ void Lane::drain() {
   draining_ = true;
   for (LaneMember& member : members_) {
     if (member.resting) member.interrupt();
+    // A copy, since the call may set another.
+    if (std::function<void()> call = member.on_drain) call();
   }
 }
 

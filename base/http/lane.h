@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 
 #include "base/core/clock.h"
@@ -48,6 +49,8 @@ class LaneMember : public boost::intrusive::list_base_hook<
 
   Deadline deadline = Deadline::max();
   bool resting = false;  ///< Waits for a request of which no byte has come.
+  /// Set once the connection has left HTTP: told when the server stops.
+  std::function<void()> on_drain;
 };
 
 class Lane {
@@ -74,7 +77,8 @@ class Lane {
   }
   [[nodiscard]] std::uint64_t random_id();
 
-  /// No new requests from here on; resting connections end.
+  /// No new requests from here on; resting connections end, upgraded ones are
+  /// told.
   void drain();
   void abort_all();
   void stop_sweep();

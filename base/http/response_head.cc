@@ -13,6 +13,7 @@ namespace {
 // unlisted status has none.
 std::string_view reason_phrase(unsigned status) {
   switch (status) {
+    case 101: return "Switching Protocols";
     case 200: return "OK";
     case 201: return "Created";
     case 202: return "Accepted";
@@ -29,7 +30,9 @@ std::string_view reason_phrase(unsigned status) {
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
     case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
     case 422: return "Unprocessable Content";
+    case 426: return "Upgrade Required";
     case 429: return "Too Many Requests";
     case 431: return "Request Header Fields Too Large";
     case 500: return "Internal Server Error";
@@ -90,6 +93,7 @@ std::string_view connection_field(Persistence persistence) {
     case Persistence::kKeepAlive: return "\r\n";
     case Persistence::kKeepAliveHttp10: return "\r\nConnection: keep-alive\r\n";
     case Persistence::kClose: return "\r\nConnection: close\r\n";
+    case Persistence::kUpgrade: return "\r\nConnection: Upgrade\r\n";
   }
   return "\r\nConnection: close\r\n";
 }

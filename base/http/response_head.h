@@ -13,7 +13,7 @@
 
 namespace base::http {
 
-enum class Persistence : std::uint8_t { kKeepAlive, kKeepAliveHttp10, kClose };
+enum class Persistence : std::uint8_t { kKeepAlive, kKeepAliveHttp10, kClose, kUpgrade };
 
 /// Makes the Date field once a second. For one thread.
 class DateCache {

@@ -33,6 +33,9 @@ class Transport : public LaneMember {
 
   void interrupt() override;
   void abort() override;
+  /// Closes the socket, which ends what is under way on it; whoever waits for
+  /// something else is not cancelled, as abort() does.
+  void close_now();
   [[nodiscard]] boost::asio::cancellation_slot slot() { return cancellation_.slot(); }
 
   [[nodiscard]] bool aborted() const { return aborted_; }
@@ -45,11 +48,23 @@ class Transport : public LaneMember {
   Task<bool> handshake();
   /// Reads at least one and at most `want` bytes.
   Task<bool> read(ReadBuffer& into, std::size_t want);
+  /// Reads at least one byte; 0 when there is nothing more to read.
+  Task<std::size_t> read(std::span<char> into);
   /// Writes both, without copying either.
   Task<bool> write(std::string_view head, std::string_view body);
   /// Writes what the socket takes at once and removes it from `bytes`. Only
   /// for plain connections, and while no write is under way.
   void write_now(std::string& bytes);
+  /// The same, and returns how many bytes the socket took.
+  std::size_t write_now(std::string_view bytes);
+  /// OpenSSL's object; null for a plain connection.
+  [[nodiscard]] SSL* tls() {
+    if constexpr (kTls) {
+      return stream_.native_handle();
+    } else {
+      return nullptr;
+    }
+  }
   /// A close with unread input makes the kernel send a reset, which can
   /// destroy the answer before the client has read it. With kYes: says that we
   /// are done, then throws away what comes until the client closes too, for a
@@ -80,10 +95,15 @@ void Transport<Stream>::interrupt() {
 }
 
 template <class Stream>
-void Transport<Stream>::abort() {
+void Transport<Stream>::close_now() {
   aborted_ = true;
   boost::system::error_code ignored;  // The socket is gone either way.
   socket().close(ignored);
+}
+
+template <class Stream>
+void Transport<Stream>::abort() {
+  close_now();
   cancellation_.emit(boost::asio::cancellation_type::terminal);
 }
 
@@ -116,6 +136,14 @@ Task<bool> Transport<Stream>::read(ReadBuffer& into, std::size_t want) {
 }
 
 template <class Stream>
+Task<std::size_t> Transport<Stream>::read(std::span<char> into) {
+  if (aborted_) co_return 0;
+  auto [ec, n] =
+      co_await stream_.async_read_some(boost::asio::buffer(into.data(), into.size()), kToken);
+  co_return ec || aborted_ ? 0 : n;
+}
+
+template <class Stream>
 Task<bool> Transport<Stream>::write(std::string_view head, std::string_view body) {
   while (!head.empty() || !body.empty()) {
     if (aborted_) co_return false;
@@ -132,9 +160,15 @@ Task<bool> Transport<Stream>::write(std::string_view head, std::string_view body
 
 template <class Stream>
 void Transport<Stream>::write_now(std::string& bytes) {
+  bytes.erase(0, write_now(std::string_view(bytes)));
+}
+
+template <class Stream>
+std::size_t Transport<Stream>::write_now(std::string_view bytes) {
   static_assert(!kTls);
+  if (aborted_) return 0;
   boost::system::error_code later;  // A failure comes again with the next write.
-  bytes.erase(0, stream_.write_some(boost::asio::buffer(bytes), later));
+  return stream_.write_some(boost::asio::buffer(bytes), later);
 }
 
 template <class Stream>

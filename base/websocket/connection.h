@@ -63,9 +63,10 @@ struct ConnectionOptions {
   std::uint16_t too_large_code = kCloseTooLarge;
   std::size_t fragments = 1024;  ///< Of one message; over it as a message too large.
   std::size_t send_queue_bytes = 4 * 1024 * 1024;
-  std::chrono::milliseconds ping{30'000};        ///< After so long without a byte, a ping is sent;
-  std::chrono::milliseconds idle{300'000};       ///< and after so long the connection ends.
-  std::chrono::milliseconds write_time{60'000};  ///< For the peer to take anything at all.
+  std::chrono::milliseconds ping{30'000};   ///< After so long without a byte, a ping is sent;
+  std::chrono::milliseconds idle{300'000};  ///< and after so long the connection ends.
+  std::uint16_t idle_code = kCloseGoingAway;
+  std::chrono::milliseconds write_time{60'000};  ///< For the peer to take the next 128 KiB.
   std::chrono::milliseconds close_time{5'000};   ///< For the whole close handshake.
 };
 
@@ -87,7 +88,8 @@ class Connection {
   /// The next message. Pings are answered and the peer's close is confirmed
   /// only while a receive() waits: be in one nearly always. One at a time.
   /// Errors: those of End; the same again once the connection has ended.
-  /// What comes after close() was called here is dropped.
+  /// What comes after close() was called here is dropped. A receive() that is
+  /// cancelled loses the connection.
   [[nodiscard]] Task<Result<Message>> receive();
 
   /// Queues a message and returns at once; messages that are queued together

@@ -1,0 +1,52 @@
+#pragma once
+
+// The server's connection as the stream that an upgrade takes over. Included by
+// connection.cc alone, as the transport is.
+
+#include <boost/asio/post.hpp>
+#include <string>
+#include <utility>
+
+#include "base/http/byte_stream.h"
+#include "base/http/transport.h"
+
+namespace base::http {
+
+/// Borrows all three.
+template <class Stream>
+class UpgradedStream final : public ByteStream {
+ public:
+  UpgradedStream(Lane& lane, Transport<Stream>& transport, const std::string& peer)
+      : lane_(lane), transport_(transport), peer_(peer) {}
+  ~UpgradedStream() override { transport_.on_drain = nullptr; }
+  UpgradedStream(const UpgradedStream&) = delete;
+  UpgradedStream& operator=(const UpgradedStream&) = delete;
+
+  Task<std::size_t> read(std::span<char> into) override { return transport_.read(into); }
+  Task<bool> write(std::string_view head, std::string_view body) override {
+    return transport_.write(head, body);
+  }
+  std::size_t write_now(std::string_view bytes) override {
+    if constexpr (Transport<Stream>::kTls) {
+      return 0;
+    } else {
+      return transport_.write_now(bytes);
+    }
+  }
+  void abort() override { transport_.close_now(); }
+  void on_drain(std::function<void()> call) override {
+    // The server may have begun to stop while the 101 was sent.
+    if (lane_.draining() && call) boost::asio::post(lane_.loop(), call);
+    transport_.on_drain = std::move(call);
+  }
+
+  [[nodiscard]] const std::string& peer() const override { return peer_; }
+  [[nodiscard]] SSL* tls() override { return transport_.tls(); }
+
+ private:
+  Lane& lane_;
+  Transport<Stream>& transport_;
+  const std::string& peer_;
+};
+
+}  // namespace base::http
