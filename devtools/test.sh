@@ -19,7 +19,20 @@ test_command() {
   sanitizer_options
   test_phases "$preset" "$filter"
   echo
-  "$PYTHON" -m report "$RESULTS"
+  local findings=0
+  sanitizer_findings || findings=1
+  "$PYTHON" -m report "$RESULTS" && return "$findings"
+}
+
+# A server that is stopped at the end of a test may have died of a finding that no client saw.
+sanitizer_findings() {
+  local file found=0
+  for file in "$RESULTS"/sanitizer.*; do
+    [[ -f $file ]] || continue
+    found=1
+    head -60 "$file"
+  done
+  if ((found)); then echo "the sanitizer found something: see above"; return 1; fi
 }
 
 # test_phases PRESET FILTER
@@ -39,9 +52,10 @@ test_phases() {
 sanitizer_options() {
   local symbolizer
   symbolizer=$(command -v "llvm-symbolizer-$COMPILER") || true
-  export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=1
-  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-  export TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1:suppressions=$ROOT/devtools/tsan.supp
+  local log=log_path=$RESULTS/sanitizer
+  export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=1:$log
+  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:$log
+  export TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1:suppressions=$ROOT/devtools/tsan.supp:$log
   export ASAN_SYMBOLIZER_PATH=$symbolizer TSAN_SYMBOLIZER_PATH=$symbolizer
 }
 

@@ -34,8 +34,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
 }  // namespace
 
-// The pool is destroyed after the logger; its destructor works off the queue
-// before it joins the thread.
+// The pool's destructor works off the queue and joins the thread; only then may
+// the logger, whose sink that thread writes to, go.
 struct LogOutput::Writer {
   Writer(std::size_t queue, int descriptor)
       : pool(std::make_shared<spdlog::details::thread_pool>(queue, 1)),
@@ -44,6 +44,9 @@ struct LogOutput::Writer {
             spdlog::async_overflow_policy::overrun_oldest)) {
     logger->set_level(spdlog::level::trace);
   }
+  ~Writer() { pool.reset(); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
 
   std::shared_ptr<spdlog::details::thread_pool> pool;
   std::shared_ptr<spdlog::async_logger> logger;
