@@ -1,0 +1,78 @@
+#pragma once
+
+// Encrypted messages in one direction of one epoch. The counter is the replay
+// protection: the receiver takes exactly the record that comes next.
+// Source: docs/wire-3.0.md, section 7.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/crypto/aead.h"
+#include "base/crypto/digest.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/session/key_schedule.h"
+#include "toolserver/session/suites.h"
+
+namespace tool::session {
+
+enum class Direction : std::uint8_t { kClientToServer, kServerToClient };
+
+inline constexpr std::size_t kRecordHeaderBytes = 12;
+/// What a record is longer than its plaintext.
+inline constexpr std::size_t kRecordOverhead = kRecordHeaderBytes + 16;
+
+/// After so much in one direction of an epoch the client renews the keys; at
+/// twice as much the server ends the session.
+struct RekeyLimits {
+  std::uint64_t records = std::uint64_t{1} << 22;
+  std::uint64_t bytes = std::uint64_t{32} << 30;
+};
+
+/// Key, IV, epoch, counter and additional data of one direction.
+class RecordState {
+ public:
+  RecordState(Suite suite, const SessionKeys& keys, Direction direction, const Digest& transcript,
+              std::uint16_t epoch);
+
+  [[nodiscard]] std::uint16_t epoch() const { return epoch_; }
+  [[nodiscard]] std::uint64_t records() const { return counter_; }
+  /// Whether `times` the limits are reached.
+  [[nodiscard]] bool reached(const RekeyLimits& limits, std::uint64_t times) const;
+
+ protected:
+  void advance(std::size_t bytes);
+  [[nodiscard]] base::crypto::Aead::Nonce nonce() const;
+  /// The header that the next record has.
+  void write_header(char* out) const;
+  /// Header and transcript; valid until the next call.
+  [[nodiscard]] std::string_view additional_data();
+
+  base::crypto::Aead aead_;
+
+ private:
+  SecretBytes iv_;
+  std::uint16_t epoch_;
+  std::uint64_t counter_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::array<char, kRecordHeaderBytes + 32> additional_data_;
+};
+
+/// Not thread-safe.
+class RecordSealer : public RecordState {
+ public:
+  using RecordState::RecordState;
+  [[nodiscard]] std::string seal(std::string_view plaintext);
+};
+
+/// Not thread-safe.
+class RecordOpener : public RecordState {
+ public:
+  using RecordState::RecordState;
+  /// The plaintext. After an error the session is at its end.
+  /// Errors: E_PARSE  short, or of another type; E_REPLAY  another epoch or
+  ///         counter than the next; E_SIG  the tag is wrong.
+  [[nodiscard]] Outcome<std::string> open(std::string_view record);
+};
+
+}  // namespace tool::session

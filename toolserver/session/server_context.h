@@ -1,0 +1,92 @@
+#pragma once
+
+// What all sessions of a server share: who it is, what it offers, its secrets
+// and its memory of messages. Checked once, so that a session needs no check
+// of its own configuration.
+// Source: docs/wire-3.0.md, sections 4, 5, 7, 8 and 12.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "toolserver/model/principal.h"
+#include "toolserver/session/handshake_messages.h"
+#include "toolserver/session/key_schedule.h"
+#include "toolserver/session/record.h"
+#include "toolserver/session/replay_window.h"
+#include "toolserver/session/suites.h"
+#include "toolserver/session/tokens.h"
+#include "toolserver/session/versions.h"
+
+namespace tool::session {
+
+struct Secrets {
+  base::Secret secret_key;
+  base::Secret api_key;
+  base::Secret kdf_salt;
+};
+/// hs of section 4.6: secret_key, in mode simple without one the api_key; may
+/// be empty.
+[[nodiscard]] const base::Secret& handshake_secret(const Secrets& secrets, Mode mode);
+
+struct SessionTimes {
+  std::chrono::seconds hello{5};
+  std::chrono::seconds auth{10};
+  std::chrono::seconds session{12 * 3600};
+  std::chrono::seconds token{15 * 60};
+};
+
+struct ServerConfig {
+  std::string node_id;
+  std::string cluster;
+  Mode mode = Mode::kEncrypted;
+  std::vector<Version> versions{Version{}};
+  std::vector<Suite> suites;    ///< Best first.
+  std::vector<Method> methods;  ///< Offered in welcome.
+  Secrets secrets;
+  WelcomeLimits limits;
+  std::size_t handshake_bytes = 16 * 1024;  ///< Of a message before READY.
+  SessionTimes times;
+  RekeyLimits rekey;
+  std::chrono::seconds rekey_interval{3600};
+};
+
+/// Thread-safe; outlives its sessions.
+class ServerContext {
+ public:
+  /// `replay`, `clock` and `random` outlive it; `random` may be called from any
+  /// thread.
+  /// Errors: kInvalid  an empty node_id or cluster, no versions, suites or
+  ///         methods, one that does not fit the mode, or a secret that the mode
+  ///         needs and that is missing. Never a value.
+  [[nodiscard]] static base::Result<std::shared_ptr<const ServerContext>> create(
+      ServerConfig config, SessionTokens tokens, ReplayWindow& replay, const base::Clock& clock,
+      base::Random& random);
+
+  [[nodiscard]] const ServerConfig& config() const { return config_; }
+  [[nodiscard]] const SessionTokens& tokens() const { return tokens_; }
+  [[nodiscard]] ReplayWindow& replay() const { return replay_; }
+  [[nodiscard]] base::WallTime now() const { return clock_.now(); }
+  [[nodiscard]] base::Random& random() const { return random_; }
+  [[nodiscard]] const SecretBytes& psk() const { return psk_; }
+  /// Whether hs is there, so that the server can prove itself by it.
+  [[nodiscard]] bool has_secret() const;
+
+ private:
+  ServerContext(ServerConfig config, SessionTokens tokens, ReplayWindow& replay,
+                const base::Clock& clock, base::Random& random);
+
+  ServerConfig config_;
+  SessionTokens tokens_;
+  ReplayWindow& replay_;
+  const base::Clock& clock_;
+  base::Random& random_;
+  SecretBytes psk_;
+};
+
+}  // namespace tool::session
