@@ -71,7 +71,7 @@ struct Security {
   JwtAlgorithm federation_jwt_algorithm = JwtAlgorithm::kRs256;
   Path federation_jwt_public_key_path;
   std::string federation_issuer;
-  std::string federation_audience;
+  std::string federation_audience;  ///< Empty: cluster.name.
   Path proof_signing_key_path;
   Path ca_cert_path;  ///< Roots a client trusts; the system's when empty.
   Path client_cert_path;
@@ -81,6 +81,7 @@ struct Security {
   Duration session_token_lifetime{};
   Duration session_lifetime{};
   std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
+  base::Secret client_token;  ///< A minted client JWT, presented in place of an own one.
 };
 
 struct Crypto {
@@ -157,7 +158,7 @@ struct Hooks {
   std::string policy_url;
   Duration policy_timeout{};
   FailMode fail_mode = FailMode::kClosed;  ///< Of policy and filter; consent is always closed.
-  Path patterns_path;                      ///< Extra patterns of the fast path, one on a line.
+  Path patterns_path;  ///< Further patterns of the regex fast path, one on a line.
 };
 
 struct Audit {
@@ -219,7 +220,7 @@ struct SecureConfig {
 };
 
 /// All settings, with the prefix SCP_.
-[[nodiscard]] const base::config::SettingsTable& table();
+[[nodiscard]] base::config::SettingsTable make_table();
 
 /// Every setting at its default. It has no secrets, so validate() refuses it.
 [[nodiscard]] SecureConfig defaults();

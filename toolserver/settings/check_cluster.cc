@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+#include "toolserver/settings/bind.h"
+#include "toolserver/settings/validate.h"
+
+namespace tool::settings {
+namespace {
+
+// What a discovery method cannot do without.
+struct Need {
+  Discovery method;
+  std::string_view setting;
+  bool (*missing)(const DiscoveryConfig& config);
+};
+
+constexpr auto kNeeds = std::to_array<Need>({
+    {Discovery::kDns, "cluster.discovery_config.name",
+     [](const DiscoveryConfig& config) { return config.name.empty(); }},
+    {Discovery::kConsul, "cluster.discovery_config.name",
+     [](const DiscoveryConfig& config) { return config.name.empty(); }},
+    {Discovery::kConsul, "cluster.discovery_config.endpoint",
+     [](const DiscoveryConfig& config) { return config.endpoint.empty(); }},
+    {Discovery::kEtcd, "cluster.discovery_config.endpoint",
+     [](const DiscoveryConfig& config) { return config.endpoint.empty(); }},
+    {Discovery::kEtcd, "cluster.discovery_config.prefix",
+     [](const DiscoveryConfig& config) { return config.prefix.empty(); }},
+});
+
+void check_discovery(Findings& out, const Cluster& cluster) {
+  for (const auto& need : kNeeds) {
+    if (need.method != cluster.discovery_method || !need.missing(cluster.discovery_config))
+      continue;
+    std::string_view word = kWords<Discovery>[static_cast<std::size_t>(need.method)];
+    out.push_back({need.setting, fmt::format("must be set for discovery_method {}", word)});
+  }
+}
+
+void check_peers(Findings& out, const SecureConfig& config) {
+  std::set<std::string_view> ids = {config.core.node_id};
+  for (const auto& peer : config.cluster.peers) {
+    if (!ids.insert(peer.node_id).second) {
+      out.push_back({"cluster.peers", "must not name this node, or a node twice"});
+    }
+  }
+}
+
+}  // namespace
+
+Findings check_cluster(const SecureConfig& config, Role role) {
+  Findings out;
+  if (role == Role::kClient) return out;
+  check_discovery(out, config.cluster);
+  check_peers(out, config);
+  const Security& security = config.security;
+  // A token that is bound to no issuer is anyone's who has a key.
+  if (!security.federation_jwt_public_key_path.empty() && security.federation_issuer.empty()) {
+    out.push_back(
+        {"security.federation_issuer", "must be set with security.federation_jwt_public_key_path"});
+  }
+  if (security.federation_jwt_algorithm != JwtAlgorithm::kRs256) {
+    out.push_back({"security.federation_jwt_algorithm", "must be rs256"});
+  }
+  bool federated =
+      !config.cluster.peers.empty() || config.cluster.discovery_method != Discovery::kStatic;
+  bool proofs = !security.proof_signing_key_path.empty() || !config.core.secret_key.empty();
+  if (federated && !proofs) {
+    out.push_back({"security.proof_signing_key_path",
+                   "must be set, or secret_key, when calls can be forwarded"});
+  }
+  return out;
+}
+
+}  // namespace tool::settings

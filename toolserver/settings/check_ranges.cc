@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "toolserver/settings/validate.h"
+
+namespace tool::settings {
+namespace {
+
+template <class T>
+void at_most(Findings& out, std::string_view setting, T value, std::string_view other, T bound) {
+  if (value > bound) out.push_back({setting, fmt::format("must not be above {}", other)});
+}
+
+void check_limits(Findings& out, const Limits& limits) {
+  for (auto [setting, value] :
+       {std::pair{"limits.connections_per_address", limits.connections_per_address},
+        {"limits.connections_per_principal", limits.connections_per_principal},
+        {"limits.unauthenticated", limits.unauthenticated}}) {
+    at_most(out, setting, value, "limits.connections", limits.connections);
+  }
+  at_most(out, "limits.handshake_bytes", limits.handshake_bytes, "limits.message_bytes",
+          limits.message_bytes);
+  at_most(out, "limits.deadline", limits.deadline, "limits.max_deadline", limits.max_deadline);
+  at_most(out, "limits.workflow_parallel", limits.workflow_parallel, "limits.workflow_steps",
+          limits.workflow_steps);
+  at_most(out, "limits.calls_per_second", limits.calls_per_second, "limits.burst", limits.burst);
+}
+
+// Of a configuration made by hand, whose empty members are zero: a bound of
+// zero would be none.
+void check_set(Findings& out, const SecureConfig& config) {
+  const Limits& limits = config.limits;
+  for (auto [setting, value] :
+       {std::pair{"limits.connections", limits.connections},
+        {"limits.message_bytes", limits.message_bytes},
+        {"limits.json_depth", limits.json_depth},
+        {"limits.in_flight", limits.in_flight},
+        {"limits.burst", limits.burst},
+        {"limits.output_bytes", limits.output_bytes},
+        {"limits.send_queue_bytes", limits.send_queue_bytes},
+        {"security.replay_cache_size", config.security.replay_cache_size}}) {
+    if (value == 0) out.push_back({setting, "must be above 0"});
+  }
+  using std::chrono::seconds;
+  Duration window = config.security.replay_window;
+  if (window < seconds(5) || window > seconds(300)) {
+    out.push_back({"security.replay_window", "must be 5 to 300 seconds"});
+  }
+  if (config.crypto.suites.empty()) {
+    out.push_back({"crypto.suites", "must name at least one suite"});
+  }
+}
+
+void check_connectors(Findings& out, const Connectors& connectors) {
+  const SqlConnector& sql = connectors.sql;
+  if (sql.enabled && sql.data_dir.empty()) {
+    out.push_back({"connectors.sql.data_dir", "must be set for the SQL connector"});
+  }
+  const FilesConnector& files = connectors.files;
+  if (!files.enabled) return;
+  if (files.root.empty()) {
+    out.push_back({"connectors.files.root", "must be set for the files connector"});
+  } else if (files.root.lexically_normal() == "/") {
+    out.push_back({"connectors.files.root", "must not be the whole file system"});
+  }
+  if (files.extensions.empty()) {
+    out.push_back({"connectors.files.extensions", "must name at least one ending"});
+  }
+}
+
+}  // namespace
+
+Findings check_ranges(const SecureConfig& config, Role role) {
+  Findings out;
+  check_set(out, config);
+  at_most(out, "security.session_token_lifetime", config.security.session_token_lifetime,
+          "security.session_lifetime", config.security.session_lifetime);
+  if (role == Role::kClient) return out;
+  check_limits(out, config.limits);
+  at_most(out, "server.ping_interval", config.server.ping_interval, "server.idle_timeout",
+          config.server.idle_timeout);
+  check_connectors(out, config.connectors);
+  if (config.audit.path.empty()) out.push_back({"audit.path", "must be set"});
+  return out;
+}
+
+Findings validate(const SecureConfig& config, Role role) {
+  Findings out;
+  for (auto* check : {check_mode, check_secrets, check_transport, check_cluster, check_ranges}) {
+    for (auto& finding : check(config, role)) {
+      if (std::ranges::find(out, finding) == out.end()) out.push_back(std::move(finding));
+    }
+  }
+  return out;
+}
+
+}  // namespace tool::settings

@@ -1,0 +1,80 @@
+#include "toolserver/settings/bind.h"
+
+// The other nodes and the identity provider.
+
+namespace tool::settings {
+
+using base::config::DurationType;
+using base::config::ListType;
+using base::config::SecretType;
+using base::config::TextType;
+using base::config::UrlType;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+namespace {
+
+std::vector<Row> node_rows() {
+  Rows rows("Cluster", Change::kRestart);
+  rows.add("cluster.name", SETTINGS_MEMBER(cluster.name), TextType{name_rule, kNameRule, 64},
+           "default", "Name of the federation; the audience of session tokens.")
+      .add("cluster.peers", SETTINGS_MEMBER(cluster.peers), ListType{peer_rule, kPeerRule, 256}, "",
+           "Nodes that calls may be forwarded to.")
+      .add("cluster.discovery_method", SETTINGS_MEMBER(cluster.discovery_method),
+           choice<Discovery>(), "static",
+           "How nodes are found: cluster.peers alone, DNS SRV records, or a registry.")
+      .add("cluster.discovery_config.name", SETTINGS_MEMBER(cluster.discovery_config.name),
+           TextType{service_name_rule, "letters, digits, '.', '_' and '-'"}, "",
+           "dns: name of the SRV records; consul: name of the service.")
+      .add("cluster.discovery_config.endpoint", SETTINGS_MEMBER(cluster.discovery_config.endpoint),
+           UrlType{}, "", "consul, etcd: address of the registry.")
+      .add("cluster.discovery_config.prefix", SETTINGS_MEMBER(cluster.discovery_config.prefix),
+           TextType{key_prefix_rule, "letters, digits, '.', '_', '-' and '/'"}, "",
+           "etcd: how the keys of nodes begin.")
+      .add("cluster.discovery_config.token", SETTINGS_MEMBER(cluster.discovery_config.token),
+           SecretType{}, "", "consul, etcd: token for the registry.")
+      .add("cluster.discovery_config.ca_cert_path",
+           SETTINGS_MEMBER(cluster.discovery_config.ca_cert_path), TextType{}, "",
+           "consul, etcd: PEM file with the authorities of the registry; the system's when not "
+           "set.")
+      .add("cluster.discovery_config.interval", SETTINGS_MEMBER(cluster.discovery_config.interval),
+           DurationType{seconds(1), hours(1)}, "30", "dns, consul, etcd: time between two looks.");
+  return std::move(rows).done();
+}
+
+std::vector<Row> oauth2_rows() {
+  Rows rows("OAuth2", Change::kRestart);
+  rows.add("oauth2.audience", SETTINGS_MEMBER(oauth2.audience), TextType{}, "",
+           "Audience that access tokens must name.")
+      .add("oauth2.issuer", SETTINGS_MEMBER(oauth2.issuer), TextType{}, "",
+           "Issuer that access tokens must name.")
+      .add("oauth2.jwks_url", SETTINGS_MEMBER(oauth2.jwks_url), UrlType{{"https"}}, "",
+           "Address of the identity provider's keys.")
+      .add("oauth2.local_public_key_path", SETTINGS_MEMBER(oauth2.local_public_key_path),
+           TextType{}, "",
+           "PEM file with the identity provider's public key; when set, jwks_url is not asked.")
+      .add("oauth2.ca_cert_path", SETTINGS_MEMBER(oauth2.ca_cert_path), TextType{}, "",
+           "PEM file with the only authorities trusted for the identity provider; the system's "
+           "when not set.")
+      .add("oauth2.leeway", SETTINGS_MEMBER(oauth2.leeway), DurationType{seconds(0), seconds(300)},
+           "30", "How far clocks may be apart when a token's times are checked.")
+      .add("oauth2.client_id", SETTINGS_MEMBER(oauth2.client_id), TextType{}, "",
+           "Client id of a client's client-credentials grant.")
+      .add("oauth2.client_secret", SETTINGS_MEMBER(oauth2.client_secret), SecretType{}, "",
+           "Secret of oauth2.client_id.")
+      .add("oauth2.token_url", SETTINGS_MEMBER(oauth2.token_url), UrlType{{"https"}}, "",
+           "Address where a client gets its access token.")
+      .add("oauth2.scope", SETTINGS_MEMBER(oauth2.scope), TextType{}, "",
+           "Scopes that a client asks for, parted by spaces.");
+  return std::move(rows).done();
+}
+
+}  // namespace
+
+std::vector<Row> cluster_rows() {
+  std::vector<Row> out = node_rows();
+  for (auto& row : oauth2_rows()) out.push_back(std::move(row));
+  return out;
+}
+
+}  // namespace tool::settings

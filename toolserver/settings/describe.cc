@@ -1,0 +1,77 @@
+#include "base/config/describe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "toolserver/settings/bind.h"
+#include "toolserver/settings/validate.h"
+
+namespace tool::settings {
+namespace {
+
+template <class Enum>
+std::string_view word(Enum value) {
+  return kWords<Enum>[static_cast<std::size_t>(value)];
+}
+
+std::string_view on_or_off(bool on) { return on ? "on" : "off"; }
+
+std::string seconds(Duration time) {
+  return fmt::format("{} s", std::chrono::duration<double>(time).count());
+}
+
+std::string link_of_server(const SecureConfig& config) {
+  std::string link = config.security.tls_enabled ? "TLS" : "plaintext, this machine only";
+  if (config.server.client_certificate != ClientCertificate::kNone) {
+    link += fmt::format(", client certificates {}", word(config.server.client_certificate));
+  }
+  return fmt::format("listens on {} port {}, path {}: {}\n", config.server.host, config.server.port,
+                     config.server.path, link);
+}
+
+std::string files_line(const FilesConnector& files) {
+  if (!files.enabled) return "files: off\n";
+  return fmt::format("files: in {}, endings {}, writing {}\n", files.root.string(),
+                     fmt::join(files.extensions, " "), on_or_off(files.allow_write));
+}
+
+std::string sql_line(const SqlConnector& sql) {
+  if (!sql.enabled) return "sql: off\n";
+  return fmt::format("sql: data in {}, external access {}, raw file SQL {}\n",
+                     sql.data_dir.string(), on_or_off(sql.enable_external_access),
+                     on_or_off(sql.allow_raw_file_sql));
+}
+
+std::string server_lines(const SecureConfig& config) {
+  std::string out = link_of_server(config);
+  const Hooks& hooks = config.hooks;
+  out += fmt::format("cluster {}: discovery {}, {} peers\n", config.cluster.name,
+                     word(config.cluster.discovery_method), config.cluster.peers.size());
+  out += fmt::format("hooks: consent {}, filter {}, policy {}, fail mode {}\n",
+                     on_or_off(!hooks.consent_url.empty()), on_or_off(!hooks.filter_url.empty()),
+                     on_or_off(!hooks.policy_url.empty()), word(hooks.fail_mode));
+  out += fmt::format("audit: {}, on failure {}, arguments {}\n", config.audit.path.string(),
+                     word(config.audit.on_failure), on_or_off(config.audit.log_arguments));
+  if (config.core.mode == Mode::kSimple) {
+    out += fmt::format("the api_key grants: {}\n", fmt::join(config.security.api_key_scopes, " "));
+  }
+  return out + sql_line(config.connectors.sql) + files_line(config.connectors.files);
+}
+
+}  // namespace
+
+std::string describe(const SecureConfig& config, Role role) {
+  std::string out = fmt::format("{} {}: mode {}, tokens {}, replay window {}, forward secrecy {}\n",
+                                role == Role::kServer ? "server" : "client", config.core.node_id,
+                                word(config.core.mode), word(config.security.jwt_algorithm),
+                                seconds(config.security.replay_window),
+                                on_or_off(config.crypto.perfect_forward_secrecy));
+  if (role == Role::kServer) return out + server_lines(config);
+  return out + fmt::format("connects to {}\n", config.core.server_url);
+}
+
+std::string markdown() {
+  return base::config::settings_markdown(make_table(), "Settings of securetool") + needs_markdown();
+}
+
+}  // namespace tool::settings

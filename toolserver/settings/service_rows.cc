@@ -1,0 +1,128 @@
+#include "toolserver/settings/bind.h"
+
+// What stands around a call: hooks, audit, connectors and the log.
+
+namespace tool::settings {
+
+using base::config::BytesType;
+using base::config::DurationType;
+using base::config::FlagType;
+using base::config::IntegerType;
+using base::config::ListType;
+using base::config::TextType;
+using base::config::UrlType;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+std::vector<Row> hook_rows() {
+  Rows rows("Hooks", Change::kLive);
+  DurationType short_time{milliseconds(10), minutes(1)};
+  rows.add("hooks.consent_url", SETTINGS_MEMBER(hooks.consent_url), UrlType{}, "",
+           "Address that is asked for consent; without it a call that needs consent is denied.")
+      .add("hooks.consent_timeout", SETTINGS_MEMBER(hooks.consent_timeout),
+           DurationType{milliseconds(100), minutes(10)}, "60",
+           "Time for the answer; then the call is denied.")
+      .add("hooks.filter_url", SETTINGS_MEMBER(hooks.filter_url), UrlType{}, "",
+           "Address that sees each output before the caller does.")
+      .add("hooks.filter_timeout", SETTINGS_MEMBER(hooks.filter_timeout), short_time, "2",
+           "Time for the filter's answer.")
+      .add("hooks.policy_url", SETTINGS_MEMBER(hooks.policy_url), UrlType{}, "",
+           "Address of the policy engine.")
+      .add("hooks.policy_timeout", SETTINGS_MEMBER(hooks.policy_timeout), short_time, "0.25",
+           "Time for the policy engine's answer.")
+      .add("hooks.fail_mode", SETTINGS_MEMBER(hooks.fail_mode), choice<FailMode>(), "closed",
+           "Whether a call goes on when the policy engine or the filter cannot tell.")
+      .add("hooks.patterns_path", SETTINGS_MEMBER(hooks.patterns_path), TextType{}, "",
+           "File with further patterns of the fast path, one RE2 expression on a line.");
+  return std::move(rows).done();
+}
+
+std::vector<Row> audit_rows() {
+  Rows rows("Audit", Change::kRestart);
+  rows.add("audit.path", SETTINGS_MEMBER(audit.path), TextType{}, "audit.jsonl",
+           "File that audit records are added to.")
+      .add("audit.on_failure", SETTINGS_MEMBER(audit.on_failure), choice<AuditFailure>(), "block",
+           "Whether a call goes on when its record cannot be written.")
+      .add("audit.checkpoint_key_path", SETTINGS_MEMBER(audit.checkpoint_key_path), TextType{}, "",
+           "PEM file with the private key that signs checkpoints; none are signed without it.")
+      .add("audit.checkpoint_records", SETTINGS_MEMBER(audit.checkpoint_records),
+           IntegerType{1, 1'000'000}, "1000", "Records after which a checkpoint is written.")
+      .add("audit.checkpoint_interval", SETTINGS_MEMBER(audit.checkpoint_interval),
+           DurationType{milliseconds(100), hours(1)}, "10",
+           "Time after which a checkpoint is written.")
+      .add("audit.log_arguments", SETTINGS_MEMBER(audit.log_arguments), FlagType{}, "0",
+           "1 writes the arguments of calls in clear, whatever they hold.");
+  return std::move(rows).done();
+}
+
+std::vector<Row> sql_rows() {
+  Rows rows("SQL connector", Change::kRestart);
+  rows.add("connectors.sql.enabled", SETTINGS_MEMBER(connectors.sql.enabled), FlagType{}, "0",
+           "1 offers the SQL tools.")
+      .add("connectors.sql.data_dir", SETTINGS_MEMBER(connectors.sql.data_dir), TextType{}, "",
+           "The only folder that sanctioned loads read from.")
+      .add("connectors.sql.database", SETTINGS_MEMBER(connectors.sql.database), TextType{}, "",
+           "Database file; in memory when not set.")
+      .add("connectors.sql.enable_external_access",
+           SETTINGS_MEMBER(connectors.sql.enable_external_access), FlagType{}, "0",
+           "1 lets the engine reach the host's files and network.")
+      .add("connectors.sql.allow_raw_file_sql", SETTINGS_MEMBER(connectors.sql.allow_raw_file_sql),
+           FlagType{}, "0", "1 lets raw SQL name files.")
+      .add("connectors.sql.memory", SETTINGS_MEMBER(connectors.sql.memory_bytes),
+           BytesType{16 * kMiB, kMiB << 20}, "512MiB", "Memory of the engine.")
+      .add("connectors.sql.threads", SETTINGS_MEMBER(connectors.sql.threads), IntegerType{1, 256},
+           "2", "Threads of the engine.")
+      .add("connectors.sql.max_rows", SETTINGS_MEMBER(connectors.sql.max_rows),
+           IntegerType{1, 10'000'000}, "10000", "Rows of one result.")
+      .add("connectors.sql.max_bytes", SETTINGS_MEMBER(connectors.sql.max_bytes),
+           BytesType{1024, 1024 * kMiB}, "8MiB", "Bytes of one result.")
+      .add("connectors.sql.timeout", SETTINGS_MEMBER(connectors.sql.timeout),
+           DurationType{milliseconds(10), hours(1)}, "30", "Time of one statement.");
+  return std::move(rows).done();
+}
+
+std::vector<Row> files_rows() {
+  Rows rows("Files connector", Change::kRestart);
+  rows.add("connectors.files.enabled", SETTINGS_MEMBER(connectors.files.enabled), FlagType{}, "0",
+           "1 offers the file tools.")
+      .add("connectors.files.root", SETTINGS_MEMBER(connectors.files.root), TextType{}, "",
+           "The only folder that the tools see.")
+      .add("connectors.files.extensions", SETTINGS_MEMBER(connectors.files.extensions),
+           ListType{extension_rule, kExtensionRule}, ".txt,.md,.csv,.json",
+           "Endings of file names that are read, listed, written and deleted; others do not exist.")
+      .add("connectors.files.read_max", SETTINGS_MEMBER(connectors.files.read_max_bytes),
+           BytesType{1, 1024 * kMiB}, "10MiB", "Largest file that is read.")
+      .add("connectors.files.write_max", SETTINGS_MEMBER(connectors.files.write_max_bytes),
+           BytesType{1, 1024 * kMiB}, "5MiB", "Largest file that is written.")
+      .add("connectors.files.list_max", SETTINGS_MEMBER(connectors.files.list_max_entries),
+           IntegerType{1, 1'000'000}, "10000", "Entries of one listing.")
+      .add("connectors.files.allow_write", SETTINGS_MEMBER(connectors.files.allow_write),
+           FlagType{}, "0", "1 offers the tools that write and delete.");
+  return std::move(rows).done();
+}
+
+std::vector<Row> log_rows() {
+  Rows rows("Log", Change::kRestart);
+  rows.add("log.format", SETTINGS_MEMBER(log.format), choice<base::log::Format>(), "json",
+           "Form of the lines on stderr.")
+      .add("log.level", SETTINGS_MEMBER(log.level), choice<base::log::Level>(), "info",
+           "The least important lines that are written.", Change::kLive);
+  return std::move(rows).done();
+}
+
+}  // namespace
+
+std::vector<Row> service_rows() {
+  std::vector<Row> out;
+  for (auto* part : {hook_rows, audit_rows, sql_rows, files_rows, log_rows}) {
+    for (auto& row : part()) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace tool::settings
