@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/http/client_connection.h"
+#include "base/http/dial.h"
 #include "base/http/client_pool.h"
 
 namespace base::http {

@@ -4,17 +4,17 @@
 #include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
+
+#include "base/http/dial.h"
 
 namespace base::http {
 namespace {
@@ -28,59 +28,7 @@ using TlsStream = asio::ssl::stream<tcp::socket>;
 constexpr auto kToTuple = asio::as_tuple(asio::use_awaitable);
 constexpr int kMaxInterimAnswers = 8;
 
-// Closes a socket when its time is up, so that whatever waits on it ends.
-// Shared with the timer's handler, which may run after the connection is gone.
-class Watchdog {
- public:
-  explicit Watchdog(tcp::socket& socket)
-      : state_(std::make_shared<State>(asio::steady_timer(socket.get_executor()), &socket)) {}
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
-  ~Watchdog() {
-    state_->socket = nullptr;
-    state_->timer.cancel();
-  }
-
-  void arm(Deadline until) {
-    state_->expired = false;
-    state_->timer.expires_at(until);
-    state_->timer.async_wait([state = state_](error_code) {
-      // A handler that was already on its way when the timer was set anew
-      // still sees success; the clock tells it apart.
-      if (state->socket == nullptr || std::chrono::steady_clock::now() < state->timer.expiry()) {
-        return;
-      }
-      state->expired = true;
-      error_code ignored;  // A socket that cannot be closed is of no use either.
-      state->socket->close(ignored);
-    });
-  }
-  void disarm() { state_->timer.expires_at(Deadline::max()); }
-  [[nodiscard]] bool expired() const { return state_->expired; }
-
- private:
-  struct State {
-    State(asio::steady_timer t, tcp::socket* s) : timer(std::move(t)), socket(s) {}
-    asio::steady_timer timer;
-    tcp::socket* socket;
-    bool expired = false;
-  };
-  std::shared_ptr<State> state_;
-};
-
 bool is_safe(Method method) { return method == Method::kGet || method == Method::kHead; }
-
-Error unavailable(std::string detail) {
-  return fail(ErrorKind::kUnavailable, "a server this request needs cannot be reached")
-      .with_detail(std::move(detail));
-}
-
-Error cancelled() { return fail(ErrorKind::kCancelled, "the request was cancelled"); }
-
-Error timed_out(std::string detail) {
-  return fail(ErrorKind::kTimeout, "a server this request needs did not answer in time")
-      .with_detail(std::move(detail));
-}
 
 Error outcome_unknown(std::string detail) {
   return fail(ErrorKind::kOutcomeUnknown, "a server this request needs gave no whole answer")
@@ -222,56 +170,6 @@ bool StreamConnection<Stream>::reusable() {
 
 // ---- Opening ----
 
-// A name service that hangs cannot be cancelled, only left behind: the lookup
-// holds what it needs and its answer comes to nobody.
-struct Lookup {
-  explicit Lookup(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
-  tcp::resolver resolver;
-  asio::steady_timer done;
-  error_code error = asio::error::would_block;
-  std::vector<tcp::endpoint> endpoints;
-};
-
-using Endpoints = Result<std::vector<tcp::endpoint>>;
-
-Task<Endpoints> resolve(Origin origin, Deadline until) {
-  error_code not_an_address;
-  auto address = asio::ip::make_address(origin.host, not_an_address);
-  if (!not_an_address) co_return std::vector{tcp::endpoint(address, origin.port)};
-  auto lookup = std::make_shared<Lookup>(co_await asio::this_coro::executor);
-  lookup->done.expires_at(until);
-  lookup->resolver.async_resolve(origin.host, std::to_string(origin.port),
-                                 [lookup](error_code error, tcp::resolver::results_type results) {
-                                   lookup->error = error;
-                                   for (const auto& entry : results) {
-                                     lookup->endpoints.push_back(entry.endpoint());
-                                   }
-                                   lookup->done.cancel();
-                                 });
-  co_await lookup->done.async_wait(kToTuple);
-  if (co_await was_cancelled()) co_return cancelled();
-  if (lookup->error == asio::error::would_block) co_return timed_out("while resolving the host");
-  if (lookup->error) co_return unavailable("cannot resolve the host: " + lookup->error.message());
-  co_return std::move(lookup->endpoints);
-}
-
-Task<Status> connect_to_one(tcp::socket& socket, Watchdog& watchdog,
-                            std::vector<tcp::endpoint> endpoints) {
-  error_code last = asio::error::host_not_found;
-  for (const auto& endpoint : endpoints) {
-    error_code ignored;  // Not open yet the first time round.
-    socket.close(ignored);
-    auto [error] = co_await socket.async_connect(endpoint, kToTuple);
-    if (co_await was_cancelled()) co_return cancelled();
-    if (watchdog.expired()) co_return timed_out("while connecting");
-    last = error;
-    if (error) continue;
-    socket.set_option(tcp::no_delay(true), ignored);  // Only slower without it.
-    co_return Status{};
-  }
-  co_return unavailable("cannot connect: " + last.message());
-}
-
 Task<Status> shake_hands(TlsStream& stream, Watchdog& watchdog, std::string host) {
   error_code not_an_address;
   asio::ip::make_address(host, not_an_address);
@@ -294,11 +192,6 @@ using Opened = Result<std::unique_ptr<ClientConnection>>;
 
 }  // namespace
 
-Task<bool> was_cancelled() {
-  auto state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() != asio::cancellation_type::none;
-}
-
 Result<std::shared_ptr<asio::ssl::context>> make_tls_context(const std::string& ca_file) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
   error_code error;
@@ -316,20 +209,16 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls_context(const std::string& 
 
 Task<Opened> open_connection(Origin origin, std::shared_ptr<asio::ssl::context> tls,
                              Deadline until) {
-  CO_ASSIGN_OR_RETURN(auto endpoints, co_await resolve(origin, until));
   auto executor = co_await asio::this_coro::executor;
   if (tls == nullptr) {
     auto plain = std::make_unique<StreamConnection<PlainLayer>>(executor);
-    plain->watchdog().arm(until);
-    CO_RETURN_IF_ERROR(
-        co_await connect_to_one(plain->stream(), plain->watchdog(), std::move(endpoints)));
+    CO_RETURN_IF_ERROR(co_await dial(plain->stream(), plain->watchdog(), std::move(origin), until));
     plain->watchdog().disarm();
     co_return Opened(std::move(plain));
   }
   auto encrypted = std::make_unique<StreamConnection<TlsLayer>>(executor, *tls);
-  encrypted->watchdog().arm(until);
-  CO_RETURN_IF_ERROR(co_await connect_to_one(encrypted->stream().next_layer(),
-                                             encrypted->watchdog(), std::move(endpoints)));
+  CO_RETURN_IF_ERROR(
+      co_await dial(encrypted->stream().next_layer(), encrypted->watchdog(), origin, until));
   CO_RETURN_IF_ERROR(co_await shake_hands(encrypted->stream(), encrypted->watchdog(), origin.host));
   encrypted->watchdog().disarm();
   co_return Opened(std::move(encrypted));

@@ -65,7 +65,4 @@ class ClientConnection {
 [[nodiscard]] Task<Result<std::unique_ptr<ClientConnection>>> open_connection(
     Origin origin, std::shared_ptr<boost::asio::ssl::context> tls, Deadline until);
 
-/// Whether the running coroutine was asked to end.
-[[nodiscard]] Task<bool> was_cancelled();
-
 }  // namespace base::http

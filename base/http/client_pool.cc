@@ -5,6 +5,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <optional>
 
+#include "base/http/dial.h"
+
 namespace base::http {
 
 namespace asio = boost::asio;

@@ -64,7 +64,7 @@ Core::Core(http::ByteStream& stream, std::unique_ptr<http::ByteStream> owned, Se
       early_(std::move(setup.received)),
       unused_(early_),
       heard_(steady_clock::now()),
-      queue_(setup.self, setup.random),
+      queue_(setup.self, setup.random ? *setup.random : system_random_),
       write_began_(heard_),
       timer_(executor_) {}
 

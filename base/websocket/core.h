@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "base/core/clock.h"
 #include "base/http/byte_stream.h"
 #include "base/websocket/connection.h"
 #include "base/websocket/message_decoder.h"
@@ -29,7 +30,7 @@ class Core final : public std::enable_shared_from_this<Core> {
     Sender self;
     boost::asio::any_io_executor executor;
     ConnectionOptions options;
-    Random& random;
+    Random* random;        ///< For a client's masks; the system's when null.
     std::string received;  ///< After the handshake.
     std::string subprotocol;
   };
@@ -113,6 +114,7 @@ class Core final : public std::enable_shared_from_this<Core> {
   TimePoint heard_;
   bool pinged_ = false;  ///< Since anything was heard.
 
+  SystemRandom system_random_;
   SendQueue queue_;
   std::size_t in_flight_ = 0;  ///< Bytes that write_all() has taken out of the queue.
   bool writing_ = false;

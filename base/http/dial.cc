@@ -1,0 +1,116 @@
+#include "base/http/dial.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <vector>
+
+namespace base::http {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr auto kToTuple = asio::as_tuple(asio::use_awaitable);
+
+// A name service that hangs cannot be cancelled, only left behind: the lookup
+// holds what it needs and its answer comes to nobody.
+struct Lookup {
+  explicit Lookup(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
+  tcp::resolver resolver;
+  asio::steady_timer done;
+  error_code error = asio::error::would_block;
+  std::vector<tcp::endpoint> endpoints;
+};
+
+using Endpoints = Result<std::vector<tcp::endpoint>>;
+
+Task<Endpoints> resolve(Origin origin, Deadline until) {
+  error_code not_an_address;
+  auto address = asio::ip::make_address(origin.host, not_an_address);
+  if (!not_an_address) co_return std::vector{tcp::endpoint(address, origin.port)};
+  auto lookup = std::make_shared<Lookup>(co_await asio::this_coro::executor);
+  lookup->done.expires_at(until);
+  lookup->resolver.async_resolve(origin.host, std::to_string(origin.port),
+                                 [lookup](error_code error, tcp::resolver::results_type results) {
+                                   lookup->error = error;
+                                   for (const auto& entry : results) {
+                                     lookup->endpoints.push_back(entry.endpoint());
+                                   }
+                                   lookup->done.cancel();
+                                 });
+  co_await lookup->done.async_wait(kToTuple);
+  if (co_await was_cancelled()) co_return cancelled();
+  if (lookup->error == asio::error::would_block) co_return timed_out("while resolving the host");
+  if (lookup->error) co_return unavailable("cannot resolve the host: " + lookup->error.message());
+  co_return std::move(lookup->endpoints);
+}
+
+Task<Status> connect_to_one(tcp::socket& socket, Watchdog& watchdog,
+                            std::vector<tcp::endpoint> endpoints) {
+  error_code last = asio::error::host_not_found;
+  for (const auto& endpoint : endpoints) {
+    error_code ignored;  // Not open yet the first time round.
+    socket.close(ignored);
+    auto [error] = co_await socket.async_connect(endpoint, kToTuple);
+    if (co_await was_cancelled()) co_return cancelled();
+    if (watchdog.expired()) co_return timed_out("while connecting");
+    last = error;
+    if (error) continue;
+    socket.set_option(tcp::no_delay(true), ignored);  // Only slower without it.
+    co_return Status{};
+  }
+  co_return unavailable("cannot connect: " + last.message());
+}
+
+}  // namespace
+
+Watchdog::Watchdog(tcp::socket& socket)
+    : state_(std::make_shared<State>(asio::steady_timer(socket.get_executor()), &socket)) {}
+
+Watchdog::~Watchdog() {
+  state_->socket = nullptr;
+  state_->timer.cancel();
+}
+
+void Watchdog::arm(Deadline until) {
+  state_->expired = false;
+  state_->timer.expires_at(until);
+  state_->timer.async_wait([state = state_](error_code) {
+    // A handler that was already on its way when the timer was set anew
+    // still sees success; the clock tells it apart.
+    if (state->socket == nullptr || std::chrono::steady_clock::now() < state->timer.expiry()) {
+      return;
+    }
+    state->expired = true;
+    error_code ignored;  // A socket that cannot be closed is of no use either.
+    state->socket->close(ignored);
+  });
+}
+
+Task<Status> dial(tcp::socket& socket, Watchdog& watchdog, Origin origin, Deadline until) {
+  CO_ASSIGN_OR_RETURN(auto endpoints, co_await resolve(std::move(origin), until));
+  watchdog.arm(until);
+  co_return co_await connect_to_one(socket, watchdog, std::move(endpoints));
+}
+
+Task<bool> was_cancelled() {
+  auto state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() != asio::cancellation_type::none;
+}
+
+Error unavailable(std::string detail) {
+  return fail(ErrorKind::kUnavailable, "a server this request needs cannot be reached")
+      .with_detail(std::move(detail));
+}
+
+Error cancelled() { return fail(ErrorKind::kCancelled, "the request was cancelled"); }
+
+Error timed_out(std::string detail) {
+  return fail(ErrorKind::kTimeout, "a server this request needs did not answer in time")
+      .with_detail(std::move(detail));
+}
+
+}  // namespace base::http
