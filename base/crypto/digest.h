@@ -17,8 +17,7 @@ namespace base::crypto {
 using Digest = std::array<std::uint8_t, 32>;
 
 /// The digest's bytes; valid while `digest` is.
-[[nodiscard]] std::string_view view(const Digest& digest);
-std::string_view view(Digest&&) = delete;
+[[nodiscard]] std::string_view view(const Digest& digest [[clang::lifetimebound]]);
 
 /// Whether two byte strings are equal, in time that depends on their lengths
 /// only. A length is not a secret.

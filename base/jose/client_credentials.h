@@ -28,7 +28,8 @@ struct ClientCredentialsOptions {
   std::string resource;  ///< RFC 8707; not sent when empty.
   std::string ca_file;   ///< PEM with the trusted roots; the system's when empty.
   PlainHttp plain_http = PlainHttp::kRefused;
-  std::chrono::seconds renew_before{60};  ///< At most a tenth of the lifetime is used of it.
+  /// How long before its end a token is renewed; a tenth of its lifetime at most.
+  std::chrono::seconds renew_before{60};
   std::chrono::milliseconds request_time{10'000};
 };
 
@@ -62,6 +63,7 @@ class ClientCredentials {
 
  private:
   struct State;
+  static Task<void> renew(std::shared_ptr<State> state);
   explicit ClientCredentials(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

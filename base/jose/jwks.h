@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/core/result.h"
 #include "base/crypto/verify_key.h"
@@ -21,8 +22,10 @@ inline constexpr std::size_t kMaxJwksKeys = 64;
 
 /// The RS256 keys of a JWK set. Taken are RSA keys that VerifyKey accepts, with
 /// a kid that is a key id, use absent or "sig", key_ops absent or with
-/// "verify", alg absent or "RS256". Of two with one kid neither is taken.
-/// Errors: kInvalid  not a JWK set, or no usable key in it;
+/// "verify", alg absent or "RS256", and no private part: a published private
+/// key is nobody's. Of two with one kid neither is taken. A set without such
+/// keys gives an empty one, which accepts no token.
+/// Errors: kInvalid  not a JWK set;
 ///         kTooLarge  over kMaxJwksBytes or kMaxJwksKeys.
 [[nodiscard]] Result<KeySet> parse_jwks(std::string_view text);
 

@@ -61,6 +61,8 @@ class Verifier {
   [[nodiscard]] Algorithm algorithm() const { return algorithm_; }
   /// Empty when the key has no name.
   [[nodiscard]] const std::string& kid() const { return kid_; }
+  /// Null for HS256, whose key is a secret.
+  [[nodiscard]] const crypto::VerifyKey* public_key() const;
   [[nodiscard]] bool verify(std::string_view data, std::string_view signature) const;
 
  private:

@@ -24,11 +24,11 @@ struct KeyCacheOptions {
   std::string url;      ///< Of the JWK set; https.
   std::string ca_file;  ///< PEM with the trusted roots; the system's when empty.
   PlainHttp plain_http = PlainHttp::kRefused;
-  std::chrono::seconds fresh{600};           ///< Keys are used without asking.
-  std::chrono::seconds stale{3600};          ///< Longer, while asking fails.
-  std::chrono::seconds unknown_kid_gap{30};  ///< Least time between two fetches
-                                             ///< that unknown kids cause.
-  std::chrono::seconds failure_gap{5};       ///< Pause after a failed fetch.
+  std::chrono::seconds fresh{600};   ///< Keys are used without asking.
+  std::chrono::seconds stale{3600};  ///< Longer, while asking fails.
+  /// Least time since the last fetch before an unknown kid causes one.
+  std::chrono::seconds unknown_kid_gap{30};
+  std::chrono::seconds failure_gap{5};  ///< Pause after a failed fetch.
   std::chrono::milliseconds fetch_time{5'000};
 };
 
@@ -46,7 +46,8 @@ class KeyCache {
   /// The RS256 key of that name. Callers that need a fetch share one; it goes
   /// on when one of them is cancelled or out of time.
   /// Errors: kUnauthenticated  no such key, reason kKey;
-  ///         kUnavailable  no keys: the issuer cannot be reached, redirects,
+  ///         kUnavailable  no such key among those kept, and the last fetch
+  ///         failed, so that there may be one: the issuer cannot be reached, redirects,
   ///         answers with another status than 200, over 256 KiB or not a JWK
   ///         set; detail() tells which;
   ///         kTimeout  the context's deadline passed; kCancelled.
@@ -65,6 +66,7 @@ class KeyCache {
 
  private:
   struct State;
+  static Task<void> fetch(std::shared_ptr<State> state);
   explicit KeyCache(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

@@ -1,0 +1,42 @@
+#include "base/jose/endpoint.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+namespace base::jose {
+namespace {
+
+constexpr std::size_t kMaxUrlBytes = 2048;
+
+// A literal address: a name could come to stand for another machine.
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+bool is_url_character(char c) { return c > 0x20 && c < 0x7f && c != '#' && c != '\\' && c != '"'; }
+
+}  // namespace
+
+Result<Endpoint> Endpoint::parse(std::string_view url, PlainHttp plain) {
+  auto scheme_end = url.find("://");
+  if (url.size() > kMaxUrlBytes || scheme_end == std::string_view::npos ||
+      !std::ranges::all_of(url, is_url_character)) {
+    return fail(ErrorKind::kInvalid, "must be an https URL of at most 2048 characters");
+  }
+  auto authority_end = std::min(url.find_first_of("/?", scheme_end + 3), url.size());
+  Endpoint out;
+  ASSIGN_OR_RETURN(out.origin, http::Origin::parse(url.substr(0, authority_end)));
+  if (!out.origin.encrypted &&
+      (plain != PlainHttp::kOnLoopbackForTests || !is_loopback(out.origin.host))) {
+    return fail(ErrorKind::kInvalid, "must be an https URL");
+  }
+  out.target = url.substr(authority_end);
+  if (!out.target.starts_with('/')) out.target.insert(0, "/");
+  return out;
+}
+
+}  // namespace base::jose
