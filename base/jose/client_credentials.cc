@@ -160,7 +160,11 @@ Result<std::unique_ptr<ClientCredentials>> ClientCredentials::create(
 // Runs apart from its callers and owns the state, so it may outlive its maker.
 Task<void> ClientCredentials::renew(std::shared_ptr<State> state) {
   WallTime now = state->clock.now();
-  auto token = co_await request_token(*state->client, state->endpoint.target, state->options, now);
+  RequestContext context{.deadline =
+                             std::chrono::steady_clock::now() + state->options.request_time};
+  auto response =
+      co_await state->client->send(context, make_request(state->options, state->endpoint.target));
+  auto token = read_answer(response, now);
   if (token) {
     state->keep(std::move(*token), now);
     state->fault.reset();
