@@ -1,5 +1,6 @@
 #include "base/runtime/task_group.h"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -23,13 +24,17 @@ TaskGroup::TaskGroup(asio::any_io_executor executor)
 
 TaskGroup::~TaskGroup() = default;
 
-void TaskGroup::spawn(Task<void> task) {
+void TaskGroup::spawn(Task<void> task) { spawn(std::move(task), {}); }
+
+void TaskGroup::spawn(Task<void> task, asio::cancellation_slot slot) {
   state_->running += 1;
-  asio::co_spawn(state_->executor, std::move(task), [state = state_](std::exception_ptr error) {
+  auto ended = [state = state_](std::exception_ptr error) {
     if (error) std::terminate();
     state->running -= 1;
     state->changed.cancel();
-  });
+  };
+  asio::co_spawn(state_->executor, std::move(task),
+                 asio::bind_cancellation_slot(slot, std::move(ended)));
 }
 
 std::size_t TaskGroup::running() const { return state_->running; }

@@ -4,6 +4,7 @@
 // tasks, and whoever shuts down waits for them.
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <cstddef>
 #include <memory>
 
@@ -20,6 +21,8 @@ class TaskGroup {
 
   /// Starts `task`. An exception that leaves it ends the process.
   void spawn(Task<void> task);
+  /// The same; an emission on `slot` cancels the task.
+  void spawn(Task<void> task, boost::asio::cancellation_slot slot);
   [[nodiscard]] std::size_t running() const;
   /// Returns when no task is running.
   [[nodiscard]] Task<void> wait();
