@@ -1,5 +1,6 @@
 #include "base/config/setting.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace base::config {
@@ -19,6 +20,10 @@ struct Case {
 
 std::string_view not_empty(std::string_view text) {
   return text.empty() ? "must not be empty" : std::string_view();
+}
+
+std::string_view no_digit(std::string_view text) {
+  return text.contains('1') ? "must have no 1" : std::string_view();
 }
 
 TEST(SettingTest, reads_each_type) {
@@ -76,6 +81,28 @@ TEST(SettingTest, keeps_urls_without_the_last_slash) {
   }
 }
 
+TEST(SettingTest, reads_lists) {
+  using testing::ElementsAre;
+  auto list = [](std::string_view text) {
+    return std::get<std::vector<std::string>>(*read(ListType{.max_items = 3}, text));
+  };
+  EXPECT_THAT(list(""), ElementsAre());
+  EXPECT_THAT(list("  "), ElementsAre());
+  EXPECT_THAT(list("a"), ElementsAre("a"));
+  EXPECT_THAT(list(" a b ,c,d"), ElementsAre("a b", "c", "d"));
+}
+
+TEST(SettingTest, reads_urls_of_the_schemes_it_names) {
+  UrlType ws{{"ws", "wss"}};
+  EXPECT_EQ(std::get<std::string>(*read(ws, "wss://h:1/p/")), "wss://h:1/p");
+  EXPECT_EQ(std::get<std::string>(*read(ws, "ws://[::1]:80")), "ws://[::1]:80");
+  for (const char* text : {"http://h", "wsss://h", "ws:/h", "wss//h", "ws://u@h", "WS://h"}) {
+    auto value = read(ws, text);
+    ASSERT_FALSE(value.has_value()) << text;
+    EXPECT_EQ(value.error().message(), "must be a ws or wss URL without user, query or fragment");
+  }
+}
+
 TEST(SettingTest, an_empty_url_needs_an_empty_default) {
   Setting setting{"X", UrlType{}, "http://localhost", "S", "Help."};
   EXPECT_FALSE(parse_setting(setting, "").has_value());
@@ -126,6 +153,13 @@ TEST(SettingTest, refuses_what_breaks_a_rule) {
            {"blank in host", UrlType{}, "http://ho st"},
            {"header injection", UrlType{}, "http://host/\r\nX: y"},
            {"open bracket", UrlType{}, "http://[::1"},
+           {"empty item", ListType{}, "a,,b"},
+           {"empty item at the end", ListType{}, "a,"},
+           {"empty items alone", ListType{}, ","},
+           {"item twice", ListType{}, "a, a"},
+           {"too many items", ListType{.max_items = 2}, "a,b,c"},
+           {"item's own rule", ListType{.rule = no_digit}, "a,1"},
+           {"newline in an item", ListType{}, "a\nb,c"},
        }) {
     auto value = read(c.type, c.text);
     ASSERT_FALSE(value.has_value()) << c.name;

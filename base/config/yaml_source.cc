@@ -9,6 +9,7 @@
 
 #include "base/config/sources.h"
 #include "base/config/tree_entries.h"
+#include "base/core/text.h"
 
 namespace base::config {
 namespace {
@@ -21,11 +22,31 @@ struct Refused {
   std::string_view rule;
 };
 
+// The library takes a quote that is never closed, and with it all that follows
+// for one value: settings would be lost without a word.
+bool quote_is_closed(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return false;
+  char quote = text[at];
+  if (quote == '|' || quote == '>') return true;  // A block needs no end.
+  if (quote != '\'' && quote != '"') return false;
+  for (std::size_t i = at + 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
+      if (!doubled) return true;
+      ++i;
+    }
+  }
+  return false;
+}
+
 // Takes the events one by one: no tree is built that an alias could blow up,
 // and the nesting is refused before the parser goes down into it.
 class Reader final : public YAML::EventHandler {
  public:
-  Reader(std::string_view prefix, std::string_view file) : out_(prefix, file) {}
+  Reader(std::string_view text, std::string_view prefix, std::string_view file)
+      : out_(prefix, file), text_(text) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) throw Refused{mark, "must be one document"};
@@ -47,6 +68,9 @@ class Reader final : public YAML::EventHandler {
                 const std::string& value) override {
     no_anchor(mark, anchor);
     no_tag(mark, tag);
+    if (tag == "!" && !quote_is_closed(text_, static_cast<std::size_t>(mark.pos))) {
+      throw Refused{mark, "a quote must be closed"};
+    }
     if (frames_.empty()) throw Refused{mark, "must be a map of settings"};
     Frame& frame = frames_.back();
     if (frame.items) {
@@ -116,6 +140,7 @@ class Reader final : public YAML::EventHandler {
   }
 
   TreeEntries out_;
+  std::string_view text_;  // Of UTF-8 without a byte order mark: a mark's pos is a byte of it.
   std::vector<Frame> frames_;
   std::vector<std::string> path_;
   int documents_ = 0;
@@ -131,10 +156,15 @@ Entries from_yaml(std::string_view text, std::string_view prefix, std::string_vi
   if (text.size() > kMaxDocumentBytes) {
     return {{}, {fmt::format("{}: must have at most 1 MiB", file)}, true};
   }
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  // The library would guess at UTF-16 and UTF-32.
+  if (!is_utf8(text) || text.contains('\0')) {
+    return {{}, {fmt::format("{}: must be UTF-8", file)}, true};
+  }
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Reader reader(prefix, file);
+    Reader reader(text, prefix, file);
     while (parser.HandleNextDocument(reader)) {
     }
     return std::move(reader).done();
