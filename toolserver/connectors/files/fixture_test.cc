@@ -1,6 +1,8 @@
 #include "toolserver/connectors/files/fixture_test.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +98,19 @@ void FilesFixture::expect_canary_untouched() const {
   EXPECT_EQ(host_names(outside()),
             (std::vector<std::string>{"a.txt", "b.txt", "canary.txt", "folder"}));
   EXPECT_EQ(host_names(outside("folder")), (std::vector<std::string>{"b.txt"}));
+}
+
+void plant_other_kinds(const FilesFixture& fixture) {
+  std::string canary = fixture.outside("canary.txt");
+  ASSERT_EQ(::link(canary.c_str(), fixture.root("hard.txt").c_str()), 0);
+  ASSERT_EQ(::link(canary.c_str(), fixture.root("folder/hard.txt").c_str()), 0);
+  put_file(fixture.root("twin.txt"), "twin");
+  ASSERT_EQ(::link(fixture.root("twin.txt").c_str(), fixture.root("twin_too.txt").c_str()), 0);
+  ASSERT_EQ(::mkfifo(fixture.root("pipe.txt").c_str(), 0600), 0);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  struct sockaddr_un address{.sun_family = AF_UNIX};
+  fixture.root("socket.txt").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<struct sockaddr*>(&address), sizeof address), 0);
 }
 
 Invocation invocation(std::string_view tool, base::json::Object args) {

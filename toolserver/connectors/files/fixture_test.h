@@ -70,6 +70,10 @@ class FilesFixture {
   std::vector<std::uint64_t> inodes_;
 };
 
+/// Into the root: a pipe, a socket, second names of the canary (hard.txt and
+/// folder/hard.txt), and twin.txt with twin_too.txt, two names of one file.
+void plant_other_kinds(const FilesFixture& fixture);
+
 /// Runs one call to its end on a loop of its own.
 [[nodiscard]] Outcome<ToolResult> call(FilesConnector& connector, std::string_view tool,
                                        base::json::Object args, Progress progress = {});

@@ -26,7 +26,9 @@ constexpr int kTries = 16;
 
 int call_openat2(int from, const char* path, int flags) {
   struct open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC | O_NOFOLLOW;
+  // Not O_NOFOLLOW: RESOLVE_NO_SYMLINKS says more, and together with
+  // O_DIRECTORY a link would look like a missing folder.
+  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
   how.resolve = kResolve;
   for (int left = kTries; left > 0; --left) {
     long fd = ::syscall(SYS_openat2, from, path, &how, sizeof how);
