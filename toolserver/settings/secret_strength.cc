@@ -131,6 +131,16 @@ bool counts(char a, char b, char c) {
   return (step == 1 || step == -1) && c - b == step;
 }
 
+// Counting in groups, such as "000102": for some distance, the character goes
+// on as the two before it at that distance did.
+bool counts_in_groups(std::string_view text, std::size_t at) {
+  for (std::size_t lag = 2; lag <= 4 && at >= 2 * lag; ++lag) {
+    int step = text[at - lag] - text[at - 2 * lag];
+    if (step >= -1 && step <= 1 && text[at] - text[at - lag] == step) return true;
+  }
+  return false;
+}
+
 // What each character follows from.
 enum class Follows : std::uint8_t { kNothing, kRepetition, kSequence, kKeyboard };
 
@@ -155,6 +165,7 @@ std::vector<Follows> explain(std::string_view text) {
     }
   }
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (out[i] == Follows::kNothing && counts_in_groups(text, i)) out[i] = Follows::kSequence;
     if (!group_comes_again(text, i)) continue;
     for (std::size_t j = i; j < i + kGroup; ++j) {
       if (out[j] == Follows::kNothing) out[j] = Follows::kRepetition;
@@ -187,22 +198,19 @@ double bits_of(std::string_view secret, const std::vector<Follows>& follows) {
   return bits_per_character(secret) * free + bound;
 }
 
-// Of the patterns that made it guessable, the one with the most characters.
-Weakness main_pattern(const std::vector<Follows>& follows) {
+// The pattern with the most characters, if patterns make half of the text.
+std::optional<Weakness> main_pattern(const std::vector<Follows>& follows) {
   auto repetition = std::ranges::count(follows, Follows::kRepetition);
   auto sequence = std::ranges::count(follows, Follows::kSequence);
   auto keyboard = std::ranges::count(follows, Follows::kKeyboard);
-  auto most = std::max({repetition, sequence, keyboard});
-  if (most * 4 < static_cast<std::ptrdiff_t>(follows.size())) return Weakness::kPredictable;
-  // A run that comes again is first of all a run.
-  if (sequence == most || (sequence >= 4 && repetition == most)) return Weakness::kSequential;
-  if (keyboard == most || (keyboard >= 4 && repetition == most)) return Weakness::kKeyboard;
-  return Weakness::kRepetitive;
+  if (2 * (repetition + sequence + keyboard) < std::ssize(follows)) return std::nullopt;
+  if (repetition >= sequence && repetition >= keyboard) return Weakness::kRepetitive;
+  return sequence >= keyboard ? Weakness::kSequential : Weakness::kKeyboard;
 }
 
-// Random hexadecimal digits, the least dense form in use, have about 3.2 bits
-// by this estimate at 16 characters.
-constexpr double kBitsPerCharacter = 2.4;
+// Random hexadecimal digits, the least dense form in use, have about 3 bits by
+// this estimate at 16 characters.
+constexpr double kBitsPerCharacter = 2.0;
 
 std::size_t characters(std::string_view text) {
   if (!base::is_utf8(text)) return text.size();
@@ -227,10 +235,9 @@ std::optional<Weakness> weakness_of(std::string_view secret, std::size_t min_len
   if (auto known = known_weakness_of(secret)) return known;
   if (characters(secret) < min_length) return Weakness::kShort;
   auto follows = explain(in_small_letters(secret));
-  if (bits_of(secret, follows) < kBitsPerCharacter * static_cast<double>(min_length)) {
-    return main_pattern(follows);
-  }
-  return std::nullopt;
+  if (auto pattern = main_pattern(follows)) return pattern;
+  bool predictable = bits_of(secret, follows) < kBitsPerCharacter * static_cast<double>(min_length);
+  return predictable ? std::optional(Weakness::kPredictable) : std::nullopt;
 }
 
 }  // namespace tool::settings

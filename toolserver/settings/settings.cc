@@ -91,10 +91,10 @@ base::Result<Reloaded> reload(const SecureConfig& current, const base::config::P
   for (const auto& row : make_rows()) {
     if (row.equal(current, out.config)) continue;
     if (row.change == Change::kLive) {
-      out.changed.push_back(row.setting.name);
+      out.changed.emplace_back(row.setting.path);
     } else {
       row.copy(out.config, current);
-      out.needs_restart.push_back(row.setting.name);
+      out.needs_restart.emplace_back(row.setting.path);
     }
   }
   // The new whole is safe, and so was the old; a mixture need not be.
