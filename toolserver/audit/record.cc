@@ -1,0 +1,151 @@
+#include "toolserver/audit/record.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/json/json.h"
+
+namespace tool::audit {
+namespace {
+
+constexpr std::size_t kMaxText = 1024;
+
+std::string_view cut(std::string_view text) {
+  if (text.size() <= kMaxText) return text;
+  std::size_t end = kMaxText;
+  while (end > kMaxText - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+// Writes members one after another. The caller names them in their canonical
+// order; the test of the room compares every line with base::json::canonical.
+class Members {
+ public:
+  explicit Members(std::string& out) : out_(out) {}
+
+  void text(std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    start(key);
+    base::json::append_quoted(out_, cut(value));
+  }
+  void number(std::string_view key, std::uint64_t value) {
+    start(key);
+    fmt::format_int digits(value);
+    out_.append(digits.data(), digits.size());
+  }
+  void raw(std::string_view key, std::string_view json) {
+    if (json.empty()) return;
+    start(key);
+    out_ += json;
+  }
+  /// `fill` writes the members of an object.
+  template <class Fill>
+  void object(std::string_view key, Fill fill) {
+    start(key);
+    out_ += '{';
+    Members inner(out_);
+    fill(inner);
+    out_ += '}';
+  }
+
+ private:
+  void start(std::string_view key) {
+    if (!out_.empty() && out_.back() != '{') out_ += ',';
+    out_ += '"';
+    out_ += key;
+    out_ += "\":";
+  }
+  std::string& out_;
+};
+
+std::uint64_t micros(std::chrono::microseconds time) {
+  return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
+}
+
+std::string before_hash(const CallRecord& record, const Origin& origin) {
+  std::string out = "{";
+  out.reserve(256 + record.args.size());
+  Members members(out);
+  members.raw("args", record.args);
+  members.text("args_h", record.args_hash);
+  members.text("boot", origin.boot);
+  members.text("consent", record.consent);
+  if (const auto& decision = record.decision) {
+    members.object("decision", [&](Members& m) {
+      if (decision->code) m.text("code", name(*decision->code));
+      m.text("stage", decision->stage);
+      m.text("verdict", decision->code ? "refused" : "allowed");
+    });
+  }
+  members.text("guard", record.guard);
+  return out;
+}
+
+std::string before_prev(const CallRecord& record, RecordKind kind, const Origin& origin) {
+  std::string out;
+  Members members(out);
+  if (record.hop > 0) members.number("hop", record.hop);
+  members.text("kind", kind == RecordKind::kOpen ? "open" : "seal");
+  members.text("node", origin.node);
+  if (record.open_seq > 0) members.number("open", record.open_seq);
+  members.text("origin", record.origin);
+  members.text("peer", record.peer);
+  return out;
+}
+
+std::string before_seq(const CallRecord& record) {
+  std::string out;
+  Members members(out);
+  members.object("principal", [&](Members& m) {
+    m.text("iss", record.issuer);
+    m.text("method", record.method);
+    m.text("sub", record.subject);
+  });
+  if (const auto& outcome = record.outcome) {
+    members.object("result", [&](Members& m) {
+      m.number("bytes", outcome->bytes);
+      m.number("redactions", outcome->redactions);
+      m.text("status", outcome->status);
+    });
+  }
+  members.text("rid", record.request_id);
+  return out;
+}
+
+std::string after_seq(const CallRecord& record) {
+  std::string out;
+  Members members(out);
+  members.text("sid", record.session_id);
+  if (const auto& timing = record.timing) {
+    members.object("timing", [&](Members& m) {
+      m.number("consent_us", micros(timing->consent));
+      m.number("tool_us", micros(timing->tool));
+      m.number("total_us", micros(timing->total));
+    });
+  }
+  members.text("tool", record.tool);
+  members.text("trace", record.trace);
+  members.text("ts", time_text(record.time));
+  out += '}';
+  return out;
+}
+
+}  // namespace
+
+LineParts line_parts(const CallRecord& record, RecordKind kind, const Origin& origin) {
+  return {before_hash(record, origin), before_prev(record, kind, origin), before_seq(record),
+          after_seq(record)};
+}
+
+std::string time_text(base::WallTime time) {
+  auto day = std::chrono::floor<std::chrono::days>(time);
+  std::chrono::year_month_day date(day);
+  std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
+}
+
+}  // namespace tool::audit

@@ -1,0 +1,298 @@
+#include "toolserver/audit/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "base/json/canonical.h"
+#include "toolserver/audit/fixture_test.h"
+
+namespace tool::audit {
+namespace {
+
+using testing::AuditTest;
+using testing::lines_of;
+using testing::sample;
+using testing::slurp;
+using testing::spill;
+using testing::test_secret;
+
+class VerifyTest : public AuditTest {
+ protected:
+  // start, three calls of two lines, one refusal, a checkpoint.
+  void make_trail() {
+    auto log = open();
+    for (int i = 0; i < 3; ++i) receipts_.push_back(call(*log, sample(fmt::format("r{}", i))));
+    auto refused = sample("r3");
+    refused.decision = Decision{"authorise", Code::kScope};
+    refused.outcome.reset();
+    receipts_.push_back(seal(*log, refused));
+  }
+  std::vector<std::string> lines() { return lines_of(slurp(only_file())); }
+  void rewrite(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    spill(only_file(), text);
+  }
+  // The same records with every hash counted anew, as a forger would.
+  static std::vector<std::string> relinked(const std::vector<std::string>& lines) {
+    ChainHead head;
+    std::vector<std::string> out;
+    for (const auto& line : lines) {
+      auto record = base::json::parse(line)->as_object();
+      record.erase("hash");
+      std::string text;
+      link(head, record, text);
+      text.pop_back();
+      out.push_back(text);
+    }
+    return out;
+  }
+
+  std::vector<AuditReceipt> receipts_;
+};
+
+TEST_F(VerifyTest, a_trail_as_written_is_intact) {
+  make_trail();
+  auto result = report({.expected = receipts_});
+  EXPECT_TRUE(result.is_intact());
+  EXPECT_TRUE(result.signatures_checked);
+  EXPECT_EQ(result.lines, 9u);
+  EXPECT_EQ(result.calls, 3u);
+  EXPECT_EQ(result.refused, 1u);
+  EXPECT_EQ(result.starts, 1u);
+  EXPECT_EQ(result.checkpoints, 1u);
+  EXPECT_EQ(result.unsigned_tail, 1u);  // The checkpoint itself.
+  EXPECT_EQ(result.interrupted_count, 0u);
+  EXPECT_EQ(result.unfinished, 0u);
+  EXPECT_EQ(result.head.seq, 9u);
+  EXPECT_EQ(result.to_json().at("intact"), true);
+}
+
+TEST_F(VerifyTest, finds_every_change_of_every_member) {
+  make_trail();
+  auto original = lines();
+  int changes = 0;
+  for (std::size_t i = 0; i < original.size(); ++i) {
+    auto record = base::json::parse(original[i])->as_object();
+    for (const auto& member : record) {
+      auto changed = record;
+      auto& value = changed[member.key()];
+      if (value.is_string()) {
+        value.as_string().back() = value.as_string().back() == '0' ? '1' : '0';
+      } else if (value.is_object()) {
+        value.as_object()["x"] = 1;
+      } else {
+        value = value.to_number<std::int64_t>() + 1;
+      }
+      auto tampered = original;
+      tampered[i] = *base::json::canonical(changed);
+      rewrite(tampered);
+      auto result = report();
+      ASSERT_TRUE(result.broken.has_value()) << i << " " << member.key();
+      EXPECT_EQ(result.broken->line, i + 1) << member.key();
+      EXPECT_FALSE(result.is_intact());
+      ++changes;
+    }
+  }
+  EXPECT_GT(changes, 100);
+}
+
+TEST_F(VerifyTest, finds_lines_that_were_moved_or_removed) {
+  make_trail();
+  auto original = lines();
+  using Change = std::function<void(std::vector<std::string>&)>;
+  struct Case {
+    const char* name;
+    Change change;
+    std::uint64_t line;
+    std::string_view rule;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"first dropped", [](auto& l) { l.erase(l.begin()); }, 1, "seq"},
+           {"middle dropped", [](auto& l) { l.erase(l.begin() + 3); }, 4, "seq"},
+           {"swapped", [](auto& l) { std::swap(l[2], l[3]); }, 3, "seq"},
+           {"twice", [](auto& l) { l.insert(l.begin() + 3, l[2]); }, 4, "seq"},
+           {"foreign line", [](auto& l) { l.insert(l.begin() + 3, "{}"); }, 4, "fields"},
+           {"text", [](auto& l) { l.insert(l.begin() + 3, "hello"); }, 4, "not_json"},
+           {"blank line", [](auto& l) { l.insert(l.begin() + 3, ""); }, 4, "not_json"},
+       }) {
+    auto tampered = original;
+    c.change(tampered);
+    rewrite(tampered);
+    auto result = report();
+    ASSERT_TRUE(result.broken.has_value()) << c.name;
+    EXPECT_EQ(result.broken->line, c.line) << c.name;
+    EXPECT_EQ(result.broken->rule, c.rule) << c.name;
+  }
+}
+
+TEST_F(VerifyTest, a_chain_counted_anew_breaks_at_the_checkpoint) {
+  make_trail();
+  auto tampered = lines();
+  tampered[2].replace(tampered[2].find("alice"), 5, "mallo");
+  tampered = relinked(tampered);
+  rewrite(tampered);
+  auto result = report();
+  ASSERT_TRUE(result.broken.has_value());
+  EXPECT_EQ(result.broken->line, 9u);
+  EXPECT_EQ(result.broken->rule, "covers");
+  // Without a key that is all that can be seen: the chain alone is sound.
+  auto unchecked = verify(folder(), CheckpointKeys{});
+  ASSERT_TRUE(unchecked.has_value());
+  EXPECT_TRUE(unchecked->is_intact());
+  EXPECT_FALSE(unchecked->signatures_checked);
+}
+
+TEST_F(VerifyTest, a_forged_checkpoint_is_no_checkpoint) {
+  make_trail();
+  auto original = lines();
+  auto checkpoint = base::json::parse(original.back())->as_object();
+  using Change = std::function<void(base::json::Object&)>;
+  struct Case {
+    const char* name;
+    Change change;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"other signature", [](auto& r) { r["sig"].as_object()["v"] = std::string(43, 'A'); }},
+           {"empty signature", [](auto& r) { r["sig"].as_object()["v"] = ""; }},
+           {"not base64url", [](auto& r) { r["sig"].as_object()["v"] = "+/=="; }},
+           {"unknown key", [](auto& r) { r["sig"].as_object()["kid"] = "other"; }},
+           {"no signature", [](auto& r) { r.erase("sig"); }},
+           {"other node", [](auto& r) { r["node"] = "node-b"; }},
+           {"other time", [](auto& r) { r["ts"] = "2027-01-01T00:00:00.000000Z"; }},
+           {"other seq", [](auto& r) { r["covers"].as_object()["seq"] = 7; }},
+           {"negative seq", [](auto& r) { r["covers"].as_object()["seq"] = -1; }},
+           {"other hash", [](auto& r) { r["covers"].as_object()["h"] = std::string(64, 'a'); }},
+           {"short hash", [](auto& r) { r["covers"].as_object()["h"] = "aa"; }},
+           {"nothing covered", [](auto& r) { r.erase("covers"); }},
+       }) {
+    auto forged = checkpoint;
+    c.change(forged);
+    auto tampered = original;
+    tampered.back() = base::json::write(forged);
+    rewrite(relinked(tampered));
+    auto result = report();
+    ASSERT_TRUE(result.broken.has_value()) << c.name;
+    EXPECT_EQ(result.broken->rule, "signature") << c.name;
+  }
+}
+
+TEST_F(VerifyTest, a_checkpoint_of_another_trail_does_not_cover_this_one) {
+  make_trail();
+  auto foreign = base::json::parse(lines().back())->as_object();
+  auto tampered = lines();
+  tampered[1].replace(tampered[1].find("alice"), 5, "mallo");
+  tampered.pop_back();
+  tampered = relinked(tampered);
+  tampered.push_back(base::json::write(foreign));
+  rewrite(relinked(tampered));
+  auto result = report();
+  ASSERT_TRUE(result.broken.has_value());
+  EXPECT_EQ(result.broken->rule, "covers");
+}
+
+TEST_F(VerifyTest, a_trail_stripped_of_its_checkpoints_is_not_intact) {
+  auto settings = options();
+  settings.checkpoint_records = 10;
+  {
+    auto log = open(settings);
+    for (int i = 0; i < 30; ++i) seal(*log);
+  }
+  auto all = lines();
+  std::erase_if(all, [](const auto& line) { return line.contains("\"checkpoint\""); });
+  rewrite(relinked(all));
+  auto result = report({.checkpoint_records = 10});
+  EXPECT_FALSE(result.broken.has_value());
+  ASSERT_EQ(result.unsigned_stretches.size(), 1u);
+  EXPECT_EQ(result.unsigned_stretches[0].from, 1u);
+  EXPECT_EQ(result.unsigned_stretches[0].lines, 31u);
+  EXPECT_FALSE(result.is_intact());
+}
+
+TEST_F(VerifyTest, an_end_that_was_cut_off_is_missed_by_its_receipts) {
+  make_trail();
+  auto cut = lines();
+  cut.resize(cut.size() - 3);
+  rewrite(cut);
+  EXPECT_TRUE(report().is_intact());
+  auto result = report({.expected = receipts_});
+  EXPECT_FALSE(result.is_intact());
+  ASSERT_EQ(result.missing.size(), 2u);
+  EXPECT_EQ(result.missing[0], receipts_[2]);
+  EXPECT_EQ(result.missing[1], receipts_[3]);
+}
+
+TEST_F(VerifyTest, calls_without_an_end_are_named) {
+  {
+    auto log = open();
+    ASSERT_TRUE(log->open_call(sample("lost")).has_value());
+    call(*log, sample("fine"));
+  }
+  auto running = report();
+  EXPECT_EQ(running.unfinished, 1u);
+  EXPECT_EQ(running.interrupted_count, 0u);
+  open();
+  auto result = report();
+  EXPECT_TRUE(result.is_intact());
+  EXPECT_EQ(result.unfinished, 0u);
+  ASSERT_EQ(result.interrupted_count, 1u);
+  EXPECT_EQ(result.interrupted[0].request_id, "lost");
+  EXPECT_EQ(result.interrupted[0].tool, "sql.query");
+}
+
+TEST_F(VerifyTest, an_archived_beginning_must_be_told) {
+  auto settings = options();
+  settings.segment_bytes = 2'000;
+  {
+    auto log = open(settings);
+    for (int i = 0; i < 20; ++i) seal(*log);
+  }
+  auto segments = *list_segments(folder());
+  ASSERT_GT(segments.size(), 3u);
+  EXPECT_TRUE(report().is_intact());
+  std::filesystem::remove(segments[0].path);
+  auto untold = report();
+  ASSERT_TRUE(untold.broken.has_value());
+  EXPECT_EQ(untold.broken->rule, "seq");
+  auto told = report({.first_seq = segments[1].first_seq});
+  EXPECT_TRUE(told.is_intact());
+  std::filesystem::remove(segments[2].path);
+  EXPECT_FALSE(report({.first_seq = segments[1].first_seq}).is_intact());
+}
+
+TEST_F(VerifyTest, checks_signatures_of_every_kind_of_key) {
+  for (auto type : {base::crypto::KeyType::kEd25519, base::crypto::KeyType::kRsa}) {
+    auto key = base::crypto::SigningKey::generate(type);
+    auto settings = options();
+    settings.folder += type == base::crypto::KeyType::kRsa ? "-rsa" : "-ed";
+    {
+      auto log = AuditLog::open(settings, CheckpointSigner::with_key(key), clock_, random_);
+      ASSERT_TRUE(log.has_value());
+      seal(**log);
+    }
+    CheckpointKeys right;
+    right.add(key.verify_key());
+    EXPECT_TRUE(verify(settings.folder, right)->is_intact());
+    CheckpointKeys wrong;
+    wrong.add(base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519).verify_key());
+    wrong.add(test_secret());
+    auto refused = verify(settings.folder, wrong);
+    ASSERT_TRUE(refused->broken.has_value());
+    EXPECT_EQ(refused->broken->rule, "signature");
+  }
+}
+
+TEST_F(VerifyTest, there_must_be_a_trail) {
+  auto none = verify(folder_.path() + "/none", CheckpointKeys{});
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().kind(), base::ErrorKind::kNotFound);
+  auto empty = verify(folder_.path(), CheckpointKeys{});
+  ASSERT_FALSE(empty.has_value());
+  EXPECT_EQ(empty.error().kind(), base::ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace tool::audit
