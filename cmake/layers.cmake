@@ -27,7 +27,8 @@ room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lake
 embed_texts(lakeproxy_ducklake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
 embed_texts(lakeproxy_ducklake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
 
-room(lakeproxy/objects USES base/core base/runtime base/http LINKS OpenSSL::Crypto TEST_USES base/testing)
+room(lakeproxy/measure USES base/core base/runtime base/postgres)
+room(lakeproxy/objects USES base/core base/runtime base/http lakeproxy/measure LINKS OpenSSL::Crypto TEST_USES base/testing)
 
 room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/model lakeproxy/materialize
   lakeproxy/objects LINKS ZLIB::ZLIB TEST_USES base/testing)
@@ -37,15 +38,15 @@ room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metr
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth)
-room(lakeproxy/operation USES base/core base/json base/log base/runtime lakeproxy/model lakeproxy/govern lakeproxy/publish
-  lakeproxy/ducklake lakeproxy/materialize lakeproxy/objects TEST_USES base/testing)
+room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
+  lakeproxy/govern lakeproxy/publish lakeproxy/ducklake lakeproxy/materialize lakeproxy/objects TEST_USES base/testing)
 
 room(lakeproxy/route USES base/core base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
   lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
   lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/ducklake lakeproxy/export
-  lakeproxy/objects)
+  lakeproxy/objects lakeproxy/measure)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 
 
@@ -54,7 +55,7 @@ room(toolserver/model USES base/core base/json base/runtime base/crypto)
 room(toolserver/settings USES base/core base/config base/log toolserver/model)
 room(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
 room(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
-room(toolserver/connectors/sql USES base/core base/json base/runtime base/duckdb toolserver/model toolserver/connectors
+room(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/connectors
   TEST_USES base/testing)
 room(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
@@ -64,10 +65,14 @@ room(toolserver/session USES base/core base/json base/crypto base/jose toolserve
 room(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
 room(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
-  toolserver/session TEST_USES base/testing)
+  toolserver/settings toolserver/session TEST_USES base/testing)
 room(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/connectors toolserver/connectors/sql toolserver/connectors/files toolserver/audit
   toolserver/client)
+
+# Peers for tests that cross folders.
+room(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)
+program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 
 check_arrows()

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/http/client_connection.h"
-#include "base/http/dial.h"
 #include "base/http/client_pool.h"
+#include "base/http/dial.h"
 
 namespace base::http {
 namespace {

@@ -9,18 +9,17 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <span>
 
 #include "base/http/connection.h"
 #include "base/http/lane.h"
 #include "base/http/read_buffer.h"
+#include "base/http/tls_socket.h"
 
 namespace base::http {
 
-using TlsStream = boost::asio::ssl::stream<ServerSocket>;
+using TlsStream = TlsSocket<ServerSocket>;
 
 enum class Linger : std::uint8_t { kNo, kYes };
 
@@ -53,7 +52,7 @@ class Transport : public LaneMember {
   /// Writes both, without copying either.
   Task<bool> write(std::string_view head, std::string_view body);
   /// Writes what the socket takes at once and removes it from `bytes`. Only
-  /// for plain connections, and while no write is under way.
+  /// while no write is under way.
   void write_now(std::string& bytes);
   /// The same, and returns how many bytes the socket took.
   std::size_t write_now(std::string_view bytes);
@@ -119,41 +118,51 @@ std::string Transport<Stream>::set_up() {
 template <class Stream>
 Task<bool> Transport<Stream>::handshake() {
   if constexpr (kTls) {
-    auto [ec] = co_await stream_.async_handshake(boost::asio::ssl::stream_base::server, kToken);
-    if (ec) co_return false;
+    if (co_await stream_.accept()) co_return false;
   }
   co_return !aborted_;
 }
 
 template <class Stream>
 Task<bool> Transport<Stream>::read(ReadBuffer& into, std::size_t want) {
-  if (aborted_) co_return false;
-  std::span<char> room = into.prepare(want);
-  auto [ec, n] =
-      co_await stream_.async_read_some(boost::asio::buffer(room.data(), room.size()), kToken);
+  std::size_t n = co_await read(into.prepare(want));
   into.commit(n);
-  co_return !ec && !aborted_;
+  co_return n > 0;
 }
 
 template <class Stream>
 Task<std::size_t> Transport<Stream>::read(std::span<char> into) {
   if (aborted_) co_return 0;
-  auto [ec, n] =
-      co_await stream_.async_read_some(boost::asio::buffer(into.data(), into.size()), kToken);
-  co_return ec || aborted_ ? 0 : n;
+  if constexpr (kTls) {
+    auto [ec, n] = co_await stream_.read_some(into);
+    co_return ec || aborted_ ? 0 : n;
+  } else {
+    auto [ec, n] =
+        co_await stream_.async_read_some(boost::asio::buffer(into.data(), into.size()), kToken);
+    co_return ec || aborted_ ? 0 : n;
+  }
 }
 
 template <class Stream>
 Task<bool> Transport<Stream>::write(std::string_view head, std::string_view body) {
   while (!head.empty() || !body.empty()) {
     if (aborted_) co_return false;
-    std::array<boost::asio::const_buffer, 2> buffers{boost::asio::buffer(head.data(), head.size()),
-                                                     boost::asio::buffer(body.data(), body.size())};
-    auto [ec, n] = co_await stream_.async_write_some(buffers, kToken);
-    if (ec) co_return false;
-    std::size_t of_head = std::min(n, head.size());
+    std::size_t written = 0;
+    if constexpr (kTls) {
+      auto [ec, n] = co_await stream_.write_some(head.empty() ? body : head);
+      if (ec) co_return false;
+      written = n;
+    } else {
+      std::array<boost::asio::const_buffer, 2> buffers{
+          boost::asio::buffer(head.data(), head.size()),
+          boost::asio::buffer(body.data(), body.size())};
+      auto [ec, n] = co_await stream_.async_write_some(buffers, kToken);
+      if (ec) co_return false;
+      written = n;
+    }
+    std::size_t of_head = std::min(written, head.size());
     head.remove_prefix(of_head);
-    body.remove_prefix(n - of_head);
+    body.remove_prefix(written - of_head);
   }
   co_return !aborted_;
 }
@@ -165,10 +174,13 @@ void Transport<Stream>::write_now(std::string& bytes) {
 
 template <class Stream>
 std::size_t Transport<Stream>::write_now(std::string_view bytes) {
-  static_assert(!kTls);
   if (aborted_) return 0;
-  boost::system::error_code later;  // A failure comes again with the next write.
-  return stream_.write_some(boost::asio::buffer(bytes), later);
+  if constexpr (kTls) {
+    return stream_.write_now(bytes);
+  } else {
+    boost::system::error_code later;  // A failure comes again with the next write.
+    return stream_.write_some(boost::asio::buffer(bytes), later);
+  }
 }
 
 template <class Stream>
@@ -178,7 +190,7 @@ Task<void> Transport<Stream>::close(Linger linger) {
   resting = true;
   if constexpr (kTls) {
     if (!aborted_ && SSL_is_init_finished(stream_.native_handle())) {
-      co_await stream_.async_shutdown(kToken);
+      co_await stream_.shutdown();
     }
   }
   if (linger == Linger::kYes && !aborted_) {

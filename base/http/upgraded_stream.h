@@ -26,13 +26,7 @@ class UpgradedStream final : public ByteStream {
   Task<bool> write(std::string_view head, std::string_view body) override {
     return transport_.write(head, body);
   }
-  std::size_t write_now(std::string_view bytes) override {
-    if constexpr (Transport<Stream>::kTls) {
-      return 0;
-    } else {
-      return transport_.write_now(bytes);
-    }
-  }
+  std::size_t write_now(std::string_view bytes) override { return transport_.write_now(bytes); }
   void abort() override { transport_.close_now(); }
   void on_drain(std::function<void()> call) override {
     // The server may have begun to stop while the 101 was sent.

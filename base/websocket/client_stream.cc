@@ -1,20 +1,19 @@
 #include "base/websocket/client_stream.h"
 
-#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <type_traits>
 #include <utility>
 
 #include "base/http/dial.h"
+#include "base/http/tls_socket.h"
 
 namespace base::ws {
 namespace {
@@ -22,7 +21,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-using TlsLayer = asio::ssl::stream<tcp::socket>;
+using TlsLayer = http::TlsSocket<tcp::socket>;
 
 constexpr auto kToTuple = asio::as_tuple(asio::use_awaitable);
 
@@ -44,12 +43,7 @@ class SocketStream final : public ClientStream {
   explicit SocketStream(Args&&... args)
       : layer_(std::forward<Args>(args)...), watchdog_(socket()) {}
 
-  Task<std::size_t> read(std::span<char> into) override {
-    auto [error, n] =
-        co_await layer_.async_read_some(asio::buffer(into.data(), into.size()), kToTuple);
-    if (error && is_alert(error)) refused_ = true;
-    co_return error ? 0 : n;
-  }
+  Task<std::size_t> read(std::span<char> into) override;
   Task<bool> write(std::string_view head, std::string_view body) override;
   std::size_t write_now(std::string_view bytes) override;
   void abort() override {
@@ -90,15 +84,36 @@ class SocketStream final : public ClientStream {
 };
 
 template <class Layer>
+Task<std::size_t> SocketStream<Layer>::read(std::span<char> into) {
+  if constexpr (kTls) {
+    auto [error, n] = co_await layer_.read_some(into);
+    if (error && is_alert(error)) refused_ = true;
+    co_return error ? 0 : n;
+  } else {
+    auto [error, n] =
+        co_await layer_.async_read_some(asio::buffer(into.data(), into.size()), kToTuple);
+    co_return error ? 0 : n;
+  }
+}
+
+template <class Layer>
 Task<bool> SocketStream<Layer>::write(std::string_view head, std::string_view body) {
   while (!head.empty() || !body.empty()) {
-    std::array<asio::const_buffer, 2> buffers{asio::buffer(head.data(), head.size()),
-                                              asio::buffer(body.data(), body.size())};
-    auto [error, n] = co_await layer_.async_write_some(buffers, kToTuple);
-    if (error) co_return false;
-    std::size_t of_head = std::min(n, head.size());
+    std::size_t written = 0;
+    if constexpr (kTls) {
+      auto [error, n] = co_await layer_.write_some(head.empty() ? body : head);
+      if (error) co_return false;
+      written = n;
+    } else {
+      std::array<asio::const_buffer, 2> buffers{asio::buffer(head.data(), head.size()),
+                                                asio::buffer(body.data(), body.size())};
+      auto [error, n] = co_await layer_.async_write_some(buffers, kToTuple);
+      if (error) co_return false;
+      written = n;
+    }
+    std::size_t of_head = std::min(written, head.size());
     head.remove_prefix(of_head);
-    body.remove_prefix(n - of_head);
+    body.remove_prefix(written - of_head);
   }
   co_return true;
 }
@@ -106,7 +121,7 @@ Task<bool> SocketStream<Layer>::write(std::string_view head, std::string_view bo
 template <class Layer>
 std::size_t SocketStream<Layer>::write_now(std::string_view bytes) {
   if constexpr (kTls) {
-    return 0;
+    return layer_.write_now(bytes);
   } else {
     error_code later;  // A failure comes again with the next write.
     return layer_.write_some(asio::buffer(bytes), later);
@@ -124,17 +139,25 @@ Status SocketStream<Layer>::set_up() {
   return {};
 }
 
-Task<Status> shake_hands(TlsLayer& layer, http::Watchdog& watchdog, std::string host) {
+// The certificate must be for `host`, by its alternative names alone. Source:
+// RFC 9525, section 6.
+bool expect_host(SSL* ssl, const std::string& host) {
+  X509_VERIFY_PARAM* rules = SSL_get0_param(ssl);
+  X509_VERIFY_PARAM_set_hostflags(
+      rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   error_code not_an_address;
   asio::ip::make_address(host, not_an_address);
-  // An address has no place in the server name. Source: RFC 6066, section 3.
-  if (not_an_address && SSL_set_tlsext_host_name(layer.native_handle(), host.c_str()) != 1) {
+  if (!not_an_address) return X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
+  // An address has no place in the server name: RFC 6066, section 3.
+  return X509_VERIFY_PARAM_set1_host(rules, host.data(), host.size()) == 1 &&
+         SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
+}
+
+Task<Status> shake_hands(TlsLayer& layer, http::Watchdog& watchdog, std::string host) {
+  if (!expect_host(layer.native_handle(), host)) {
     co_return fail(ErrorKind::kInternal, "cannot name the host for TLS");
   }
-  error_code error;
-  layer.set_verify_callback(asio::ssl::host_name_verification(host), error);
-  if (error) co_return fail(ErrorKind::kInternal, "cannot set up TLS").with_detail(error.message());
-  auto [failed] = co_await layer.async_handshake(asio::ssl::stream_base::client, kToTuple);
+  error_code failed = co_await layer.connect();
   if (co_await http::was_cancelled()) co_return http::cancelled();
   if (watchdog.expired()) co_return http::timed_out("during the TLS handshake");
   if (failed && is_alert(failed)) co_return forbidden(failed.message());
@@ -186,7 +209,7 @@ Task<Result<std::unique_ptr<ClientStream>>> open_stream(http::Origin origin,
     CO_RETURN_IF_ERROR(plain->set_up());
     co_return Opened(std::move(plain));
   }
-  auto encrypted = std::make_unique<SocketStream<TlsLayer>>(executor, *tls);
+  auto encrypted = std::make_unique<SocketStream<TlsLayer>>(tcp::socket(executor), *tls);
   CO_RETURN_IF_ERROR(
       co_await http::dial(encrypted->socket(), encrypted->watchdog(), origin, until));
   CO_RETURN_IF_ERROR(encrypted->set_up());

@@ -1,7 +1,6 @@
 #pragma once
 
-// The client's socket, plain or under TLS 1.3, as a stream of bytes. Asio's
-// TLS stream is compiled behind this header alone.
+// The client's socket, plain or under TLS 1.3, as a stream of bytes.
 
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
