@@ -31,6 +31,10 @@ struct Append {
 
   duckdb_state operator()(Null) const { return duckdb_append_null(appender); }
   duckdb_state operator()(std::int64_t value) const { return duckdb_append_int64(appender, value); }
+  duckdb_state operator()(Boolean value) const { return duckdb_append_bool(appender, value.value); }
+  duckdb_state operator()(Unsigned value) const {
+    return duckdb_append_uint64(appender, value.value);
+  }
   duckdb_state operator()(double value) const { return duckdb_append_double(appender, value); }
   duckdb_state operator()(Text text) const {
     return duckdb_append_varchar_length(appender, text.value.data(), text.value.size());

@@ -38,6 +38,33 @@ void Connection::set_deadline(std::chrono::steady_clock::time_point deadline) {
 
 void Connection::interrupt() { duckdb_interrupt(impl_->handle); }
 
+Status Connection::track_progress() {
+  // The engine would write a bar to the terminal.
+  RETURN_IF_ERROR(execute("PRAGMA disable_print_progress_bar"));
+  RETURN_IF_ERROR(execute("PRAGMA enable_progress_bar"));
+  return {};
+}
+
+std::optional<double> Connection::progress() const {
+  double percentage = duckdb_query_progress(impl_->handle).percentage;
+  if (percentage < 0 || percentage > 100) return std::nullopt;
+  return percentage / 100;
+}
+
+Result<std::size_t> Connection::count_statements(std::string_view sql) {
+  std::string text(sql);
+  if (text.find('\0') != std::string::npos) {
+    return fail(ErrorKind::kInvalid, "a statement cannot hold a NUL");
+  }
+  duckdb_extracted_statements extracted = nullptr;
+  std::size_t count = duckdb_extract_statements(impl_->handle, text.c_str(), &extracted);
+  const char* reason = count == 0 ? duckdb_extract_statements_error(extracted) : nullptr;
+  std::string message = reason == nullptr ? "" : reason;
+  duckdb_destroy_extracted(&extracted);
+  if (!message.empty()) return impl_->error(message.c_str());
+  return count;
+}
+
 Result<Statement> Connection::prepare(std::string_view sql) {
   std::string text(sql);
   // The engine would read a shorter statement than the one that was meant.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -18,6 +19,7 @@ namespace base::duckdb {
 
 class Database;
 class Appender;
+class Stream;
 
 /// Views are borrowed until the call that takes the parameter returns.
 struct Text {
@@ -27,7 +29,13 @@ struct Blob {
   std::string_view value;
 };
 struct Null {};
-using Param = std::variant<Null, std::int64_t, double, Text, Blob>;
+struct Boolean {
+  bool value;
+};
+struct Unsigned {
+  std::uint64_t value;
+};
+using Param = std::variant<Null, std::int64_t, double, Text, Blob, Boolean, Unsigned>;
 
 /// The rows of a result, in its order. Used from one thread.
 class Rows {
@@ -66,6 +74,12 @@ class Statement {
   ///         kTooLarge, kTimeout (the connection's deadline), kCancelled
   ///         (interrupt()), kForbidden, kUnsupported; kInternal.
   [[nodiscard]] Result<Rows> execute(std::span<const Param> params);
+  /// Starts it; the rows come as the stream is read, which must end before
+  /// the statement does. Errors: as execute().
+  [[nodiscard]] Result<Stream> stream(std::span<const Param> params);
+  /// Whether it is a SELECT, by the engine's own classification.
+  [[nodiscard]] bool is_select() const;
+  [[nodiscard]] std::size_t param_count() const;
 
  private:
   friend class Connection;
@@ -86,8 +100,19 @@ class Connection {
   /// Statements that run at `deadline` are interrupted and fail as kTimeout;
   /// later ones do not start.
   void set_deadline(std::chrono::steady_clock::time_point deadline);
-  /// Ends the statement that runs now, from any thread.
+  /// Ends the statement that runs now, from any thread. One that begins later
+  /// does not notice.
   void interrupt();
+  /// Makes progress() known; costs a little.
+  /// Errors: kInternal.
+  [[nodiscard]] Status track_progress();
+  /// How much of the statement that runs now is done, 0 to 1; nothing when the
+  /// engine cannot tell. From any thread.
+  [[nodiscard]] std::optional<double> progress() const;
+  /// How many statements the text holds. The engine may look at files for
+  /// some kinds other than SELECT.
+  /// Errors: kInvalid  it does not parse.
+  [[nodiscard]] Result<std::size_t> count_statements(std::string_view sql);
 
   /// Errors: kInvalid  not one statement, or one that the engine refuses.
   [[nodiscard]] Result<Statement> prepare(std::string_view sql);
@@ -99,6 +124,7 @@ class Connection {
 
  private:
   friend class Statement;
+  friend class Stream;
   friend class Appender;
   struct Impl;
   explicit Connection(std::unique_ptr<Impl> impl);

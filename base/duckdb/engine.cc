@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/duckdb/database.h"
 #include "base/duckdb/errors.h"
@@ -13,6 +14,13 @@
 
 namespace base::duckdb {
 namespace {
+
+Status check_folder(std::string_view what, const std::filesystem::path& folder) {
+  std::error_code error;
+  if (folder.is_absolute() && std::filesystem::is_directory(folder, error)) return {};
+  return fail(ErrorKind::kInvalid,
+              fmt::format("the engine's {} folder must be an absolute path that exists", what));
+}
 
 Status check(const EngineOptions& options) {
   constexpr std::uint64_t kLeastMemory = 16 << 20;
@@ -22,14 +30,13 @@ Status check(const EngineOptions& options) {
   if (options.threads < 1 || options.threads > 256) {
     return fail(ErrorKind::kInvalid, "the engine's threads must be 1 to 256");
   }
-  std::filesystem::path scratch(options.scratch_dir);
-  std::error_code error;
-  if (!scratch.is_absolute() || !std::filesystem::is_directory(scratch, error)) {
-    return fail(ErrorKind::kInvalid,
-                "the engine's scratch folder must be an absolute path that "
-                "exists");
+  if (!options.scratch_dir.empty() && !options.data_dir.empty()) {
+    return fail(ErrorKind::kInvalid, "the engine takes a scratch folder or a data folder");
   }
-  return {};
+  if (!options.data_dir.empty()) return check_folder("data", options.data_dir);
+  // Without any folder there must be a reason: no files at all.
+  if (options.scratch_dir.empty() && options.scratch_bytes == 0) return {};
+  return check_folder("scratch", options.scratch_dir);
 }
 
 Result<std::shared_ptr<Database>> open_handle(const EngineOptions& options) {
@@ -68,14 +75,20 @@ Result<std::shared_ptr<Database>> open_handle(const EngineOptions& options) {
 // last: after it none of these statements would pass.
 Status close_doors(const EngineOptions& options, const std::shared_ptr<Database>& database) {
   ASSIGN_OR_RETURN(Connection connection, Connection::open(database));
-  const std::array<std::string, 5> statements{
-      // As an option of opening it would be listed and not enforced.
-      fmt::format("SET GLOBAL max_temp_directory_size = '{}B'", options.scratch_bytes),
-      "SET GLOBAL TimeZone = 'UTC'",
-      fmt::format("SET GLOBAL allowed_directories = [{}]", quote_literal(options.scratch_dir)),
-      "SET GLOBAL enable_external_access = false",
-      "SET GLOBAL lock_configuration = true",
-  };
+  const std::string& folder = options.data_dir.empty() ? options.scratch_dir : options.data_dir;
+  std::vector<std::string> statements;
+  if (!options.scratch_dir.empty()) {
+    // As an option of opening it would be listed and not enforced.
+    statements.push_back(
+        fmt::format("SET GLOBAL max_temp_directory_size = '{}B'", options.scratch_bytes));
+  }
+  statements.push_back("SET GLOBAL TimeZone = 'UTC'");
+  if (options.external_access == ExternalAccess::kClosed) {
+    statements.push_back(fmt::format("SET GLOBAL allowed_directories = [{}]",
+                                     folder.empty() ? "" : quote_literal(folder)));
+    statements.push_back("SET GLOBAL enable_external_access = false");
+  }
+  statements.push_back("SET GLOBAL lock_configuration = true");
   for (const auto& statement : statements) RETURN_IF_ERROR(connection.execute(statement));
   return {};
 }
@@ -106,6 +119,7 @@ Result<Connection> Engine::connect() {
   std::lock_guard lock(mutex_);
   if (database_->ended()) {
     ASSIGN_OR_RETURN(database_, open_database(options_));
+    ++restarts_;
   }
   return Connection::open(database_);
 }

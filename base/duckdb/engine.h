@@ -6,6 +6,7 @@
 // no network, no extension, no setting.
 // Source: DuckDB 1.5 documentation, "Securing DuckDB".
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -16,15 +17,24 @@
 
 namespace base::duckdb {
 
+/// Whether statements may reach files at all places, or in one folder alone.
+enum class ExternalAccess : std::uint8_t { kClosed, kOpen };
+
 struct EngineOptions {
   std::uint64_t memory_bytes = 256 << 20;  ///< All connections together.
   /// With 1 each statement runs on the thread that asked for it, and what it
   /// writes depends on its input alone.
   unsigned threads = 1;
   /// An existing folder for the engine's own temporary files and for those
-  /// that statements read and write; absolute.
+  /// that statements read and write; absolute. Empty for an engine that writes
+  /// no temporary files: it fails as kTooLarge where memory ends.
   std::string scratch_dir;
-  std::uint64_t scratch_bytes = 4ULL << 30;  ///< Of temporary files.
+  std::uint64_t scratch_bytes = 4ULL << 30;  ///< Of temporary files; 0 with no folder at all.
+  /// The one folder that statements reach when there is no scratch folder;
+  /// absolute. Empty for none. Both cannot be given: the engine lets statements
+  /// read whatever folder its temporary files are in.
+  std::string data_dir;
+  ExternalAccess external_access = ExternalAccess::kClosed;
 };
 
 /// One database in memory, empty. Safe to call from any thread.
@@ -44,6 +54,8 @@ class Engine {
   /// Errors: kInternal  the engine does not start again.
   [[nodiscard]] Result<Connection> connect();
 
+  /// How often the database began anew, and empty. Read after connect().
+  [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
   [[nodiscard]] const std::string& scratch_dir() const { return options_.scratch_dir; }
 
  private:
@@ -52,6 +64,7 @@ class Engine {
   const EngineOptions options_;
   std::mutex mutex_;
   std::shared_ptr<Database> database_;  // Guarded by mutex_.
+  std::atomic<std::uint64_t> restarts_ = 0;
 };
 
 }  // namespace base::duckdb

@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/duckdb/rows_impl.h"
 #include "base/duckdb/statement_impl.h"
+#include "base/duckdb/stream_impl.h"
 
 namespace base::duckdb {
 namespace {
@@ -17,6 +18,12 @@ struct Bind {
   bool operator()(Null) const { return duckdb_bind_null(statement, index) == DuckDBSuccess; }
   bool operator()(std::int64_t value) const {
     return duckdb_bind_int64(statement, index, value) == DuckDBSuccess;
+  }
+  bool operator()(Boolean value) const {
+    return duckdb_bind_boolean(statement, index, value.value) == DuckDBSuccess;
+  }
+  bool operator()(Unsigned value) const {
+    return duckdb_bind_uint64(statement, index, value.value) == DuckDBSuccess;
   }
   bool operator()(double value) const {
     return duckdb_bind_double(statement, index, value) == DuckDBSuccess;
@@ -79,23 +86,43 @@ Statement::Statement(Statement&&) noexcept = default;
 Statement& Statement::operator=(Statement&&) noexcept = default;
 Statement::~Statement() = default;
 
-Result<Rows> Statement::execute(std::span<const Param> params) {
-  Connection::Impl& connection = impl_->connection;
+Status Statement::Impl::run(std::span<const Param> params, Delivery delivery,
+                            duckdb_result& result) {
   if (connection.expired()) return connection.timed_out();
-  RETURN_IF_ERROR(bind(impl_->handle, params));
+  RETURN_IF_ERROR(bind(handle, params));
   Pending pending;
-  if (duckdb_pending_prepared(impl_->handle, &pending.handle) == DuckDBError) {
+  auto* start =
+      delivery == Delivery::kStreamed ? duckdb_pending_prepared_streaming : duckdb_pending_prepared;
+  if (start(handle, &pending.handle) == DuckDBError) {
     return connection.error(duckdb_pending_error(pending.handle));
   }
   if (work_off(pending.handle, connection.handle, connection.deadline) == DUCKDB_PENDING_ERROR) {
     return connection.error(duckdb_pending_error(pending.handle));
   }
-  auto rows = std::make_unique<Rows::Impl>();
-  if (duckdb_execute_pending(pending.handle, &rows->result) == DuckDBError) {
-    return connection.error(duckdb_result_error(&rows->result));
+  if (duckdb_execute_pending(pending.handle, &result) == DuckDBError) {
+    return connection.error(duckdb_result_error(&result));
   }
+  return {};
+}
+
+Result<Rows> Statement::execute(std::span<const Param> params) {
+  auto rows = std::make_unique<Rows::Impl>();
+  RETURN_IF_ERROR(impl_->run(params, Delivery::kWhole, rows->result));
   rows->left = duckdb_row_count(&rows->result);
   return Rows(std::move(rows));
 }
+
+Result<Stream> Statement::stream(std::span<const Param> params) {
+  auto stream = std::make_unique<Stream::Impl>(impl_->connection);
+  RETURN_IF_ERROR(impl_->run(params, Delivery::kStreamed, stream->result));
+  stream->describe();
+  return Stream(std::move(stream));
+}
+
+bool Statement::is_select() const {
+  return duckdb_prepared_statement_type(impl_->handle) == DUCKDB_STATEMENT_TYPE_SELECT;
+}
+
+std::size_t Statement::param_count() const { return duckdb_nparams(impl_->handle); }
 
 }  // namespace base::duckdb

@@ -1,0 +1,25 @@
+#pragma once
+
+// The arguments of a call as the requests they stand for. The pipeline has
+// checked them against the schemas; what the schemas cannot say is checked
+// here, and nothing relies on their having been checked.
+
+#include <variant>
+
+#include "toolserver/connectors/sql/sql_work.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/model/invocation.h"
+
+namespace tool::connectors {
+
+struct ListRequest {};
+struct DescribeRequest {
+  TableName table;
+};
+using SqlRequest = std::variant<QueryRequest, LoadRequest, ListRequest, DescribeRequest>;
+
+/// Errors: E_SHAPE  names the member and the rule; E_LIMIT  too many
+///         parameters; E_TOOL  none of the SQL tools.
+[[nodiscard]] Outcome<SqlRequest> sql_request(const Invocation& call, const SqlOptions& options);
+
+}  // namespace tool::connectors

@@ -1,0 +1,155 @@
+#include "toolserver/connectors/sql/sql_connector.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <exception>
+#include <new>
+#include <optional>
+
+#include "toolserver/connectors/sql/sql_arguments.h"
+#include "toolserver/connectors/sql/sql_call.h"
+#include "toolserver/connectors/sql/sql_capabilities.h"
+#include "toolserver/connectors/sql/sql_work.h"
+
+namespace tool::connectors {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+using Count = std::shared_ptr<std::atomic<std::size_t>>;
+
+// A place among the calls that may run; given back when the work has ended.
+class Place {
+ public:
+  static std::optional<Place> take(const Count& count, std::size_t most) {
+    if (count->fetch_add(1) < most) return Place(count);
+    count->fetch_sub(1);
+    return std::nullopt;
+  }
+  Place(Place&& other) noexcept = default;
+  Place& operator=(Place&&) = delete;
+  ~Place() {
+    if (count_ != nullptr) count_->fetch_sub(1);
+  }
+
+ private:
+  explicit Place(Count count) : count_(std::move(count)) {}
+  Count count_;
+};
+
+Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& call) {
+  struct Perform {
+    SqlWork& work;
+    SqlCall& call;
+    Outcome<ToolResult> operator()(const QueryRequest& query) const {
+      return work.query(query, call);
+    }
+    Outcome<ToolResult> operator()(const LoadRequest& load) const { return work.load(load, call); }
+    Outcome<ToolResult> operator()(const ListRequest&) const { return work.list_tables(); }
+    Outcome<ToolResult> operator()(const DescribeRequest& describe) const {
+      return work.describe(describe.table.text());
+    }
+  };
+  // It may have waited for a thread.
+  if (auto ended = call.ended()) return *std::move(ended);
+  try {
+    return std::visit(Perform{work, call}, request);
+  } catch (const std::bad_alloc&) {
+    return refuse(Code::kLimit, "sql: the answer needs more memory than there is");
+  }
+}
+
+// Shared by the loop and the thread, so that neither has to outlive the other.
+struct Running {
+  Running(asio::any_io_executor executor, base::Deadline deadline, Place held)
+      : call(deadline), timer(std::move(executor)), place(std::move(held)) {}
+
+  SqlCall call;
+  asio::steady_timer timer;
+  std::optional<Outcome<ToolResult>> answer;  // Of the loop.
+  Place place;
+};
+
+void report(Running& running, const Progress& progress) {
+  if (!progress) return;
+  auto rows = static_cast<double>(running.call.rows());
+  if (rows > 0) {
+    progress(rows, std::nullopt, "rows");
+  } else if (auto part = running.call.progress()) {
+    progress(*part * 100, 100.0, "percent");
+  }
+}
+
+// Waits for the answer, with a look at the clock and at the caller in between.
+base::Task<void> watch(std::shared_ptr<Running> running, Progress progress) {
+  constexpr milliseconds kTick{20};
+  constexpr milliseconds kReport{500};
+  auto cancellation = co_await asio::this_coro::cancellation_state;
+  auto next_report = steady_clock::now() + kReport;
+  while (!running->answer) {
+    running->timer.expires_after(kTick);
+    co_await running->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (running->answer) break;
+    if (cancellation.cancelled() != asio::cancellation_type::none) {
+      running->call.cancel();
+    } else if (running->call.expired()) {
+      running->call.stop();
+    } else if (steady_clock::now() >= next_report) {
+      next_report += kReport;
+      report(*running, progress);
+    }
+  }
+}
+
+}  // namespace
+
+SqlConnector::SqlConnector(std::shared_ptr<SqlWork> work, base::BlockingPool& pool)
+    : work_(std::move(work)),
+      pool_(pool),
+      running_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+
+SqlConnector::~SqlConnector() = default;
+
+base::Result<std::unique_ptr<SqlConnector>> SqlConnector::open(SqlOptions options,
+                                                               base::BlockingPool& pool) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SqlWork> work, SqlWork::open(std::move(options)));
+  return std::unique_ptr<SqlConnector>(new SqlConnector(std::move(work), pool));
+}
+
+std::vector<Capability> SqlConnector::capabilities() const {
+  return sql_capabilities(work_->options());
+}
+
+base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, Progress progress) {
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto request = sql_request(*call, work_->options());
+  if (!request) co_return std::move(request).error();
+  auto place = Place::take(running_, work_->options().calls);
+  if (!place) {
+    co_return Fault{Code::kBusy, "sql: too many statements run now", std::chrono::seconds(1), {}};
+  }
+  auto executor = co_await asio::this_coro::executor;
+  auto deadline = std::min(call->context.deadline, steady_clock::now() + work_->options().time);
+  auto running = std::make_shared<Running>(executor, deadline, *std::move(place));
+  auto job = [work = work_, running, wanted = *std::move(request)]() -> Outcome<ToolResult> {
+    return perform(*work, wanted, running->call);
+  };
+  asio::co_spawn(executor, pool_.run(std::move(job)),
+                 [running](std::exception_ptr error, Outcome<ToolResult> answer) {
+                   // The work answers with results; what it throws is a defect.
+                   if (error) std::terminate();
+                   running->answer.emplace(std::move(answer));
+                   running->timer.cancel();
+                 });
+  co_await watch(running, std::move(progress));
+  co_return *std::move(running->answer);
+}
+
+}  // namespace tool::connectors

@@ -1,0 +1,401 @@
+#include "toolserver/connectors/sql/sql_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "toolserver/connectors/sql/sql_functions.h"
+#include "toolserver/connectors/sql/sql_growth.h"
+#include "toolserver/connectors/sql/sql_names.h"
+
+namespace tool::connectors {
+namespace {
+
+using base::json::Array;
+using base::json::Object;
+using base::json::Value;
+using Kind = Verdict::Kind;
+
+// A tree deeper than this is not from json_serialize_sql under its own limits
+// and the parser's.
+constexpr int kDepth = 1024;
+
+constexpr auto kPlainExpressions = std::to_array<std::string_view>({
+    "BETWEEN",
+    "CASE",
+    "CAST",
+    "COLLATE",
+    "COLUMN_REF",
+    "COMPARISON",
+    "CONJUNCTION",
+    "LAMBDA",
+    "OPERATOR",
+    "PARAMETER",
+    "POSITIONAL_REFERENCE",
+    "STAR",
+    "SUBQUERY",
+});
+
+// Parts of a tree that only hold other parts.
+constexpr auto kPlainNodes = std::to_array<std::string_view>({
+    "ARRAY_TYPE_INFO",
+    "ASCENDING",
+    "DECIMAL_TYPE_INFO",
+    "DESCENDING",
+    "DISTINCT_MODIFIER",
+    "EMPTY",
+    "EXPRESSION_LIST",
+    "JOIN",
+    "LIMIT_MODIFIER",
+    "LIMIT_PERCENT_MODIFIER",
+    "LIST_TYPE_INFO",
+    "ORDER_DEFAULT",
+    "ORDER_MODIFIER",
+    "PIVOT",
+    "STRING_TYPE_INFO",
+    "STRUCT_TYPE_INFO",
+    "SUBQUERY",
+    "UNBOUND_TYPE_INFO",
+});
+
+constexpr auto kQueries = std::to_array<std::string_view>({
+    "CTE_NODE",
+    "RECURSIVE_CTE_NODE",
+    "SELECT_NODE",
+    "SET_OPERATION_NODE",
+});
+
+static_assert(std::ranges::is_sorted(kPlainExpressions) && std::ranges::is_sorted(kPlainNodes));
+
+template <std::size_t n>
+bool holds(const std::array<std::string_view, n>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Absent members and those of another kind are "": the rules take that for
+// nothing special, and no rule allows a thing for having no name.
+std::string_view text_at(const Object& object, std::string_view key) {
+  const Value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+std::string shown(std::string_view name) {
+  constexpr std::size_t kMost = 64;
+  return name.size() <= kMost ? std::string(name) : std::string(name.substr(0, kMost)) + "...";
+}
+
+// Each walk returns the factor by which the part can make a value longer.
+class Walker {
+ public:
+  explicit Walker(const ScreenRules& rules) : rules_(rules) {}
+
+  Verdict judge(const Value& statement) {
+    double growth = walk(statement);
+    if (verdict_.allowed() && growth > kMostGrowth) too_much();
+    return std::move(verdict_);
+  }
+
+ private:
+  double walk(const Value& value);
+  double walk_array(const Array& array, Combine combine);
+  double walk_object(const Object& object);
+  double walk_members(const Object& object, std::string_view except = {});
+  double walk_expression(std::string_view kind, const Object& object);
+  double walk_function(const Object& object);
+  double walk_query(const Object& object);
+  double walk_ctes(const Object& object);
+  double walk_table_function(const Object& object);
+  double walk_show(const Object& object);
+  void check_table(const Object& object);
+  void check_reader(std::string_view name, const Array& arguments);
+  bool check_qualifiers(const Object& function);
+  void check_cte_name(std::string_view name);
+
+  void stop(Kind kind, std::string reason) {
+    if (!verdict_.allowed()) return;
+    verdict_.kind = kind;
+    verdict_.reason = std::move(reason);
+  }
+  void refuse(std::string reason) { stop(Kind::kRefused, std::move(reason)); }
+  void too_much() {
+    stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
+                                     static_cast<int>(kMostGrowth)));
+  }
+
+  const ScreenRules& rules_;
+  Verdict verdict_;
+  std::vector<std::string> ctes_;  // Visible where the walk is, in lower case.
+  int depth_ = 0;
+};
+
+double Walker::walk(const Value& value) {
+  if (!verdict_.allowed() || (!value.is_array() && !value.is_object())) return 1;
+  if (depth_ >= kDepth) {
+    refuse("the query is nested too deep");
+    return 1;
+  }
+  ++depth_;
+  double growth = value.is_array() ? walk_array(value.get_array(), Combine::kLargest)
+                                   : walk_object(value.get_object());
+  --depth_;
+  return growth;
+}
+
+double Walker::walk_array(const Array& array, Combine combine) {
+  double sum = 0;
+  double product = 1;
+  double largest = 1;
+  for (const Value& item : array) {
+    double growth = walk(item);
+    sum += growth;
+    product *= growth;
+    largest = std::max(largest, growth);
+  }
+  if (combine == Combine::kProduct) return product;
+  return combine == Combine::kSum ? std::max(1.0, sum) : largest;
+}
+
+double Walker::walk_members(const Object& object, std::string_view except) {
+  double growth = 1;
+  for (const auto& [key, value] : object) {
+    if (std::string_view(key) != except) growth = std::max(growth, walk(value));
+  }
+  return growth;
+}
+
+double Walker::walk_object(const Object& object) {
+  if (object.contains("class")) return walk_expression(text_at(object, "class"), object);
+  const Value* type = object.if_contains("type");
+  if (object.contains("is_null")) return 1;  // A constant value, whatever it looks like.
+  if (type == nullptr) return walk_members(object);
+  std::string_view name = text_at(object, "type");
+  if (holds(kQueries, name)) return walk_query(object);
+  if (name == "TABLE_FUNCTION") return walk_table_function(object);
+  if (name == "SHOW_REF") return walk_show(object);
+  if (name == "BASE_TABLE") {
+    check_table(object);
+    return walk_members(object);
+  }
+  if (!holds(kPlainNodes, name)) refuse(fmt::format("{} is not allowed", shown(name)));
+  return walk_members(object);
+}
+
+double Walker::walk_expression(std::string_view kind, const Object& object) {
+  if (kind == "CONSTANT") return 1;
+  if (kind == "FUNCTION" || kind == "WINDOW") return walk_function(object);
+  if (!holds(kPlainExpressions, kind)) {
+    refuse(fmt::format("an expression {} is not allowed", shown(kind)));
+  }
+  if (text_at(object, "type") == "ARRAY_CONSTRUCTOR") {
+    const Value* children = object.if_contains("children");
+    if (children != nullptr && children->is_array()) {
+      return walk_array(children->get_array(), Combine::kSum);
+    }
+  }
+  return walk_members(object);
+}
+
+// `column.upper()` parses as upper in a schema `column`, so any schema may
+// stand there but those that exist; the name alone decides what it is.
+bool Walker::check_qualifiers(const Object& function) {
+  std::string schema = lower_ascii(text_at(function, "schema"));
+  std::string catalog = lower_ascii(text_at(function, "catalog"));
+  if ((catalog.empty() || catalog == "system") && !is_engine_name(schema) && schema != "temp") {
+    return true;
+  }
+  refuse(fmt::format("functions of {}.{} are not allowed", shown(catalog), shown(schema)));
+  return false;
+}
+
+double Walker::walk_function(const Object& object) {
+  std::string name = lower_ascii(text_at(object, "function_name"));
+  const Value* children = object.if_contains("children");
+  if (!is_pure_function(name) || children == nullptr || !children->is_array()) {
+    refuse(fmt::format("the function {} is not allowed", shown(name)));
+    return 1;
+  }
+  if (!check_qualifiers(object)) return 1;
+  auto growth = growth_of(name, children->get_array(), rules_.params);
+  if (!growth) {
+    refuse(growth.error());
+    return 1;
+  }
+  double arguments = growth->own * walk_array(children->get_array(), growth->arguments);
+  return std::max(arguments, walk_members(object, "children"));
+}
+
+double Walker::walk_table_function(const Object& object) {
+  const Value* call = object.if_contains("function");
+  if (call == nullptr || !call->is_object() || text_at(call->get_object(), "class") != "FUNCTION") {
+    refuse("a table function that is not a plain call is not allowed");
+    return 1;
+  }
+  const Object& function = call->get_object();
+  std::string name = lower_ascii(text_at(function, "function_name"));
+  const Value* children = function.if_contains("children");
+  bool plain = lower_ascii(text_at(function, "schema")).empty() ||
+               lower_ascii(text_at(function, "schema")) == "main";
+  bool reader = rules_.raw_files == RawFiles::kAllowed && is_file_reader(name);
+  if (!plain || (!is_pure_table_function(name) && !reader) || children == nullptr ||
+      !children->is_array() || !check_qualifiers(function)) {
+    refuse(fmt::format("the table function {} is not allowed", shown(name)));
+    return 1;
+  }
+  if (reader) check_reader(name, children->get_array());
+  return std::max(walk_members(function), walk_members(object, "function"));
+}
+
+// What the reader reads is known only when it is written out.
+void Walker::check_reader(std::string_view name, const Array& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Object* argument = arguments[i].if_object();
+    if (argument == nullptr) return refuse(fmt::format("{}: an argument is not known", name));
+    if (i == 0) {
+      const Value* path = constant_of(arguments[0], {});
+      if (text_at(*argument, "class") != "CONSTANT" || path == nullptr || !path->is_string()) {
+        return refuse(fmt::format("{}: the file must be one constant name", name));
+      }
+      auto file = DataFile::parse(path->get_string());
+      if (!file) return refuse(fmt::format("{}: {}", name, file.error().message()));
+      verdict_.names_files = true;
+      continue;
+    }
+    // `header = true` is a comparison to the parser, `header := true` an alias.
+    std::string_view option = text_at(*argument, "alias");
+    const Value* left = argument->if_contains("left");
+    if (text_at(*argument, "class") == "COMPARISON" && left != nullptr && left->is_object()) {
+      const Value* names = left->get_object().if_contains("column_names");
+      if (names != nullptr && names->is_array() && names->get_array().size() == 1 &&
+          names->get_array()[0].is_string()) {
+        option = names->get_array()[0].get_string();
+      }
+    }
+    if (!is_reader_option(lower_ascii(option))) {
+      return refuse(fmt::format("{}: the option {} is not allowed", name, shown(option)));
+    }
+  }
+  if (arguments.empty()) refuse(fmt::format("{}: no file is named", name));
+}
+
+void Walker::check_cte_name(std::string_view name) {
+  if (!is_identifier(name) || is_engine_name(name)) {
+    refuse(fmt::format("WITH {}: the name is not allowed", shown(name)));
+  }
+  ctes_.push_back(lower_ascii(name));
+}
+
+// Each may use the ones before it, so their factors multiply.
+double Walker::walk_ctes(const Object& object) {
+  const Value* holder = object.if_contains("cte_map");
+  const Value* map =
+      holder != nullptr && holder->is_object() ? holder->get_object().if_contains("map") : nullptr;
+  if (map == nullptr || !map->is_array()) {
+    refuse("a query without a list of its WITH parts is not allowed");
+    return 1;
+  }
+  for (const Value& entry : map->get_array()) {
+    if (!entry.is_object()) refuse("a WITH part is not known");
+    if (verdict_.allowed()) check_cte_name(text_at(entry.get_object(), "key"));
+  }
+  return walk_array(map->get_array(), Combine::kProduct);
+}
+
+double Walker::walk_query(const Object& object) {
+  std::size_t outer = ctes_.size();
+  if (object.contains("cte_name")) check_cte_name(text_at(object, "cte_name"));
+  double growth = walk_ctes(object);
+  double largest = 1;
+  for (const auto& [key, value] : object) {
+    if (key == "cte_map") continue;
+    double part = walk(value);
+    // What FROM makes is what the rest starts from.
+    if (key == "from_table") {
+      growth *= part;
+    } else {
+      largest = std::max(largest, part);
+    }
+  }
+  ctes_.resize(outer);
+  if (growth * largest > kMostGrowth) too_much();
+  return growth * largest;
+}
+
+void Walker::check_table(const Object& object) {
+  std::string_view written = text_at(object, "table_name");
+  std::string name = lower_ascii(written);
+  std::string schema = lower_ascii(text_at(object, "schema_name"));
+  std::string catalog = lower_ascii(text_at(object, "catalog_name"));
+  const Value* at = object.if_contains("at_clause");
+  if (at == nullptr || !at->is_null()) return refuse("a table AT a version is not allowed");
+  if (schema.empty() && catalog.empty()) {
+    if (std::ranges::find(ctes_, name) != ctes_.end()) return;
+    if (!is_identifier(written)) {
+      if (rules_.raw_files == RawFiles::kAllowed && DataFile::parse(written)) {
+        verdict_.names_files = true;
+        return;
+      }
+      return refuse(fmt::format("the file or table '{}' is not allowed", shown(written)));
+    }
+  }
+  if ((!catalog.empty() && catalog != "memory") || (!schema.empty() && schema != "main")) {
+    return refuse(fmt::format("tables of {}.{} are not allowed", shown(catalog), shown(schema)));
+  }
+  if (!is_identifier(written) || is_engine_name(written)) {
+    return refuse(fmt::format("the table {} is not allowed", shown(written)));
+  }
+  if (!rules_.tables.contains(name)) {
+    stop(Kind::kUnknownTable, fmt::format("there is no table {}", shown(written)));
+  }
+}
+
+// DESCRIBE and SUMMARIZE hold a query; of SHOW, the list of tables is no secret.
+double Walker::walk_show(const Object& object) {
+  const Value* query = object.if_contains("query");
+  std::string_view name = text_at(object, "table_name");
+  bool of_query = query != nullptr && query->is_object() && name.empty();
+  bool of_tables = query != nullptr && query->is_null() &&
+                   (name == "\"tables\"" || name == "__show_tables_expanded");
+  if ((!of_query && !of_tables) || !text_at(object, "catalog_name").empty() ||
+      !text_at(object, "schema_name").empty()) {
+    refuse(fmt::format("SHOW {} is not allowed", shown(name)));
+  }
+  return walk_members(object);
+}
+
+// The engine refuses to serialize all but SELECT; a text that it cannot parse
+// is the caller's mistake, all else a statement that is not allowed.
+Verdict not_serialized(const Object& answer) {
+  if (text_at(answer, "error_type") == "parser") {
+    return {Kind::kUnreadable, std::string(text_at(answer, "error_message")), false};
+  }
+  return {Kind::kRefused, "only a SELECT is allowed", false};
+}
+
+}  // namespace
+
+Verdict screen(const Value& tree, const ScreenRules& rules) {
+  const Verdict unknown{Kind::kRefused, "the statement is not known", false};
+  const Object* answer = tree.if_object();
+  if (answer == nullptr) return unknown;
+  const Value* error = answer->if_contains("error");
+  if (error == nullptr || !error->is_bool()) return unknown;
+  if (error->get_bool()) return not_serialized(*answer);
+  const Value* statements = answer->if_contains("statements");
+  if (statements == nullptr || !statements->is_array()) return unknown;
+  if (statements->get_array().size() != 1) {
+    return {Kind::kRefused, "exactly one statement is allowed", false};
+  }
+  const Object* statement = statements->get_array()[0].if_object();
+  const Value* node = statement == nullptr ? nullptr : statement->if_contains("node");
+  if (node == nullptr || !node->is_object() ||
+      !holds(kQueries, text_at(node->get_object(), "type"))) {
+    return unknown;
+  }
+  return Walker(rules).judge(*node);
+}
+
+}  // namespace tool::connectors

@@ -1,0 +1,84 @@
+#pragma once
+
+// The blocking half of the SQL tools: each function runs one call to its end
+// on the thread that it is called from.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/duckdb/engine.h"
+#include "toolserver/connectors/sql/sql_call.h"
+#include "toolserver/connectors/sql/sql_names.h"
+#include "toolserver/connectors/sql/sql_options.h"
+#include "toolserver/connectors/sql/sql_screen.h"
+#include "toolserver/connectors/sql/sql_tables.h"
+#include "toolserver/model/invocation.h"
+
+namespace tool::connectors {
+
+enum class ResultFormat : std::uint8_t { kJson, kArrow };
+/// In a dry run all checks are done, and nothing else.
+enum class Run : std::uint8_t { kReal, kDry };
+enum class Existing : std::uint8_t { kKeep, kReplace };
+
+struct QueryRequest {
+  std::string sql;
+  base::json::Array params;  ///< null, booleans, numbers, texts.
+  std::size_t rows = 0;      ///< At most.
+  ResultFormat format = ResultFormat::kJson;
+  Run run = Run::kReal;
+};
+
+struct LoadRequest {
+  DataFile file;
+  TableName table;
+  Existing existing = Existing::kKeep;
+  Run run = Run::kReal;
+};
+
+/// Safe to use from several threads at once.
+class SqlWork {
+ public:
+  /// Errors: kInvalid  an option; kInternal  the engine does not start.
+  [[nodiscard]] static base::Result<std::unique_ptr<SqlWork>> open(SqlOptions options);
+
+  /// One SELECT, screened. Bad SQL is an answer with is_error.
+  /// Errors: E_POLICY, E_SHAPE, E_LIMIT, E_TIMEOUT, E_CANCELLED, E_INTERNAL.
+  [[nodiscard]] Outcome<ToolResult> query(const QueryRequest& request, SqlCall& call);
+
+  /// Makes a table of a file. A missing or broken file, and a name that is
+  /// taken, are answers with is_error.
+  /// Errors: as query(); E_BUSY  another load is under way.
+  [[nodiscard]] Outcome<ToolResult> load(const LoadRequest& request, SqlCall& call);
+
+  [[nodiscard]] ToolResult list_tables();
+  [[nodiscard]] ToolResult describe(std::string_view table);
+
+  [[nodiscard]] const SqlOptions& options() const { return options_; }
+
+ private:
+  SqlWork(SqlOptions options, std::unique_ptr<base::duckdb::Engine> engine)
+      : options_(std::move(options)), engine_(std::move(engine)) {}
+
+  using Connected = base::Result<base::duckdb::Connection>;
+  [[nodiscard]] Connected connect(const SqlCall& call);
+  [[nodiscard]] Outcome<base::json::Value> parse_sql(const std::string& sql, SqlCall& call);
+  [[nodiscard]] base::Result<std::string> anchored(base::json::Value tree, SqlCall& call);
+  [[nodiscard]] Outcome<ToolResult> run(const QueryRequest& request, const std::string& sql,
+                                        SqlCall& call);
+  [[nodiscard]] base::Result<LoadedTable> make_table(const LoadRequest& request,
+                                                     base::duckdb::Connection& connection);
+  [[nodiscard]] Outcome<ToolResult> failure(const base::Error& error, const SqlCall& call,
+                                            std::string_view sql) const;
+
+  const SqlOptions options_;
+  const std::unique_ptr<base::duckdb::Engine> engine_;
+  SqlTables tables_;
+  std::mutex load_mutex_;
+  std::mutex restart_mutex_;
+  std::uint64_t restarts_seen_ = 0;  // Guarded by restart_mutex_.
+};
+
+}  // namespace tool::connectors
