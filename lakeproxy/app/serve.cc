@@ -94,6 +94,7 @@ class Process {
         blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
         views_(settings.catalog.cache_max, metrics_),
         manifests_(kManifestEntriesCached),
+        commits_(metrics_),
         workers_(worker_count(settings)) {
     shared_.settings = &settings_;
     shared_.clock = &clock_;
@@ -104,6 +105,7 @@ class Process {
     shared_.blocking = &blocking_;
     shared_.views = &views_;
     shared_.manifests = &manifests_;
+    shared_.commits = &commits_;
   }
 
   base::Status start();
@@ -120,6 +122,7 @@ class Process {
   base::BlockingPool blocking_;
   publish::SharedViews views_;
   publish::ManifestCache manifests_;
+  operation::CommitMetrics commits_;
   Shared shared_;
   base::Workers workers_;
   std::vector<std::unique_ptr<WorkerServices>> services_;

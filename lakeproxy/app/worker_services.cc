@@ -1,6 +1,7 @@
 #include "lakeproxy/app/worker_services.h"
 
 #include "base/json/json.h"
+#include "lakeproxy/measure/measured_pool.h"
 
 namespace lake::app {
 
@@ -67,7 +68,7 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
 
 WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
                                std::unique_ptr<objects::ObjectStore> store)
-    : pool_(base::pg::Pool::create(pool_options(*shared.settings))),
+    : pool_(measure::measured(base::pg::Pool::create(pool_options(*shared.settings)), meter_)),
       store_(std::move(store)),
       background_(std::move(loop)),
       reader_(*pool_, lake_options(*shared.settings)),
@@ -76,6 +77,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       manifests_(*store_, *shared.manifests),
       publisher_(reader_, writer_, exporter_, manifests_, client_config(*shared.settings)),
       views_(reader_, publisher_, *shared.views) {
+  store_->measure_with(meter_);
   operation::Catalog& catalog = routes_.catalog;
   catalog.reader = &reader_;
   catalog.writer = &writer_;
@@ -83,6 +85,8 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   catalog.manifests = &manifests_;
   catalog.store = store_.get();
   catalog.background = &background_;
+  catalog.meter = &meter_;
+  catalog.commit_metrics = shared.commits;
   catalog.clock = shared.clock;
   catalog.random = shared.random;
   catalog.log.emplace(*shared.log);

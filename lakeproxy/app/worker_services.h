@@ -36,6 +36,7 @@ struct Shared {
   base::BlockingPool* blocking = nullptr;
   publish::SharedViews* views = nullptr;
   publish::ManifestCache* manifests = nullptr;
+  operation::CommitMetrics* commits = nullptr;
   std::atomic<bool> opened = false;
 };
 
@@ -64,6 +65,7 @@ class WorkerServices {
                  std::unique_ptr<objects::ObjectStore> store);
   base::Task<base::Status> ready(base::RequestContext context);
 
+  measure::WaitMeter meter_;
   std::unique_ptr<base::pg::Pool> pool_;
   std::unique_ptr<objects::ObjectStore> store_;
   base::TaskGroup background_;

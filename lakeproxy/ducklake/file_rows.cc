@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
-#include "base/core/text.h"
 #include "lakeproxy/ducklake/partition_text.h"
-#include "lakeproxy/materialize/single_value.h"
-#include "lakeproxy/model/lake_text.h"
 
 namespace lake::ducklake {
 namespace {
 
-using base::ErrorKind;
 using base::pg::array_param;
 using base::pg::param;
 using base::pg::Query;
@@ -25,20 +19,8 @@ std::optional<std::string> number_text(const std::optional<Number>& value) {
   return value ? std::optional(std::to_string(*value)) : std::nullopt;
 }
 
-base::Status check(const AddedFile& added) {
-  const model::DataFile& file = added.file;
-  if (file.content != model::FileContent::kData ||
-      file.file_format != model::FileFormat::kParquet) {
-    return base::fail(ErrorKind::kUnsupported,
-                      "only Parquet data files can be added: " + file.file_path);
-  }
-  if (file.record_count < 0 || file.file_size_in_bytes < 0) {
-    return base::fail(ErrorKind::kInvalid,
-                      "record_count and file_size_in_bytes must not be "
-                      "negative: " +
-                          file.file_path);
-  }
-  return {};
+std::optional<std::string> flag_text(std::optional<bool> value) {
+  return value ? std::optional<std::string>(*value ? "1" : "0") : std::nullopt;
 }
 
 struct DataRows {
@@ -74,49 +56,20 @@ struct StatsRows {
   Numbers nan_files, nan_columns, nan_counts;
 };
 
-std::optional<std::string> bound_text(const std::optional<std::string>& bound,
-                                      const model::Type& type) {
-  if (!bound) return std::nullopt;
-  auto literal = materialize::decode_single_value(*bound, type);
-  if (!literal) return std::nullopt;
-  std::string text = model::to_lake_text(type, *literal);
-  // PostgreSQL holds neither in a text.
-  if (text.find('\0') != std::string::npos || !base::is_utf8(text)) return std::nullopt;
-  return text;
-}
-
-// A count below zero is none.
-std::optional<std::string> count_text(const std::optional<std::int64_t>& count) {
-  return count && *count >= 0 ? number_text(count) : std::nullopt;
-}
-
-// DuckLake counts the values that are not null; Iceberg counts all of them.
-std::optional<std::string> non_null_count(const model::ColumnMetrics& metrics) {
-  std::int64_t nulls = std::max<std::int64_t>(metrics.null_count.value_or(0), 0);
-  if (!metrics.value_count || *metrics.value_count < nulls) return std::nullopt;
-  return std::to_string(*metrics.value_count - nulls);
-}
-
-void add_stats(std::int64_t file_id, const model::DataFile& file, const model::Schema& schema,
-               StatsRows& rows) {
-  for (const auto& [id, metrics] : file.metrics) {
-    const model::Field* field = schema.find(id);
-    if (field == nullptr || !field->type.is_primitive()) continue;
-    rows.files.push_back(file_id);
-    rows.columns.push_back(id);
-    rows.sizes.push_back(count_text(metrics.column_size));
-    rows.values.push_back(non_null_count(metrics));
-    rows.nulls.push_back(count_text(metrics.null_count));
-    rows.mins.push_back(bound_text(metrics.lower_bound, field->type));
-    rows.maxs.push_back(bound_text(metrics.upper_bound, field->type));
-    rows.nans.push_back(metrics.nan_count
-                            ? std::optional<std::string>(*metrics.nan_count > 0 ? "1" : "0")
-                            : std::nullopt);
-    if (metrics.nan_count) {
-      rows.nan_files.push_back(file_id);
-      rows.nan_columns.push_back(id);
-      rows.nan_counts.push_back(*metrics.nan_count);
-    }
+void add_stats(const model::LakeDataFile& file, StatsRows& rows) {
+  for (const model::LakeColumnStats& stats : file.stats) {
+    rows.files.push_back(file.id.value);
+    rows.columns.push_back(stats.column_id);
+    rows.sizes.push_back(number_text(stats.column_size_bytes));
+    rows.values.push_back(number_text(stats.value_count));
+    rows.nulls.push_back(number_text(stats.null_count));
+    rows.mins.push_back(stats.min_value);
+    rows.maxs.push_back(stats.max_value);
+    rows.nans.push_back(flag_text(stats.contains_nan));
+    if (!stats.nan_count) continue;
+    rows.nan_files.push_back(file.id.value);
+    rows.nan_columns.push_back(stats.column_id);
+    rows.nan_counts.push_back(*stats.nan_count);
   }
 }
 
@@ -144,15 +97,20 @@ struct FactRows {
   Texts partitions, splits, orders, keys;
 };
 
-void add_facts(std::int64_t file_id, const AddedFile& added, const CheckedPartition& partition,
-               FactRows& rows) {
-  rows.files.push_back(file_id);
-  rows.specs.push_back(added.spec_id);
+base::Status add_facts(const model::LakeDataFile& file, const model::TableMetadata& metadata,
+                       FactRows& rows) {
+  if (!file.iceberg) return {};
+  const model::IcebergFileFacts& facts = *file.iceberg;
+  ASSIGN_OR_RETURN(auto partition,
+                   check_partition(*metadata.find_spec(facts.spec_id), facts.partition, metadata));
+  rows.files.push_back(file.id.value);
+  rows.specs.push_back(facts.spec_id);
   rows.partitions.push_back(to_json(partition));
-  rows.splits.push_back(fmt::format("{{{}}}", fmt::join(added.file.split_offsets, ",")));
-  rows.orders.push_back(number_text(added.file.sort_order_id));
-  rows.keys.push_back(added.file.key_metadata ? base::pg::bytes_param(*added.file.key_metadata)
-                                              : std::nullopt);
+  rows.splits.push_back(fmt::format("{{{}}}", fmt::join(facts.split_offsets, ",")));
+  rows.orders.push_back(number_text(facts.sort_order_id));
+  rows.keys.push_back(facts.key_metadata ? base::pg::bytes_param(*facts.key_metadata)
+                                         : std::nullopt);
+  return {};
 }
 
 Query insert_facts(const SchemaSql& sql, const FilePlace& place, const FactRows& rows) {
@@ -179,82 +137,49 @@ Query insert_partition_values(const SchemaSql& sql, const FilePlace& place,
            array_param(rows.values)}};
 }
 
-// The lake's partition that the spec is shown for, if each of its keys has a
-// field: a file must not claim a partition without a value for every key.
-std::optional<std::int64_t> lake_partition_of(const model::LakeTable& table, std::int32_t spec_id) {
-  for (const auto& [partition, spec] : table.spec_of_partition) {
-    auto keys = table.keys_of_partition.find(partition);
-    if (spec != spec_id || keys == table.keys_of_partition.end()) continue;
-    auto mapped = std::ranges::count_if(keys->second.of_field,
-                                        [](const auto& key) { return key.has_value(); });
-    if (mapped == keys->second.count) return partition;
+void add_partition_values(const model::LakeDataFile& file, PartitionRows& rows) {
+  for (std::size_t key = 0; key < file.partition_values.size(); ++key) {
+    rows.files.push_back(file.id.value);
+    rows.keys.push_back(static_cast<std::int64_t>(key));
+    rows.values.push_back(file.partition_values[key]);
   }
-  return std::nullopt;
 }
 
-struct AllRows {
-  DataRows data;
-  StatsRows stats;
-  FactRows facts;
-  PartitionRows partitions;
-};
-
-base::Status add_file(std::int64_t file_id, std::int64_t row_id, const AddedFile& added,
-                      const model::LakeTable& before, const model::TableMetadata& after,
-                      AllRows& rows) {
-  RETURN_IF_ERROR(check(added));
-  const model::PartitionSpec* spec = after.find_spec(added.spec_id);
-  if (spec == nullptr) {
-    return base::fail(ErrorKind::kInvalid,
-                      fmt::format("partition spec {} does not exist", added.spec_id));
-  }
-  ASSIGN_OR_RETURN(auto checked, check_partition(*spec, added.file.partition, after));
-  auto partition = lake_partition_of(before, added.spec_id);
-  rows.data.ids.push_back(file_id);
-  add_path(added.file.file_path, after.location, rows.data);
-  rows.data.counts.push_back(added.file.record_count);
-  rows.data.sizes.push_back(added.file.file_size_in_bytes);
-  rows.data.row_ids.push_back(row_id);
-  rows.data.partitions.push_back(number_text(partition));
-  add_stats(file_id, added.file, after.current_schema(), rows.stats);
-  add_facts(file_id, added, checked, rows.facts);
-  if (!partition) return {};
-  const auto& keys = before.keys_of_partition.at(*partition).of_field;
-  for (std::size_t i = 0; i < spec->fields.size() && i < keys.size(); ++i) {
-    if (!keys[i]) continue;
-    rows.partitions.files.push_back(file_id);
-    rows.partitions.keys.push_back(*keys[i]);
-    rows.partitions.values.push_back(lake_partition_text(spec->fields[i], checked.tuple[i], after));
-  }
-  return {};
+void add_data(const model::LakeDataFile& file, const std::string& location, DataRows& rows) {
+  rows.ids.push_back(file.id.value);
+  add_path(file.path, location, rows);
+  rows.counts.push_back(file.record_count);
+  rows.sizes.push_back(file.file_size_bytes);
+  rows.row_ids.push_back(file.row_id_start.value_or(0));
+  rows.partitions.push_back(number_text(file.partition_id));
 }
 
 }  // namespace
 
 base::Result<FileRows> file_rows(const SchemaSql& sql, const FilePlace& place,
-                                 const model::LakeTable& before, const model::TableMetadata& after,
-                                 const std::vector<AddedFile>& files) {
+                                 const model::TableMetadata& metadata,
+                                 const std::vector<model::LakeDataFile>& files) {
   FileRows result;
   if (files.empty()) return result;
-  AllRows rows;
-  std::int64_t file_id = place.first_file_id;
-  std::int64_t row_id = place.first_row_id;
-  for (const AddedFile& added : files) {
-    RETURN_IF_ERROR(add_file(file_id++, row_id, added, before, after, rows));
-    if (__builtin_add_overflow(row_id, added.file.record_count, &row_id) ||
-        __builtin_add_overflow(result.file_size_bytes, added.file.file_size_in_bytes,
-                               &result.file_size_bytes)) {
-      return base::fail(ErrorKind::kInvalid, "record_count or file_size_in_bytes: too large");
-    }
+  DataRows data;
+  StatsRows stats;
+  FactRows facts;
+  PartitionRows partitions;
+  for (const model::LakeDataFile& file : files) {
+    add_data(file, metadata.location, data);
+    add_stats(file, stats);
+    add_partition_values(file, partitions);
+    RETURN_IF_ERROR(add_facts(file, metadata, facts));
+    result.record_count += file.record_count;
+    result.file_size_bytes += file.file_size_bytes;
   }
-  result.record_count = row_id - place.first_row_id;
-  result.lake.push_back(insert_data_files(sql, place, rows.data));
-  if (!rows.stats.files.empty()) result.lake.push_back(insert_stats(sql, place, rows.stats));
-  if (!rows.partitions.files.empty()) {
-    result.lake.push_back(insert_partition_values(sql, place, rows.partitions));
+  result.lake.push_back(insert_data_files(sql, place, data));
+  if (!stats.files.empty()) result.lake.push_back(insert_stats(sql, place, stats));
+  if (!partitions.files.empty()) {
+    result.lake.push_back(insert_partition_values(sql, place, partitions));
   }
-  result.sidecars.push_back(insert_facts(sql, place, rows.facts));
-  if (!rows.stats.nan_files.empty()) result.sidecars.push_back(insert_nan_counts(sql, rows.stats));
+  if (!facts.files.empty()) result.sidecars.push_back(insert_facts(sql, place, facts));
+  if (!stats.nan_files.empty()) result.sidecars.push_back(insert_nan_counts(sql, stats));
   return result;
 }
 

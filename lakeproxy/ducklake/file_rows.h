@@ -1,7 +1,7 @@
 #pragma once
 
-// The files that an Iceberg client adds, as DuckLake's rows: DuckDB plans its
-// reads by them, so a wrong number here is a row that nobody finds.
+// Added files as DuckLake's rows: DuckDB plans its reads by them, so a wrong
+// number here is a row that nobody finds.
 // Source: DuckLake specification 1.0, "ducklake_data_file" and the statistics
 // tables.
 
@@ -10,17 +10,10 @@
 
 #include "base/core/result.h"
 #include "base/postgres/session.h"
-#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/lake_files.h"
+#include "lakeproxy/ducklake/schema_sql.h"
 
 namespace lake::ducklake {
-
-/// Where the files' ids and rows go on from.
-struct FilePlace {
-  std::int64_t table_id = 0;
-  std::int64_t begin = 0;
-  std::int64_t first_file_id = 0;
-  std::int64_t first_row_id = 0;
-};
 
 struct FileRows {
   std::vector<base::pg::Query> lake;      ///< ducklake_* rows.
@@ -29,16 +22,12 @@ struct FileRows {
   std::int64_t file_size_bytes = 0;
 };
 
-/// Rows for `files`, in one statement for each lake table. Bounds and partition
-/// values are decoded by the columns of `after`'s current schema; a bound that
-/// does not decode is left unknown, which costs a scan and hides nothing.
-/// Errors: kUnsupported  a file that is not Parquet data;
-///         kInvalid  a negative count or size, an unknown spec, a partition
-///         tuple that does not fit it.
+/// Rows for `files` of one table, in one statement for each lake table.
+/// `metadata` is the table after the change.
+/// Errors: kInvalid  a partition tuple that does not fit its spec.
 [[nodiscard]] base::Result<FileRows> file_rows(const SchemaSql& sql, const FilePlace& place,
-                                               const model::LakeTable& before,
-                                               const model::TableMetadata& after,
-                                               const std::vector<AddedFile>& files);
+                                               const model::TableMetadata& metadata,
+                                               const std::vector<model::LakeDataFile>& files);
 
 /// Raises the table's totals, and makes the catalog-wide bounds unknown: the
 /// client's bounds may be loose, and DuckDB answers a lone MIN or MAX from them.

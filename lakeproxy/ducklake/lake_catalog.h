@@ -5,6 +5,7 @@
 // nothing here assumes to be alone.
 // Source: DuckLake specification 1.0.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,11 +75,12 @@ class LakeReader {
 
   /// One round trip, a few rows: cheap enough for every request.
   [[nodiscard]] base::Task<base::Result<model::LakeVersion>> version(base::RequestContext context);
-  /// Tables whose definition, rows or sidecars changed after `since`; nothing
-  /// when the history is no longer complete and all must count as changed.
+  /// Tables whose definition, rows or sidecars changed after `since`, each with
+  /// its newest snapshot and revision that did (0 where none did); nothing when
+  /// the history is no longer complete and all must count as changed.
   struct ChangedTables {
     model::LakeVersion version;
-    std::optional<std::vector<model::TableId>> tables;
+    std::optional<std::map<model::TableId, model::LakeVersion>> tables;
   };
   [[nodiscard]] base::Task<base::Result<ChangedTables>> changed_since(base::RequestContext context,
                                                                       model::LakeVersion since);

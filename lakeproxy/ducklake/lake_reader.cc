@@ -20,48 +20,47 @@ using model::TableId;
 constexpr std::int64_t kMaxSnapshots = 10'000;
 constexpr int kMaxAttempts = 3;
 
+using Changed = std::map<TableId, LakeVersion>;
+
+void note(Changed& tables, TableId table, LakeVersion at) {
+  LakeVersion& newest = tables[table];
+  newest.snapshot = std::max(newest.snapshot, at.snapshot);
+  newest.revision = std::max(newest.revision, at.revision);
+}
+
 // Nothing when an entry is not understood, or snapshots are missing.
-std::optional<std::vector<TableId>> changed_by(const Rows& changes, std::int64_t snapshots) {
+std::optional<Changed> changed_by(const Rows& changes, std::int64_t snapshots) {
   if (static_cast<std::int64_t>(changes.size()) != snapshots) return std::nullopt;
-  std::vector<TableId> tables;
+  Changed tables;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    const ChangeLog log = parse_changes(changes.text(i, 0));
+    const ChangeLog log = parse_changes(changes.text(i, 1));
     if (log.unknown) return std::nullopt;
-    std::ranges::copy(log.tables(), std::back_inserter(tables));
+    for (TableId table : log.tables()) {
+      note(tables, table, {.snapshot = model::SnapshotId(changes.int64(i, 0))});
+    }
   }
   return tables;
 }
 
-void add_ids(const Rows& rows, std::vector<TableId>& tables) {
-  for (std::size_t i = 0; i < rows.size(); ++i) tables.emplace_back(rows.int64(i, 0));
-}
-
-std::optional<std::vector<TableId>> changed_tables(const std::vector<RowsPtr>& rows,
-                                                   LakeVersion since, LakeVersion now) {
+std::optional<Changed> changed_tables(const std::vector<RowsPtr>& rows, LakeVersion since,
+                                      LakeVersion now) {
   const bool removed = rows[0]->int64(0, 2) > since.revision;
   if (removed || since.snapshot > now.snapshot || since.revision > now.revision) {
     return std::nullopt;
   }
   auto tables = changed_by(*rows[1], now.snapshot.value - since.snapshot.value);
   if (!tables) return std::nullopt;
-  add_ids(*rows[2], *tables);
-  add_ids(*rows[3], *tables);
-  std::ranges::sort(*tables);
-  tables->erase(std::ranges::unique(*tables).begin(), tables->end());
+  for (std::size_t i = 0; i < rows[2]->size(); ++i) {
+    note(*tables, TableId(rows[2]->int64(i, 0)),
+         {.snapshot = model::SnapshotId(rows[2]->int64(i, 1))});
+  }
+  for (std::size_t i = 0; i < rows[3]->size(); ++i) {
+    note(*tables, TableId(rows[3]->int64(i, 0)), {.revision = rows[3]->int64(i, 1)});
+  }
   return tables;
 }
 
 }  // namespace
-
-base::Error no_such_namespace(const model::Namespace& name) {
-  return base::fail(base::ErrorKind::kNotFound, "Namespace does not exist: " + name.display())
-      .with_reason(kNoSuchNamespace);
-}
-
-base::Error no_such_table(std::string_view name) {
-  return base::fail(base::ErrorKind::kNotFound, "Table does not exist: " + std::string(name))
-      .with_reason(kNoSuchTable);
-}
 
 LakeVersion read_version(const Rows& rows) {
   return {.snapshot = model::SnapshotId(rows.int64(0, 0)), .revision = rows.int64(0, 1)};

@@ -1,6 +1,7 @@
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/lake_path.h"
 #include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/reader_impl.h"
 
 namespace lake::ducklake {

@@ -133,7 +133,7 @@ TEST_F(Reader, says_which_tables_changed) {
     auto tables = run(lake.changed_since(soon(), since))->tables;
     if (!tables) return std::nullopt;
     Ids ids;
-    for (TableId id : *tables) ids.push_back(id.value);
+    for (const auto& [id, at] : *tables) ids.push_back(id.value);
     return ids;
   };
   EXPECT_EQ(changed(first), Ids{});
@@ -167,7 +167,23 @@ TEST_F(Reader, gives_up_on_a_long_history) {
   auto lake = reader();
   EXPECT_FALSE(run(lake.changed_since(soon(), {.snapshot = SnapshotId(0), .revision = 1}))->tables);
   EXPECT_EQ(run(lake.changed_since(soon(), {.snapshot = SnapshotId(1), .revision = 1}))->tables,
-            std::vector{TableId(3)});
+            (std::map{std::pair{TableId(3), LakeVersion{.snapshot = SnapshotId(10001)}}}));
+}
+
+TEST_F(Reader, says_at_which_state_a_table_changed) {
+  make_table();
+  auto lake = reader();
+  const LakeVersion since = *run(lake.version(soon()));
+  snapshot(2, "inserted_into_table:7");
+  snapshot(3, "inserted_into_table:5,deleted_from_table:7");
+  snapshot(4, "inserted_into_table:5");
+  exec(
+      "UPDATE lakeproxy_state SET revision = revision + 1; INSERT INTO lakeproxy_table (table_id, "
+      "revision, updated_ms) SELECT 7, revision, 0 FROM lakeproxy_state");
+  const auto changed = *run(lake.changed_since(soon(), since))->tables;
+  EXPECT_EQ(changed.at(TableId(5)), (LakeVersion{.snapshot = SnapshotId(4)}));
+  EXPECT_EQ(changed.at(TableId(7)),
+            (LakeVersion{.snapshot = SnapshotId(3), .revision = since.revision + 1}));
 }
 
 TEST_F(Reader, loads_a_table_that_duckdb_made) {

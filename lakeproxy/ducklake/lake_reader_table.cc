@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/reader_impl.h"
 #include "lakeproxy/ducklake/table_rows.h"
 
@@ -43,8 +44,7 @@ std::vector<base::pg::Param> unknown_snapshots(TableId table, const LakeTable* k
             param(std::int64_t{-1})};
   }
   return {param(table.value), param(known->epoch),
-          param(known->materialized.back().snapshot.snapshot_id.value),
-          param(known->version.revision)};
+          param(known->materialized.back().snapshot_id.value), param(known->version.revision)};
 }
 
 std::vector<Query> load_queries(const LakeSql& sql, TableId table, const LakeTable* known) {
@@ -113,11 +113,9 @@ bool left_out(const Rows& rows, const LakeTable& table, const LakeTable* known) 
 }
 
 base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& table) {
-  ASSIGN_OR_RETURN(table.materialized, read_materialized(*rows[kMaterialized]));
-  if (left_out(rows, table, known)) {
-    table.materialized.insert(table.materialized.begin(), known->materialized.begin(),
-                              known->materialized.end());
-  }
+  ASSIGN_OR_RETURN(auto newer, read_materialized(*rows[kMaterialized]));
+  if (left_out(rows, table, known)) table.materialized = known->materialized;
+  for (const auto& snapshot : newer.items()) table.materialized.push_back(snapshot);
   table.aliases = read_aliases(*rows[kAliases]);
   const base::pg::Rows& log = *rows[kMetadataLog];
   table.metadata.metadata_log = read_metadata_log(log);
@@ -127,7 +125,7 @@ base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& ta
   // The sidecar may have lost what the caller still holds: its rows are written
   // without waiting for the disk.
   if (!table.materialized.empty()) {
-    model::SnapshotId last = table.materialized.back().snapshot.snapshot_id;
+    model::SnapshotId last = table.materialized.back().snapshot_id;
     std::erase_if(table.pending, [&](model::SnapshotId id) { return id <= last; });
   }
   return {};

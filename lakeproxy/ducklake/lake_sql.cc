@@ -8,16 +8,16 @@ SELECT (SELECT max(snapshot_id) FROM @ducklake_snapshot), revision, snapshots_re
   FROM @lakeproxy_state)sql";
 
 constexpr auto kChangesSince = R"sql(
-SELECT changes_made FROM @ducklake_snapshot_changes
+SELECT snapshot_id, changes_made FROM @ducklake_snapshot_changes
  WHERE snapshot_id > $1 ORDER BY snapshot_id LIMIT $2)sql";
 
 // A table that was made, renamed or dropped.
 constexpr auto kTablesDefinedSince = R"sql(
-SELECT table_id FROM @ducklake_table WHERE begin_snapshot > $1
-UNION SELECT table_id FROM @ducklake_table WHERE end_snapshot > $1)sql";
+SELECT table_id, begin_snapshot FROM @ducklake_table WHERE begin_snapshot > $1
+UNION SELECT table_id, end_snapshot FROM @ducklake_table WHERE end_snapshot > $1)sql";
 
 constexpr auto kSidecarsSince = R"sql(
-SELECT table_id FROM @lakeproxy_table WHERE revision > $1)sql";
+SELECT table_id, revision FROM @lakeproxy_table WHERE revision > $1)sql";
 
 constexpr auto kFindSchema = R"sql(
 SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND end_snapshot IS NULL)sql";
@@ -125,7 +125,7 @@ SELECT before FROM unnest($2::bigint[]) AS before
                   AND (r.end_snapshot IS NULL OR r.end_snapshot > before)))sql";
 
 constexpr auto kMaterialized = R"sql(
-SELECT m.epoch, m.snapshot_json FROM @lakeproxy_snapshot m
+SELECT m.snapshot_json FROM @lakeproxy_snapshot m
  WHERE m.table_id = $1
    AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
    AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)

@@ -10,16 +10,12 @@
 #include <vector>
 
 #include "base/core/clock.h"
+#include "lakeproxy/ducklake/appended.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/lake_files.h"
 #include "lakeproxy/ducklake/snapshot_commit.h"
 
 namespace lake::ducklake {
-
-/// A file that an Iceberg client adds.
-struct AddedFile {
-  model::DataFile file;
-  std::int32_t spec_id = 0;
-};
 
 /// One snapshot that an Iceberg client adds.
 struct AddedSnapshot {
@@ -49,6 +45,11 @@ struct DroppedTable {
   std::string location;  ///< Without a trailing '/'.
   /// A table of the lake's history or present stands under the same prefix.
   bool shared = false;
+};
+
+/// What was committed, and the table after it where only rows were added.
+struct ChangedTable : Committed {
+  std::optional<Appended> appended;
 };
 
 struct PropertyChanges {
@@ -93,14 +94,15 @@ class LakeWriter {
                                                             model::TableIdentifier to);
   /// Errors: kConflict (kStale)  the table is not as `before` says;
   ///         kUnsupported  a type the lake cannot hold.
-  [[nodiscard]] base::Task<base::Result<Committed>> change_table(base::RequestContext context,
-                                                                 TableChange change);
+  [[nodiscard]] base::Task<base::Result<ChangedTable>> change_table(base::RequestContext context,
+                                                                    TableChange change);
 
   /// Remembers what was put into the object store for `table`: snapshots of its
   /// epoch, and the metadata file that shows them. What somebody else has
   /// remembered first stays. Losing this is harmless (it is made again), so the
   /// commit does not wait for the disk.
-  /// Returns whether all of it is ours: otherwise read the table again.
+  /// Returns whether all of it is remembered as given: otherwise read the table
+  /// again.
   struct Published {
     model::TableId table;
     std::int64_t epoch = 0;

@@ -15,14 +15,18 @@ using base::pg::Query;
 using base::pg::RowsPtr;
 using Facts = std::vector<RowsPtr>;
 
+// Beyond this many snapshots of others it is cheaper to read the table again.
+constexpr std::int64_t kMaxChanges = 1000;
+
 enum Fact : std::size_t { kChanges, kRevision, kTable, kNextRow, kColumns, kInlined };
 
 std::vector<Query> fact_queries(const SchemaSql& sql, const model::LakeTable& before) {
   std::int64_t table = before.table_id.value;
   return {
-      {sql("SELECT changes_made FROM @ducklake_snapshot_changes WHERE snapshot_id > $1"),
-       {param(before.version.snapshot.value)}},
-      {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2"),
+      {sql("SELECT changes_made FROM @ducklake_snapshot_changes WHERE snapshot_id > $1 LIMIT $2"),
+       {param(before.version.snapshot.value), param(kMaxChanges + 1)}},
+      {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2 UNION ALL "
+           "SELECT 1 FROM @lakeproxy_state WHERE snapshots_removed_revision > $2"),
        {param(table), param(before.version.revision)}},
       {sql("SELECT table_name, schema_id FROM @ducklake_table WHERE table_id = $1 AND end_snapshot "
            "IS NULL"),
@@ -38,11 +42,17 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const model::LakeTable& be
 }
 
 // The decision was made on `before`; it holds only if nobody changed the table.
-base::Status check_unchanged(const model::LakeTable& before, const Facts& facts) {
+// `before` may be old: it counts only if the lake's history since then is whole.
+base::Status check_unchanged(const model::LakeTable& before, const LakeHead& head,
+                             const Facts& facts) {
   auto stale = [] {
     return base::fail(ErrorKind::kConflict, "The table changed while the commit was prepared.")
         .with_reason(kStale);
   };
+  std::int64_t since = head.snapshot.value - before.version.snapshot.value;
+  if (since != static_cast<std::int64_t>(facts[kChanges]->size()) || since > kMaxChanges) {
+    return stale();
+  }
   if (!facts[kRevision]->empty() || facts[kTable]->empty()) return stale();
   if (facts[kTable]->text(0, 0) != before.name ||
       facts[kTable]->int64(0, 1) != before.namespace_id.value) {
@@ -85,17 +95,24 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   return {};
 }
 
+// "main" is not kept: it is the newest snapshot.
+std::map<std::string, model::SnapshotRef> kept_refs(const model::TableMetadata& metadata) {
+  auto refs = metadata.refs;
+  refs.erase(std::string(model::kMainBranch));
+  return refs;
+}
+
 bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) {
-  return a.properties == b.properties && a.refs == b.refs && a.table_uuid == b.table_uuid &&
-         a.format_version == b.format_version && a.sort_orders == b.sort_orders &&
-         a.default_sort_order_id == b.default_sort_order_id &&
+  return a.properties == b.properties && kept_refs(a) == kept_refs(b) &&
+         a.table_uuid == b.table_uuid && a.format_version == b.format_version &&
+         a.sort_orders == b.sort_orders && a.default_sort_order_id == b.default_sort_order_id &&
          a.last_partition_id == b.last_partition_id;
 }
 
 base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
                                      const LakeHead& head, const Facts& facts) {
   const model::LakeTable& before = *change.before;
-  RETURN_IF_ERROR(check_unchanged(before, facts));
+  RETURN_IF_ERROR(check_unchanged(before, head, facts));
   CommitPlan plan;
   LakeDelta delta;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
@@ -116,6 +133,7 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   if (!plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
     plan.sidecar_queries.push_back(put_table(sql, place, change.after));
   }
+  plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty();
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
                   facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
   RETURN_IF_ERROR(add_snapshots(sql, {files, &before, &change.after, &change.snapshots},
@@ -125,14 +143,24 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
 
 }  // namespace
 
-base::Task<base::Result<Committed>> LakeWriter::change_table(base::RequestContext context,
-                                                             TableChange change) {
+base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestContext context,
+                                                                TableChange change) {
   std::vector<Query> facts = fact_queries(sql_, *change.before);
+  std::shared_ptr<const model::LakeTable> before = change.before;
+  std::vector<model::SnapshotId> aliases;
+  for (const AddedSnapshot& added : change.snapshots) aliases.push_back(added.client_snapshot_id);
   Planner planner = [sql = sql_, change = std::move(change)](const LakeHead& head,
                                                              const Facts& rows) {
     return plan_change(sql, change, head, rows);
   };
-  co_return co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner));
+  CO_ASSIGN_OR_RETURN(
+      auto committed,
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+  ChangedTable changed{committed, std::nullopt};
+  if (committed.only_rows && !aliases.empty() && before->pending.empty()) {
+    changed.appended = append_to(*before, std::move(committed), aliases);
+  }
+  co_return changed;
 }
 
 }  // namespace lake::ducklake

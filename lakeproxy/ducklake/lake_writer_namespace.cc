@@ -4,6 +4,7 @@
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/path_names.h"
 
 namespace lake::ducklake {
@@ -15,11 +16,6 @@ using base::pg::Query;
 using base::pg::RowsPtr;
 using Facts = std::vector<RowsPtr>;
 using Properties = std::map<std::string, std::string>;
-
-base::Error no_such_namespace(const model::Namespace& name) {
-  return base::fail(ErrorKind::kNotFound, "Namespace does not exist: " + name.display())
-      .with_reason(kNoSuchNamespace);
-}
 
 Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
   return {sql("SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND end_snapshot IS "

@@ -86,12 +86,12 @@ class Writer : public LakeFixture {
     added.file.metrics[3] = {.value_count = 100, .null_count = 0, .nan_count = 7};
     return added;
   }
-  Result<Committed> change(TableChange change) {
+  Result<ChangedTable> change(TableChange change) {
     auto lake = writer();
     return run(lake.change_table(soon(), std::move(change)));
   }
-  Result<Committed> append(const std::shared_ptr<const model::LakeTable>& before,
-                           std::vector<AddedSnapshot> snapshots) {
+  Result<ChangedTable> append(const std::shared_ptr<const model::LakeTable>& before,
+                              std::vector<AddedSnapshot> snapshots) {
     return change({before, before->metadata, std::move(snapshots)});
   }
 

@@ -9,7 +9,8 @@ using base::pg::array_param;
 using base::pg::param;
 using base::pg::Query;
 
-// A row of an older epoch names files that may be gone: it is replaced.
+// A row of an older epoch names files that may be gone: it is replaced. One
+// that says the same, by whomever, counts as written.
 Query put_snapshots(const SchemaSql& sql, const LakeWriter::Published& published) {
   std::vector<std::int64_t> ids;
   std::vector<std::optional<std::string>> texts;
@@ -22,13 +23,16 @@ Query put_snapshots(const SchemaSql& sql, const LakeWriter::Published& published
           "snapshot_json) SELECT $1, id, $2, body::jsonb FROM unnest($3::bigint[], "
           "$4::text[]) AS s(id, body) ON CONFLICT (table_id, snapshot_id) DO UPDATE SET epoch "
           "= excluded.epoch, snapshot_json = excluded.snapshot_json WHERE held.epoch < "
-          "excluded.epoch"),
+          "excluded.epoch OR (held.epoch = excluded.epoch AND held.snapshot_json = "
+          "excluded.snapshot_json)"),
       {param(published.table.value), param(published.epoch), array_param(ids), array_param(texts)}};
 }
 
 Query put_metadata_file(const SchemaSql& sql, const LakeWriter::Published& published) {
-  return {sql("INSERT INTO @lakeproxy_metadata_log (table_id, sequence, timestamp_ms, "
-              "metadata_file) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"),
+  return {sql("INSERT INTO @lakeproxy_metadata_log AS held (table_id, sequence, timestamp_ms, "
+              "metadata_file) VALUES ($1, $2, $3, $4) ON CONFLICT (table_id, sequence) DO UPDATE "
+              "SET metadata_file = excluded.metadata_file WHERE held.metadata_file = "
+              "excluded.metadata_file"),
           {param(published.table.value), param(published.metadata_sequence),
            param(published.metadata_file->timestamp_ms),
            param(published.metadata_file->metadata_file)}};

@@ -4,6 +4,7 @@
 #include "lakeproxy/ducklake/column_rows.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/path_names.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/ducklake/snapshot_rows.h"
@@ -16,16 +17,6 @@ using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
 using Facts = std::vector<RowsPtr>;
-
-base::Error no_such_table(const model::TableIdentifier& identifier) {
-  return base::fail(ErrorKind::kNotFound, "Table does not exist: " + identifier.display())
-      .with_reason(kNoSuchTable);
-}
-
-base::Error no_such_namespace(const model::Namespace& name) {
-  return base::fail(ErrorKind::kNotFound, "Namespace does not exist: " + name.display())
-      .with_reason(kNoSuchNamespace);
-}
 
 Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
   return {sql("SELECT schema_id, path, path_is_relative FROM @ducklake_schema WHERE schema_name = "
@@ -130,7 +121,7 @@ constexpr const char* kEndWithTable[] = {
 
 base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdentifier& identifier,
                                    const LakeHead& head, const Facts& facts) {
-  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(identifier);
+  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(identifier.display());
   std::int64_t id = facts[0]->int64(0, 1);
   LakeDelta delta;
   for (const char* text : kEndWithTable) {
@@ -169,7 +160,7 @@ DroppedTable read_place(const base::pg::Rows& rows, const std::string& data_path
 base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIdentifier& from,
                                      const model::TableIdentifier& to, const LakeHead& head,
                                      const Facts& facts) {
-  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(from);
+  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(from.display());
   if (facts[1]->empty()) return no_such_namespace(to.name_space);
   if (from.name_space != to.name_space) {
     return base::fail(ErrorKind::kUnsupported,

@@ -6,15 +6,9 @@
 
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_sql.h"
+#include "lakeproxy/ducklake/shown_time.h"
 
 namespace lake::ducklake {
-
-/// Snapshots are shown one second earlier than the lake's, so that a client
-/// that anchors on the start of its transaction finds them.
-inline constexpr std::int64_t kShownEarlierMs = 1000;
-
-[[nodiscard]] base::Error no_such_namespace(const model::Namespace& name);
-[[nodiscard]] base::Error no_such_table(std::string_view name);
 
 /// The row of LakeSql::version.
 [[nodiscard]] model::LakeVersion read_version(const base::pg::Rows& rows);

@@ -2,9 +2,12 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "lakeproxy/ducklake/shown_time.h"
 
 namespace lake::ducklake {
 namespace {
@@ -49,7 +52,8 @@ void append_snapshot_rows(const SchemaSql& sql, const LakeDelta& delta, LakeHead
   out.push_back({sql("INSERT INTO @ducklake_snapshot (snapshot_id, snapshot_time, schema_version, "
                      "next_catalog_id, next_file_id) SELECT $1, greatest(clock_timestamp(), "
                      "snapshot_time + interval '1 millisecond'), $2, $3, $4 "
-                     "FROM @ducklake_snapshot WHERE snapshot_id = $1::bigint - 1"),
+                     "FROM @ducklake_snapshot WHERE snapshot_id = $1::bigint - 1 "
+                     "RETURNING floor(extract(epoch FROM snapshot_time) * 1000)::bigint"),
                  {param(id), param(head.schema_version), param(head.next_catalog_id),
                   param(head.next_file_id)}});
   out.push_back(
@@ -67,16 +71,30 @@ void append_snapshot_rows(const SchemaSql& sql, const LakeDelta& delta, LakeHead
 
 struct ClosingQueries {
   std::vector<Query> queries;
+  std::vector<std::size_t> snapshot_rows;  ///< Those of `queries` that tell a snapshot's time.
   Committed committed;
 };
 
+model::LakeCommit commit_of(const LakeDelta& delta, model::SnapshotId snapshot) {
+  model::LakeCommit commit{.snapshot = snapshot,
+                           .changes_made = fmt::format("{}", fmt::join(delta.changes, ","))};
+  if (!delta.extra_info.empty()) commit.extra_info = delta.extra_info;
+  return commit;
+}
+
 ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head) {
   ClosingQueries closing;
+  Committed& committed = closing.committed;
+  committed.head = head;
+  committed.only_rows = plan.only_rows;
   for (LakeDelta& delta : plan.deltas) {
     // The snapshot row goes first: a collision shows before any other work.
+    closing.snapshot_rows.push_back(closing.queries.size());
     append_snapshot_rows(sql, delta, head, closing.queries);
-    closing.committed.snapshots.push_back(head.snapshot);
-    for (Query& query : delta.queries) closing.queries.push_back(std::move(query));
+    committed.snapshots.push_back(head.snapshot);
+    committed.commits.push_back(commit_of(delta, head.snapshot));
+    std::ranges::move(delta.queries, std::back_inserter(closing.queries));
+    std::ranges::move(delta.added_files, std::back_inserter(committed.added_files));
   }
   if (!plan.sidecar_queries.empty()) {
     head.revision += 1;
@@ -84,7 +102,7 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
         {sql("UPDATE @lakeproxy_state SET revision = $1"), {param(head.revision)}});
     for (Query& query : plan.sidecar_queries) closing.queries.push_back(std::move(query));
   }
-  closing.committed.version = {head.snapshot, head.revision};
+  committed.version = {head.snapshot, head.revision};
   return closing;
 }
 
@@ -109,8 +127,13 @@ base::Task<base::Result<Committed>> attempt(base::RequestContext context, base::
     co_await begun.transaction->rollback();
     co_return closing.committed;
   }
-  CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(closing.queries)));
-  co_return closing.committed;
+  CO_ASSIGN_OR_RETURN(auto rows,
+                      co_await begun.transaction->run_and_commit(std::move(closing.queries)));
+  for (std::size_t i = 0; i < closing.snapshot_rows.size(); ++i) {
+    closing.committed.commits[i].committed_ms =
+        rows[closing.snapshot_rows[i]]->int64(0, 0) - kShownEarlierMs;
+  }
+  co_return std::move(closing.committed);
 }
 
 // Another writer was there first, and nothing was changed.

@@ -42,7 +42,8 @@ struct LakeDelta {
   bool schema_changes = false;  ///< Also true for namespaces and drops.
   std::int64_t catalog_ids_used = 0;
   std::int64_t file_ids_used = 0;
-  std::string extra_info;  ///< commit_extra_info; nothing when empty.
+  std::string extra_info;                        ///< commit_extra_info; nothing when empty.
+  std::vector<model::LakeDataFile> added_files;  ///< What `queries` add of them.
 };
 
 struct CommitPlan {
@@ -51,11 +52,19 @@ struct CommitPlan {
   /// Sidecar rows, written after the deltas' rows; any of them makes the
   /// revision rise to head.revision + 1, which they may use.
   std::vector<base::pg::Query> sidecar_queries;
+  /// All that changes are the rows of one table: its definition and its
+  /// properties stay.
+  bool only_rows = false;
 };
 
 struct Committed {
-  model::LakeVersion version;
+  model::LakeVersion version;  ///< After the commit; nothing lies between it and `head`.
   std::vector<model::SnapshotId> snapshots;
+  LakeHead head;  ///< What the commit stands on.
+  bool only_rows = false;
+  /// The snapshots as a reader of the lake finds them, and the files they added.
+  std::vector<model::LakeCommit> commits;
+  std::vector<model::LakeDataFile> added_files;
 };
 
 /// Computes a plan from the locked head and the rows of the facts queries.

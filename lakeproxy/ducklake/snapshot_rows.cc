@@ -13,8 +13,9 @@ using base::pg::Query;
 base::Result<std::int64_t> add_rows(const SchemaSql& sql, const SnapshotAdditions& additions,
                                     const FilePlace& place, const AddedSnapshot& snapshot,
                                     LakeDelta& delta, std::vector<Query>& sidecars) {
-  ASSIGN_OR_RETURN(FileRows rows,
-                   file_rows(sql, place, *additions.before, *additions.after, snapshot.files));
+  ASSIGN_OR_RETURN(auto files,
+                   lake_files(place, *additions.before, *additions.after, snapshot.files));
+  ASSIGN_OR_RETURN(FileRows rows, file_rows(sql, place, *additions.after, files));
   for (Query& query : rows.lake) delta.queries.push_back(std::move(query));
   for (Query& query :
        table_stats_queries(sql, place.table_id, additions.after->current_schema(), rows)) {
@@ -23,6 +24,7 @@ base::Result<std::int64_t> add_rows(const SchemaSql& sql, const SnapshotAddition
   delta.changes.push_back(fmt::format("inserted_into_table:{}", place.table_id));
   delta.file_ids_used += static_cast<std::int64_t>(snapshot.files.size());
   delta.extra_info = snapshot.summary_json;
+  delta.added_files = std::move(files);
   for (Query& query : rows.sidecars) sidecars.push_back(std::move(query));
   sidecars.push_back(
       {sql("INSERT INTO @lakeproxy_snapshot_alias (table_id, client_snapshot_id, "

@@ -4,7 +4,7 @@
 // transaction: one for each, in their order.
 
 #include "lakeproxy/ducklake/file_rows.h"
-#include "lakeproxy/ducklake/snapshot_commit.h"
+#include "lakeproxy/ducklake/lake_writer.h"
 
 namespace lake::ducklake {
 

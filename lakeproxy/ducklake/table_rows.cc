@@ -230,13 +230,13 @@ LakeSort read_sort(const Rows& rows) {
   return sort;
 }
 
-Result<std::vector<model::MaterializedSnapshot>> read_materialized(const Rows& rows) {
-  std::vector<model::MaterializedSnapshot> snapshots;
+Result<model::SnapshotList> read_materialized(const Rows& rows) {
+  model::SnapshotList snapshots;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 1)));
+    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 0)));
     ASSIGN_OR_RETURN(auto fields, Fields::of(json, "lakeproxy_snapshot"));
     ASSIGN_OR_RETURN(auto snapshot, model::snapshot_from_json(fields));
-    snapshots.push_back({.snapshot = std::move(snapshot), .epoch = rows.int64(i, 0)});
+    snapshots.push_back(std::move(snapshot));
   }
   return snapshots;
 }

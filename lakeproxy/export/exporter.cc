@@ -42,11 +42,9 @@ struct Means {
 };
 
 Result<ObjectKey> key_of(const ObjectStore& store, std::string_view location) {
-  auto place = objects::Location::parse(location);
-  if (!place || place->bucket() != store.bucket()) {
-    return fail(ErrorKind::kCorrupt, "a file of the lake lies outside its bucket");
-  }
-  return place->key();
+  auto key = objects::key_in(store.bucket(), location);
+  if (!key) return fail(ErrorKind::kCorrupt, "a file of the lake lies outside its bucket");
+  return key;
 }
 
 // A file that the lake lists and the store does not have is the lake's fault,
@@ -104,8 +102,8 @@ Task<Result<Positions>> read_source(Means means, RequestContext context,
 Task<Result<Named>> make_deletes(Means means, RequestContext context, const DeleteGroup* group) {
   Positions positions;
   if (group->source) {
-    CO_ASSIGN_OR_RETURN(positions, co_await read_source(means, context, &*group->source,
-                                                        group->snapshot));
+    CO_ASSIGN_OR_RETURN(positions,
+                        co_await read_source(means, context, &*group->source, group->snapshot));
   }
   CO_ASSIGN_OR_RETURN(positions, unite_positions(std::move(positions), group->positions));
   ExportedFile file{.record_count = static_cast<std::int64_t>(positions.size())};

@@ -36,6 +36,8 @@ struct LakeColumnStats {
   std::optional<std::string> max_value;
   std::optional<bool> contains_nan;
   std::optional<std::int64_t> nan_count;  ///< From our sidecar.
+
+  friend bool operator==(const LakeColumnStats&, const LakeColumnStats&) = default;
 };
 
 /// What an Iceberg client said about a file that it committed.
@@ -45,6 +47,8 @@ struct IcebergFileFacts {
   std::vector<std::int64_t> split_offsets;
   std::optional<std::int32_t> sort_order_id;
   std::optional<std::string> key_metadata;
+
+  friend bool operator==(const IcebergFileFacts&, const IcebergFileFacts&) = default;
 };
 
 /// One row of ducklake_data_file.
@@ -65,6 +69,8 @@ struct LakeDataFile {
   /// By partition_key_index of the file's partition_id.
   std::vector<std::optional<std::string>> partition_values;
   std::optional<IcebergFileFacts> iceberg;
+
+  friend bool operator==(const LakeDataFile&, const LakeDataFile&) = default;
 };
 
 /// One row of ducklake_delete_file: positions of one data file, cumulative.
@@ -114,6 +120,8 @@ struct LakeCommit {
   /// ducklake_snapshot_changes.commit_extra_info: for a commit made through us
   /// the client's summary as a JSON object.
   std::optional<std::string> extra_info;
+
+  friend bool operator==(const LakeCommit&, const LakeCommit&) = default;
 };
 
 /// Everything that happened to the rows of a table in the snapshots
@@ -129,13 +137,6 @@ struct LakeChanges {
   std::vector<LakeDeleteFile> delete_files;
   std::vector<LakeInlinedTable> inlined;
   std::vector<LakeInlinedDelete> inlined_deletes;
-};
-
-/// A snapshot that has been materialised: its row in our sidecar. The totals
-/// carry the summary forward without a look at older files.
-struct MaterializedSnapshot {
-  Snapshot snapshot;
-  std::int64_t epoch = 0;  ///< The maintenance epoch it was built for.
 };
 
 /// How a lake partition's values belong to the fields of the spec it is shown as.
@@ -169,8 +170,9 @@ struct LakeTable {
   /// Metadata files written so far: the sequence of the newest one, 0 for none.
   /// metadata.metadata_log lists the last 101 of them, oldest first.
   std::int64_t metadata_sequence = 0;
-  /// Snapshots materialised for this epoch, oldest first.
-  std::vector<MaterializedSnapshot> materialized;
+  /// Snapshots materialised for this epoch, from our sidecar. The totals of the
+  /// last one carry the summary forward without a look at older files.
+  SnapshotList materialized;
   /// Lake snapshot that created the table.
   SnapshotId created;
   /// Lake snapshots after the last materialised one that changed rows.

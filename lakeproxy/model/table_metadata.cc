@@ -34,9 +34,7 @@ const SortOrder* TableMetadata::find_sort_order(std::int32_t id) const {
   return find_by(sort_orders, &SortOrder::order_id, id);
 }
 
-const Snapshot* TableMetadata::find_snapshot(SnapshotId id) const {
-  return find_by(snapshots, &Snapshot::snapshot_id, id);
-}
+const Snapshot* TableMetadata::find_snapshot(SnapshotId id) const { return snapshots.find(id); }
 
 const Snapshot* TableMetadata::current_snapshot() const {
   return current_snapshot_id ? find_snapshot(*current_snapshot_id) : nullptr;

@@ -13,7 +13,7 @@
 #include "base/json/json.h"
 #include "lakeproxy/model/partition_spec.h"
 #include "lakeproxy/model/schema.h"
-#include "lakeproxy/model/snapshot.h"
+#include "lakeproxy/model/snapshot_list.h"
 
 namespace lake::model {
 
@@ -31,7 +31,7 @@ struct TableMetadata {
   std::int32_t last_partition_id = kNoPartitionFieldId;
   std::map<std::string, std::string> properties;
   std::optional<SnapshotId> current_snapshot_id;
-  std::vector<Snapshot> snapshots;  ///< Oldest first.
+  SnapshotList snapshots;
   std::vector<SnapshotLogEntry> snapshot_log;
   std::vector<MetadataLogEntry> metadata_log;
   std::vector<SortOrder> sort_orders;

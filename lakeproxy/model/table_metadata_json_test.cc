@@ -32,7 +32,7 @@ TEST(TableMetadataJsonTest, fragments_give_the_same_bytes_as_values) {
     fragments.metadata_log.push_back(share(write_fragment(table.metadata_log[0])));
     const std::string expected = write_metadata(table);
     const std::string expected_refs = write_metadata(table, SnapshotSelection::kRefs);
-    table.snapshots.clear();
+    table.snapshots = {};
     table.snapshot_log.clear();
     table.metadata_log.clear();
     EXPECT_EQ(write_metadata(table, fragments), expected);
@@ -44,7 +44,11 @@ TEST(TableMetadataJsonTest, refs_selection_lists_only_what_refs_point_to_and_kee
   TableMetadata table = full_table();
   Snapshot between = table.snapshots[0];
   between.snapshot_id = SnapshotId(77);
-  table.snapshots.insert(table.snapshots.begin() + 1, between);
+  SnapshotList three;
+  three.push_back(table.snapshots.items()[0]);
+  three.push_back(between);
+  three.push_back(table.snapshots.items()[1]);
+  table.snapshots = three;
   const Value all = base::json::parse(write_metadata(table)).value();
   const Value refs = base::json::parse(write_metadata(table, SnapshotSelection::kRefs)).value();
   EXPECT_EQ(all.at("snapshots").get_array().size(), 3u);

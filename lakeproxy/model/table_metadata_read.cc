@@ -142,12 +142,13 @@ base::Status read_refs(const Fields& json, TableMetadata& table) {
 }
 
 base::Status read_history(const Fields& json, TableMetadata& table) {
-  ASSIGN_OR_RETURN(table.snapshots, read_all<Snapshot>(json, "snapshots", snapshot_from_json));
-  if (!std::ranges::is_sorted(table.snapshots, {}, &Snapshot::sequence_number)) {
-    std::ranges::sort(table.snapshots, {}, [](const Snapshot& snapshot) {
+  ASSIGN_OR_RETURN(auto snapshots, read_all<Snapshot>(json, "snapshots", snapshot_from_json));
+  if (!std::ranges::is_sorted(snapshots, {}, &Snapshot::sequence_number)) {
+    std::ranges::sort(snapshots, {}, [](const Snapshot& snapshot) {
       return std::pair(snapshot.sequence_number, snapshot.timestamp_ms);
     });
   }
+  table.snapshots = SnapshotList(std::move(snapshots));
   ASSIGN_OR_RETURN(table.snapshot_log,
                    read_all<SnapshotLogEntry>(json, "snapshot-log", snapshot_log_entry));
   ASSIGN_OR_RETURN(table.metadata_log,
@@ -157,8 +158,8 @@ base::Status read_history(const Fields& json, TableMetadata& table) {
   return {};
 }
 
-template <class T, class Id>
-base::Status check_unique(const std::vector<T>& values, Id T::* member, std::string_view what) {
+template <class Values, class T, class Id>
+base::Status check_unique(const Values& values, Id T::* member, std::string_view what) {
   std::unordered_set<Id> seen;
   for (const T& value : values) {
     if (!seen.insert(value.*member).second) {

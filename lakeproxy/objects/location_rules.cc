@@ -116,6 +116,15 @@ base::Result<Location> join(const Location& folder, std::string_view relative) {
   return Location(folder.bucket(), path);
 }
 
+base::Result<ObjectKey> key_in(const std::string& bucket, std::string_view location) {
+  ASSIGN_OR_RETURN(Location place, Location::parse(location));
+  if (place.bucket() != bucket) {
+    return base::fail(base::ErrorKind::kForbidden,
+                      "not in the lake's bucket: " + std::string(location));
+  }
+  return place.key();
+}
+
 bool is_under(const Location& place, const Location& folder) {
   if (place.bucket() != folder.bucket()) return false;
   auto prefix = without_trailing_slash(folder.path());

@@ -65,6 +65,10 @@ class Location {
 /// Errors: kInvalid  `relative` is empty, starts with '/', or breaks a rule.
 [[nodiscard]] base::Result<Location> join(const Location& folder, std::string_view relative);
 
+/// The object at `location`. Errors: kInvalid  not a location, or a folder;
+///         kForbidden  in another bucket.
+[[nodiscard]] base::Result<ObjectKey> key_in(const std::string& bucket, std::string_view location);
+
 /// Whether `place` lies below `folder`, whole segments counted: "a/bc" is not
 /// under "a/b", and no place is under itself.
 [[nodiscard]] bool is_under(const Location& place, const Location& folder);

@@ -177,5 +177,22 @@ TEST(IsUnderTest, counts_whole_segments) {
   }
 }
 
+TEST(KeyInTest, gives_the_object_of_a_place_in_the_bucket) {
+  struct {
+    const char* location;
+    ErrorKind kind;
+  } bad[] = {{"s3://other/a/b", ErrorKind::kForbidden},
+             {"s3://lake/a/", ErrorKind::kInvalid},
+             {"a/b", ErrorKind::kInvalid}};
+  auto key = key_in("lake", "s3://lake/a/b");
+  ASSERT_TRUE(key);
+  EXPECT_EQ(key->text(), "a/b");
+  for (const auto& c : bad) {
+    auto none = key_in("lake", c.location);
+    ASSERT_FALSE(none) << c.location;
+    EXPECT_EQ(none.error().kind(), c.kind) << c.location;
+  }
+}
+
 }  // namespace
 }  // namespace lake::objects

@@ -104,12 +104,18 @@ std::chrono::milliseconds Requester::pause_before(unsigned attempt) {
   return std::chrono::milliseconds(limit / 2 + draw % (limit / 2 + 1));
 }
 
+base::Task<Result<Response>> Requester::exchange(base::RequestContext context,
+                                                 base::http::ClientRequest request) {
+  auto wait = measure::WaitMeter::wait(meter_, context.request_id, measure::Party::kStore);
+  co_return co_await client_->send(context, std::move(request));
+}
+
 base::Task<Result<Response>> Requester::send(base::RequestContext context, S3Request request) {
   std::string payload_hash = base::to_hex(sha256(request.body.view()));
   asio::steady_timer pause(co_await asio::this_coro::executor);
   bool may_have_happened = false;
   for (unsigned attempt = 1;; ++attempt) {
-    auto answer = co_await client_->send(context, sign(request, payload_hash));
+    auto answer = co_await exchange(context, sign(request, payload_hash));
     auto failure = passing_failure(answer);
     if (!failure) co_return answer;
     may_have_happened =

@@ -15,6 +15,7 @@
 #include "base/http/client.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/sigv4.h"
 
 namespace lake::objects {
@@ -46,6 +47,9 @@ class Requester {
  public:
   Requester(RequesterOptions options, const base::Clock& clock, base::Random& random);
 
+  /// `meter` outlives the requester.
+  void measure_with(measure::WaitMeter& meter) { meter_ = &meter; }
+
   /// Sends a request whose repetition does no harm, up to options.tries times
   /// within the deadline, with a random pause before each repetition.
   /// Any answer that is not a temporary failure is a success here, whatever
@@ -59,6 +63,8 @@ class Requester {
  private:
   [[nodiscard]] base::http::ClientRequest sign(const S3Request& request,
                                                const std::string& payload_hash);
+  base::Task<base::Result<base::http::Response>> exchange(base::RequestContext context,
+                                                          base::http::ClientRequest request);
   [[nodiscard]] std::chrono::milliseconds pause_before(unsigned attempt);
 
   RequesterOptions options_;
@@ -67,6 +73,7 @@ class Requester {
   const base::Clock& clock_;
   base::Random& random_;
   std::unique_ptr<base::http::Client> client_;
+  measure::WaitMeter* meter_ = nullptr;
 };
 
 }  // namespace lake::objects

@@ -66,6 +66,8 @@ class ObjectStore {
                                                                          base::Random& random);
 
   [[nodiscard]] const std::string& bucket() const { return options_.bucket; }
+  /// From now on tells each request to `meter`, which outlives the store.
+  void measure_with(measure::WaitMeter& meter) { requester_.measure_with(meter); }
 
   /// The whole object. Errors: kNotFound; kTooLarge  over object_bytes.
   [[nodiscard]] base::Task<base::Result<std::string>> get(base::RequestContext context,

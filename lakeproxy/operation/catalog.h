@@ -12,7 +12,9 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
+#include "lakeproxy/operation/commit_metrics.h"
 #include "lakeproxy/publish/manifest_store.h"
 #include "lakeproxy/publish/table_views.h"
 
@@ -25,6 +27,8 @@ struct Catalog {
   publish::ManifestStore* manifests = nullptr;
   objects::ObjectStore* store = nullptr;
   base::TaskGroup* background = nullptr;
+  measure::WaitMeter* meter = nullptr;
+  CommitMetrics* commit_metrics = nullptr;
   const base::Clock* clock = nullptr;
   base::Random* random = nullptr;
   std::optional<base::log::Logger> log;

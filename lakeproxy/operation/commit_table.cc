@@ -1,14 +1,18 @@
 // A commit, from top to bottom:
-//   1 the table as it is now (publish/)
+//   1 the table as it was last seen (publish/)
 //   2 requirements and updates on it, as values
 //   3 what the client's new snapshots add, read from the object store (objects/)
 //   4 one PostgreSQL transaction, which checks that 1 still holds (ducklake/)
 //   5 the new snapshots published, and the view that is the answer (publish/)
+//   6 behind the answer: the metadata file, the record of it, and the client's
+//     manifests removed
 
 #include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
+#include "lakeproxy/operation/commit_metrics.h"
 #include "lakeproxy/operation/new_table.h"
+#include "lakeproxy/operation/now.h"
 #include "lakeproxy/operation/tables.h"
 #include "lakeproxy/operation/update_plan.h"
 
@@ -29,14 +33,9 @@ base::Status check_requirements(const publish::TableView& view, const model::Tab
 }
 
 struct Attempt {
-  bool stale = false;
+  ducklake::ChangedTable changed;
   std::vector<std::string> left_over;  ///< The client's lists and manifests.
 };
-
-model::TimestampMs now_ms(const base::Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.now().time_since_epoch())
-      .count();
-}
 
 base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog* catalog,
                                           publish::TableViewPtr view,
@@ -59,11 +58,39 @@ base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog*
     change.snapshots.push_back(std::move(read.added));
     for (auto& object : read.objects) result.left_over.push_back(std::move(object));
   }
-  auto committed = co_await catalog->writer->change_table(context, std::move(change));
-  if (committed) co_return result;
-  if (committed.error().reason() != ducklake::kStale) co_return std::move(committed).error();
-  result.stale = true;
+  CO_ASSIGN_OR_RETURN(result.changed,
+                      co_await catalog->writer->change_table(context, std::move(change)));
   co_return result;
+}
+
+struct Done {
+  publish::TableViewPtr view;  ///< The table that the commit stands on.
+  Attempt attempt;
+};
+
+// The table as this process last saw it is good enough to begin with: the
+// transaction checks that it still holds. But a refusal counts only when it was
+// made on the table as it is.
+base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* catalog,
+                                      const model::TableIdentifier* identifier,
+                                      const model::TableCommit* request) {
+  CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->remembered(context, *identifier));
+  bool is_current = view == nullptr;
+  if (is_current) {
+    CO_ASSIGN_OR_RETURN(view, co_await catalog->views->get(context, *identifier));
+  }
+  for (int i = 0; i < kAttempts; ++i) {
+    auto done = co_await attempt(context, catalog, view, request);
+    if (done) co_return Done{std::move(view), std::move(*done)};
+    if (done.error().kind() == ErrorKind::kOutcomeUnknown) co_return std::move(done).error();
+    const bool stale = done.error().reason() == ducklake::kStale;
+    if (is_current && !stale) co_return std::move(done).error();
+    CO_ASSIGN_OR_RETURN(auto now, co_await catalog->views->get(context, *identifier));
+    if (now == view && !stale) co_return std::move(done).error();
+    view = std::move(now);
+    is_current = true;
+  }
+  co_return base::fail(ErrorKind::kConflict, "The table keeps changing; nothing was committed.");
 }
 
 base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
@@ -82,6 +109,34 @@ base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog
   }
 }
 
+base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
+                               model::TableIdentifier identifier,
+                               publish::SharedViews::HeldPtr held,
+                               std::vector<std::string> left_over) {
+  base::RequestContext own = context;
+  own.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto settled = co_await catalog->views->settle(own, std::move(identifier), std::move(held));
+  if (!settled && settled.error().reason() != ducklake::kStale) {
+    catalog->log->for_request(context.request_id)
+        .warning("a metadata file could not be written; the table's next request repeats it",
+                 {{"error", settled.error().message()}, {"detail", settled.error().detail()}});
+  }
+  if (!left_over.empty()) co_await remove_left_over(context, catalog, std::move(left_over));
+}
+
+// The view after the commit, and what is left to be done of its publication.
+base::Task<base::Result<publish::SharedViews::HeldPtr>> publish_commit(
+    base::RequestContext context, Catalog* catalog, const model::TableIdentifier* identifier,
+    publish::TableViewPtr before, ducklake::ChangedTable changed) {
+  if (changed.appended) {
+    co_return co_await catalog->views->publish_appended(context, *identifier, std::move(before),
+                                                        std::move(changed));
+  }
+  auto held = std::make_shared<publish::SharedViews::Held>();
+  CO_ASSIGN_OR_RETURN(held->view, co_await catalog->views->get(context, *identifier));
+  co_return publish::SharedViews::HeldPtr(std::move(held));
+}
+
 bool creates(const model::TableCommit& commit) {
   for (const auto& requirement : commit.requirements) {
     if (std::holds_alternative<model::AssertCreate>(requirement)) return true;
@@ -89,38 +144,54 @@ bool creates(const model::TableCommit& commit) {
   return false;
 }
 
+// The answer, and what is to be done behind it.
+struct Answer {
+  publish::SharedViews::HeldPtr held;
+  std::vector<std::string> left_over;
+};
+
+base::Task<base::Result<Answer>> create_by_commit(base::RequestContext context, Catalog* catalog,
+                                                  const CommitTable* request) {
+  Answer answer;
+  CO_ASSIGN_OR_RETURN(
+      answer.left_over,
+      co_await commit_new_table(context, catalog, request->identifier, &request->commit));
+  auto held = std::make_shared<publish::SharedViews::Held>();
+  CO_ASSIGN_OR_RETURN(held->view, co_await catalog->views->get(context, request->identifier));
+  answer.held = std::move(held);
+  co_return answer;
+}
+
+base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, Catalog* catalog,
+                                                  const CommitTable* request) {
+  CO_ASSIGN_OR_RETURN(auto done,
+                      co_await commit(context, catalog, &request->identifier, &request->commit));
+  auto held = co_await publish_commit(context, catalog, &request->identifier, std::move(done.view),
+                                      std::move(done.attempt.changed));
+  if (!held) {
+    // The commit is there; only its publication failed, and the next load
+    // repeats that. The client must not take it for undone.
+    co_return base::fail(ErrorKind::kOutcomeUnknown,
+                         "The commit was made, but its metadata could not be written yet.")
+        .with_detail(held.error().message() + ": " + held.error().detail());
+  }
+  co_return Answer{std::move(*held), std::move(done.attempt.left_over)};
+}
+
 }  // namespace
 
 base::Task<base::Result<publish::TableViewPtr>> commit_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request) {
-  const model::TableCommit& commit = request->commit;
-  if (creates(commit)) {
-    CO_ASSIGN_OR_RETURN(auto left_over,
-                        co_await commit_new_table(context, catalog, request->identifier, &commit));
-    auto view = co_await catalog->views->get(context, request->identifier);
-    if (view && !left_over.empty()) {
-      catalog->background->spawn(remove_left_over(context, catalog, std::move(left_over)));
-    }
-    co_return view;
-  }
-  for (int i = 0; i < kAttempts; ++i) {
-    CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, request->identifier));
-    CO_ASSIGN_OR_RETURN(auto done, co_await attempt(context, catalog, view, &commit));
-    if (done.stale) continue;
-    auto after = co_await catalog->views->get(context, request->identifier);
-    if (!after) {
-      // The commit is there; only its publication failed, and the next load
-      // repeats that. The client must not take it for undone.
-      co_return base::fail(ErrorKind::kOutcomeUnknown,
-                           "The commit was made, but its metadata could not be written yet.")
-          .with_detail(after.error().message() + ": " + after.error().detail());
-    }
-    if (!done.left_over.empty()) {
-      catalog->background->spawn(remove_left_over(context, catalog, std::move(done.left_over)));
-    }
-    co_return after;
-  }
-  co_return base::fail(ErrorKind::kConflict, "The table keeps changing; nothing was committed.");
+  MeasuredCommit measured(*catalog->commit_metrics, *catalog->meter, context.request_id);
+  const CommitTable* asked = &*request;
+  auto answer = creates(asked->commit) ? co_await create_by_commit(context, catalog, asked)
+                                       : co_await change_by_commit(context, catalog, asked);
+  if (!answer) co_return std::move(answer).error();
+  measured.answered();
+  publish::TableViewPtr view = answer->held->view;
+  catalog->background->spawn(finish_behind(context, catalog, asked->identifier,
+                                           std::move(answer->held), std::move(answer->left_over)));
+  co_return view;
 }
 
 }  // namespace lake::operation

@@ -1,14 +1,10 @@
 #include "base/core/text.h"
 #include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/operation/now.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
 namespace {
-
-model::TimestampMs now_ms(const base::Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.now().time_since_epoch())
-      .count();
-}
 
 base::Result<std::int32_t> format_version_of(const model::CreateTable& table,
                                              std::int32_t by_default) {

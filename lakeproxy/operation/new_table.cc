@@ -3,6 +3,7 @@
 #include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
+#include "lakeproxy/operation/now.h"
 #include "lakeproxy/operation/update_plan.h"
 
 namespace lake::operation {
@@ -14,8 +15,7 @@ using base::ErrorKind;
 model::TableMetadata blank(const base::Clock& clock) {
   model::TableMetadata metadata;
   metadata.format_version = 2;
-  metadata.last_updated_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock.now().time_since_epoch()).count();
+  metadata.last_updated_ms = now_ms(clock);
   metadata.sort_orders.push_back({});
   metadata.current_schema_id = -1;
   metadata.default_spec_id = -1;

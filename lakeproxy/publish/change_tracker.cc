@@ -1,5 +1,7 @@
 #include "lakeproxy/publish/change_tracker.h"
 
+#include <algorithm>
+
 namespace lake::publish {
 namespace {
 
@@ -19,7 +21,7 @@ void ChangeTracker::advance(model::LakeVersion from,
   state_.tick += 1;
   bool complete = changes.tables.has_value() && changed_.size() < kMaxTables;
   if (complete) {
-    for (model::TableId table : *changes.tables) changed_[table] = state_.tick;
+    for (const auto& [table, at] : *changes.tables) note(table, at);
   } else {
     changed_.clear();
     all_changed_ = state_.tick;
@@ -31,11 +33,27 @@ void ChangeTracker::advance(model::LakeVersion from,
   if (newer || from == state_.version) state_.version = changes.version;
 }
 
-bool ChangeTracker::changed_since(model::TableId table, Tick tick) const {
+void ChangeTracker::note(model::TableId table, model::LakeVersion at) {
+  model::LakeVersion& newest = changed_[table];
+  newest.snapshot = std::max(newest.snapshot, at.snapshot);
+  newest.revision = std::max(newest.revision, at.revision);
+}
+
+void ChangeTracker::note_commit(model::LakeVersion from, model::LakeVersion to,
+                                model::TableId table) {
+  std::lock_guard lock(mutex_);
+  if (state_.version != from) return;  // It will be asked for with what came before it.
+  state_.version = to;
+  note(table, to);
+}
+
+bool ChangeTracker::changed_since(model::TableId table, model::LakeVersion read_at,
+                                  Tick tick) const {
   std::lock_guard lock(mutex_);
   if (all_changed_ > tick) return true;
   auto found = changed_.find(table);
-  return found != changed_.end() && found->second > tick;
+  return found != changed_.end() &&
+         (found->second.snapshot > read_at.snapshot || found->second.revision > read_at.revision);
 }
 
 }  // namespace lake::publish

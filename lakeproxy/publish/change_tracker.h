@@ -5,10 +5,10 @@
 // it has looked and which tables changed on the way, so that a request needs
 // no more than the lake's two version numbers to trust the cache.
 //
-// A view remembers the tick at which its reading began. A change that the
-// tracker learns of later has a higher tick and makes the view stale; a change
-// that the view had already seen may do so once too often, which costs one
-// more reading and never a wrong answer.
+// A view says at which state of the lake its table was read, and is stale when
+// the table changed after that. Where the history cannot tell which tables
+// changed, all views are stale that were read before the tracker learned so:
+// for that a view remembers the tick at which its reading began.
 
 #include <cstdint>
 #include <mutex>
@@ -32,14 +32,22 @@ class ChangeTracker {
   [[nodiscard]] State state() const;
   /// Takes in what changed after `from`.
   void advance(model::LakeVersion from, const ducklake::LakeReader::ChangedTables& changes);
-  /// Whether the table changed after `tick`, as far as the tracker knows.
-  [[nodiscard]] bool changed_since(model::TableId table, Tick tick) const;
+  /// Takes in a commit of this process, which changed `table` and nothing else
+  /// between two states.
+  void note_commit(model::LakeVersion from, model::LakeVersion to, model::TableId table);
+  /// Whether the table has changed since `read_at`, as far as the tracker knows.
+  /// `tick` is that of state() before the reading began.
+  [[nodiscard]] bool changed_since(model::TableId table, model::LakeVersion read_at,
+                                   Tick tick) const;
 
  private:
   mutable std::mutex mutex_;
   State state_{model::LakeVersion{model::SnapshotId(-1), 0}, 0};
   Tick all_changed_ = 0;
-  std::unordered_map<model::TableId, Tick> changed_;
+  /// The newest snapshot and the newest revision that changed each table.
+  std::unordered_map<model::TableId, model::LakeVersion> changed_;
+
+  void note(model::TableId table, model::LakeVersion at);
 };
 
 }  // namespace lake::publish

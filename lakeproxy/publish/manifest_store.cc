@@ -7,18 +7,10 @@
 namespace lake::publish {
 namespace {
 
-base::Result<objects::ObjectKey> key_of(const std::string& text, const std::string& bucket) {
-  ASSIGN_OR_RETURN(auto location, objects::Location::parse(text));
-  if (location.bucket() != bucket) {
-    return base::fail(base::ErrorKind::kForbidden, "not in the lake's bucket: " + text);
-  }
-  return location.key();
-}
-
 base::Task<base::Result<objects::PutOutcome>> put_one(base::RequestContext context,
                                                       objects::ObjectStore* store,
                                                       materialize::NewObject object) {
-  CO_ASSIGN_OR_RETURN(auto key, key_of(object.location, store->bucket()));
+  CO_ASSIGN_OR_RETURN(auto key, objects::key_in(store->bucket(), object.location));
   bool json = object.location.ends_with(".json");
   co_return co_await store->put_if_absent(context, key, base::http::Body(std::move(object.bytes)),
                                           json ? "application/json" : "application/octet-stream");
@@ -28,7 +20,7 @@ base::Task<base::Result<objects::PutOutcome>> put_one(base::RequestContext conte
 
 base::Task<base::Result<std::string>> ManifestStore::bytes(base::RequestContext context,
                                                            std::string location) {
-  CO_ASSIGN_OR_RETURN(auto key, key_of(location, store_->bucket()));
+  CO_ASSIGN_OR_RETURN(auto key, objects::key_in(store_->bucket(), location));
   co_return co_await store_->get(context, key);
 }
 

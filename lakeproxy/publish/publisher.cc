@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kPutsAtOnce = 32;
 
 const model::Snapshot* last_snapshot(const model::LakeTable& table) {
-  return table.materialized.empty() ? nullptr : &table.materialized.back().snapshot;
+  return table.materialized.empty() ? nullptr : &table.materialized.back();
 }
 
 bool is_float(const model::LakeTable& table, model::FieldId column) {
@@ -118,8 +118,8 @@ base::Task<base::Result<Publisher::Built>> Publisher::build_all(
   co_return all;
 }
 
-base::Task<base::Result<Publisher::Built>> Publisher::publish_pending(base::RequestContext context,
-                                                                      model::LakeTable* table) {
+base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
+    base::RequestContext context, const model::LakeTable* table) {
   std::optional<model::SnapshotId> after;
   if (const auto* last = last_snapshot(*table)) after = last->snapshot_id;
   CO_ASSIGN_OR_RETURN(auto changes,
@@ -129,6 +129,12 @@ base::Task<base::Result<Publisher::Built>> Publisher::publish_pending(base::Requ
   std::erase_if(changes.commits, [&](const model::LakeCommit& commit) {
     return !std::ranges::binary_search(table->pending, commit.snapshot);
   });
+  co_return changes;
+}
+
+base::Task<base::Result<Publisher::Built>> Publisher::build_pending(base::RequestContext context,
+                                                                    const model::LakeTable* table,
+                                                                    model::LakeChanges changes) {
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);
   materialize::Exported exported;
@@ -139,37 +145,76 @@ base::Task<base::Result<Publisher::Built>> Publisher::publish_pending(base::Requ
   co_return co_await build_all(context, table, std::move(split));
 }
 
-base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext context,
-                                                          model::LakeTable table,
-                                                          TableViewPtr before) {
-  ducklake::LakeWriter::Published published;
-  published.table = table.table_id;
-  published.epoch = table.epoch;
+base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
+    base::RequestContext context, model::LakeTable table, std::optional<model::LakeChanges> changes,
+    TableViewPtr before) {
+  auto trail = std::make_shared<Trail>();
+  trail->published.table = table.table_id;
+  trail->published.epoch = table.epoch;
   Built built;
   if (!table.pending.empty()) {
-    CO_ASSIGN_OR_RETURN(built, co_await publish_pending(context, &table));
-    for (const auto& snapshot : built.snapshots) {
-      table.materialized.push_back({snapshot, table.epoch});
+    if (!changes) {
+      CO_ASSIGN_OR_RETURN(changes, co_await read_pending(context, &table));
     }
+    CO_ASSIGN_OR_RETURN(built, co_await build_pending(context, &table, std::move(*changes)));
+    for (const auto& snapshot : built.snapshots) table.materialized.push_back(snapshot);
     table.pending.clear();
   }
-  published.snapshots = std::move(built.snapshots);
+  trail->published.snapshots = std::move(built.snapshots);
   std::int64_t known_files = table.metadata_sequence;
-  CO_ASSIGN_OR_RETURN(auto made, make_view(std::move(table), before, config_));
-  TableViewPtr view = std::move(made.view);
+  CO_ASSIGN_OR_RETURN(auto view, make_view(std::move(table), before, config_));
   if (view->metadata_sequence > known_files) {
-    built.objects.push_back({view->metadata_location, std::move(made.document)});
-    published.metadata_sequence = view->metadata_sequence;
-    published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
+    trail->published.metadata_sequence = view->metadata_sequence;
+    trail->published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
   }
-  // Nobody is told of the view before all that it names is there.
-  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(built.objects)));
-  CO_ASSIGN_OR_RETURN(bool ours, co_await writer_->record_published(context, std::move(published)));
+  co_return Prepared{{std::move(view), std::move(trail)}, std::move(built.objects)};
+}
+
+base::Task<base::Status> Publisher::record(base::RequestContext context,
+                                           std::shared_ptr<Trail> trail) {
+  CO_ASSIGN_OR_RETURN(bool ours, co_await writer_->record_published(context, trail->published));
   if (!ours) {
     co_return base::fail(base::ErrorKind::kConflict, "another server published the table")
         .with_reason(ducklake::kStale);
   }
+  trail->done = true;
+  co_return base::Status{};
+}
+
+base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext context,
+                                                          model::LakeTable table,
+                                                          TableViewPtr before) {
+  CO_ASSIGN_OR_RETURN(auto prepared,
+                      co_await prepare(context, std::move(table), std::nullopt, before));
+  const auto& [view, trail] = prepared.publication;
+  if (trail->published.metadata_file) {
+    prepared.objects.push_back({view->metadata_location, std::string(view->document())});
+  }
+  // Nobody is told of the view before all that it names is there.
+  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
+  CO_RETURN_IF_ERROR(co_await record(context, trail));
   co_return view;
+}
+
+base::Task<base::Result<Publication>> Publisher::publish_known(base::RequestContext context,
+                                                               model::LakeTable table,
+                                                               model::LakeChanges changes,
+                                                               TableViewPtr before) {
+  CO_ASSIGN_OR_RETURN(auto prepared,
+                      co_await prepare(context, std::move(table), std::move(changes), before));
+  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
+  co_return std::move(prepared.publication);
+}
+
+base::Task<base::Status> Publisher::finish(base::RequestContext context, Publication publication) {
+  const auto& [view, trail] = publication;
+  if (trail->done) co_return base::Status{};
+  if (trail->published.metadata_file) {
+    std::vector<materialize::NewObject> file;
+    file.push_back({view->metadata_location, std::string(view->document())});
+    CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(file)));
+  }
+  co_return co_await record(context, trail);
 }
 
 }  // namespace lake::publish

@@ -5,6 +5,9 @@
 // the metadata file that shows them all. Commit and load run the same code;
 // two servers doing it at once make the same objects.
 
+#include <atomic>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/runtime/request_context.h"
@@ -16,6 +19,18 @@
 #include "lakeproxy/publish/table_view.h"
 
 namespace lake::publish {
+
+/// What follows a publication and no answer needs to wait for: the metadata file
+/// and the record of what was put. Shared by all workers.
+struct Trail {
+  ducklake::LakeWriter::Published published;
+  std::atomic<bool> done = false;
+};
+
+struct Publication {
+  TableViewPtr view;
+  std::shared_ptr<Trail> trail;
+};
 
 /// One event loop's publisher of one lake. All referenced objects outlive it.
 /// `config` is what every LoadTableResult tells its client, a JSON object.
@@ -37,6 +52,17 @@ class Publisher {
   [[nodiscard]] base::Task<base::Result<TableViewPtr>> publish(base::RequestContext context,
                                                                model::LakeTable table,
                                                                TableViewPtr before);
+  /// The same after a commit whose table and changes are known; what finish()
+  /// does is left to be done. Errors: as publish(), without kStale.
+  [[nodiscard]] base::Task<base::Result<Publication>> publish_known(base::RequestContext context,
+                                                                    model::LakeTable table,
+                                                                    model::LakeChanges changes,
+                                                                    TableViewPtr before);
+  /// Puts the metadata file and records the publication; may be repeated.
+  /// Errors: those of ObjectStore and LakeWriter; kConflict with reason kStale
+  ///         another server published something else: read the table again.
+  [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context,
+                                                Publication publication);
 
  private:
   /// Snapshots that were built, and the last of their objects, not yet put.
@@ -44,8 +70,20 @@ class Publisher {
     std::vector<model::Snapshot> snapshots;
     std::vector<materialize::NewObject> objects;
   };
-  base::Task<base::Result<Built>> publish_pending(base::RequestContext context,
-                                                  model::LakeTable* table);
+  /// A publication, and those of its objects that are not yet put.
+  struct Prepared {
+    Publication publication;
+    std::vector<materialize::NewObject> objects;
+  };
+  base::Task<base::Result<Prepared>> prepare(base::RequestContext context, model::LakeTable table,
+                                             std::optional<model::LakeChanges> changes,
+                                             TableViewPtr before);
+  base::Task<base::Result<Built>> build_pending(base::RequestContext context,
+                                                const model::LakeTable* table,
+                                                model::LakeChanges changes);
+  base::Task<base::Result<model::LakeChanges>> read_pending(base::RequestContext context,
+                                                            const model::LakeTable* table);
+  base::Task<base::Status> record(base::RequestContext context, std::shared_ptr<Trail> trail);
   base::Task<base::Status> complete_nan_counts(base::RequestContext context,
                                                const model::LakeTable* table,
                                                model::LakeChanges* changes);

@@ -22,20 +22,41 @@ std::size_t metadata_log_length(const model::TableMetadata& metadata) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(count, 1, kMetadataLog));
 }
 
-model::JsonText fragment_of(const model::Snapshot& snapshot, const TableViewPtr& before,
+// Snapshots are only ever added at the end, so the same place is worth a look.
+model::JsonText fragment_of(const model::SnapshotPtr& snapshot, const TableViewPtr& before,
                             std::size_t index) {
-  // Snapshots are only ever added at the end, so the same place is worth a look.
-  if (before && index < before->fragments.size() && index < before->metadata.snapshots.size() &&
-      before->metadata.snapshots[index] == snapshot) {
-    return before->fragments[index].text;
+  if (before && index < before->fragments.size()) {
+    const model::SnapshotPtr& held = before->metadata.snapshots.items()[index];
+    if (held == snapshot || *held == *snapshot) return before->fragments[index].text;
   }
-  return std::make_shared<const std::string>(model::write_fragment(snapshot));
+  return std::make_shared<const std::string>(model::write_fragment(*snapshot));
+}
+
+model::JsonText snapshot_log_of(const std::vector<model::SnapshotLogEntry>& log,
+                                const TableViewPtr& before) {
+  std::string text;
+  std::size_t known = 0;
+  if (before && before->snapshot_log) {
+    const auto& held = before->metadata.snapshot_log;
+    if (held.size() <= log.size() && std::equal(held.begin(), held.end(), log.begin())) {
+      if (held.size() == log.size()) return before->snapshot_log;
+      text.reserve(before->snapshot_log->size() + 128);
+      text = *before->snapshot_log;
+      known = held.size();
+    }
+  }
+  for (; known < log.size(); ++known) {
+    if (!text.empty()) text += ',';
+    text += model::write_fragment(log[known]);
+  }
+  if (text.empty()) return nullptr;
+  return std::make_shared<const std::string>(std::move(text));
 }
 
 void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
-  for (const auto& materialized : table.materialized) {
-    const model::Snapshot& snapshot = materialized.snapshot;
-    metadata.snapshots.push_back(snapshot);
+  metadata.snapshots = table.materialized;
+  metadata.snapshot_log.reserve(table.materialized.size());
+  for (const model::Snapshot& snapshot : table.materialized) {
     metadata.snapshot_log.push_back({snapshot.timestamp_ms, snapshot.snapshot_id});
     metadata.last_sequence_number =
         std::max(metadata.last_sequence_number, snapshot.sequence_number);
@@ -100,20 +121,36 @@ Document find_document(const model::LakeTable& table, const TableViewPtr& before
 }
 
 // Joined by hand: the document is large and written already.
-model::JsonText body_of(const std::string& location, std::string_view document,
-                        std::string_view config) {
-  std::string body = R"({"metadata-location":)";
-  body.reserve(location.size() + document.size() + config.size() + 64);
-  base::json::append_quoted(body, location);
-  body.append(R"(,"metadata":)").append(document);
+std::string before_document(const std::string& location) {
+  std::string head = R"({"metadata-location":)";
+  base::json::append_quoted(head, location);
+  return head + R"(,"metadata":)";
+}
+
+model::JsonText body_of(std::string_view head, std::string_view document, std::string_view config) {
+  std::string body;
+  body.reserve(head.size() + document.size() + config.size() + 16);
+  body.append(head).append(document);
   body.append(R"(,"config":)").append(config).append("}");
   return std::make_shared<const std::string>(std::move(body));
 }
 
+model::MetadataFragments fragments_of(const TableView& view, const TableViewPtr& before) {
+  model::MetadataFragments fragments;
+  const auto& snapshots = view.metadata.snapshots.items();
+  fragments.snapshots.reserve(snapshots.size());
+  for (std::size_t i = 0; i < snapshots.size(); ++i) {
+    fragments.snapshots.push_back(
+        {snapshots[i]->snapshot_id, fragment_of(snapshots[i], before, i)});
+  }
+  if (view.snapshot_log) fragments.snapshot_log.push_back(view.snapshot_log);
+  return fragments;
+}
+
 }  // namespace
 
-base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& before,
-                                 std::string_view config) {
+base::Result<TableViewPtr> make_view(model::LakeTable table, const TableViewPtr& before,
+                                     std::string_view config) {
   if (table.metadata.format_version != 2) {
     return base::fail(base::ErrorKind::kUnsupported,
                       fmt::format("table {}: format version {} cannot be shown", table.name,
@@ -122,24 +159,22 @@ base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& bef
   auto view = std::make_shared<TableView>();
   view->metadata = table.metadata;
   add_snapshots(table, view->metadata);
-  model::MetadataFragments fragments;
-  for (std::size_t i = 0; i < view->metadata.snapshots.size(); ++i) {
-    const model::Snapshot& snapshot = view->metadata.snapshots[i];
-    fragments.snapshots.push_back({snapshot.snapshot_id, fragment_of(snapshot, before, i)});
-    fragments.snapshot_log.push_back(
-        std::make_shared<const std::string>(model::write_fragment(view->metadata.snapshot_log[i])));
-  }
+  view->snapshot_log = snapshot_log_of(view->metadata.snapshot_log, before);
+  model::MetadataFragments fragments = fragments_of(*view, before);
   Document document = find_document(table, before, view->metadata, fragments);
   view->metadata_location = std::move(document.location);
   view->metadata_sequence = document.sequence;
-  view->body = body_of(view->metadata_location, document.text, config);
+  std::string head = before_document(view->metadata_location);
+  view->document_begin = head.size();
+  view->document_size = document.text.size();
+  view->body = body_of(head, document.text, config);
   view->body_refs = body_of(
-      view->metadata_location,
-      model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs), config);
+      head, model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs),
+      config);
   view->fragments = std::move(fragments.snapshots);
   view->etag = materialize::content_hash(view->metadata_location);
   view->table = std::move(table);
-  return MadeView{std::move(view), std::move(document.text)};
+  return TableViewPtr(std::move(view));
 }
 
 std::string staged_body(const model::TableMetadata& metadata, std::string_view config) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
@@ -24,22 +25,29 @@ struct TableView {
   /// LoadTableResult, ready to send: with all snapshots, and with snapshots=refs.
   model::JsonText body;
   model::JsonText body_refs;
-  std::vector<model::SnapshotFragment> fragments;
   std::string etag;  ///< Of this state, without quotes.
+  /// Texts that the next view of the table uses again.
+  std::vector<model::SnapshotFragment> fragments;
+  model::JsonText snapshot_log;  ///< Entries joined by ','; null when there are none.
+  /// Where metadata.json stands in `body`.
+  std::size_t document_begin = 0;
+  std::size_t document_size = 0;
+
+  /// metadata.json, to be put at `metadata_location`.
+  [[nodiscard]] std::string_view document() const {
+    return std::string_view(*body).substr(document_begin, document_size);
+  }
 };
 using TableViewPtr = std::shared_ptr<const TableView>;
 
-struct MadeView {
-  TableViewPtr view;
-  std::string document;  ///< metadata.json, to be put at view->metadata_location.
-};
-
-/// Makes the view of a table whose snapshots are all published. Fragments of
-/// `before` (may be null) are used again. `config` is the "config" member of
+/// Makes the view of a table whose snapshots are all published. Texts of
+/// `before` (an earlier view, may be null) are used again, so that the work
+/// follows what is new. `config` is the "config" member of
 /// LoadTableResult, as JSON.
 /// Errors: kUnsupported  a format version other than 2.
-[[nodiscard]] base::Result<MadeView> make_view(model::LakeTable table, const TableViewPtr& before,
-                                               std::string_view config);
+[[nodiscard]] base::Result<TableViewPtr> make_view(model::LakeTable table,
+                                                   const TableViewPtr& before,
+                                                   std::string_view config);
 
 /// LoadTableResult of a table that does not exist yet (staged creation).
 [[nodiscard]] std::string staged_body(const model::TableMetadata& metadata,

@@ -14,6 +14,8 @@ namespace {
 
 // Another server may publish the same snapshots first, a few times in a row.
 constexpr int kAttempts = 8;
+// As many entries of the metadata log as a reading gives.
+constexpr std::size_t kLogRead = 101;
 
 std::string key_of(const model::TableIdentifier& identifier) {
   std::string key;
@@ -21,16 +23,37 @@ std::string key_of(const model::TableIdentifier& identifier) {
   return key + '\x1f' + identifier.name;
 }
 
-}  // namespace
-
-// A reading that several requests wait for. Requests that come while it is
-// under way may join only if it began after they did, so each tick has its own.
-struct TableViews::Flight {
-  explicit Flight(const asio::any_io_executor& executor)
+// What several requests wait for. The timer never fires: it is cancelled when
+// the result is there.
+template <class T>
+struct Awaited {
+  explicit Awaited(const asio::any_io_executor& executor)
       : done(executor, asio::steady_timer::time_point::max()) {}
   asio::steady_timer done;
+  std::optional<T> result;
+};
+
+template <class T>
+base::Task<T> wait_for(std::shared_ptr<Awaited<T>> awaited) {
+  while (!awaited->result) {
+    boost::system::error_code woken;
+    co_await awaited->done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  co_return *awaited->result;
+}
+
+}  // namespace
+
+// A reading. Requests that come while it is under way may join only if it began
+// after they did, so each tick has its own.
+struct TableViews::Flight : Awaited<base::Result<TableViewPtr>> {
+  using Awaited::Awaited;
   ChangeTracker::Tick tick = 0;
-  std::optional<base::Result<TableViewPtr>> result;
+  model::LakeVersion version;
+};
+
+struct TableViews::Settling : Awaited<base::Status> {
+  using Awaited::Awaited;
 };
 
 SharedViews::SharedViews(std::size_t tables, base::metrics::Registry& metrics)
@@ -50,32 +73,106 @@ base::Task<base::Result<TableViewPtr>> TableViews::get(base::RequestContext cont
                                                        model::TableIdentifier identifier) {
   CO_RETURN_IF_ERROR(co_await watch_.refresh(context));
   std::string key = key_of(identifier);
-  if (auto held = shared_->cache.get(key)) {
-    const auto& [view, tick] = **held;
-    if (!shared_->tracker.changed_since(view->table.table_id, tick)) {
-      shared_->hits.add();
-      co_return view;
+  if (auto found = shared_->cache.get(key)) {
+    SharedViews::HeldPtr held = *found;
+    const model::LakeTable& table = held->view->table;
+    if (!shared_->tracker.changed_since(table.table_id, table.version, held->tick)) {
+      auto settled = co_await settle(context, identifier, held);
+      if (settled) {
+        shared_->hits.add();
+        co_return held->view;
+      }
+      if (settled.error().reason() != ducklake::kStale) co_return std::move(settled).error();
     }
   }
   shared_->misses.add();
   co_return co_await join(context, std::move(key), std::move(identifier));
 }
 
+base::Task<base::Result<TableViewPtr>> TableViews::remembered(base::RequestContext context,
+                                                              model::TableIdentifier identifier) {
+  auto found = shared_->cache.get(key_of(identifier));
+  if (!found) co_return TableViewPtr();
+  SharedViews::HeldPtr held = *found;
+  auto settled = co_await settle(context, identifier, held);
+  if (settled) co_return held->view;
+  if (settled.error().reason() == ducklake::kStale) co_return TableViewPtr();
+  co_return std::move(settled).error();
+}
+
+base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
+    base::RequestContext context, model::TableIdentifier identifier, TableViewPtr before,
+    ducklake::ChangedTable changed) {
+  auto fresh = std::make_shared<SharedViews::Held>();
+  fresh->tick = shared_->tracker.state().tick;
+  model::LakeTable& table = changed.appended->table;
+  // What the view before has put is in the log by now.
+  if (before->metadata_sequence > table.metadata_sequence) {
+    table.metadata_sequence = before->metadata_sequence;
+    table.metadata.metadata_log.push_back(
+        {before->metadata.last_updated_ms, before->metadata_location});
+    auto& log = table.metadata.metadata_log;
+    if (log.size() > kLogRead) log.erase(log.begin());
+  }
+  CO_ASSIGN_OR_RETURN(auto publication,
+                      co_await publisher_->publish_known(
+                          context, std::move(table), std::move(changed.appended->changes), before));
+  fresh->view = std::move(publication.view);
+  fresh->trail = std::move(publication.trail);
+  shared_->tracker.note_commit({changed.head.snapshot, changed.head.revision}, changed.version,
+                               fresh->view->table.table_id);
+  keep(key_of(identifier), fresh);
+  co_return SharedViews::HeldPtr(fresh);
+}
+
+base::Task<base::Status> TableViews::settle(base::RequestContext context,
+                                            model::TableIdentifier identifier,
+                                            SharedViews::HeldPtr held) {
+  const Trail* trail = held->trail.get();
+  if (trail == nullptr || trail->done) co_return base::Status{};
+  if (auto found = settling_.find(trail); found != settling_.end()) {
+    co_return co_await wait_for<base::Status>(found->second);
+  }
+  auto settling = std::make_shared<Settling>(co_await asio::this_coro::executor);
+  settling_[trail] = settling;
+  settling->result.emplace(co_await publisher_->finish(context, {held->view, held->trail}));
+  settling_.erase(trail);
+  settling->done.cancel();
+  const base::Status& result = *settling->result;
+  if (!result && result.error().reason() == ducklake::kStale) {
+    std::string key = key_of(identifier);
+    auto now = shared_->cache.get(key);
+    if (now && *now == held) shared_->cache.erase(key);
+  }
+  co_return result;
+}
+
+// A slower worker must not put an older view in the place of a newer one.
+void TableViews::keep(const std::string& key, SharedViews::HeldPtr fresh) {
+  if (auto found = shared_->cache.get(key)) {
+    const model::LakeTable& held = (*found)->view->table;
+    const model::LakeTable& table = fresh->view->table;
+    if (held.table_id == table.table_id && held.version.snapshot > table.version.snapshot &&
+        (*found)->tick >= fresh->tick) {
+      return;
+    }
+  }
+  shared_->cache.put(key, std::move(fresh));
+  shared_->size.set(static_cast<std::int64_t>(shared_->cache.size()));
+}
+
 base::Task<base::Result<TableViewPtr>> TableViews::join(base::RequestContext context,
                                                         std::string key,
                                                         model::TableIdentifier identifier) {
   auto found = flights_.find(key);
-  ChangeTracker::Tick now = shared_->tracker.state().tick;
-  if (found != flights_.end() && found->second->tick == now) {
-    auto flight = found->second;
-    while (!flight->result) {
-      boost::system::error_code woken;
-      co_await flight->done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    }
-    co_return *flight->result;
+  ChangeTracker::State now = shared_->tracker.state();
+  if (found != flights_.end() && found->second->tick == now.tick &&
+      found->second->version == now.version) {
+    co_return co_await wait_for<base::Result<TableViewPtr>>(found->second);
   }
   auto flight = std::make_shared<Flight>(co_await asio::this_coro::executor);
-  flight->tick = now;
+  flight->tick = now.tick;
+  flight->version = now.version;
   flights_[key] = flight;
   flight->result.emplace(co_await read(context, key, std::move(identifier)));
   if (auto mine = flights_.find(key); mine != flights_.end() && mine->second == flight) {
@@ -96,8 +193,7 @@ base::Task<base::Result<TableViewPtr>> TableViews::read(base::RequestContext con
     auto view = co_await read_once(context, identifier, before);
     if (view) {
       fresh->view = *view;
-      shared_->cache.put(key, std::move(fresh));
-      shared_->size.set(static_cast<std::int64_t>(shared_->cache.size()));
+      keep(key, std::move(fresh));
       co_return view;
     }
     if (view.error().reason() != ducklake::kStale) {

@@ -1,8 +1,8 @@
 #pragma once
 
 // The one way to a table's view: from the cache when nobody changed the table,
-// else read, published and cached. What a caller gets is at least as new as
-// the moment of its call.
+// else read, published and cached. What get() gives is at least as new as the
+// moment of the call, and all that it names is in the object store.
 
 #include <map>
 #include <memory>
@@ -25,8 +25,10 @@ struct SharedViews {
   struct Held {
     TableViewPtr view;
     ChangeTracker::Tick tick = 0;  ///< When the reading of it began.
+    std::shared_ptr<Trail> trail;  ///< Null when nothing is left to be done.
   };
-  LruCache<std::shared_ptr<const Held>> cache;
+  using HeldPtr = std::shared_ptr<const Held>;
+  LruCache<HeldPtr> cache;
   ChangeTracker tracker;
   base::metrics::Counter hits;
   base::metrics::Counter misses;
@@ -42,9 +44,27 @@ class TableViews {
   /// Errors: kNotFound (kNoSuchTable, kNoSuchNamespace); those of Publisher.
   [[nodiscard]] base::Task<base::Result<TableViewPtr>> get(base::RequestContext context,
                                                            model::TableIdentifier identifier);
+  /// The newest view known here, which may be old, without asking the lake; null
+  /// when there is none. For a commit, which finds out by itself whether it
+  /// still holds. Errors: those of settle(), without kStale.
+  [[nodiscard]] base::Task<base::Result<TableViewPtr>> remembered(
+      base::RequestContext context, model::TableIdentifier identifier);
+  /// Publishes what this process has just appended to `before`. The view may be
+  /// told at once to the client that committed it; settle() must follow.
+  /// Errors: those of Publisher::publish_known.
+  [[nodiscard]] base::Task<base::Result<SharedViews::HeldPtr>> publish_appended(
+      base::RequestContext context, model::TableIdentifier identifier, TableViewPtr before,
+      ducklake::ChangedTable changed);
+  /// Does what is left of a publication, once for all who wait for it here.
+  /// Errors: those of Publisher::finish; after kStale the view is forgotten.
+  [[nodiscard]] base::Task<base::Status> settle(base::RequestContext context,
+                                                model::TableIdentifier identifier,
+                                                SharedViews::HeldPtr held);
 
  private:
   struct Flight;
+  struct Settling;
+  void keep(const std::string& key, SharedViews::HeldPtr fresh);
   base::Task<base::Result<TableViewPtr>> join(base::RequestContext context, std::string key,
                                               model::TableIdentifier identifier);
   base::Task<base::Result<TableViewPtr>> read(base::RequestContext context, std::string key,
@@ -58,6 +78,7 @@ class TableViews {
   SharedViews* shared_;
   VersionWatch watch_;
   std::map<std::string, std::shared_ptr<Flight>> flights_;
+  std::map<const Trail*, std::shared_ptr<Settling>> settling_;
 };
 
 }  // namespace lake::publish

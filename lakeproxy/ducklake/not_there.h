@@ -1,0 +1,17 @@
+#pragma once
+
+// The errors for a namespace or table that does not exist.
+
+#include <string_view>
+
+#include "base/core/error.h"
+#include "lakeproxy/model/identifier.h"
+
+namespace lake::ducklake {
+
+/// kNotFound with reason kNoSuchNamespace.
+[[nodiscard]] base::Error no_such_namespace(const model::Namespace& name);
+/// kNotFound with reason kNoSuchTable; `name` is for people.
+[[nodiscard]] base::Error no_such_table(std::string_view name);
+
+}  // namespace lake::ducklake
