@@ -124,12 +124,12 @@ TEST(AcceptTest, takes_loopback_hosts_only_where_asked_to) {
     const char* host;
     unsigned status;
   };
-  for (auto [host, status] :
-       {Case{"localhost", 101}, Case{"LocalHost:1", 101}, Case{"127.0.0.1:80", 101},
-        Case{"127.9.9.9", 101}, Case{"[::1]", 101}, Case{"[::1]:443", 101},
-        Case{"evil.example", 421}, Case{"evil.example:80", 421}, Case{"localhost.evil.example", 421},
-        Case{"127.0.0.1.evil.example", 421}, Case{"[::1].evil.example", 421},
-        Case{"[::2]", 421}, Case{"10.0.0.1", 421}, Case{"", 421}}) {
+  for (auto [host, status] : {Case{"localhost", 101}, Case{"LocalHost:1", 101},
+                              Case{"127.0.0.1:80", 101}, Case{"127.9.9.9", 101}, Case{"[::1]", 101},
+                              Case{"[::1]:443", 101}, Case{"evil.example", 421},
+                              Case{"evil.example:80", 421}, Case{"localhost.evil.example", 421},
+                              Case{"127.0.0.1.evil.example", 421}, Case{"[::1].evil.example", 421},
+                              Case{"[::2]", 421}, Case{"10.0.0.1", 421}, Case{"", 421}}) {
     EXPECT_EQ(accept(with("Host", host), {}, no_session).status, status) << host;
     AcceptOptions any{.host_check = HostCheck::kAny};
     EXPECT_EQ(accept(with("Host", host), any, no_session).status, 101u) << host;

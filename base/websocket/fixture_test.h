@@ -46,8 +46,8 @@ class Ends {
   /// Waits for the `index`-th.
   Entry at(std::size_t index) {
     std::unique_lock lock(mutex_);
-    bool came = changed_.wait_for(lock, std::chrono::seconds(10),
-                                  [&] { return all_.size() > index; });
+    bool came =
+        changed_.wait_for(lock, std::chrono::seconds(10), [&] { return all_.size() > index; });
     EXPECT_TRUE(came);
     return came ? all_[index] : Entry{};
   }
@@ -95,12 +95,10 @@ class TestServer {
       return echo(&ends, std::move(connection));
     };
     std::vector<http::Handler> handlers(
-        setting.workers, [this](RequestContext, http::Request request) {
-          return answer(this, std::move(request));
-        });
+        setting.workers,
+        [this](RequestContext, http::Request request) { return answer(this, std::move(request)); });
     http::ServerOptions options{.limits = setting.limits, .tls = std::move(setting.tls)};
-    auto started =
-        http::Server::start(std::move(options), workers_, std::move(handlers), refusal);
+    auto started = http::Server::start(std::move(options), workers_, std::move(handlers), refusal);
     EXPECT_TRUE(started.has_value());
     server_ = std::move(*started);
   }
