@@ -1,8 +1,5 @@
 // Any bytes: parse() answers without a fault, and what it accepts comes back
 // the same from its own text.
-//   clang++-22 -std=c++23 -g -O1 -I. -fsanitize=fuzzer,address,undefined \
-//     -DBOOST_JSON_DYN_LINK -DFMT_SHARED fuzz/json_fuzz.cc base/json/parse.cc base/json/write.cc \
-//     base/core/text.cc base/core/error.cc -lboost_json -lboost_container -lfmt -o json_fuzz
 
 #include <cstddef>
 #include <cstdint>
