@@ -120,7 +120,7 @@ Outcome<Value> SqlWork::parse_sql(const std::string& sql, SqlCall& call) {
   auto connection = connect(call);
   if (!connection) return to_fault(connection.error());
   SqlCall::Using using_it(call, *connection);
-  auto text = one_text(*connection, "SELECT json_serialize_sql($1)", sql);
+  auto text = one_text(*connection, "SELECT json_serialize_sql($1::VARCHAR)", sql);
   if (!text) return to_fault(text.error());
   auto tree = base::json::parse(*text, {.bytes = 16 << 20, .depth = 1024, .values = 1'000'000});
   if (!tree) return refuse(Code::kLimit, "sql: the statement is too large or nested too deep");
