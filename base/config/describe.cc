@@ -15,6 +15,10 @@ constexpr std::string_view kOrder =
     "In that file a top-level key `key` sets `{prefix}KEY`, and `key` in a section `[section]` "
     "sets\n`{prefix}SECTION_KEY`. A name that is not in the tables below is an error.\n";
 
+constexpr std::string_view kRootOrder =
+    "A setting without a section may also stand in the section `{root}`, and as "
+    "`{prefix}{variable}_NAME`.\n";
+
 constexpr std::string_view kHead =
     "| setting | default | takes | what it does |\n|---|---|---|---|";
 constexpr std::string_view kNestedHead =
@@ -69,6 +73,11 @@ std::string settings_markdown(const SettingsTable& table, std::string_view title
   if (table.is_nested()) {
     out += fmt::format(fmt::runtime(kNestedOrder), fmt::arg("prefix", table.prefix()),
                        fmt::arg("files", fmt::format("`{}`", fmt::join(files, "`, `"))));
+    if (const auto& root = table.form().root_section; !root.empty()) {
+      out +=
+          fmt::format(fmt::runtime(kRootOrder), fmt::arg("root", root),
+                      fmt::arg("prefix", table.prefix()), fmt::arg("variable", name_of_path(root)));
+    }
   } else {
     out += fmt::format(fmt::runtime(kOrder), fmt::arg("prefix", table.prefix()),
                        fmt::arg("file", files.front()));

@@ -227,8 +227,11 @@ void take_file(Loader& loader) {
   }
   if (file.state == FileText::State::kMissing) return;
   Entries entries = parse_file(table, file.text, name);
+  std::string plain = table.prefix() + std::string(kConfigFile);
+  std::string rooted =
+      fmt::format("{}{}_{}", table.prefix(), name_of_path(table.form().root_section), kConfigFile);
   for (const auto& entry : entries.entries) {
-    if (entry.key != table.prefix() + std::string(kConfigFile)) continue;
+    if (entry.key != plain && entry.key != rooted) continue;
     entries.errors.push_back(
         fmt::format("{}: {}: a file cannot name the file to read", entry.source, entry.key));
   }

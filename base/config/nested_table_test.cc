@@ -161,6 +161,15 @@ TEST_F(NestedTest, a_named_env_file_has_our_names_alone) {
   EXPECT_THAT(refused(), HasSubstr("x.env:2: APQ_NAME: no such setting"));
 }
 
+TEST_F(NestedTest, a_file_cannot_name_the_file_to_read) {
+  write("other.toml", "");
+  for (const char* text :
+       {"config_file = 'other.toml'\n", "[core]\nconfig_file = 'other.toml'\n"}) {
+    write("app.toml", text);
+    EXPECT_THAT(refused(), HasSubstr("a file cannot name the file to read")) << text;
+  }
+}
+
 TEST_F(NestedTest, a_secret_may_stand_in_a_file_of_its_own) {
   write("key", "s3cret \n");
   for (const char* name : {"APP_KEY_FILE=key", "APP_CORE_KEY_FILE=key"}) {

@@ -140,6 +140,7 @@ std::string needs_markdown() {
     out += fmt::format("| {} | {} | `{}` | {} |\n", word_of(need.mode), who, need.setting,
                        when.empty() ? "always" : when.substr(1));
   }
+  out += "| simple | server and client | `kdf_salt` | when secret_key is set |\n";
   out +=
       "| enterprise | server and client | `oauth2.jwks_url` or `oauth2.local_public_key_path` | "
       "always, one of the two |\n";

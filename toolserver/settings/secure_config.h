@@ -1,0 +1,217 @@
+#pragma once
+
+// Everything an operator can set, as typed values that are checked already.
+// Source: docs/wire-3.0.md, "Configuration" and "Defaults of limits".
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/core/secret.h"
+#include "base/log/line.h"
+#include "toolserver/model/principal.h"
+
+namespace tool::settings {
+
+using Path = std::filesystem::path;  ///< Empty when not set.
+using Duration = std::chrono::microseconds;
+
+enum class Role : std::uint8_t { kServer, kClient };
+
+enum class JwtAlgorithm : std::uint8_t { kHs256, kRs256 };
+enum class ClientCertificate : std::uint8_t { kNone, kOptional, kRequired };
+enum class Discovery : std::uint8_t { kStatic, kDns, kConsul, kEtcd };
+/// What a hook's "could not tell" means.
+enum class FailMode : std::uint8_t { kClosed, kOpen };
+/// What happens to a call whose audit record cannot be written.
+enum class AuditFailure : std::uint8_t { kBlock, kContinue };
+
+/// Top-level keys of a file; SCP_<KEY> in the environment.
+struct Core {
+  std::string node_id;
+  Mode mode = Mode::kBasic;
+  std::string server_url;  ///< ws:// or wss://; a server's public address, a client's target.
+  base::Secret api_key;
+  base::Secret secret_key;
+  base::Secret jwt_secret;
+  base::Secret kdf_salt;
+};
+
+struct Server {
+  std::string host;
+  std::uint16_t port = 0;  ///< 0 takes a free port.
+  std::string path;        ///< Of the WebSocket: "/scp/v3".
+  Path tls_cert;           ///< PEM chain.
+  Path tls_key;
+  Path client_ca;  ///< PEM roots that client certificates must lead to.
+  ClientCertificate client_certificate = ClientCertificate::kNone;
+  std::vector<std::string> allowed_origins;  ///< Empty: a request with Origin is refused.
+  std::size_t workers = 0;                   ///< Event loops; 0 for one on each core.
+  Duration hello_timeout{};
+  Duration auth_timeout{};
+  Duration idle_timeout{};
+  Duration ping_interval{};
+  Duration drain_timeout{};
+};
+
+struct Security {
+  bool allow_insecure_transit = false;  ///< Plaintext, to loopback only.
+  bool tls_enabled = false;
+  JwtAlgorithm jwt_algorithm = JwtAlgorithm::kHs256;
+  Path jwt_private_key_path;
+  Path jwt_public_key_path;
+  JwtAlgorithm federation_jwt_algorithm = JwtAlgorithm::kRs256;
+  Path federation_jwt_public_key_path;
+  std::string federation_issuer;
+  std::string federation_audience;  ///< Empty: cluster.name.
+  Path proof_signing_key_path;
+  Path ca_cert_path;  ///< Roots a client trusts; the system's when empty.
+  Path client_cert_path;
+  Path client_key_path;
+  Duration replay_window{};
+  std::size_t replay_cache_size = 0;
+  Duration session_token_lifetime{};
+  Duration session_lifetime{};
+  std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
+  base::Secret client_token;  ///< A minted client JWT, presented in place of an own one.
+};
+
+struct Crypto {
+  bool perfect_forward_secrecy = true;
+  std::vector<std::string> suites;  ///< Best first; the wire's names.
+  std::uint64_t rekey_records = 0;
+  std::uint64_t rekey_bytes = 0;
+  Duration rekey_interval{};
+};
+
+/// Which of these a discovery method takes stands in docs/tool-configuration.md.
+struct DiscoveryConfig {
+  std::string name;      ///< dns: the SRV name; consul: the service.
+  std::string endpoint;  ///< consul, etcd: URL of the registry.
+  std::string prefix;    ///< etcd: where the nodes' keys begin.
+  base::Secret token;    ///< consul, etcd.
+  Path ca_cert_path;     ///< consul, etcd: roots; the system's when empty.
+  Duration interval{};   ///< Between two looks.
+};
+
+/// A node that calls may be forwarded to.
+struct Peer {
+  std::string node_id;
+  std::string endpoint;        ///< wss:// URL.
+  Path proof_public_key_path;  ///< Empty: proofs fall back to the shared secret.
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+struct Cluster {
+  std::string name;  ///< The audience of session tokens.
+  Discovery discovery_method = Discovery::kStatic;
+  DiscoveryConfig discovery_config;
+  std::vector<Peer> peers;
+};
+
+struct Oauth2 {
+  std::string audience;
+  std::string issuer;
+  std::string jwks_url;
+  Path local_public_key_path;
+  Path ca_cert_path;
+  Duration leeway{};
+  std::string client_id;  ///< From here on a client's: client-credentials grant.
+  base::Secret client_secret;
+  std::string token_url;
+  std::string scope;
+};
+
+struct Limits {
+  std::size_t connections = 0;
+  std::size_t connections_per_address = 0;
+  std::size_t connections_per_principal = 0;
+  std::size_t unauthenticated = 0;  ///< Connections that have not authenticated yet.
+  std::size_t message_bytes = 0;
+  std::size_t handshake_bytes = 0;  ///< A hello or auth message.
+  std::size_t json_depth = 0;
+  std::size_t in_flight = 0;         ///< Calls of one session.
+  std::size_t calls_per_second = 0;  ///< Of one principal.
+  std::size_t burst = 0;
+  Duration deadline{};  ///< Of a call that names none.
+  Duration max_deadline{};
+  std::size_t output_bytes = 0;
+  std::size_t send_queue_bytes = 0;
+  std::size_t hops = 0;
+  std::size_t workflow_steps = 0;
+  std::size_t workflow_parallel = 0;
+};
+
+struct Hooks {
+  std::string consent_url;  ///< Empty: what needs consent is denied.
+  Duration consent_timeout{};
+  std::string filter_url;
+  Duration filter_timeout{};
+  std::string policy_url;
+  Duration policy_timeout{};
+  FailMode fail_mode = FailMode::kClosed;  ///< Of policy and filter; consent is always closed.
+  Path patterns_path;  ///< Further patterns of the regex fast path, one on a line.
+};
+
+struct Audit {
+  Path path;
+  AuditFailure on_failure = AuditFailure::kBlock;
+  Path checkpoint_key_path;
+  std::size_t checkpoint_records = 0;
+  Duration checkpoint_interval{};
+  bool log_arguments = false;
+};
+
+struct SqlConnector {
+  bool enabled = false;
+  Path data_dir;
+  Path database;  ///< Empty: in memory.
+  bool enable_external_access = false;
+  bool allow_raw_file_sql = false;
+  std::uint64_t memory_bytes = 0;
+  std::size_t threads = 0;
+  std::size_t max_rows = 0;
+  std::size_t max_bytes = 0;
+  Duration timeout{};
+};
+
+struct FilesConnector {
+  bool enabled = false;
+  Path root;
+  std::vector<std::string> extensions;  ///< Lower case with the dot: ".csv".
+  std::size_t read_max_bytes = 0;
+  std::size_t write_max_bytes = 0;
+  std::size_t list_max_entries = 0;
+  bool allow_write = false;
+};
+
+struct Connectors {
+  SqlConnector sql;
+  FilesConnector files;
+};
+
+struct Log {
+  base::log::Format format = base::log::Format::kJson;
+  base::log::Level level = base::log::Level::kInfo;
+};
+
+/// A value; made by load() or defaults(), never by hand alone: the numbers
+/// of an empty one are all zero.
+struct SecureConfig {
+  Core core;
+  Server server;
+  Security security;
+  Crypto crypto;
+  Cluster cluster;
+  Oauth2 oauth2;
+  Limits limits;
+  Hooks hooks;
+  Audit audit;
+  Connectors connectors;
+  Log log;
+};
+
+}  // namespace tool::settings
