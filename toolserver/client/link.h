@@ -1,0 +1,94 @@
+#pragma once
+
+// One connection of a client, from the TCP handshake to its end. It never comes
+// back: a client that reconnects makes a new one, so that nothing of an old
+// session can leak into the next.
+// Source: docs/wire-3.0.md, sections 4, 5, 7.1 and 9.
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "base/core/clock.h"
+#include "base/runtime/task.h"
+#include "base/runtime/task_group.h"
+#include "base/websocket/connection.h"
+#include "toolserver/client/secure_client.h"
+#include "toolserver/session/client_session.h"
+
+namespace tool::client {
+
+/// Belongs to one event loop. Shared by its calls and its reader.
+class Link : public std::enable_shared_from_this<Link> {
+ public:
+  /// Connects and authenticates. Errors: E_UPSTREAM, E_TIMEOUT, those of the
+  /// handshake.
+  [[nodiscard]] static base::Task<Outcome<std::shared_ptr<Link>>> open(ClientOptions options,
+                                                                       const base::Clock& clock,
+                                                                       base::Random& random);
+
+  struct Sending {
+    session::Op op = session::Op::kPing;
+    base::json::Object payload;
+    std::optional<Meta> meta;
+    std::chrono::milliseconds patience{30'000};  ///< Until E_TIMEOUT and a cancel.
+    std::function<void(const base::json::Object&)> progress;
+  };
+  /// Sends a request and waits for its answer.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> call(Sending sending);
+  [[nodiscard]] base::Task<Outcome<void>> rekey();
+  /// Ends the session in order, and waits for the reader.
+  [[nodiscard]] base::Task<void> close();
+  /// Ends at once.
+  void abort();
+
+  /// Whether requests can be sent.
+  [[nodiscard]] bool usable() const;
+  [[nodiscard]] const session::ClientSession& session() const { return session_; }
+
+ private:
+  // A request that waits for its answer; the timer is its event.
+  struct Waiter {
+    explicit Waiter(const boost::asio::any_io_executor& loop) : ready(loop) {}
+    boost::asio::steady_timer ready;
+    std::optional<Outcome<base::json::Object>> result;
+    const Sending* sending = nullptr;
+  };
+
+  Link(std::unique_ptr<base::ws::Connection> connection, session::ClientConfig config,
+       session::Channel channel, const base::Clock& clock, base::Random& random,
+       const boost::asio::any_io_executor& loop);
+
+  [[nodiscard]] base::Task<Outcome<void>> shake_hands(std::chrono::steady_clock::time_point by);
+  [[nodiscard]] base::Task<Outcome<void>> renew_keys_when_due();
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> wait_for(const Ulid& id, Waiter& waiter);
+  base::Task<void> read(std::shared_ptr<Link> self);
+  base::Task<void> refresh(std::shared_ptr<Link> self);
+
+  void perform(session::ClientActions actions);
+  void perform(session::Send action) { send(std::move(action.frame)); }
+  void perform(session::Opened) { wake(); }
+  void perform(session::Answer action) { finish(action.id, std::move(action.payload)); }
+  void perform(session::Refused action) { finish(action.id, std::move(action.fault)); }
+  void perform(session::Event action);
+  void perform(session::Rekeyed) { wake(); }
+  void perform(session::Failed action) { fail(std::move(action.fault)); }
+  void perform(session::Close action);
+
+  void send(session::Frame frame);
+  void finish(const Ulid& id, Outcome<base::json::Object> result);
+  void fail(Fault fault);
+  void wake() { changed_.cancel(); }
+
+  std::unique_ptr<base::ws::Connection> connection_;
+  session::ClientSession session_;
+  const base::Clock& clock_;
+  base::TaskGroup tasks_;
+  boost::asio::steady_timer changed_;  // Never fires: cancelled when the state changes.
+  boost::asio::steady_timer refresh_timer_;
+  std::unordered_map<Ulid, Waiter*> waiters_;
+  std::optional<Fault> failure_;
+};
+
+}  // namespace tool::client

@@ -1,0 +1,91 @@
+#pragma once
+
+// The library that programs link to call tools: connect, list what there is,
+// call it, disconnect. Handshake, keys, signatures, renewals and their clocks
+// are its own affair.
+//
+//   auto client = tool::client::SecureClient::create(options, clock, random);
+//   auto opened = co_await (*client)->connect();
+//   auto reply = co_await (*client)->invoke_tool("sql.query", {{"sql", "SELECT 42"}});
+//
+// Source: specification, section 2.3; docs/wire-3.0.md.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/json/json.h"
+#include "base/runtime/task.h"
+#include "toolserver/client/client_options.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/session/session_state.h"
+
+namespace tool::client {
+
+/// What the server said of the session.
+struct SessionInfo {
+  std::string session_id;
+  std::string node_id;
+  std::string cluster;
+  std::string suite;
+  std::string subject;
+  std::vector<std::string> scopes;
+};
+
+struct InvokeOptions {
+  std::chrono::milliseconds deadline{30'000};  ///< Sent along, and kept here.
+  bool dry_run = false;                        ///< Every check, but not the tool.
+  std::string traceparent;                     ///< W3C Trace Context; or empty.
+  /// Called on the loop for each tool.progress.
+  std::function<void(const base::json::Object&)> progress;
+};
+
+/// The answer of a tool, as docs/wire-3.0.md, section 9, writes it.
+struct ToolReply {
+  base::json::Array content;
+  std::optional<base::json::Value> structured;
+  bool is_error = false;
+  base::json::Object payload;  ///< All of it, with usage, redactions and audit.
+};
+
+/// Belongs to the event loop that runs its tasks. Calls may run side by side. The faults of all
+/// calls: those of the server by its codes; E_UPSTREAM  not connected, or the
+/// connection was lost while the call was under way (whether it ran is then not
+/// known); E_TIMEOUT; E_CANCELLED; E_SIG, E_STATE, E_PARSE  the server broke
+/// the protocol, and the connection is closed.
+class SecureClient {
+ public:
+  /// `clock` and `random` outlive it. Connects to nothing yet.
+  /// Errors: kInvalid  see check().
+  [[nodiscard]] static base::Result<std::unique_ptr<SecureClient>> create(ClientOptions options,
+                                                                          const base::Clock& clock,
+                                                                          base::Random& random);
+  ~SecureClient();
+
+  /// Connects, shakes hands and authenticates.
+  [[nodiscard]] base::Task<Outcome<SessionInfo>> connect();
+  /// Every capability that the caller may see, as records of section 10.
+  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Object>>> list_capabilities();
+  [[nodiscard]] base::Task<Outcome<ToolReply>> invoke_tool(std::string tool,
+                                                           base::json::Object args,
+                                                           InvokeOptions options = {});
+  /// Any other operation of section 9.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> call(session::Op op,
+                                                             base::json::Object payload);
+  /// Renews the keys of a session with records. Other calls wait.
+  [[nodiscard]] base::Task<Outcome<void>> rekey();
+  /// Ends the session in order and waits for all that belongs to it. Await it
+  /// before the client is destroyed while its loop runs on.
+  [[nodiscard]] base::Task<void> disconnect();
+
+ private:
+  struct State;
+  explicit SecureClient(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tool::client
