@@ -1,0 +1,76 @@
+#include "toolserver/transport/credential_check.h"
+
+#include <utility>
+
+#include "toolserver/session/credentials.h"
+
+namespace tool::transport {
+
+CredentialCheck::CredentialCheck(const CredentialRules& rules, const base::Clock& clock,
+                                 std::unique_ptr<base::jose::KeyCache> keys)
+    : rules_(rules), clock_(clock), keys_(std::move(keys)) {}
+
+base::Result<std::unique_ptr<CredentialCheck>> CredentialCheck::create(
+    boost::asio::any_io_executor loop, const CredentialRules& rules, const base::Clock& clock) {
+  std::unique_ptr<base::jose::KeyCache> keys;
+  if (rules.access_tokens && !rules.access_tokens->key) {
+    ASSIGN_OR_RETURN(
+        keys, base::jose::KeyCache::create(std::move(loop), rules.access_tokens->keys, clock));
+  }
+  return std::unique_ptr<CredentialCheck>(new CredentialCheck(rules, clock, std::move(keys)));
+}
+
+base::Task<Outcome<Principal>> CredentialCheck::verify(base::RequestContext context,
+                                                       Presented presented) {
+  switch (presented.method) {
+    case Method::kApiKey: co_return api_key(presented);
+    case Method::kMtls: co_return certificate(presented);
+    case Method::kJwt:
+      if (!rules_.client_tokens) break;
+      co_return rules_.client_tokens->verify(presented.credential.reveal(), clock_.now());
+    case Method::kOauth2:
+      if (!rules_.access_tokens) break;
+      co_return co_await access_token(context, std::move(presented.credential));
+    case Method::kNode: break;
+  }
+  co_return session::wrong_credential("a method that is not configured");
+}
+
+Outcome<Principal> CredentialCheck::api_key(const Presented& presented) const {
+  session::ApiKeyPrincipal principal;
+  principal.issuer = rules_.node_id;
+  principal.scopes = rules_.api_key_scopes;
+  principal.expires_at = clock_.now() + rules_.api_key_life;
+  return session::verify_api_key(presented.credential.reveal(), rules_.api_key, presented.th1,
+                                 std::move(principal));
+}
+
+Outcome<Principal> CredentialCheck::certificate(const Presented& presented) const {
+  if (presented.certificate_subject.empty() || !presented.credential.empty()) {
+    return session::wrong_credential("no client certificate was shown");
+  }
+  Principal principal;
+  principal.subject = presented.certificate_subject;
+  principal.issuer = rules_.node_id;
+  principal.method = Method::kMtls;
+  principal.scopes = rules_.certificate_scopes;
+  principal.expires_at = clock_.now() + rules_.api_key_life;
+  return principal;
+}
+
+base::Task<Outcome<Principal>> CredentialCheck::access_token(base::RequestContext context,
+                                                             base::Secret token) {
+  const AccessTokens& tokens = *rules_.access_tokens;
+  if (tokens.key) {
+    co_return session::verify_access_token(token.reveal(), *tokens.key, tokens.rules, clock_.now());
+  }
+  auto claims = co_await keys_->verify(context, token.reveal(), tokens.rules);
+  if (!claims) co_return session::credential_fault(claims.error());
+  co_return session::principal_of(*claims, Method::kOauth2);
+}
+
+base::Task<void> CredentialCheck::finish() {
+  if (keys_) co_await keys_->wait();
+}
+
+}  // namespace tool::transport

@@ -1,0 +1,80 @@
+#pragma once
+
+// Each way to show who one is leads to the same value: a principal, or nothing.
+// What cannot be verified now (the identity provider is away) is refused like a
+// wrong credential, but says that trying again may help.
+// Source: docs/wire-3.0.md, sections 4.8 and 6.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/core/secret.h"
+#include "base/crypto/digest.h"
+#include "base/jose/key_cache.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/model/principal.h"
+#include "toolserver/session/tokens.h"
+
+namespace tool::transport {
+
+/// Access tokens of an identity provider: keys from `keys`, or from the pinned
+/// `key` when that is set.
+struct AccessTokens {
+  base::jose::Rules rules;
+  base::jose::KeyCacheOptions keys;
+  std::optional<base::jose::Verifier> key;
+};
+
+/// What the credentials of a deployment are held against. A method whose part
+/// is not set refuses everybody.
+struct CredentialRules {
+  std::string node_id;  ///< Issuer of principals that this node vouches for.
+  base::Secret api_key;
+  Scopes api_key_scopes;
+  std::chrono::seconds api_key_life{12 * 3600};
+  std::optional<session::ClientTokens> client_tokens;
+  std::optional<AccessTokens> access_tokens;
+  Scopes certificate_scopes;  ///< Of every client with a certificate, for method mtls.
+};
+
+/// Belongs to one event loop, since it may ask the identity provider on it.
+class CredentialCheck {
+ public:
+  /// `rules` and `clock` outlive it.
+  /// Errors: kInvalid  the URL of the keys.
+  [[nodiscard]] static base::Result<std::unique_ptr<CredentialCheck>> create(
+      boost::asio::any_io_executor loop, const CredentialRules& rules, const base::Clock& clock);
+
+  struct Presented {
+    Method method = Method::kApiKey;
+    base::Secret credential;
+    base::crypto::Digest th1{};
+    std::string certificate_subject;  ///< Of the verified TLS client certificate; or empty.
+  };
+  /// Errors: E_AUTH, E_EXPIRED; E_UPSTREAM and E_TIMEOUT when the provider's
+  ///         keys cannot be had. Messages never repeat a credential.
+  [[nodiscard]] base::Task<Outcome<Principal>> verify(base::RequestContext context,
+                                                      Presented presented);
+
+  /// Returns when nothing is asked of the provider any more.
+  [[nodiscard]] base::Task<void> finish();
+
+ private:
+  CredentialCheck(const CredentialRules& rules, const base::Clock& clock,
+                  std::unique_ptr<base::jose::KeyCache> keys);
+  [[nodiscard]] Outcome<Principal> api_key(const Presented& presented) const;
+  [[nodiscard]] Outcome<Principal> certificate(const Presented& presented) const;
+  [[nodiscard]] base::Task<Outcome<Principal>> access_token(base::RequestContext context,
+                                                            base::Secret token);
+
+  const CredentialRules& rules_;
+  const base::Clock& clock_;
+  std::unique_ptr<base::jose::KeyCache> keys_;  // Null with a pinned key, or without a provider.
+};
+
+}  // namespace tool::transport

@@ -1,0 +1,41 @@
+#pragma once
+
+// One port has two faces: the WebSocket of the wire, and the small HTTP side
+// for those who watch the service. Which path is which stands here.
+// Source: docs/wire-3.0.md, sections 1.1, 1.3 and 1.5.
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/http/server.h"
+#include "base/metrics/registry.h"
+#include "base/websocket/accept.h"
+#include "toolserver/transport/session_run.h"
+
+namespace tool::transport {
+
+struct EndpointOptions {
+  std::string path = "/scp/v3";
+  base::ws::AcceptOptions websocket;
+  /// SHA-256 of the server's certificate in DER; empty without TLS.
+  std::string certificate_hash;
+};
+
+/// Whether the service can take work: not draining, audit writable. Called on
+/// any loop; cheap.
+using Readiness = std::function<bool()>;
+
+/// Serves the requests of one event loop. Everything borrowed outlives the
+/// handler.
+[[nodiscard]] base::http::Handler make_handler(const EndpointOptions& options,
+                                               const SessionServices& services,
+                                               ConnectionCounts& counts,
+                                               const base::metrics::Registry& metrics,
+                                               Readiness ready);
+
+/// Answers what never reached the handler: a status, a sentence, JSON.
+[[nodiscard]] base::http::Refusal make_refusal();
+
+}  // namespace tool::transport
