@@ -2,7 +2,7 @@
 # compatibility kit. One summary line at the end.
 
 TEST_STACK=test
-PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop")
+PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop" "$ROOT/tests/spec")
 
 test_command() {
   local sanitizer='' filter=''
@@ -105,10 +105,11 @@ kit_tests() {
 with_stack() {
   local preset=$1
   shift
-  build_preset "$preset" lakeproxy
+  build_preset "$preset" lakeproxy securetool websocket_echo
   "$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null' EXIT
   "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" || return
   # shellcheck disable=SC1090
-  (source "$DEV/stacks/$TEST_STACK/env" && LAKE_STACK=$TEST_STACK "$@")
+  (source "$DEV/stacks/$TEST_STACK/env" && LAKE_STACK=$TEST_STACK TOOLS_BINARY=$ROOT/build/$preset/securetool \
+    WEBSOCKET_ECHO=$ROOT/build/$preset/websocket_echo "$@")
 }

