@@ -17,6 +17,7 @@
 #include "base/crypto/digest.h"
 #include "base/json/json.h"
 #include "toolserver/model/fault.h"
+#include "toolserver/model/ijson.h"
 #include "toolserver/model/ulid.h"
 
 namespace tool {
@@ -61,20 +62,13 @@ struct Envelope {
   base::json::Object others;  ///< Unknown top-level members: ignored, and signed.
 };
 
-/// What a message may hold beyond its size, which the transport bounds.
-struct EnvelopeLimits {
-  std::size_t bytes = 1 << 20;
-  std::size_t depth = 64;
-  std::size_t values = 100'000;  ///< Scalars, arrays and objects together.
-};
-
 /// Reads one message.
 /// Errors: E_PARSE  not I-JSON: bad UTF-8, a duplicate name, an integer beyond
 ///                  2^53-1, a number out of range, or over a limit;
 ///         E_SHAPE  a member is missing or breaks its rule; the message begins
 ///                  with its name.
 [[nodiscard]] Outcome<Envelope> parse_envelope(std::string_view text,
-                                               const EnvelopeLimits& limits = {});
+                                               const MessageLimits& limits = {});
 
 /// What can be said of a message that parse_envelope refused, so that the err
 /// can name the request: default values where the message does not tell.
@@ -82,7 +76,7 @@ struct Origin {
   Ulid id;
   std::string op;
 };
-[[nodiscard]] Origin origin_of(std::string_view refused, const EnvelopeLimits& limits = {});
+[[nodiscard]] Origin origin_of(std::string_view refused, const MessageLimits& limits = {});
 
 /// The bytes a signature covers: RFC 8785, all members but sig.
 /// Errors: kInvalid  as base::json::canonical().

@@ -48,7 +48,8 @@ struct Event {
   base::json::Object payload;
 };
 
-/// The new keys are in force: requests may be sent again.
+/// The renewal of the keys is over, or the server refused it (needs_rekey()
+/// tells): requests may be sent again.
 struct Rekeyed {};
 
 /// The session has failed; nobody's answer will come. A Close follows.

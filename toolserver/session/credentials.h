@@ -30,7 +30,7 @@ struct ApiKeyPrincipal {
   std::string subject = "api-key";
   std::string issuer;  ///< The node.
   Scopes scopes;
-  base::WallTime expires_at{};
+  base::WallTime expires_at = base::WallTime::max();
 };
 /// Compares in constant time.
 /// Errors: E_AUTH  no API key is set, or it is not the credential's.

@@ -17,7 +17,8 @@ namespace tool::session {
 /// The key of one direction, ready for many messages.
 class MessageKey {
  public:
-  MessageKey(const SessionKeys& keys, Direction direction);
+  MessageKey(Direction direction, const SecretBytes& key);
+  [[nodiscard]] static MessageKey of(const SessionKeys& keys, Direction direction);
 
   [[nodiscard]] MessageSignature sign(const Digest& transcript, std::string_view canonical) const;
   /// Errors: E_SIG  another alg or kid than this key's, or a wrong value.

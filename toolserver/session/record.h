@@ -4,6 +4,8 @@
 // protection: the receiver takes exactly the record that comes next.
 // Source: docs/wire-3.0.md, section 7.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,14 +31,23 @@ struct RekeyLimits {
   std::uint64_t bytes = std::uint64_t{32} << 30;
 };
 
+/// Where one direction begins. Views: they outlive the construction only.
+struct RecordStart {
+  base::crypto::Aead::Algorithm algorithm = base::crypto::Aead::Algorithm::kAes256Gcm;
+  std::string_view key;  ///< 32 bytes.
+  std::string_view iv;   ///< 12 bytes.
+  Digest transcript{};   ///< th1, in a later epoch th_r.
+  std::uint16_t epoch = 0;
+  std::uint64_t counter = 0;
+};
+[[nodiscard]] RecordStart record_start(Suite suite, const SessionKeys& keys, Direction direction,
+                                       const Digest& transcript, std::uint16_t epoch);
+
 /// Key, IV, epoch, counter and additional data of one direction.
 class RecordState {
  public:
-  RecordState(Suite suite, const SessionKeys& keys, Direction direction, const Digest& transcript,
-              std::uint16_t epoch);
+  explicit RecordState(const RecordStart& start);
 
-  [[nodiscard]] std::uint16_t epoch() const { return epoch_; }
-  [[nodiscard]] std::uint64_t records() const { return counter_; }
   /// Whether `times` the limits are reached.
   [[nodiscard]] bool reached(const RekeyLimits& limits, std::uint64_t times) const;
 
@@ -44,18 +55,20 @@ class RecordState {
   void advance(std::size_t bytes);
   [[nodiscard]] base::crypto::Aead::Nonce nonce() const;
   /// The header that the next record has.
-  void write_header(char* out) const;
-  /// Header and transcript; valid until the next call.
-  [[nodiscard]] std::string_view additional_data();
+  [[nodiscard]] std::string_view header() const { return {bound_.data(), kRecordHeaderBytes}; }
+  /// Header and transcript.
+  [[nodiscard]] std::string_view additional_data() const { return {bound_.data(), bound_.size()}; }
 
   base::crypto::Aead aead_;
 
  private:
+  void write_counter();
+
   SecretBytes iv_;
-  std::uint16_t epoch_;
-  std::uint64_t counter_ = 0;
+  std::uint64_t counter_;
+  std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
-  std::array<char, kRecordHeaderBytes + 32> additional_data_;
+  std::array<char, kRecordHeaderBytes + sizeof(Digest)> bound_;
 };
 
 /// Not thread-safe.

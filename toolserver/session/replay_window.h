@@ -6,22 +6,23 @@
 // remembered is bounded, and one session cannot fill it for the others.
 // Source: docs/wire-3.0.md, section 8.
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/core/clock.h"
 #include "toolserver/model/envelope.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/ulid.h"
+#include "toolserver/session/nonce_set.h"
 
 namespace tool::session {
 
 struct ReplayLimits {
-  std::chrono::seconds window{60};
+  std::chrono::milliseconds window{60'000};
   std::size_t entries = 1'000'000;  ///< Of all sessions; one may hold a tenth.
 };
 
@@ -52,19 +53,22 @@ class ReplayWindow {
 
  private:
   struct Shard;
-  struct Slot;
   static constexpr std::size_t kShards = 16;
 
   [[nodiscard]] Shard& shard_of(const Ulid& session) const;
   [[nodiscard]] std::int64_t span_of(WireTime time) const;
-  [[nodiscard]] bool reserve(base::WallTime now);
+  [[nodiscard]] bool reserve();
   void drop_old(Shard& shard, base::WallTime now);
+  /// Nothing when there is no room in all.
+  [[nodiscard]] std::optional<Outcome<void>> try_admit(const Ulid& session,
+                                                       const MessageNonce& nonce, WireTime time,
+                                                       base::WallTime now);
   void sweep(base::WallTime now);
 
   ReplayLimits limits_;
   WireTime started_at_;
   std::int64_t span_ms_;  ///< Times are remembered and forgotten in spans of this length.
-  std::uint64_t hash_key_[2];
+  NonceSet::Key hash_key_;
   std::atomic<std::size_t> entries_{0};
   std::atomic<std::int64_t> swept_{0};  ///< The span of the last sweep().
   std::unique_ptr<Shard[]> shards_;

@@ -51,6 +51,9 @@ struct Cancel {
 using ServerAction = std::variant<Send, VerifyCredential, Request, Cancel, Close>;
 using ServerActions = std::vector<ServerAction>;
 
+/// The payload of an err. Source: docs/wire-3.0.md, section 3.
+[[nodiscard]] base::json::Object error_payload(const Fault& fault, base::json::Object data = {});
+
 /// Until when the next step must come; then call on_time().
 struct Timer {
   base::WallTime at{};
@@ -115,7 +118,7 @@ class ServerSession {
   [[nodiscard]] ServerActions on_close(const Envelope& request);
   [[nodiscard]] ServerActions on_request(Op op, Envelope request);
   [[nodiscard]] ServerActions enter_ready(Principal principal);
-  [[nodiscard]] ServerActions grant_refresh(Principal principal);
+  [[nodiscard]] ServerActions grant_refresh(const Origin& origin, Principal principal);
 
   [[nodiscard]] Outcome<std::string> mint_token(const Principal& principal, base::WallTime expires);
   [[nodiscard]] base::WallTime token_end(const Principal& principal) const;
@@ -123,9 +126,11 @@ class ServerSession {
                                 base::json::Object payload) const;
   [[nodiscard]] Outcome<Frame> protect(const Envelope& envelope);
   [[nodiscard]] ServerActions reply(const Envelope& request, base::json::Object payload);
+  [[nodiscard]] base::json::Object error_payload(const Fault& fault) const;
+  [[nodiscard]] Outcome<Frame> end_flight(MessageType type, const Ulid& id,
+                                          base::json::Object payload);
   /// The err, and the close when the state ends with it.
   [[nodiscard]] ServerActions refuse_message(const Origin& origin, const Fault& fault);
-  [[nodiscard]] ServerActions close_with(std::uint16_t code, ServerState next);
 
   std::shared_ptr<const ServerContext> context_;
   ServerHandshake handshake_;

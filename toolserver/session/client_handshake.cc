@@ -1,0 +1,202 @@
+#include "toolserver/session/client_handshake.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crypto/encoding.h"
+#include "toolserver/session/credentials.h"
+#include "toolserver/session/random_bytes.h"
+#include "toolserver/session/transcript.h"
+
+namespace tool::session {
+namespace {
+
+using base::crypto::EphemeralKey;
+using base::crypto::view;
+
+Fault distrust(std::string message) { return refuse(Code::kSignature, std::move(message)); }
+
+std::size_t slot_of(base::crypto::Group group) { return static_cast<std::size_t>(group); }
+
+Outcome<std::string> canonical_of(const Envelope& envelope) {
+  auto text = canonical_without_sig(envelope);
+  if (!text) return refuse(Code::kShape, text.error().message());
+  return std::move(*text);
+}
+
+}  // namespace
+
+ClientHandshake::ClientHandshake(const ClientConfig& config, Channel channel, base::Random& random)
+    : config_(config),
+      channel_(std::move(channel)),
+      random_(random),
+      psk_(make_psk(handshake_secret(config.secrets, config.mode), config.secrets.kdf_salt)) {}
+
+Outcome<void> ClientHandshake::check_config() const {
+  if (config_.versions.empty() || config_.suites.empty()) {
+    return refuse(Code::kShape, "suites: at least one is needed");
+  }
+  for (Suite suite : config_.suites) {
+    if (!fits(suite, config_.mode)) return refuse(Code::kShape, "suites: do not fit the mode");
+    if (!has_records(suite) && !protects(channel_)) {
+      return refuse(Code::kShape, "suites: NONE needs TLS or a loopback address");
+    }
+  }
+  if (!fits(config_.method, config_.mode)) {
+    return refuse(Code::kShape, "method: does not fit the mode");
+  }
+  bool has_secret = !handshake_secret(config_.secrets, config_.mode).empty();
+  if (!has_secret && (config_.mode != Mode::kEnterprise || !channel_.tls)) {
+    return refuse(Code::kShape, "secret_key: is needed to know the server by");
+  }
+  if (config_.method == Method::kApiKey && config_.secrets.api_key.empty()) {
+    return refuse(Code::kShape, "api_key: is not set");
+  }
+  bool needs_token = config_.method == Method::kJwt || config_.method == Method::kOauth2;
+  if (needs_token && config_.token.empty()) return refuse(Code::kShape, "token: is not set");
+  return {};
+}
+
+Outcome<std::string> ClientHandshake::start(Envelope& envelope) {
+  if (auto good = check_config(); !good) return std::move(good).error();
+  Hello hello;
+  hello.versions = config_.versions;
+  hello.nonce = random_bytes(random_, kNonceBytes);
+  for (Suite suite : config_.suites) {
+    hello.suites.emplace_back(name(suite));
+    if (!has_records(suite)) continue;
+    auto& key = keys_[slot_of(traits(suite).group)];
+    if (!key) key = EphemeralKey::generate(traits(suite).group, random_);
+    hello.shares[std::string(traits(suite).group_name)] = key->public_share();
+  }
+  hello.channels.emplace_back(offered_binding(channel_));
+  hello.client_name = config_.name;
+  hello.client_version = config_.version;
+  hello.want_mode = name(config_.mode);
+  envelope.version = to_string(std::ranges::max(config_.versions));
+  envelope.audience = "*";
+  envelope.payload = write_payload(hello);
+  auto text = canonical_of(envelope);
+  if (text) hello_ = *text;
+  return text;
+}
+
+// What the server chose must be what we asked for: everything else is a
+// downgrade.
+Outcome<Suite> ClientHandshake::check_choice() const {
+  if (!covers(config_.versions, welcome_.version)) {
+    return refuse(Code::kVersion, "the server chose a version that was not offered");
+  }
+  if (welcome_.mode != name(config_.mode)) {
+    return refuse(Code::kAuth, "the server has another mode");
+  }
+  auto suite = suite_of(welcome_.suite);
+  if (!suite || std::ranges::count(config_.suites, *suite) == 0) {
+    return refuse(Code::kAuth, "the server chose a suite that was not offered");
+  }
+  if (has_records(*suite) == welcome_.share.empty()) {
+    return refuse(Code::kShape, "p.eph_s: must be there unless the suite is NONE");
+  }
+  if (!config_.node_id.empty() && welcome_.node_id != config_.node_id) {
+    return distrust("the server is another node");
+  }
+  if (!config_.cluster.empty() && welcome_.cluster != config_.cluster) {
+    return distrust("the server is of another cluster");
+  }
+  if (welcome_.channel != offered_binding(channel_)) {
+    return distrust("the server sees another transport than we do");
+  }
+  return *suite;
+}
+
+Outcome<void> ClientHandshake::check_proof() const {
+  bool has_secret = !handshake_secret(config_.secrets, config_.mode).empty();
+  if (!has_secret) {
+    // check_config() let only mode enterprise over verified TLS come here.
+    if (!welcome_.proof) return {};
+    return distrust("the server's proof cannot be checked without the secret");
+  }
+  if (welcome_.proof && base::crypto::equal(view(server_proof(psk_, th1_)), *welcome_.proof)) {
+    return {};
+  }
+  return distrust("the server does not prove that it knows the secret");
+}
+
+Outcome<SecretBytes> ClientHandshake::agree(Suite suite) {
+  SecretBytes dh;
+  if (has_records(suite)) {
+    auto& key = keys_[slot_of(traits(suite).group)];
+    auto agreed = std::move(*key).agree(welcome_.share);
+    if (!agreed) return refuse(Code::kShape, "p.eph_s: not a share of its group");
+    dh = std::move(*agreed);
+  }
+  for (auto& key : keys_) key.reset();
+  return dh;
+}
+
+Outcome<MessageLayer> ClientHandshake::on_welcome(const Envelope& envelope) {
+  auto welcome = read_welcome(envelope.payload);
+  if (!welcome) return std::move(welcome).error();
+  welcome_ = std::move(*welcome);
+  auto suite = check_choice();
+  if (!suite) return std::move(suite).error();
+  Envelope bare = envelope;
+  bare.payload.erase("proof");
+  auto welcome0 = canonical_of(bare);
+  if (!welcome0) return std::move(welcome0).error();
+  std::string_view binding;
+  if (channel_.tls) {
+    binding =
+        channel_.tls->exporter.empty() ? channel_.tls->certificate_hash : channel_.tls->exporter;
+  }
+  th1_ = transcript_hello(hello_, *welcome0, binding);
+  if (auto proved = check_proof(); !proved) return std::move(proved).error();
+  auto dh = agree(*suite);
+  if (!dh) return std::move(dh).error();
+  return MessageLayer(Side::kClient, *suite, SessionKeys::first(th1_, *dh, psk_), th1_);
+}
+
+std::string ClientHandshake::credential() const {
+  switch (config_.method) {
+    case Method::kApiKey: return api_key_credential(config_.secrets.api_key, th1_);
+    case Method::kJwt:
+    case Method::kOauth2: return config_.token.reveal();
+    case Method::kMtls:
+    case Method::kNode: return {};
+  }
+  return {};
+}
+
+Outcome<void> ClientHandshake::make_auth(Envelope& auth, const SessionKeys& keys) {
+  if (std::ranges::count(welcome_.methods, name(config_.method)) == 0) {
+    return refuse(Code::kAuth, "the server does not take our method");
+  }
+  auth.audience = welcome_.node_id;
+  auth.payload = write_payload(
+      Auth{.method = std::string(name(config_.method)), .credential = base::Secret(credential())});
+  auto auth0 = canonical_of(auth);
+  if (!auth0) return std::move(auth0).error();
+  th_auth_ = transcript_auth(th1_, *auth0);
+  base::crypto::HmacKey key(keys.key(KeyLabel::kConfirmC).reveal());
+  Digest confirm = key.mac(view(th_auth_));
+  auth.payload["confirm"] = base::crypto::to_base64url(view(confirm));
+  return {};
+}
+
+Outcome<Ready> ClientHandshake::on_ready(const Envelope& envelope, const SessionKeys& keys) {
+  auto ready = read_ready(envelope.payload);
+  if (!ready) return std::move(ready).error();
+  Envelope bare = envelope;
+  bare.payload.erase("confirm");
+  auto ready0 = canonical_of(bare);
+  if (!ready0) return std::move(ready0).error();
+  th2_ = transcript_ready(th_auth_, *ready0);
+  base::crypto::HmacKey key(keys.key(KeyLabel::kConfirmS).reveal());
+  Digest wanted = key.mac(view(th2_));
+  if (!base::crypto::equal(view(wanted), ready->confirm)) {
+    return distrust("the server does not confirm the handshake");
+  }
+  return std::move(*ready);
+}
+
+}  // namespace tool::session

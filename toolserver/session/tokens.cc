@@ -1,0 +1,182 @@
+#include "toolserver/session/tokens.h"
+
+#include <utility>
+
+#include "base/crypto/encoding.h"
+#include "toolserver/session/credentials.h"
+#include "toolserver/session/key_schedule.h"
+
+namespace tool::session {
+namespace {
+
+using base::jose::Algorithm;
+using base::jose::Claims;
+using base::jose::Rules;
+using base::jose::Signer;
+using base::jose::Verifier;
+
+constexpr std::string_view kSessionType = "scp-session+jwt";
+constexpr std::string_view kClientType = "scp-client+jwt";
+
+base::Result<Signer> derived_signer(const base::Secret& jwt_secret, const base::Secret& kdf_salt,
+                                    std::string_view info) {
+  if (jwt_secret.empty()) return base::fail(base::ErrorKind::kInvalid, "jwt_secret: is not set");
+  return Signer::hs256(derive_token_key(jwt_secret, kdf_salt, info).reveal());
+}
+
+boost::json::string_view text(std::string_view view) { return {view.data(), view.size()}; }
+
+// A text claim that has no accessor of its own.
+bool claim_is(const Claims& claims, std::string_view name, std::string_view wanted) {
+  const auto* value = claims.all().if_contains(text(name));
+  return value != nullptr && value->is_string() && value->get_string() == text(wanted);
+}
+
+bool is_bound_to(const Claims& claims, const base::crypto::Digest& th1) {
+  const auto* confirmation = claims.all().if_contains("cnf");
+  if (confirmation == nullptr || !confirmation->is_object()) return false;
+  const auto* hash = confirmation->get_object().if_contains("scp_th");
+  return hash != nullptr && hash->is_string() &&
+         hash->get_string() == text(base::crypto::to_base64url(base::crypto::view(th1)));
+}
+
+base::json::Object time_claims(base::WallTime now, base::WallTime expires_at,
+                               base::Random& random) {
+  base::json::Object claims;
+  claims["iat"] = base::jose::numeric_date(now);
+  claims["nbf"] = base::jose::numeric_date(now);
+  claims["exp"] = base::jose::numeric_date(expires_at);
+  claims["jti"] = text(Ulid::make(now, random).text());
+  return claims;
+}
+
+}  // namespace
+
+base::Result<Signer> session_token_signer(const base::Secret& jwt_secret,
+                                          const base::Secret& kdf_salt) {
+  return derived_signer(jwt_secret, kdf_salt, "scp3 session jwt");
+}
+
+base::Result<Signer> client_token_signer(const base::Secret& jwt_secret,
+                                         const base::Secret& kdf_salt) {
+  return derived_signer(jwt_secret, kdf_salt, "scp3 client jwt");
+}
+
+SessionTokens::SessionTokens(std::string node_id, std::string cluster, Signer signer)
+    : node_id_(std::move(node_id)),
+      cluster_(std::move(cluster)),
+      signer_(std::move(signer)),
+      verifier_(signer_.verifier()) {}
+
+base::Result<std::string> SessionTokens::mint(const SessionGrant& grant, base::WallTime now,
+                                              base::Random& random) const {
+  auto claims = time_claims(now, grant.expires_at, random);
+  claims["iss"] = node_id_;
+  claims["aud"] = cluster_;
+  claims["sub"] = grant.subject;
+  claims["sid"] = text(grant.session.text());
+  claims["scope"] = grant.scopes.text();
+  claims["mode"] = text(name(grant.mode));
+  claims["cnf"] = {{"scp_th", base::crypto::to_base64url(base::crypto::view(grant.th1))}};
+  return base::jose::sign(signer_, kSessionType, claims);
+}
+
+Outcome<Claims> SessionTokens::verify(std::string_view token, const Ulid& session,
+                                      const base::crypto::Digest& th1, base::WallTime now) const {
+  Rules rules{
+      .header = {.algorithm = verifier_.algorithm(), .types = {std::string(kSessionType)}},
+      .issuer = node_id_,
+      .audience = cluster_,
+      .required = {"sub", "sid", "iat", "nbf", "jti", "scope", "mode", "cnf"},
+      .leeway = std::chrono::seconds(0),
+  };
+  auto claims = base::jose::verify(token, verifier_, rules, now);
+  if (!claims) return credential_fault(claims.error());
+  if (!claim_is(*claims, "sid", session.text()) || !is_bound_to(*claims, th1)) {
+    return wrong_credential("a session token of another connection");
+  }
+  return std::move(*claims);
+}
+
+base::Result<std::string> mint_client_token(const Signer& signer, const ClientGrant& grant,
+                                            base::WallTime now, base::Random& random) {
+  if (grant.issuer.empty() || grant.cluster.empty() || grant.subject.empty()) {
+    return base::fail(base::ErrorKind::kInvalid, "issuer, cluster and subject must be set");
+  }
+  if (grant.lifetime < std::chrono::seconds(1) || grant.lifetime > kClientTokenLifetime) {
+    return base::fail(base::ErrorKind::kInvalid, "a client token lives for 1 s to 24 h");
+  }
+  auto claims = time_claims(now, now + grant.lifetime, random);
+  claims["iss"] = grant.issuer;
+  claims["aud"] = grant.cluster;
+  claims["sub"] = grant.subject;
+  claims["scope"] = grant.scopes.text();
+  return base::jose::sign(signer, kClientType, claims);
+}
+
+ClientTokens::ClientTokens(std::string issuer, std::string cluster, Verifier verifier)
+    : rules_{.header = {.algorithm = verifier.algorithm(), .types = {std::string(kClientType)}},
+             .issuer = std::move(issuer),
+             .audience = std::move(cluster),
+             .required = {"sub", "iat", "nbf", "jti", "scope"},
+             .max_lifetime = kClientTokenLifetime},
+      verifier_(std::move(verifier)) {}
+
+Outcome<Principal> ClientTokens::verify(std::string_view token, base::WallTime now) const {
+  auto claims = base::jose::verify(token, verifier_, rules_, now);
+  if (!claims) return credential_fault(claims.error());
+  return principal_of(*claims, Method::kJwt);
+}
+
+Rules access_token_rules(std::string issuer, std::string audience, std::chrono::seconds leeway) {
+  return {.header = {.algorithm = Algorithm::kRs256,
+                     .types = {"JWT", "at+jwt"},
+                     .untyped = base::jose::Untyped::kAccepted},
+          .issuer = std::move(issuer),
+          .audience = std::move(audience),
+          .required = {"iat", "sub"},
+          .leeway = leeway};
+}
+
+Outcome<Principal> verify_access_token(std::string_view token, const Verifier& verifier,
+                                       const Rules& rules, base::WallTime now) {
+  auto claims = base::jose::verify(token, verifier, rules, now);
+  if (!claims) return credential_fault(claims.error());
+  return principal_of(*claims, Method::kOauth2);
+}
+
+Outcome<Principal> principal_of(const Claims& claims, Method method) {
+  if (claims.subject().empty()) return wrong_credential("a token without a subject");
+  std::string scope;
+  for (const auto& word : claims.scope()) {
+    if (!scope.empty()) scope += ' ';
+    scope += word;
+  }
+  auto scopes = Scopes::parse(scope);
+  if (!scopes) return wrong_credential(scopes.error().message());
+  return Principal{.subject = claims.subject(),
+                   .issuer = claims.issuer(),
+                   .method = method,
+                   .scopes = std::move(*scopes),
+                   .expires_at = claims.expires_at()};
+}
+
+Fault credential_fault(const base::Error& error) {
+  std::string detail = error.message();
+  if (!error.detail().empty()) detail += ": " + error.detail();
+  switch (error.kind()) {
+    case base::ErrorKind::kUnavailable:
+    case base::ErrorKind::kOutcomeUnknown:
+      return {Code::kUpstream, "the credential cannot be checked just now", std::nullopt, detail};
+    case base::ErrorKind::kTimeout:
+    case base::ErrorKind::kCancelled:
+      return {Code::kTimeout, "the credential could not be checked in time", std::nullopt, detail};
+    default: break;
+  }
+  bool out_of_time = error.reason() == base::jose::reason::kExpired ||
+                     error.reason() == base::jose::reason::kNotYetValid;
+  if (!out_of_time) return wrong_credential(std::move(detail));
+  return {Code::kExpired, "the credential is out of its time", std::nullopt, detail};
+}
+
+}  // namespace tool::session
