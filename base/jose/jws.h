@@ -109,13 +109,18 @@ class Signer {
 [[nodiscard]] Result<std::string> sign_compact(const Signer& signer, std::string_view typ,
                                                std::string_view payload);
 
+/// Whether a token may leave typ out. Only for issuers that do not set it, and
+/// only where a key is used for one kind of token.
+enum class Untyped : std::uint8_t { kRefused, kAccepted };
+
 /// What the header of a token must say.
 struct HeaderRules {
   Algorithm algorithm = Algorithm::kRs256;  ///< The only one that is accepted.
-  /// Accepted values of typ, at least one; a token without typ is refused.
+  /// Accepted values of typ, at least one.
   /// Compared without case, and "application/" before it may be left out.
   /// Source: RFC 7515, section 4.1.9.
   std::vector<std::string> types;
+  Untyped untyped = Untyped::kRefused;
 };
 
 /// A token taken apart, its header checked, its signature not yet: all it
