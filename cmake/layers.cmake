@@ -34,7 +34,7 @@ room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/htt
   lakeproxy/objects LINKS ZLIB::ZLIB TEST_USES base/testing)
 
 room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/model lakeproxy/ducklake
-  lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing)
+  lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing base/duckdb base/postgres)
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth)
@@ -55,11 +55,12 @@ room(toolserver/model USES base/core base/json base/runtime base/crypto)
 room(toolserver/settings USES base/core base/config base/log toolserver/model)
 room(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
 room(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
+room(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
 room(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/connectors
   TEST_USES base/testing)
 room(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
-room(toolserver/pipeline USES base/core base/json base/runtime base/http base/log base/metrics toolserver/model
+room(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
 room(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 room(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
@@ -68,7 +69,7 @@ room(toolserver/client USES base/core base/json base/runtime base/http base/webs
   toolserver/settings toolserver/session TEST_USES base/testing)
 room(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/connectors toolserver/connectors/sql toolserver/connectors/files toolserver/audit
+  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql toolserver/connectors/files toolserver/audit
   toolserver/client)
 
 # Peers for tests that cross folders.

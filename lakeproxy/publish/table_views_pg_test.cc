@@ -1,0 +1,209 @@
+#include <optional>
+
+#include "base/testing/minio_server.h"
+#include "lakeproxy/ducklake/lake_fixture_test.h"
+#include "lakeproxy/export/engine_fixture_test.h"
+#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/publish/table_views.h"
+
+namespace lake::publish {
+namespace {
+
+using base::testing::MinioServer;
+using model::SnapshotId;
+using HeldPtr = SharedViews::HeldPtr;
+
+const model::TableIdentifier kTable{model::Namespace{{"main"}}, "t"};
+
+// One lakeproxy: its cache, and what fills it.
+struct Server {
+  Server(base::pg::Pool& pool, const ducklake::LakeOptions& options, objects::ObjectStore& store,
+         exporter::Exporter& exporter, const base::Clock& clock, base::Random& random)
+      : reader(pool, options),
+        writer(pool, options, clock, random),
+        manifests(store, cache),
+        publisher(reader, writer, exporter, manifests, "{}"),
+        shared(10, metrics),
+        views(reader, publisher, shared) {}
+
+  base::metrics::Registry metrics;
+  ManifestCache cache{100};
+  ducklake::LakeReader reader;
+  ducklake::LakeWriter writer;
+  ManifestStore manifests;
+  Publisher publisher;
+  SharedViews shared;
+  TableViews views;
+};
+
+class TableViewsTest : public ducklake::LakeFixture {
+ protected:
+  static void TearDownTestSuite() { minio.reset(); }
+
+  void SetUp() override {
+    if (!minio) {
+      auto started = MinioServer::start();
+      ASSERT_TRUE(started) << started.error().message() << "\n" << started.error().detail();
+      minio.emplace(std::move(*started));
+    }
+    static int number = 0;
+    std::string bucket = "views-" + std::to_string(++number);
+    options_.data_path = "s3://" + bucket + "/data/";
+    open();
+    auto made = objects::ObjectStore::create({.endpoint = minio->endpoint(),
+                                              .bucket = bucket,
+                                              .access_key = MinioServer::kAccessKey,
+                                              .secret_key = base::Secret(MinioServer::kSecretKey)},
+                                             clock_, random_);
+    ASSERT_TRUE(made) << made.error().message();
+    store_ = std::move(*made);
+    ASSERT_TRUE(run(store_->create_bucket(soon())));
+    exporter_.emplace(*engine_, blocking_, *store_);
+    first_.emplace(*pool_, options_, *store_, *exporter_, clock_, random_);
+    second_.emplace(*pool_, options_, *store_, *exporter_, clock_, random_);
+    make_table(bucket);
+  }
+
+  void make_table(const std::string& bucket) {
+    model::CreateTable request{.name = "t"};
+    request.schema.fields = {{.id = 1, .name = "i", .type = model::Type(model::TypeKind::kLong)}};
+    location_ = "s3://" + bucket + "/data/main/t";
+    auto made = model::new_table(
+        request, {.uuid = base::make_uuid_v4(random_), .location = location_, .now_ms = 1});
+    ASSERT_TRUE(made);
+    ASSERT_TRUE(run(first_->writer.create_table(soon(), {kTable, std::move(*made), {}})));
+  }
+
+  TableViewPtr get(Server& server) {
+    auto view = run(server.views.get(soon(), kTable));
+    EXPECT_TRUE(view) << view.error().message() << view.error().detail();
+    return view ? *view : nullptr;
+  }
+
+  ducklake::ChangedTable commit(Server& server, const TableViewPtr& before) {
+    ducklake::AddedFile file;
+    file.file.file_path = location_ + "/f" + std::to_string(++files_) + ".parquet";
+    file.file.record_count = 1;
+    file.file.file_size_in_bytes = 10;
+    std::shared_ptr<const model::LakeTable> table(before, &before->table);
+    auto changed = run(server.writer.change_table(
+        soon(), {table, before->metadata, {{SnapshotId(700 + files_), {file}, "{}"}}}));
+    EXPECT_TRUE(changed) << changed.error().message() << changed.error().detail();
+    EXPECT_TRUE(changed->appended);
+    return std::move(*changed);
+  }
+
+  /// Commits and publishes; what follows the answer is not done.
+  HeldPtr append(Server& server, const TableViewPtr& before) {
+    auto held = run(server.views.publish_appended(soon(), kTable, before, commit(server, before)));
+    EXPECT_TRUE(held) << held.error().message() << held.error().detail();
+    return *held;
+  }
+
+  bool exists(const std::string& location) {
+    auto head = run(store_->head(soon(), *objects::key_in(store_->bucket(), location)));
+    if (!head) EXPECT_EQ(head.error().kind(), base::ErrorKind::kNotFound);
+    return head.has_value();
+  }
+  std::string recorded() { return text("SELECT count(*) FROM lk.lakeproxy_metadata_log"); }
+
+  static inline std::optional<MinioServer> minio;
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  exporter::SampleEngine engine_;
+  base::BlockingPool blocking_{1};
+  std::unique_ptr<objects::ObjectStore> store_;
+  std::optional<exporter::Exporter> exporter_;
+  std::optional<Server> first_;
+  std::optional<Server> second_;
+  std::string location_;
+  int files_ = 0;
+};
+
+TEST_F(TableViewsTest, an_append_is_told_with_its_manifests_and_before_its_metadata_file) {
+  auto before = get(*first_);
+  auto held = append(*first_, before);
+  EXPECT_TRUE(exists(held->view->metadata.current_snapshot()->manifest_list));
+  EXPECT_FALSE(exists(held->view->metadata_location));
+  EXPECT_EQ(recorded(), "1");
+  ASSERT_TRUE(run(first_->views.settle(soon(), kTable, held)));
+  EXPECT_TRUE(exists(held->view->metadata_location));
+  EXPECT_EQ(recorded(), "2");
+  ASSERT_TRUE(run(first_->views.settle(soon(), kTable, held))) << "once is enough";
+}
+
+TEST_F(TableViewsTest, a_load_waits_for_the_metadata_file_and_reads_nothing_again) {
+  auto held = append(*first_, get(*first_));
+  EXPECT_EQ(get(*first_), held->view);
+  EXPECT_TRUE(exists(held->view->metadata_location));
+  EXPECT_EQ(recorded(), "2");
+}
+
+TEST_F(TableViewsTest, the_next_commit_waits_for_the_metadata_file) {
+  auto held = append(*first_, get(*first_));
+  auto remembered = run(first_->views.remembered(soon(), kTable));
+  ASSERT_TRUE(remembered);
+  EXPECT_EQ(*remembered, held->view);
+  EXPECT_TRUE(exists(held->view->metadata_location));
+  auto next = append(*first_, *remembered);
+  EXPECT_EQ(next->view->metadata.snapshots.size(), 2U);
+  EXPECT_EQ(next->view->metadata.metadata_log.back().metadata_file, held->view->metadata_location);
+}
+
+// What is left behind when the process is killed between answer and file.
+TEST_F(TableViewsTest, another_server_makes_the_same_file_that_was_told) {
+  auto before = append(*first_, get(*first_))->view;
+  ASSERT_TRUE(run(first_->views.remembered(soon(), kTable)));
+  auto told = append(*first_, before)->view;
+  ASSERT_FALSE(exists(told->metadata_location));
+  auto found = get(*second_);
+  EXPECT_EQ(found->metadata_location, told->metadata_location);
+  EXPECT_EQ(*found->body, *told->body);
+  EXPECT_TRUE(exists(told->metadata_location));
+}
+
+TEST_F(TableViewsTest, what_was_left_undone_is_shown_after_the_next_append_too) {
+  auto told = append(*first_, get(*first_))->view;
+  // The second server has never seen the table: it must not stand on less.
+  auto remembered = run(second_->views.remembered(soon(), kTable));
+  ASSERT_TRUE(remembered);
+  EXPECT_EQ(*remembered, nullptr);
+  auto next = append(*second_, get(*second_))->view;
+  EXPECT_EQ(next->metadata.snapshots.size(), 2U);
+  EXPECT_TRUE(exists(told->metadata_location));
+}
+
+TEST_F(TableViewsTest, both_servers_may_record_the_same) {
+  auto held = append(*first_, get(*first_));
+  EXPECT_EQ(get(*second_)->metadata_location, held->view->metadata_location);
+  EXPECT_TRUE(run(first_->views.settle(soon(), kTable, held)));
+  EXPECT_EQ(get(*first_), held->view);
+}
+
+TEST_F(TableViewsTest, a_view_that_another_server_overtook_is_forgotten) {
+  auto held = append(*first_, get(*first_));
+  exec(
+      "INSERT INTO lakeproxy_metadata_log SELECT table_id, sequence + 1, 5, 's3://x/other' FROM "
+      "lakeproxy_metadata_log");
+  auto settled = run(first_->views.settle(soon(), kTable, held));
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().reason(), ducklake::kStale);
+  EXPECT_EQ(*run(first_->views.remembered(soon(), kTable)), nullptr);
+  auto fresh = get(*first_);
+  EXPECT_EQ(fresh->metadata.metadata_log.back().metadata_file, "s3://x/other");
+  EXPECT_EQ(fresh->metadata.snapshots.size(), 1U);
+}
+
+TEST_F(TableViewsTest, a_commit_of_another_server_makes_a_view_old) {
+  auto mine = get(*first_);
+  auto theirs = append(*second_, get(*second_))->view;
+  EXPECT_EQ(*run(first_->views.remembered(soon(), kTable)), mine) << "it is not asked for";
+  EXPECT_EQ(get(*first_)->metadata_location, theirs->metadata_location);
+  auto refused = run(first_->writer.change_table(
+      soon(), {std::shared_ptr<const model::LakeTable>(mine, &mine->table), mine->metadata, {}}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason(), ducklake::kStale);
+}
+
+}  // namespace
+}  // namespace lake::publish
