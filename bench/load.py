@@ -1,8 +1,10 @@
 """Load with wrk, and what it tells."""
 import dataclasses
+import pathlib
 import re
 import subprocess
 
+PACED = pathlib.Path(__file__).resolve().parent / 'paced.lua'
 UNITS = {'us': 0.001, 'ms': 1.0, 's': 1000.0}
 
 
@@ -13,10 +15,17 @@ class Load:
     p99_ms: float
 
 
-def get(url, connections, seconds):
-    """Repeats GET over keep-alive connections. Any answer but 2xx makes the figures worthless."""
-    done = subprocess.run(['wrk', '-t', str(min(2, connections)), '-c', str(connections),
-                           '-d', f'{seconds}s', '--timeout', '10s', '--latency', url],
+def get(url, connections, seconds, think_ms=0):
+    """Repeats GET over keep-alive connections. Any answer but 2xx makes the figures worthless.
+
+    Without thinking the load takes every processor it can get. With `think_ms` each
+    connection waits so long before it asks again, and the latency is that of the
+    request alone: what is found there is not the queue that the load itself makes.
+    """
+    threads = min(2, connections) if think_ms == 0 else 1
+    pace = ['-s', str(PACED)] if think_ms else []
+    done = subprocess.run(['wrk', '-t', str(threads), '-c', str(connections), '-d', f'{seconds}s',
+                           '--timeout', '10s', '--latency', *pace, url, *([str(think_ms)] if think_ms else [])],
                           text=True, check=True, stdout=subprocess.PIPE).stdout
     faults = re.search(r'Non-2xx or 3xx responses: \d+|Socket errors: .*', done)
     if faults:

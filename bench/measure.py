@@ -33,11 +33,35 @@ def peer_figures(catalog, seconds):
         found = load.get(table_url(catalog, 'small'), connections, seconds)
         figures[f'LoadTable a second, {connections} connections'] = found.per_second
         figures[f'LoadTable p99 ms, {connections} connections'] = found.p99_ms
+    paced = load.get(table_url(catalog, 'small'), 8, seconds, think_ms=2)
+    figures['LoadTable a second, 8 connections, paced'] = paced.per_second
+    figures['LoadTable p50 ms, 8 connections, paced'] = paced.p50_ms
+    figures['LoadTable p99 ms, 8 connections, paced'] = paced.p99_ms
     times = commit_all(catalog, 'small', table, APPENDS, 1)
     figures['append commits a second, one client'] = len(times) / sum(times) * 1000
     figures['append commit p50 ms'] = statistics.median(times)
     figures['append commit p99 ms'] = sorted(times)[int(len(times) * 0.99)]
     return figures
+
+
+def where_time_goes(catalog):
+    """Per commit: what lakeproxy itself takes, and what it asks of PostgreSQL and of the store."""
+    catalog.client().create_namespace_if_not_exists(NAMESPACE)
+    table = appends.Table(catalog.client(), f'{NAMESPACE}.counted')
+    commit_all(catalog, 'counted', table, 10, 1)
+    before = commit_counters(catalog)
+    commit_all(catalog, 'counted', table, APPENDS, 1)
+    grown = {name: value - before[name] for name, value in commit_counters(catalog).items()}
+    count = grown['lakeproxy_commit_own_seconds_count']
+    return {'own_ms': grown['lakeproxy_commit_own_seconds_sum'] / count * 1000,
+            'postgres_round_trips': grown['lakeproxy_commit_postgres_round_trips_total'] / count,
+            'store_requests': grown['lakeproxy_commit_store_requests_total'] / count}
+
+
+def commit_counters(catalog):
+    text = requests.get(f'{catalog.lake.uri}/metrics', timeout=30).text
+    lines = (line.rsplit(' ', 1) for line in text.splitlines() if line.startswith('lakeproxy_commit_'))
+    return {name: float(value) for name, value in lines if '{' not in name}
 
 
 def growth(catalog, files, snapshots, seconds):
@@ -47,13 +71,16 @@ def growth(catalog, files, snapshots, seconds):
     name = f'grown_{files}'
     table = appends.Table(client, f'{NAMESPACE}.{name}')
     commit_all(catalog, name, table, snapshots, files // snapshots or 1)
+    before = commit_counters(catalog)
     commits = commit_all(catalog, name, table, 20, 1)
+    after = commit_counters(catalog)
+    own = 'lakeproxy_commit_own_seconds_sum'
     # snapshots=refs leaves out the old snapshots, whose number is the body's size and not our work.
     found = load.get(f'{table_url(catalog, name)}?snapshots=refs', 8, seconds)
     size = len(requests.get(table_url(catalog, name), timeout=60).content)
     return {'files': files, 'snapshots': snapshots, 'load_p50_ms': found.p50_ms,
             'loads_per_second': found.per_second, 'commit_p50_ms': statistics.median(commits),
-            'metadata_kb': size / 1024}
+            'commit_own_ms': (after[own] - before[own]) / 20 * 1000, 'metadata_kb': size / 1024}
 
 
 def commit_all(catalog, name, table, commits, files_each):

@@ -26,6 +26,7 @@ def measure_all(servers, options):
     results = {'start': measure.start_and_memory(servers)}
     for catalog in servers.catalogs():
         results[catalog.name] = measure.peer_figures(catalog, options.seconds)
+    results['commit'] = measure.where_time_goes(servers.lakeproxy_catalog())
     sizes = QUICK_SIZES if options.quick else FULL_SIZES
     results['growth'] = [measure.growth(servers.lakeproxy_catalog(), *size, options.seconds) for size in sizes]
     return results
@@ -39,10 +40,13 @@ def show(results):
         print(f'{name:44}{ours[name]:12.1f}{peer[name]:12.1f}{ratio:8.2f}')
     print(f'\nstart to ready {results["start"]["ready_ms"]:.0f} ms, '
           f'resident when idle {results["start"]["resident_mb"]:.0f} MB')
-    print(f'\n{"files":>8}{"snapshots":>11}{"load p50 ms":>13}{"commit p50 ms":>15}{"metadata KB":>13}')
+    commit = results['commit']
+    print(f'a commit waits for PostgreSQL {commit["postgres_round_trips"]:.1f} times and for '
+          f'{commit["store_requests"]:.1f} store requests, and takes {commit["own_ms"]:.2f} ms itself')
+    print(f'\n{"files":>8}{"snapshots":>11}{"load p50 ms":>13}{"commit p50 ms":>15}{"own ms":>9}{"metadata KB":>13}')
     for row in results['growth']:
         print(f'{row["files"]:8}{row["snapshots"]:11}{row["load_p50_ms"]:13.2f}'
-              f'{row["commit_p50_ms"]:15.2f}{row["metadata_kb"]:13.0f}')
+              f'{row["commit_p50_ms"]:15.2f}{row["commit_own_ms"]:9.2f}{row["metadata_kb"]:13.0f}')
 
 
 def keep(results):
