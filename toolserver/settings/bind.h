@@ -36,6 +36,9 @@ template <>
 inline constexpr std::array kWords<AuditFailure> = {std::string_view("block"),
                                                     std::string_view("continue")};
 template <>
+inline constexpr std::array kWords<AuditDurability> = {std::string_view("written"),
+                                                       std::string_view("synced")};
+template <>
 inline constexpr std::array kWords<base::log::Format> = {std::string_view("json"),
                                                          std::string_view("text")};
 template <>

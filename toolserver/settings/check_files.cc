@@ -60,7 +60,6 @@ void check_server(Checker& check, const SecureConfig& config) {
   }
   check.file("cluster.discovery_config.ca_cert_path", config.cluster.discovery_config.ca_cert_path,
              Kind::kPublicFile);
-  check.file("hooks.patterns_path", config.hooks.patterns_path, Kind::kPublicFile);
   check.file("audit.checkpoint_key_path", config.audit.checkpoint_key_path, Kind::kPrivateKey);
   if (config.audit.path.has_parent_path()) {
     check.file("audit.path", config.audit.path.parent_path(), Kind::kFolder);

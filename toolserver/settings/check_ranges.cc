@@ -22,8 +22,6 @@ void check_limits(Findings& out, const Limits& limits) {
   at_most(out, "limits.handshake_bytes", limits.handshake_bytes, "limits.message_bytes",
           limits.message_bytes);
   at_most(out, "limits.deadline", limits.deadline, "limits.max_deadline", limits.max_deadline);
-  at_most(out, "limits.workflow_parallel", limits.workflow_parallel, "limits.workflow_steps",
-          limits.workflow_steps);
   at_most(out, "limits.calls_per_second", limits.calls_per_second, "limits.burst", limits.burst);
 }
 
@@ -34,7 +32,6 @@ void check_set(Findings& out, const SecureConfig& config) {
   for (auto [setting, value] :
        {std::pair{"limits.connections", limits.connections},
         {"limits.message_bytes", limits.message_bytes},
-        {"limits.json_depth", limits.json_depth},
         {"limits.in_flight", limits.in_flight},
         {"limits.burst", limits.burst},
         {"limits.output_bytes", limits.output_bytes},

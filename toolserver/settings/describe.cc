@@ -47,11 +47,12 @@ std::string server_lines(const SecureConfig& config) {
   const Hooks& hooks = config.hooks;
   out += fmt::format("cluster {}: discovery {}, {} peers\n", config.cluster.name,
                      word(config.cluster.discovery_method), config.cluster.peers.size());
-  out += fmt::format("hooks: consent {}, filter {}, policy {}, fail mode {}\n",
+  out += fmt::format("hooks: consent {}, filter {}, fail mode {}\n",
                      on_or_off(!hooks.consent_url.empty()), on_or_off(!hooks.filter_url.empty()),
-                     on_or_off(!hooks.policy_url.empty()), word(hooks.fail_mode));
-  out += fmt::format("audit: {}, on failure {}, arguments {}\n", config.audit.path.string(),
-                     word(config.audit.on_failure), on_or_off(config.audit.log_arguments));
+                     word(hooks.fail_mode));
+  out += fmt::format("audit: {}, {}, on failure {}, arguments {}\n", config.audit.path.string(),
+                     word(config.audit.durability), word(config.audit.on_failure),
+                     on_or_off(config.audit.log_arguments));
   if (config.core.mode == Mode::kSimple) {
     out += fmt::format("the api_key grants: {}\n", fmt::join(config.security.api_key_scopes, " "));
   }

@@ -31,8 +31,6 @@ std::vector<Row> connection_rows() {
            BytesType{kKiB, 64 * kMiB}, "1MiB", "Largest message.")
       .add("limits.handshake_bytes", SETTINGS_MEMBER(limits.handshake_bytes), BytesType{kKiB, kMiB},
            "16KiB", "Largest hello or auth message.")
-      .add("limits.json_depth", SETTINGS_MEMBER(limits.json_depth), IntegerType{8, 256}, "64",
-           "Deepest nesting of a message.")
       .add("limits.send_queue_bytes", SETTINGS_MEMBER(limits.send_queue_bytes),
            BytesType{64 * kKiB, kKiB * kMiB}, "4MiB",
            "Bytes that wait for a slow reader; then it is disconnected.");
@@ -53,13 +51,7 @@ std::vector<Row> call_rows() {
       .add("limits.max_deadline", SETTINGS_MEMBER(limits.max_deadline), time, "300",
            "Longest time that a call may ask for.")
       .add("limits.output_bytes", SETTINGS_MEMBER(limits.output_bytes), BytesType{kKiB, 64 * kMiB},
-           "4MiB", "Largest output of a tool.")
-      .add("limits.hops", SETTINGS_MEMBER(limits.hops), IntegerType{0, 16}, "4",
-           "Nodes that a call may be forwarded over; 0 forwards none.")
-      .add("limits.workflow_steps", SETTINGS_MEMBER(limits.workflow_steps), IntegerType{1, 1024},
-           "64", "Steps of one workflow.")
-      .add("limits.workflow_parallel", SETTINGS_MEMBER(limits.workflow_parallel),
-           IntegerType{1, 256}, "8", "Steps of one workflow that run at once.");
+           "4MiB", "Largest output of a tool.");
   return std::move(rows).done();
 }
 

@@ -28,6 +28,8 @@ enum class Discovery : std::uint8_t { kStatic, kDns, kConsul, kEtcd };
 enum class FailMode : std::uint8_t { kClosed, kOpen };
 /// What happens to a call whose audit record cannot be written.
 enum class AuditFailure : std::uint8_t { kBlock, kContinue };
+/// What "recorded" outlives: the process (the kernel has it), or a power cut.
+enum class AuditDurability : std::uint8_t { kWritten, kSynced };
 
 /// Top-level keys of a file; SCP_<KEY> in the environment.
 struct Core {
@@ -131,8 +133,7 @@ struct Limits {
   std::size_t connections_per_principal = 0;
   std::size_t unauthenticated = 0;  ///< Connections that have not authenticated yet.
   std::size_t message_bytes = 0;
-  std::size_t handshake_bytes = 0;  ///< A hello or auth message.
-  std::size_t json_depth = 0;
+  std::size_t handshake_bytes = 0;   ///< A hello or auth message.
   std::size_t in_flight = 0;         ///< Calls of one session.
   std::size_t calls_per_second = 0;  ///< Of one principal.
   std::size_t burst = 0;
@@ -140,9 +141,6 @@ struct Limits {
   Duration max_deadline{};
   std::size_t output_bytes = 0;
   std::size_t send_queue_bytes = 0;
-  std::size_t hops = 0;
-  std::size_t workflow_steps = 0;
-  std::size_t workflow_parallel = 0;
 };
 
 struct Hooks {
@@ -150,14 +148,12 @@ struct Hooks {
   Duration consent_timeout{};
   std::string filter_url;
   Duration filter_timeout{};
-  std::string policy_url;
-  Duration policy_timeout{};
-  FailMode fail_mode = FailMode::kClosed;  ///< Of policy and filter; consent is always closed.
-  Path patterns_path;  ///< Further patterns of the regex fast path, one on a line.
+  FailMode fail_mode = FailMode::kClosed;  ///< Of the filter; consent is always closed.
 };
 
 struct Audit {
-  Path path;
+  Path path;  ///< A folder.
+  AuditDurability durability = AuditDurability::kWritten;
   AuditFailure on_failure = AuditFailure::kBlock;
   Path checkpoint_key_path;
   std::size_t checkpoint_records = 0;
@@ -168,7 +164,6 @@ struct Audit {
 struct SqlConnector {
   bool enabled = false;
   Path data_dir;
-  Path database;  ///< Empty: in memory.
   bool enable_external_access = false;
   bool allow_raw_file_sql = false;
   std::uint64_t memory_bytes = 0;
@@ -188,7 +183,12 @@ struct FilesConnector {
   bool allow_write = false;
 };
 
+struct EchoConnector {
+  bool enabled = false;
+};
+
 struct Connectors {
+  EchoConnector echo;
   SqlConnector sql;
   FilesConnector files;
 };

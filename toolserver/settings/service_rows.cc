@@ -31,25 +31,22 @@ std::vector<Row> hook_rows() {
            "Address that sees each output before the caller does.")
       .add("hooks.filter_timeout", SETTINGS_MEMBER(hooks.filter_timeout), short_time, "2",
            "Time for the filter's answer.")
-      .add("hooks.policy_url", SETTINGS_MEMBER(hooks.policy_url), UrlType{}, "",
-           "Address of the policy engine.")
-      .add("hooks.policy_timeout", SETTINGS_MEMBER(hooks.policy_timeout), short_time, "0.25",
-           "Time for the policy engine's answer.")
       .add("hooks.fail_mode", SETTINGS_MEMBER(hooks.fail_mode), choice<FailMode>(), "closed",
-           "Whether a call goes on when the policy engine or the filter cannot tell.")
-      .add("hooks.patterns_path", SETTINGS_MEMBER(hooks.patterns_path), TextType{}, "",
-           "File with further patterns of the fast path, one RE2 expression on a line.");
+           "Whether an output goes on when the filter cannot tell.");
   return std::move(rows).done();
 }
 
 std::vector<Row> audit_rows() {
   Rows rows("Audit", Change::kRestart);
-  rows.add("audit.path", SETTINGS_MEMBER(audit.path), TextType{}, "audit.jsonl",
-           "File that audit records are added to.")
+  rows.add("audit.path", SETTINGS_MEMBER(audit.path), TextType{}, "audit",
+           "Folder of the audit trail; made when it is not there.")
+      .add("audit.durability", SETTINGS_MEMBER(audit.durability), choice<AuditDurability>(),
+           "written", "What a receipt outlives: written, the process; synced, a power cut.")
       .add("audit.on_failure", SETTINGS_MEMBER(audit.on_failure), choice<AuditFailure>(), "block",
            "Whether a call goes on when its record cannot be written.")
       .add("audit.checkpoint_key_path", SETTINGS_MEMBER(audit.checkpoint_key_path), TextType{}, "",
-           "PEM file with the private key that signs checkpoints; none are signed without it.")
+           "PEM file with the private key that signs checkpoints; without it a key derived from "
+           "the secret does.")
       .add("audit.checkpoint_records", SETTINGS_MEMBER(audit.checkpoint_records),
            IntegerType{1, 1'000'000}, "1000", "Records after which a checkpoint is written.")
       .add("audit.checkpoint_interval", SETTINGS_MEMBER(audit.checkpoint_interval),
@@ -60,14 +57,19 @@ std::vector<Row> audit_rows() {
   return std::move(rows).done();
 }
 
+std::vector<Row> echo_rows() {
+  Rows rows("Echo connector", Change::kRestart);
+  rows.add("connectors.echo.enabled", SETTINGS_MEMBER(connectors.echo.enabled), FlagType{}, "0",
+           "1 offers echo.say, which answers its argument: to try and to measure a connection.");
+  return std::move(rows).done();
+}
+
 std::vector<Row> sql_rows() {
   Rows rows("SQL connector", Change::kRestart);
   rows.add("connectors.sql.enabled", SETTINGS_MEMBER(connectors.sql.enabled), FlagType{}, "0",
            "1 offers the SQL tools.")
       .add("connectors.sql.data_dir", SETTINGS_MEMBER(connectors.sql.data_dir), TextType{}, "",
            "The only folder that sanctioned loads read from.")
-      .add("connectors.sql.database", SETTINGS_MEMBER(connectors.sql.database), TextType{}, "",
-           "Database file; in memory when not set.")
       .add("connectors.sql.enable_external_access",
            SETTINGS_MEMBER(connectors.sql.enable_external_access), FlagType{}, "0",
            "1 lets the engine reach the host's files and network.")
@@ -119,7 +121,7 @@ std::vector<Row> log_rows() {
 
 std::vector<Row> service_rows() {
   std::vector<Row> out;
-  for (auto* part : {hook_rows, audit_rows, sql_rows, files_rows, log_rows}) {
+  for (auto* part : {hook_rows, audit_rows, echo_rows, sql_rows, files_rows, log_rows}) {
     for (auto& row : part()) out.push_back(std::move(row));
   }
   return out;

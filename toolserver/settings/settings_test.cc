@@ -79,7 +79,6 @@ TEST_F(SettingsTest, the_defaults_are_the_documented_ones) {
   EXPECT_EQ(config.crypto.rekey_interval, std::chrono::hours(1));
   EXPECT_EQ(config.cluster.discovery_method, Discovery::kStatic);
   EXPECT_EQ(config.hooks.fail_mode, FailMode::kClosed);
-  EXPECT_EQ(config.hooks.policy_timeout, std::chrono::milliseconds(250));
   EXPECT_EQ(config.audit.on_failure, AuditFailure::kBlock);
   EXPECT_FALSE(config.audit.log_arguments);
 }
@@ -92,7 +91,6 @@ TEST_F(SettingsTest, the_default_limits_are_those_of_the_protocol) {
   EXPECT_EQ(limits.unauthenticated, 128U);
   EXPECT_EQ(limits.message_bytes, 1U << 20);
   EXPECT_EQ(limits.handshake_bytes, 16U << 10);
-  EXPECT_EQ(limits.json_depth, 64U);
   EXPECT_EQ(limits.in_flight, 64U);
   EXPECT_EQ(limits.calls_per_second, 50U);
   EXPECT_EQ(limits.burst, 100U);
@@ -100,9 +98,6 @@ TEST_F(SettingsTest, the_default_limits_are_those_of_the_protocol) {
   EXPECT_EQ(limits.max_deadline, std::chrono::seconds(300));
   EXPECT_EQ(limits.output_bytes, 4U << 20);
   EXPECT_EQ(limits.send_queue_bytes, 4U << 20);
-  EXPECT_EQ(limits.hops, 4U);
-  EXPECT_EQ(limits.workflow_steps, 64U);
-  EXPECT_EQ(limits.workflow_parallel, 8U);
 }
 
 TEST_F(SettingsTest, connectors_are_off_and_closed_by_default) {
@@ -441,15 +436,15 @@ TEST_F(SettingsTest, reload_is_all_or_nothing) {
 TEST_F(SettingsTest, reload_refuses_a_mixture_that_is_not_safe) {
   auto current = loaded();
   // Safe as a whole: TLS would be on. Until the restart it is not, and the
-  // policy engine would be asked with a permission that is gone.
+  // filter would be asked with a permission that is gone.
   current.security.allow_insecure_transit = false;
   current.security.tls_enabled = true;
   current.server.tls_cert = places_.folder / "c.pem";
   current.server.tls_key = places_.folder / "k.pem";
-  set("SCP_HOOKS_POLICY_URL=http://127.0.0.1:8181");
+  set("SCP_HOOKS_FILTER_URL=http://127.0.0.1:8181");
   auto next = reload(current, places_, Role::kServer);
   ASSERT_FALSE(next.has_value());
-  EXPECT_THAT(next.error().message(), HasSubstr("until a restart: hooks.policy_url"));
+  EXPECT_THAT(next.error().message(), HasSubstr("until a restart: hooks.filter_url"));
 }
 
 TEST_F(SettingsTest, describes_what_is_on) {

@@ -189,8 +189,6 @@ constexpr auto kTargets = std::to_array<Target>({
      [](SecureConfig& s, const std::string& url) { s.hooks.consent_url = url; }},
     {"hooks.filter_url", "http",
      [](SecureConfig& s, const std::string& url) { s.hooks.filter_url = url; }},
-    {"hooks.policy_url", "http",
-     [](SecureConfig& s, const std::string& url) { s.hooks.policy_url = url; }},
     {"cluster.discovery_config.endpoint", "http",
      [](SecureConfig& s, const std::string& url) { s.cluster.discovery_config.endpoint = url; }},
 });
