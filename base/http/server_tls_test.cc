@@ -117,6 +117,45 @@ TEST(ServerTlsTest, refuses_tls_1_1) {
   EXPECT_FALSE(client.connected());
 }
 
+TEST(ServerTlsTest, refuses_tls_1_2_where_1_3_is_the_minimum) {
+  Certificate certificate;
+  auto files = files_of(certificate);
+  files->minimum = TlsVersion::kTls13;
+  TestServer server(patient(), std::move(files));
+  TlsClient old(server.port(), TLS1_2_VERSION);
+  EXPECT_FALSE(old.connected());
+  TlsClient current(server.port(), TLS1_3_VERSION);
+  EXPECT_EQ(current.ask(get("/a")).status, 200u);
+}
+
+TEST(ServerTlsTest, client_without_the_required_certificate_gets_no_answer) {
+  Certificate certificate;
+  for (auto clients : {ClientCertificates::kOptional, ClientCertificates::kRequired}) {
+    auto files = files_of(certificate);
+    files->clients = clients;
+    files->client_ca = certificate.chain_file();
+    TestServer server(patient(), std::move(files));
+    for (int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+      TlsClient client(server.port(), version);
+      // With TLS 1.3 the client is done before the server has refused it.
+      unsigned status = client.connected() ? client.ask(get("/a")).status : 0;
+      EXPECT_EQ(status, clients == ClientCertificates::kOptional ? 200u : 0u) << version;
+    }
+  }
+}
+
+TEST(ServerTlsTest, asks_for_client_certificates_only_with_an_authority) {
+  Certificate certificate;
+  for (const char* authority : {"", "/nonexistent"}) {
+    TlsFiles files = certificate.files();
+    files.clients = ClientCertificates::kOptional;
+    files.client_ca = authority;
+    auto context = make_server_tls(files);
+    ASSERT_FALSE(context.has_value());
+    EXPECT_EQ(context.error().kind(), ErrorKind::kInvalid);
+  }
+}
+
 TEST(ServerTlsTest, takes_large_bodies_and_ends_with_a_close_notify) {
   Certificate certificate;
   TestServer server(patient(), files_of(certificate));

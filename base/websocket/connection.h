@@ -76,8 +76,9 @@ struct PeerCertificate {
   std::string thumbprint;  ///< SHA-256 of the certificate, base64url: RFC 8705, "x5t#S256".
 };
 
-/// Belongs to one event loop, as do all its calls. Dropping it closes the
-/// connection with kCloseNormal, after what is queued, if it is still open.
+/// Belongs to one event loop, as do all its calls, and is dropped before it.
+/// Dropping it closes the connection with kCloseNormal, after what is queued,
+/// if it is still open.
 class Connection {
  public:
   explicit Connection(std::shared_ptr<Core> core) : core_(std::move(core)) {}
