@@ -157,7 +157,6 @@ Result<std::unique_ptr<ClientCredentials>> ClientCredentials::create(
       std::make_shared<State>(loop, std::move(options), std::move(*endpoint), clock)));
 }
 
-// Runs apart from its callers and owns the state, so it may outlive its maker.
 Task<void> ClientCredentials::renew(std::shared_ptr<State> state) {
   WallTime now = state->clock.now();
   RequestContext context{.deadline =
@@ -173,19 +172,22 @@ Task<void> ClientCredentials::renew(std::shared_ptr<State> state) {
   }
 }
 
-Task<Result<AccessToken>> ClientCredentials::token(RequestContext context) {
-  auto state = state_;
+Task<Result<AccessToken>> ClientCredentials::token_of(std::shared_ptr<State> state,
+                                                      RequestContext context) {
   if (state->has_token(state->clock.now())) co_return *state->token;
   CO_RETURN_IF_ERROR(co_await state->call.join(context.deadline, [state] { return renew(state); }));
   if (state->fault) co_return *state->fault;
   co_return *state->token;
 }
 
-void ClientCredentials::forget() { state_->renew_at = WallTime::min(); }
-
-Task<void> ClientCredentials::wait() {
-  auto state = state_;
+Task<void> ClientCredentials::wait_for(std::shared_ptr<State> state) {
   co_await state->call.wait();
 }
+
+Task<Result<AccessToken>> ClientCredentials::token(RequestContext context) {
+  return token_of(state_, context);
+}
+void ClientCredentials::forget() { state_->renew_at = WallTime::min(); }
+Task<void> ClientCredentials::wait() { return wait_for(state_); }
 
 }  // namespace base::jose

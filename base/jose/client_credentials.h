@@ -63,7 +63,10 @@ class ClientCredentials {
 
  private:
   struct State;
+  // The coroutines own the state, since this may go before they begin.
   static Task<void> renew(std::shared_ptr<State> state);
+  static Task<Result<AccessToken>> token_of(std::shared_ptr<State> state, RequestContext context);
+  static Task<void> wait_for(std::shared_ptr<State> state);
   explicit ClientCredentials(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

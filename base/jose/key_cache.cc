@@ -93,7 +93,6 @@ Result<std::unique_ptr<KeyCache>> KeyCache::create(boost::asio::any_io_executor 
       new KeyCache(std::make_shared<State>(loop, std::move(options), std::move(*endpoint), clock)));
 }
 
-// Runs apart from its callers and owns the state, so it may outlive the cache.
 Task<void> KeyCache::fetch(std::shared_ptr<State> state) {
   state->fetches += 1;
   auto fetched =
@@ -108,8 +107,8 @@ Task<void> KeyCache::fetch(std::shared_ptr<State> state) {
   }
 }
 
-Task<Result<Verifier>> KeyCache::find(RequestContext context, std::string kid) {
-  auto state = state_;
+Task<Result<Verifier>> KeyCache::find_in(std::shared_ptr<State> state, RequestContext context,
+                                         std::string kid) {
   if (!is_key_id(kid)) {
     co_return fail(ErrorKind::kUnauthenticated, "the token must name its key")
         .with_reason(reason::kKey);
@@ -121,18 +120,23 @@ Task<Result<Verifier>> KeyCache::find(RequestContext context, std::string kid) {
   co_return state->answer(kid, state->clock.now());
 }
 
-Task<Result<Claims>> KeyCache::verify(RequestContext context, std::string token, Rules rules) {
-  auto state = state_;
+Task<Result<Claims>> KeyCache::verify_by(std::shared_ptr<State> state, RequestContext context,
+                                         std::string token, Rules rules) {
   // Parsed first: what is refused by its header alone causes no fetch.
   CO_ASSIGN_OR_RETURN(auto jws, UnverifiedJws::parse(token, rules.header));
-  CO_ASSIGN_OR_RETURN(auto key, co_await find(context, jws.kid()));
+  CO_ASSIGN_OR_RETURN(auto key, co_await find_in(state, context, jws.kid()));
   co_return jose::verify(jws, key, rules, state->clock.now());
 }
 
-Task<void> KeyCache::wait() {
-  auto state = state_;
-  co_await state->call.wait();
+Task<void> KeyCache::wait_for(std::shared_ptr<State> state) { co_await state->call.wait(); }
+
+Task<Result<Verifier>> KeyCache::find(RequestContext context, std::string kid) {
+  return find_in(state_, context, std::move(kid));
 }
+Task<Result<Claims>> KeyCache::verify(RequestContext context, std::string token, Rules rules) {
+  return verify_by(state_, context, std::move(token), std::move(rules));
+}
+Task<void> KeyCache::wait() { return wait_for(state_); }
 
 std::size_t KeyCache::fetches() const { return state_->fetches; }
 

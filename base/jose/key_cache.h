@@ -66,7 +66,13 @@ class KeyCache {
 
  private:
   struct State;
+  // The coroutines own the state, since the cache may go before they begin.
   static Task<void> fetch(std::shared_ptr<State> state);
+  static Task<Result<Verifier>> find_in(std::shared_ptr<State> state, RequestContext context,
+                                        std::string kid);
+  static Task<Result<Claims>> verify_by(std::shared_ptr<State> state, RequestContext context,
+                                        std::string token, Rules rules);
+  static Task<void> wait_for(std::shared_ptr<State> state);
   explicit KeyCache(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
