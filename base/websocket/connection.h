@@ -63,7 +63,7 @@ struct ConnectionOptions {
   std::uint16_t too_large_code = kCloseTooLarge;
   std::size_t fragments = 1024;  ///< Of one message; over it as a message too large.
   std::size_t send_queue_bytes = 4 * 1024 * 1024;
-  std::chrono::milliseconds ping{30'000};   ///< After so long without a byte, a ping is sent;
+  std::chrono::milliseconds ping{30'000};   ///< Each time so long without a byte, a ping is sent;
   std::chrono::milliseconds idle{300'000};  ///< and after so long the connection ends.
   std::uint16_t idle_code = kCloseGoingAway;
   std::chrono::milliseconds write_time{60'000};  ///< For the peer to take the next 128 KiB.

@@ -140,7 +140,6 @@ Task<bool> Core::fill() {
   std::size_t n = co_await stream_->read({buffer_.get(), capacity_});
   reading_ = false;
   heard_ = steady_clock::now();
-  pinged_ = false;
   last_read_ = n;
   unused_ = {buffer_.get(), n};
   if (dropped_) changed();
@@ -402,12 +401,10 @@ Core::TimePoint Core::check_silence(TimePoint now) {
     begin_close(End::kIdle, options_.idle_code, "nothing was heard for too long");
     return TimePoint::max();
   }
-  if (!pinged_ && now >= heard_ + options_.ping) {
-    pinged_ = true;
-    queue_.add(Opcode::kPing, "");
-    schedule_flush();
-  }
-  return heard_ + (pinged_ ? options_.idle : std::min(options_.ping, options_.idle));
+  if (now < heard_ + options_.ping) return heard_ + std::min(options_.ping, options_.idle);
+  queue_.add(Opcode::kPing, "");
+  schedule_flush();
+  return std::min(heard_ + options_.idle, now + options_.ping);
 }
 
 }  // namespace base::ws

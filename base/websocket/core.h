@@ -112,7 +112,6 @@ class Core final : public std::enable_shared_from_this<Core> {
   std::string_view unused_;  ///< Of buffer_ or early_: received, not yet decoded.
   bool reading_ = false;
   TimePoint heard_;
-  bool pinged_ = false;  ///< Since anything was heard.
 
   SystemRandom system_random_;
   SendQueue queue_;
