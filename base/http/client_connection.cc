@@ -26,6 +26,9 @@ using boost::system::error_code;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
 constexpr auto kToTuple = asio::as_tuple(asio::use_awaitable);
+// Beast reads as much at once as its buffer holds, and only 512 bytes where it
+// holds nothing yet.
+constexpr std::size_t kReadAtOnce = 16 * 1024;
 constexpr int kMaxInterimAnswers = 8;
 
 bool is_safe(Method method) { return method == Method::kGet || method == Method::kHead; }
@@ -130,6 +133,7 @@ Task<Exchange> StreamConnection<Stream>::exchange(WireRequest request, AnswerLim
                                                   Deadline until) {
   keep_ = false;
   buffer_.max_size(limits.header_bytes + 65'536);
+  buffer_.reserve(kReadAtOnce);
   watchdog_.arm(until);
   Stage stage = Stage::kSending;
   std::array<asio::const_buffer, 2> bytes{asio::buffer(request.head.view()),
