@@ -69,8 +69,9 @@ room(toolserver/client USES base/core base/json base/runtime base/http base/webs
   toolserver/settings toolserver/session TEST_USES base/testing)
 room(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql toolserver/connectors/files toolserver/audit
-  toolserver/client)
+  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
+  toolserver/connectors/files toolserver/audit toolserver/client)
+program(securetool toolserver/app LINKS CLI11::CLI11)
 
 # Peers for tests that cross folders.
 room(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)

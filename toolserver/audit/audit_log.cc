@@ -121,8 +121,12 @@ base::Task<base::Result<AuditReceipt>> AuditLog::seal(CallRecord record) {
     waiting_.push_back(waiter);
   }
   wake_.notify_one();
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  // A cancellation ends one wait and leaves its mark for the caller; the keeper
+  // ends the last.
+  bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
   while (!waiter->status) co_await waiter->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  co_await asio::this_coro::throw_if_cancelled(throws);
   CO_RETURN_IF_ERROR(*waiter->status);
   co_return receipt;
 }

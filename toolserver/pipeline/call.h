@@ -1,0 +1,47 @@
+#pragma once
+
+// What goes into the pipeline and what comes out: the only two values that the
+// sessions, the MCP ingress and the workflows need of it.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/json/json.h"
+#include "base/runtime/request_context.h"
+#include "toolserver/audit/record.h"
+#include "toolserver/model/invocation.h"
+
+namespace tool::pipeline {
+
+/// A call as its session took it from the wire: parsed, authenticated, not
+/// replayed. Nothing else is checked yet.
+struct PipelineCall {
+  std::uint64_t log_id = 0;  ///< Of the request in the logs.
+  std::string request_id;    ///< The caller's ULID.
+  std::string session_id;
+  std::string peer;  ///< Network address, without port.
+  std::string traceparent;
+  Principal principal;  ///< expires_at must be set.
+  Mode mode = Mode::kSimple;
+  std::string tool;  ///< As the caller wrote it.
+  base::json::Object args;
+  std::optional<std::chrono::milliseconds> deadline;  ///< What the caller asks for.
+  bool dry_run = false;   ///< All checks but consent, and the tool is not run.
+  std::uint32_t hop = 0;  ///< Nodes that forwarded it.
+};
+
+struct Usage {
+  std::chrono::milliseconds time{};  ///< In the tool.
+  std::size_t bytes = 0;             ///< Of the answer, before the envelope.
+};
+
+struct PipelineReply {
+  ToolResult result;
+  Usage usage;
+  std::uint64_t redactions = 0;
+  audit::AuditReceipt receipt;
+};
+
+}  // namespace tool::pipeline

@@ -1,0 +1,96 @@
+#include "toolserver/pipeline/checks.h"
+
+#include <algorithm>
+
+#include "toolserver/model/digest.h"
+
+namespace tool::pipeline {
+
+Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
+                                                    const PipelineCall& call) {
+  auto id = ToolId::parse(call.tool);
+  if (!id) return to_fault(std::move(id).error().with_context("tool"));
+  auto entry = registry.find(*id);
+  if (!entry || !call.principal.scopes.allows_describe(*id)) {
+    return refuse(Code::kTool, "no such tool");
+  }
+  return entry;
+}
+
+Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
+  base::json::Value args(std::move(call.args));
+  if (auto status = entry.input.check(args, "args"); !status) {
+    return to_fault(std::move(status).error());
+  }
+  auto hash = args_digest(args.get_object());
+  if (!hash) return to_fault(std::move(hash).error().with_context("args"));
+  Invocation invocation{.tool = entry.capability.id};
+  invocation.context.request_id = call.log_id;
+  invocation.request_id = call.request_id;
+  invocation.session_id = call.session_id;
+  invocation.peer = call.peer;
+  invocation.traceparent = call.traceparent;
+  invocation.principal = call.principal;
+  invocation.mode = call.mode;
+  invocation.args = std::move(args.get_object());
+  invocation.args_hash = std::move(*hash);
+  invocation.dry_run = call.dry_run;
+  return invocation;
+}
+
+Outcome<void> check_pin(const ToolEntry& entry) {
+  switch (entry.state) {
+    case PinState::kPinned: return {};
+    case PinState::kQuarantined: return refuse(Code::kPin, "nobody approved this tool yet");
+    case PinState::kChanged: return refuse(Code::kPin, "the tool has changed since its approval");
+  }
+  return refuse(Code::kPin, "the tool is not approved");
+}
+
+Outcome<void> authorise(const Principal& principal, const ToolId& tool, base::WallTime now) {
+  if (principal.expires_at <= now) {
+    return refuse(Code::kExpired, "the credential is out of its time");
+  }
+  if (!principal.scopes.allows_invoke(tool)) {
+    return refuse(Code::kScope, "needs the scope tool:invoke:" + tool.text());
+  }
+  return {};
+}
+
+Outcome<void> check_mode(Mode mode, const Capability& capability) {
+  if (mode >= capability.min_mode) return {};
+  return refuse(Code::kPolicy, "the tool needs the mode " + std::string(name(capability.min_mode)));
+}
+
+std::chrono::milliseconds time_for(std::optional<std::chrono::milliseconds> asked,
+                                   const Capability& capability, std::chrono::milliseconds standard,
+                                   std::chrono::milliseconds most) {
+  auto time = std::min({asked.value_or(standard), capability.limits.time, most});
+  return std::max(time, std::chrono::milliseconds(0));
+}
+
+Outcome<std::size_t> measure(const ToolResult& result, const Capability& capability,
+                             std::size_t most) {
+  std::size_t bytes = 0;
+  for (const Content& part : result.content) bytes += part.media_type.size() + part.data.size();
+  std::size_t limit = std::min(most, capability.limits.output_bytes);
+  if (bytes <= limit && result.structured) bytes += base::json::write(*result.structured).size();
+  if (bytes > limit) return refuse(Code::kLimit, "the tool's answer is too large");
+  return bytes;
+}
+
+Outcome<void> check_output(const ToolResult& result, const ToolEntry& entry) {
+  if (!entry.output || result.is_error) return {};
+  Code code = entry.capability.origin == OriginKind::kLocal ? Code::kInternal : Code::kUpstream;
+  Fault fault = refuse(code, "the tool's answer is not what the tool promises");
+  if (!result.structured) {
+    fault.detail = "structured: is missing";
+    return fault;
+  }
+  auto status = entry.output->check(*result.structured, "structured");
+  if (status) return {};
+  fault.detail = status.error().message();
+  return fault;
+}
+
+}  // namespace tool::pipeline

@@ -1,0 +1,56 @@
+#pragma once
+
+// The stages that need no waiting: each takes what is known of a call and says
+// yes or why not.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "base/core/clock.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/model/invocation.h"
+#include "toolserver/pipeline/call.h"
+#include "toolserver/pipeline/registry.h"
+
+namespace tool::pipeline {
+
+/// The tool a call names, seen with the caller's eyes: one that it may not
+/// describe is not there, and the answer is that for a name that is free.
+/// Errors: E_SHAPE  not a tool's name; E_TOOL  no such tool.
+[[nodiscard]] Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
+                                                                  const PipelineCall& call);
+
+/// Checks the arguments against the tool's schema and takes the call over.
+/// Errors: E_SHAPE  they break it, or have no canonical form; E_LIMIT  too much
+/// to check.
+[[nodiscard]] Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry);
+
+/// Errors: E_PIN  nobody approved the tool as it is now.
+[[nodiscard]] Outcome<void> check_pin(const ToolEntry& entry);
+
+/// Errors: E_EXPIRED  the principal's time is over; E_SCOPE  it may not invoke
+/// this tool.
+[[nodiscard]] Outcome<void> authorise(const Principal& principal, const ToolId& tool,
+                                      base::WallTime now);
+
+/// Errors: E_POLICY  the tool asks for a stronger mode of security.
+[[nodiscard]] Outcome<void> check_mode(Mode mode, const Capability& capability);
+
+/// What a tool may take: the least of what was asked for (`standard` when
+/// nothing was), the tool's own limit and `most`.
+[[nodiscard]] std::chrono::milliseconds time_for(std::optional<std::chrono::milliseconds> asked,
+                                                 const Capability& capability,
+                                                 std::chrono::milliseconds standard,
+                                                 std::chrono::milliseconds most);
+
+/// Bytes of an answer: of its content, and of `structured` as JSON.
+/// Errors: E_LIMIT  over the tool's limit or over `most`.
+[[nodiscard]] Outcome<std::size_t> measure(const ToolResult& result, const Capability& capability,
+                                           std::size_t most);
+
+/// Errors: E_UPSTREAM  the tool's answer breaks its own output schema;
+/// E_INTERNAL  so does that of a tool of ours.
+[[nodiscard]] Outcome<void> check_output(const ToolResult& result, const ToolEntry& entry);
+
+}  // namespace tool::pipeline

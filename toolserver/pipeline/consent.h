@@ -1,0 +1,71 @@
+#pragma once
+
+// Between a model that wants to act and the act stands a person, where the
+// tool's rule or the policy engine asks for one. Only this stage makes an
+// Approved call, so a connector cannot be reached around it.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/core/clock.h"
+#include "base/runtime/task.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/model/invocation.h"
+#include "toolserver/pipeline/consent_hook.h"
+#include "toolserver/pipeline/guard.h"
+#include "toolserver/pipeline/registry.h"
+
+namespace tool {
+
+struct ConsentOptions {
+  std::chrono::milliseconds timeout{60'000};         ///< For a person to answer.
+  std::chrono::milliseconds memory{12 * 3'600'000};  ///< An approval is forgotten after it.
+  std::size_t remembered = 65'536;                   ///< Approvals; beyond it each call asks.
+};
+
+/// Safe to use from any event loop.
+class ConsentStage {
+ public:
+  /// Without a hook, what needs consent is refused. The clock outlives the stage.
+  ConsentStage(std::shared_ptr<pipeline::ConsentHook> hook, ConsentOptions options,
+               const base::Clock& clock)
+      : hook_(std::move(hook)), options_(options), clock_(clock) {}
+
+  struct Answer {
+    Outcome<Approved<Invocation>> call;
+    std::string note;  ///< For the audit: who agreed, or why nobody was asked.
+    std::chrono::microseconds waited{};
+  };
+
+  /// Rules: never  nobody is asked, unless the policy engine demands it;
+  /// first  asked unless an approval of scope session or args_hash is
+  /// remembered for this tool as it is now; always, and demanded  asked each
+  /// time. A dry run asks nobody. `time` is what the approved call may take
+  /// from now on: it becomes the deadline of its context.
+  /// Errors (in `call`): E_CONSENT  denied, nobody to ask, no answer in time,
+  /// or an answer that is none; E_CANCELLED  the caller is gone.
+  [[nodiscard]] base::Task<Answer> approve(Invocation call,
+                                           std::shared_ptr<const pipeline::ToolEntry> entry,
+                                           pipeline::ConsentDemand demand,
+                                           std::chrono::milliseconds time);
+
+ private:
+  [[nodiscard]] pipeline::ConsentQuestion question_for(const Invocation& call,
+                                                       const Capability& capability) const;
+  [[nodiscard]] bool is_remembered(const Invocation& call, const std::string& pin);
+  void remember(const Invocation& call, const std::string& pin, pipeline::ConsentScope scope);
+  [[nodiscard]] static Approved<Invocation> approved(Invocation call,
+                                                     std::chrono::milliseconds time);
+
+  const std::shared_ptr<pipeline::ConsentHook> hook_;
+  const ConsentOptions options_;
+  const base::Clock& clock_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, base::WallTime> memory_;  // Until when.
+};
+
+}  // namespace tool

@@ -1,0 +1,67 @@
+#pragma once
+
+// How a person is asked. Two ways exist: a function of the program that embeds
+// the service, and a webhook (consent_webhook.h).
+// Source: docs/wire-3.0.md, "Consent".
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "toolserver/model/fault.h"
+
+namespace tool::pipeline {
+
+struct ConsentQuestion {
+  std::string request_id;
+  std::string session_id;
+  std::string principal;
+  std::string tool;
+  std::string summary;       ///< One sentence for a person.
+  std::string args_preview;  ///< At most 1 KiB of the arguments' JSON.
+  std::string_view risk;     ///< "low", "medium" or "high": a hint.
+  base::WallTime expires{};
+};
+
+enum class ConsentDecision : std::uint8_t { kApprove, kDeny, kTimeout };
+/// For how long an approval holds.
+enum class ConsentScope : std::uint8_t {
+  kOnce,
+  kSession,   ///< Any call of this tool in this session.
+  kArgsHash,  ///< The same principal, tool and arguments, in any session.
+};
+
+struct ConsentAnswer {
+  ConsentDecision decision = ConsentDecision::kDeny;
+  std::string by;  ///< Who decided, for the audit.
+  ConsentScope scope = ConsentScope::kOnce;
+};
+
+/// Safe to use from any event loop. Any error means no.
+class ConsentHook {
+ public:
+  virtual ~ConsentHook() = default;
+  [[nodiscard]] virtual base::Task<Outcome<ConsentAnswer>> ask(base::RequestContext context,
+                                                               ConsentQuestion question) = 0;
+};
+
+/// Asks by a function of the embedding program.
+class ConsentFunction final : public ConsentHook {
+ public:
+  using Ask =
+      std::function<base::Task<Outcome<ConsentAnswer>>(base::RequestContext, ConsentQuestion)>;
+  explicit ConsentFunction(Ask ask) : ask_(std::move(ask)) {}
+  [[nodiscard]] base::Task<Outcome<ConsentAnswer>> ask(base::RequestContext context,
+                                                       ConsentQuestion question) override {
+    return ask_(context, std::move(question));
+  }
+
+ private:
+  Ask ask_;
+};
+
+}  // namespace tool::pipeline

@@ -1,0 +1,248 @@
+#include "toolserver/pipeline/pipeline.h"
+
+#include <utility>
+
+#include "toolserver/pipeline/checks.h"
+#include "toolserver/pipeline/within.h"
+
+namespace tool::pipeline {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+microseconds since(steady_clock::time_point start) {
+  return std::chrono::duration_cast<microseconds>(steady_clock::now() - start);
+}
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAllowed: return "allowed";
+    case Verdict::kDenied: return "denied";
+    case Verdict::kCouldNotTell: return "could not tell";
+  }
+  return "";
+}
+
+// A guard gives a decision and no fault; within() wants one that can fail.
+base::Task<Outcome<GuardDecision>> judged(GuardStage& guard, const Invocation& call,
+                                          const Capability& capability) {
+  co_return co_await guard.judge(call, capability);
+}
+
+}  // namespace
+
+struct Pipeline::Passage {
+  PipelineCall call;
+  audit::CallRecord record;
+  std::string_view stage;
+  std::shared_ptr<const ToolEntry> entry;
+  std::optional<Invocation> invocation;
+  ConsentDemand demand = ConsentDemand::kByRule;
+  audit::Timing timing;
+  std::chrono::milliseconds time_limit{};
+};
+
+Pipeline::Pipeline(PipelineOptions options, PipelineParts parts)
+    : options_(options),
+      parts_(std::move(parts)),
+      rate_(options.rate),
+      consent_(parts_.consent, options.consent, parts_.clock),
+      trail_(parts_.audit, options.trail, parts_.clock, parts_.metrics),
+      metrics_(parts_.metrics) {
+  if (!parts_.guard) parts_.guard = std::make_shared<NoGuard>();
+}
+
+// The order of the checks. A call that breaks several rules is refused by the
+// first; the reason beside each says why it stands where it does. Before the
+// list, its session has parsed the call, authenticated the caller and looked
+// for a replay.
+base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress) {
+  // 1. Rate: before anything that costs, so that a flood pays for itself.
+  p.stage = "rate";
+  CO_ASSIGN_OR_RETURN(auto slot,
+                      rate_.admit(p.call.principal, p.call.session_id, steady_clock::now()));
+
+  // 2. Shape: later stages see a tool that exists for this caller, and
+  //    arguments that its schema allows.
+  p.stage = "shape";
+  CO_ASSIGN_OR_RETURN(p.entry, find_tool(parts_.registry, p.call));
+  CO_ASSIGN_OR_RETURN(p.invocation, shape(p.call, *p.entry));
+  trail_.describe(p.record, *p.entry, *p.invocation);
+
+  // 3. Pin: what a foreign tool says of itself is believed by people and
+  //    models from here on, so it must be what was approved.
+  p.stage = "pin";
+  CO_RETURN_IF_ERROR(check_pin(*p.entry));
+
+  // 4. Authorise: the caller's own grants, before others are bothered.
+  p.stage = "authorise";
+  CO_RETURN_IF_ERROR(authorise(p.invocation->principal, p.invocation->tool, parts_.clock.now()));
+
+  // 5. Mode: a grant does not make a weak channel strong.
+  p.stage = "min_mode";
+  CO_RETURN_IF_ERROR(check_mode(p.invocation->mode, p.entry->capability));
+
+  // 6. Guard: the policy engine judges only what local rules allow; it may
+  //    demand consent, so it comes before it.
+  p.stage = "guard";
+  CO_RETURN_IF_ERROR(co_await judge(p));
+
+  // 7. Consent: last of the checks, since no one should be asked about a call
+  //    that cannot happen. It alone makes the call an approved one.
+  p.stage = "consent";
+  CO_ASSIGN_OR_RETURN(auto approved, co_await ask_consent(p));
+
+  // 8. Audit, opened: from here on something may happen, so a trace of it must
+  //    stand before.
+  p.stage = "audit";
+  CO_RETURN_IF_ERROR(trail_.open(p.record));
+
+  // 9. Execute, until the deadline.
+  p.stage = "execute";
+  CO_ASSIGN_OR_RETURN(auto result, co_await execute(p, std::move(approved), std::move(progress)));
+
+  // 10. Output limit: before the filters, which need not read what is refused.
+  p.stage = "output_limit";
+  CO_ASSIGN_OR_RETURN(std::size_t bytes,
+                      measure(result, p.entry->capability, options_.output_bytes));
+
+  // 11. Output filters: nothing reaches the caller that they did not see.
+  p.stage = "output_filter";
+  CO_ASSIGN_OR_RETURN(auto filtered, co_await filter(p, std::move(result)));
+
+  // 12. Output schema, and the limit once more: a filter may have changed the
+  //     answer.
+  p.stage = "output_schema";
+  if (!parts_.filters.empty()) {
+    CO_ASSIGN_OR_RETURN(bytes,
+                        measure(filtered.result, p.entry->capability, options_.output_bytes));
+  }
+  CO_RETURN_IF_ERROR(check_output(filtered.result, *p.entry));
+
+  PipelineReply reply;
+  reply.usage = {std::chrono::duration_cast<std::chrono::milliseconds>(p.timing.tool), bytes};
+  reply.redactions = filtered.redactions;
+  reply.result = std::move(filtered.result);
+  co_return reply;
+}
+
+// Around all stages: 13. Audit, sealed, and then the reply.
+base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress progress) {
+  bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto start = steady_clock::now();
+  Passage passage;
+  passage.record = trail_.begin(call);
+  passage.call = std::move(call);
+  auto reply = co_await walk(passage, std::move(progress));
+
+  passage.timing.total = since(start);
+  auto& record = passage.record;
+  record.timing = passage.timing;
+  record.decision = audit::Decision{passage.stage, std::nullopt};
+  if (!reply) {
+    record.decision->code = reply.error().code;
+    if (record.outcome) record.outcome->status = tool::name(reply.error().code);
+    log_fault(passage, reply.error());
+  } else {
+    record.outcome->bytes = reply->usage.bytes;
+    record.outcome->redactions = reply->redactions;
+    record.outcome->status = reply->result.is_error ? "tool_error" : "ok";
+    if (passage.call.dry_run) record.outcome->status = "dry_run";
+    metrics_.redacted(reply->redactions);
+  }
+  auto receipt = co_await trail_.seal(std::move(record));
+  if (!receipt) {
+    log_fault(passage, receipt.error());
+    reply = Outcome<PipelineReply>(std::move(receipt).error());
+  } else if (reply) {
+    reply->receipt = std::move(*receipt);
+  }
+  metrics_.ended(reply ? std::nullopt : std::optional(reply.error().code), since(start));
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  co_return reply;
+}
+
+base::Task<Outcome<void>> Pipeline::judge(Passage& p) {
+  auto decision = co_await within(steady_clock::now() + options_.hook_time,
+                                  judged(*parts_.guard, *p.invocation, p.entry->capability));
+  if (!decision && decision.error().code == Code::kCancelled) co_return decision.error();
+  GuardDecision verdict = decision ? std::move(*decision) : GuardDecision{};
+  if (!decision) verdict.reason = decision.error().message + " " + decision.error().detail;
+  p.record.guard = std::string(name(verdict.verdict));
+  if (!verdict.reason.empty()) p.record.guard += ": " + verdict.reason;
+  p.demand = verdict.consent;
+  if (verdict.verdict == Verdict::kAllowed) co_return Outcome<void>();
+  if (verdict.verdict == Verdict::kDenied) co_return refuse(Code::kPolicy, "a policy forbids it");
+  Fault fault = refuse(Code::kBusy, "the policy engine could not tell");
+  fault.retry_after = std::chrono::milliseconds(1'000);
+  fault.detail = verdict.reason;
+  co_return fault;
+}
+
+base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
+  p.time_limit =
+      time_for(p.call.deadline, p.entry->capability, options_.deadline, options_.max_deadline);
+  auto answer =
+      co_await consent_.approve(std::move(*p.invocation), p.entry, p.demand, p.time_limit);
+  p.record.consent = std::move(answer.note);
+  p.timing.consent = answer.waited;
+  co_return std::move(answer.call);
+}
+
+base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocation> call,
+                                                  Progress progress) {
+  // A foreign tool knows nothing of dry runs: what it would do, it would do.
+  if (call->dry_run && p.entry->capability.origin != OriginKind::kLocal) {
+    co_return refuse(Code::kShape, "dry_run: this tool has none");
+  }
+  if (!parts_.filters.empty()) p.invocation = *call;
+  p.record.outcome.emplace();
+  auto start = steady_clock::now();
+  auto deadline = call->context.deadline;
+  auto result =
+      co_await within(deadline, p.entry->connector->invoke(std::move(call), std::move(progress)));
+  p.timing.tool = since(start);
+  metrics_.ran(p.timing.tool);
+  co_return result;
+}
+
+base::Task<Outcome<Filtered>> Pipeline::filter(Passage& p, ToolResult result) {
+  Filtered all{std::move(result), 0};
+  for (const auto& one : parts_.filters) {
+    auto deadline = steady_clock::now() + options_.hook_time;
+    p.invocation->context.deadline = deadline;
+    auto filtered = co_await within(deadline, one->filter(*p.invocation, std::move(all.result)));
+    if (!filtered) co_return std::move(filtered).error();
+    all.result = std::move(filtered->result);
+    all.redactions += filtered->redactions;
+  }
+  co_return all;
+}
+
+Outcome<base::json::Object> Pipeline::capability(const Principal& principal, Mode mode,
+                                                 std::string_view tool) const {
+  auto id = ToolId::parse(tool);
+  if (!id) return to_fault(std::move(id).error().with_context("tool"));
+  auto entry = parts_.registry.find(*id);
+  if (!entry || entry->state != PinState::kPinned || entry->capability.min_mode > mode ||
+      !principal.scopes.allows_describe(*id)) {
+    return refuse(Code::kTool, "no such tool");
+  }
+  return entry->record;
+}
+
+// Refusals are in the audit; the log is for what an operator must mend.
+void Pipeline::log_fault(const Passage& passage, const Fault& fault) const {
+  if (fault.code != Code::kInternal && fault.code != Code::kUpstream && fault.code != Code::kBusy) {
+    return;
+  }
+  parts_.log.for_request(passage.call.log_id)
+      .warning(
+          "call failed",
+          {{"code", tool::name(fault.code)}, {"stage", passage.stage}, {"detail", fault.detail}});
+}
+
+}  // namespace tool::pipeline

@@ -1,0 +1,90 @@
+#pragma once
+
+// The only road to a tool. Whatever door a call came in by, it passes the
+// stages that pipeline.cc lists, in that order, and leaves an audit record.
+// Source: docs/wire-3.0.md, "The pipeline".
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/log/logger.h"
+#include "base/metrics/registry.h"
+#include "base/runtime/task.h"
+#include "toolserver/audit/audit_log.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/pipeline/call.h"
+#include "toolserver/pipeline/consent.h"
+#include "toolserver/pipeline/guard.h"
+#include "toolserver/pipeline/metrics.h"
+#include "toolserver/pipeline/output_filter.h"
+#include "toolserver/pipeline/rate.h"
+#include "toolserver/pipeline/registry.h"
+#include "toolserver/pipeline/trail.h"
+
+namespace tool::pipeline {
+
+struct PipelineOptions {
+  RateLimits rate;
+  ConsentOptions consent;
+  TrailOptions trail;
+  std::chrono::milliseconds deadline{30'000};  ///< Of a call that names none.
+  std::chrono::milliseconds max_deadline{300'000};
+  std::chrono::milliseconds hook_time{10'000};  ///< For a guard or a filter to answer.
+  std::size_t output_bytes = 4 << 20;
+};
+
+/// What a pipeline stands on; all outlive it. `guard` and `consent` may be
+/// null: then NoGuard judges, and what needs consent is refused.
+struct PipelineParts {
+  ToolRegistry& registry;
+  audit::AuditLog& audit;
+  const base::Clock& clock;
+  base::metrics::Registry& metrics;
+  base::log::Logger log;
+  std::shared_ptr<GuardStage> guard;
+  std::shared_ptr<ConsentHook> consent;
+  std::vector<std::shared_ptr<OutputFilter>> filters;  ///< In this order.
+};
+
+/// One for the service; safe to use from any event loop.
+class Pipeline {
+ public:
+  Pipeline(PipelineOptions options, PipelineParts parts);
+
+  /// Takes one call all the way. A cancelled caller gets E_CANCELLED as a
+  /// value, after the tool has stopped and the record is written.
+  /// Errors: those of the stages in pipeline.cc, each recorded with its code.
+  [[nodiscard]] base::Task<Outcome<PipelineReply>> run(PipelineCall call, Progress progress);
+
+  /// For cap.list. See ToolRegistry::capabilities_for().
+  [[nodiscard]] Listing capabilities_for(const Principal& principal, Mode mode) const {
+    return parts_.registry.capabilities_for(principal, mode);
+  }
+  /// For cap.get. Errors: E_SHAPE, E_TOOL  as for a call of it.
+  [[nodiscard]] Outcome<base::json::Object> capability(const Principal& principal, Mode mode,
+                                                       std::string_view tool) const;
+
+ private:
+  struct Passage;  // What is known of one call on its way.
+
+  base::Task<Outcome<PipelineReply>> walk(Passage& passage, Progress progress);
+  base::Task<Outcome<void>> judge(Passage& passage);
+  base::Task<Outcome<Approved<Invocation>>> ask_consent(Passage& passage);
+  base::Task<Outcome<ToolResult>> execute(Passage& passage, Approved<Invocation> call,
+                                          Progress progress);
+  base::Task<Outcome<Filtered>> filter(Passage& passage, ToolResult result);
+  void log_fault(const Passage& passage, const Fault& fault) const;
+
+  const PipelineOptions options_;
+  PipelineParts parts_;
+  RateStage rate_;
+  ConsentStage consent_;
+  AuditTrail trail_;
+  CallMetrics metrics_;
+};
+
+}  // namespace tool::pipeline

@@ -1,0 +1,154 @@
+#include "toolserver/pipeline/registry.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/json/canonical.h"
+#include "toolserver/model/digest.h"
+
+namespace tool::pipeline {
+namespace {
+
+PinState state_of(const Capability& capability, const std::string& pin, const Trust& trust) {
+  if (capability.origin == OriginKind::kLocal) return PinState::kPinned;
+  auto approved = trust.approved.find(capability.id.text());
+  if (approved != trust.approved.end()) {
+    return approved->second == pin ? PinState::kPinned : PinState::kChanged;
+  }
+  return trust.first_seen == FirstSeen::kTrust ? PinState::kPinned : PinState::kQuarantined;
+}
+
+base::json::Object record_of(const Capability& capability, PinState state) {
+  base::json::Object record = capability.to_json();
+  record["pin"].as_object()["state"] = boost::json::string(name(state));
+  return record;
+}
+
+base::Result<ToolEntry> entry_of(const Capability& capability, const Trust& trust) {
+  const auto* type = capability.input_schema.if_contains("type");
+  if (!type || *type != "object") {
+    return base::fail(base::ErrorKind::kInvalid, "inputSchema: must be of type object");
+  }
+  ASSIGN_OR_RETURN(Schema input, Schema::compile(capability.input_schema));
+  std::optional<Schema> output;
+  if (capability.output_schema) {
+    ASSIGN_OR_RETURN(output, Schema::compile(*capability.output_schema));
+  }
+  auto canonical = base::json::canonical(capability.to_json());
+  if (!canonical) return canonical.error();
+  std::string pin = capability.pin();
+  PinState state = state_of(capability, pin, trust);
+  auto record = record_of(capability, state);
+  return ToolEntry{capability,        std::move(input), std::move(output), std::move(pin), state,
+                   std::move(record), nullptr};
+}
+
+}  // namespace
+
+std::string_view name(PinState state) {
+  switch (state) {
+    case PinState::kPinned: return "pinned";
+    case PinState::kQuarantined: return "quarantined";
+    case PinState::kChanged: return "changed";
+  }
+  std::abort();
+}
+
+Outcome<void> ToolRegistry::check_name(const Tools& tools, const Capability& capability,
+                                       const connectors::Connector& connector) const {
+  if (tools.contains(capability.id)) {
+    return refuse(Code::kShadow, capability.id.text() + ": the name is taken");
+  }
+  for (const auto& [id, entry] : tools) {
+    if (id.space() == capability.id.space() && entry->connector.get() != &connector) {
+      return refuse(Code::kShadow, capability.id.text() + ": the namespace belongs to others");
+    }
+  }
+  return {};
+}
+
+Outcome<void> ToolRegistry::add(std::shared_ptr<connectors::Connector> connector,
+                                const Trust& trust) {
+  std::lock_guard one(change_);
+  Tools tools = *snapshot();
+  for (const Capability& capability : connector->capabilities()) {
+    if (auto named = check_name(tools, capability, *connector); !named) return named;
+    auto entry = entry_of(capability, trust);
+    if (!entry && capability.origin == OriginKind::kLocal) {
+      fmt::print(stderr, "tool {}: {}\n", capability.id.text(), entry.error().message());
+      std::abort();
+    }
+    if (!entry) {
+      return refuse(Code::kShape, capability.id.text() + ": " + entry.error().message());
+    }
+    entry->connector = connector;
+    tools.emplace(capability.id, std::make_shared<const ToolEntry>(std::move(*entry)));
+  }
+  publish(std::move(tools));
+  return {};
+}
+
+void ToolRegistry::remove(const connectors::Connector& connector) {
+  std::lock_guard one(change_);
+  Tools tools = *snapshot();
+  std::erase_if(tools,
+                [&](const auto& tool) { return tool.second->connector.get() == &connector; });
+  publish(std::move(tools));
+}
+
+Outcome<void> ToolRegistry::approve(const ToolId& id, std::string_view pin) {
+  std::lock_guard one(change_);
+  Tools tools = *snapshot();
+  auto found = tools.find(id);
+  if (found == tools.end()) return refuse(Code::kTool, "no such tool");
+  if (found->second->pin != pin) return refuse(Code::kPin, "the tool has changed");
+  ToolEntry entry = *found->second;
+  entry.state = PinState::kPinned;
+  entry.record = record_of(entry.capability, entry.state);
+  found->second = std::make_shared<const ToolEntry>(std::move(entry));
+  publish(std::move(tools));
+  return {};
+}
+
+std::shared_ptr<const ToolEntry> ToolRegistry::find(const ToolId& id) const {
+  auto tools = snapshot();
+  auto found = tools->find(id);
+  return found == tools->end() ? nullptr : found->second;
+}
+
+Listing ToolRegistry::capabilities_for(const Principal& principal, Mode mode) const {
+  Listing listing;
+  std::string seen;
+  auto tools = snapshot();
+  for (const auto& [id, entry] : *tools) {
+    if (entry->state != PinState::kPinned || entry->capability.min_mode > mode ||
+        !principal.scopes.allows_describe(id)) {
+      continue;
+    }
+    listing.tools.push_back(entry);
+    seen += id.text() + ' ' + entry->pin + '\n';
+  }
+  listing.etag = digest(seen);
+  return listing;
+}
+
+std::uint64_t ToolRegistry::version() const {
+  std::lock_guard held(mutex_);
+  return version_;
+}
+
+std::shared_ptr<const ToolRegistry::Tools> ToolRegistry::snapshot() const {
+  std::lock_guard held(mutex_);
+  return tools_;
+}
+
+void ToolRegistry::publish(Tools tools) {
+  auto next = std::make_shared<const Tools>(std::move(tools));
+  std::lock_guard held(mutex_);
+  tools_.swap(next);
+  ++version_;
+}
+
+}  // namespace tool::pipeline

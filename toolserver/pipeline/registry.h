@@ -1,0 +1,94 @@
+#pragma once
+
+// Which tools there are. A name stands for one tool only: a foreign server that
+// offers "sql.query" again, or another tool under "sql", would be called with
+// grants that were given for ours.
+// Source: docs/wire-3.0.md, "Capability record".
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "toolserver/connectors/connector.h"
+#include "toolserver/model/capability.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/model/principal.h"
+#include "toolserver/pipeline/schema.h"
+
+namespace tool::pipeline {
+
+enum class PinState : std::uint8_t {
+  kPinned,       ///< As it was approved, or our own.
+  kQuarantined,  ///< First seen, and nobody approved it.
+  kChanged,      ///< Not what was approved.
+};
+[[nodiscard]] std::string_view name(PinState state);
+
+enum class FirstSeen : std::uint8_t { kQuarantine, kTrust };
+
+/// What the configuration says of the tools of a foreign server.
+struct Trust {
+  FirstSeen first_seen = FirstSeen::kQuarantine;
+  std::map<std::string, std::string> approved;  ///< Tool id to the pin approved.
+};
+
+/// A tool, ready to be called. Published, never changed.
+struct ToolEntry {
+  Capability capability;
+  Schema input;
+  std::optional<Schema> output;
+  std::string pin;
+  PinState state = PinState::kPinned;
+  base::json::Object record;  ///< As listed.
+  std::shared_ptr<connectors::Connector> connector;
+};
+
+/// What a caller may know of, in the order of the ids.
+struct Listing {
+  std::vector<std::shared_ptr<const ToolEntry>> tools;
+  std::string etag;  ///< Equal for equal lists, over restarts too.
+};
+
+/// Safe to use from any thread.
+class ToolRegistry {
+ public:
+  /// Takes all tools of a connector, or none.
+  /// Errors: E_SHADOW  an id is taken, or a namespace belongs to another
+  ///         connector; E_SHAPE  a foreign tool's schema is not understood,
+  ///         is not of type object or has no canonical form. In a local tool
+  ///         the latter is a defect of ours and aborts.
+  [[nodiscard]] Outcome<void> add(std::shared_ptr<connectors::Connector> connector,
+                                  const Trust& trust = {});
+  /// Forgets the tools of a connector; calls that run go on.
+  void remove(const connectors::Connector& connector);
+  /// An operator's word for a foreign tool as it is now.
+  /// Errors: E_TOOL  no such tool; E_PIN  it is not the one that was looked at.
+  [[nodiscard]] Outcome<void> approve(const ToolId& id, std::string_view pin);
+
+  /// Null when there is none.
+  [[nodiscard]] std::shared_ptr<const ToolEntry> find(const ToolId& id) const;
+  /// The tools that `principal` may describe in `mode`, without those that
+  /// nobody approved: a description can be an attack of its own.
+  [[nodiscard]] Listing capabilities_for(const Principal& principal, Mode mode) const;
+  /// Grows with every change, for cap.subscribe.
+  [[nodiscard]] std::uint64_t version() const;
+
+ private:
+  using Tools = std::map<ToolId, std::shared_ptr<const ToolEntry>>;
+
+  [[nodiscard]] Outcome<void> check_name(const Tools& tools, const Capability& capability,
+                                         const connectors::Connector& connector) const;
+  [[nodiscard]] std::shared_ptr<const Tools> snapshot() const;
+  void publish(Tools tools);
+
+  mutable std::mutex mutex_;  // Held for a look-up, and by writers for a change.
+  std::shared_ptr<const Tools> tools_ = std::make_shared<const Tools>();
+  std::uint64_t version_ = 0;
+  std::mutex change_;  // One writer at a time.
+};
+
+}  // namespace tool::pipeline

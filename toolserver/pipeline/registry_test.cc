@@ -1,0 +1,156 @@
+#include "toolserver/pipeline/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "toolserver/pipeline/fixture_test.h"
+
+namespace tool::pipeline {
+namespace {
+
+using testing::alice;
+using testing::capability;
+using testing::object;
+using testing::TestConnector;
+
+std::shared_ptr<TestConnector> connector(std::vector<Capability> tools) {
+  return std::make_shared<TestConnector>(std::move(tools));
+}
+
+Capability bridged(std::string_view id) {
+  Capability one = capability(id);
+  one.origin = OriginKind::kBridge;
+  one.origin_name = "w";
+  return one;
+}
+
+Code refusal(ToolRegistry& registry, std::vector<Capability> tools) {
+  auto added = registry.add(connector(std::move(tools)));
+  EXPECT_FALSE(added.has_value());
+  return added ? Code::kInternal : added.error().code;
+}
+
+TEST(RegistryTest, a_name_belongs_to_the_first_that_took_it) {
+  ToolRegistry registry;
+  ASSERT_TRUE(registry.add(connector({capability("sql.query")})).has_value());
+  EXPECT_EQ(refusal(registry, {bridged("sql.query")}), Code::kShadow);
+  EXPECT_EQ(refusal(registry, {capability("sql.query")}), Code::kShadow);
+  EXPECT_EQ(refusal(registry, {bridged("sql.other")}), Code::kShadow);
+  EXPECT_EQ(refusal(registry, {capability("a.b"), capability("a.b")}), Code::kShadow);
+  EXPECT_TRUE(registry.add(connector({bridged("sqlx.query")})).has_value());
+}
+
+TEST(RegistryTest, takes_all_tools_of_a_connector_or_none) {
+  ToolRegistry registry;
+  ASSERT_TRUE(registry.add(connector({capability("sql.query")})).has_value());
+  std::uint64_t version = registry.version();
+  EXPECT_EQ(refusal(registry, {bridged("w.a"), bridged("sql.b")}), Code::kShadow);
+  EXPECT_EQ(registry.find(*ToolId::parse("w.a")), nullptr);
+  EXPECT_EQ(registry.version(), version);
+}
+
+TEST(RegistryTest, a_foreign_schema_that_is_not_understood_is_refused) {
+  ToolRegistry registry;
+  for (std::string_view schema :
+       {R"({"type":"object","not":{}})", R"({"type":"string"})", R"({})",
+        R"({"type":"object","properties":{"n":{"maximum":9007199254740992}}})"}) {
+    Capability odd = bridged("w.a");
+    odd.input_schema = object(schema);
+    EXPECT_EQ(refusal(registry, {odd}), Code::kShape) << schema;
+  }
+  Capability odd = bridged("w.a");
+  odd.output_schema = object(R"({"not":{}})");
+  EXPECT_EQ(refusal(registry, {odd}), Code::kShape);
+}
+
+TEST(RegistryDeathTest, a_schema_of_ours_that_is_not_understood_is_a_defect) {
+  ToolRegistry registry;
+  Capability odd = capability("t.a");
+  odd.input_schema = object(R"({"type":"object","not":{}})");
+  EXPECT_DEATH(static_cast<void>(registry.add(connector({odd}))), "unknown keyword");
+}
+
+TEST(RegistryTest, a_foreign_tool_waits_for_its_approval) {
+  Capability tool = bridged("w.a");
+  struct Case {
+    const char* name;
+    Trust trust;
+    PinState state;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"first seen", {}, PinState::kQuarantined},
+           {"trusted", {.first_seen = FirstSeen::kTrust}, PinState::kPinned},
+           {"approved", {.approved = {{"w.a", tool.pin()}}}, PinState::kPinned},
+           {"changed", {.approved = {{"w.a", "sha256:00"}}}, PinState::kChanged},
+           {"changed though trusted",
+            {.first_seen = FirstSeen::kTrust, .approved = {{"w.a", "sha256:00"}}},
+            PinState::kChanged},
+           {"another approved", {.approved = {{"w.b", tool.pin()}}}, PinState::kQuarantined},
+       }) {
+    ToolRegistry registry;
+    ASSERT_TRUE(registry.add(connector({tool}), c.trust).has_value());
+    auto entry = registry.find(tool.id);
+    EXPECT_EQ(name(entry->state), name(c.state)) << c.name;
+    EXPECT_EQ(entry->record.at("pin").at("state"), boost::json::string(name(c.state))) << c.name;
+  }
+}
+
+TEST(RegistryTest, an_approval_is_for_the_tool_that_was_looked_at) {
+  ToolRegistry registry;
+  Capability tool = bridged("w.a");
+  ASSERT_TRUE(registry.add(connector({tool})).has_value());
+  EXPECT_EQ(registry.approve(tool.id, "sha256:00").error().code, Code::kPin);
+  EXPECT_EQ(registry.approve(*ToolId::parse("w.x"), tool.pin()).error().code, Code::kTool);
+  EXPECT_EQ(registry.find(tool.id)->state, PinState::kQuarantined);
+  EXPECT_TRUE(registry.approve(tool.id, tool.pin()).has_value());
+  EXPECT_EQ(registry.find(tool.id)->state, PinState::kPinned);
+}
+
+TEST(RegistryTest, a_connector_leaves_with_its_tools) {
+  ToolRegistry registry;
+  auto first = connector({capability("a.x"), capability("a.y")});
+  ASSERT_TRUE(registry.add(first).has_value());
+  ASSERT_TRUE(registry.add(connector({capability("b.x")})).has_value());
+  registry.remove(*first);
+  EXPECT_EQ(registry.find(*ToolId::parse("a.x")), nullptr);
+  EXPECT_NE(registry.find(*ToolId::parse("b.x")), nullptr);
+  EXPECT_TRUE(registry.add(connector({capability("a.x")})).has_value());
+}
+
+TEST(RegistryTest, lists_what_a_caller_may_know_of) {
+  ToolRegistry registry;
+  Capability strong = capability("t.strong");
+  strong.min_mode = Mode::kEncrypted;
+  ASSERT_TRUE(registry.add(connector({capability("t.a"), capability("t.b"), strong})).has_value());
+  ASSERT_TRUE(registry.add(connector({bridged("w.a")})).has_value());
+  auto ids = [&](std::string_view scopes, Mode mode) {
+    std::string out;
+    for (const auto& entry : registry.capabilities_for(alice(scopes), mode).tools) {
+      out += entry->capability.id.text() + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(ids("", Mode::kEnterprise), "");
+  EXPECT_EQ(ids("cap:list", Mode::kEnterprise), "");
+  EXPECT_EQ(ids("tool:describe:t.b", Mode::kBasic), "t.b ");
+  EXPECT_EQ(ids("tool:invoke:t.a", Mode::kBasic), "t.a ");
+  EXPECT_EQ(ids("tool:describe:t.*", Mode::kBasic), "t.a t.b ");
+  EXPECT_EQ(ids("tool:describe:t.*", Mode::kEncrypted), "t.a t.b t.strong ");
+  EXPECT_EQ(ids("tool:invoke:w.*", Mode::kBasic), "");
+}
+
+TEST(RegistryTest, the_etag_follows_the_list) {
+  ToolRegistry registry;
+  ASSERT_TRUE(registry.add(connector({capability("t.a")})).has_value());
+  auto etag = [&](std::string_view scopes) {
+    return registry.capabilities_for(alice(scopes), Mode::kBasic).etag;
+  };
+  std::string one = etag("tool:invoke:t.*");
+  EXPECT_EQ(etag("tool:describe:t.a"), one);
+  EXPECT_NE(etag(""), one);
+  ASSERT_TRUE(registry.add(connector({capability("u.a")})).has_value());
+  EXPECT_EQ(etag("tool:invoke:t.*"), one);
+  EXPECT_NE(etag("tool:invoke:t.* tool:invoke:u.a"), one);
+}
+
+}  // namespace
+}  // namespace tool::pipeline

@@ -1,0 +1,46 @@
+#pragma once
+
+// Arguments of a tool come from a model or a stranger; the tool's own schema
+// says which it takes. The schema is compiled once, into nodes of known kinds,
+// and a keyword that is not understood is an error then and not a hole later.
+// Source: JSON Schema 2020-12, "Core" and "Validation".
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/core/result.h"
+#include "base/json/json.h"
+
+namespace tool::pipeline {
+
+struct SchemaNode;
+
+/// Understood: type, enum, const, properties, required, additionalProperties,
+/// items, minItems, maxItems, uniqueItems, minProperties, maxProperties,
+/// minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength,
+/// pattern (RE2), oneOf, anyOf, allOf, and the schemas true and false.
+/// Kept as notes: $schema, $comment, title, description, default, examples,
+/// $id, deprecated, readOnly, writeOnly, format, contentMediaType,
+/// contentEncoding,
+/// and names that begin with "x-".
+/// A value; copies share the nodes. check() is safe to call from any thread.
+class Schema {
+ public:
+  /// Errors: kUnsupported  another keyword, or a pattern that RE2 does not take;
+  ///         kInvalid  a keyword with a value it cannot have;
+  ///         kTooLarge  over 2,000 schemas, 16 levels, 256 values in an enum,
+  ///         16 branches of a oneOf, anyOf or allOf, or a pattern of 1 KiB.
+  [[nodiscard]] static base::Result<Schema> compile(const base::json::Object& schema);
+
+  /// Whether `value`, called `path` in messages, is as the schema says.
+  /// Errors: kInvalid  it is not; the message names the member and the rule;
+  ///         kTooLarge  more than 1,000,000 comparisons.
+  [[nodiscard]] base::Status check(const base::json::Value& value, const std::string& path) const;
+
+ private:
+  explicit Schema(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
+  std::shared_ptr<const SchemaNode> root_;
+};
+
+}  // namespace tool::pipeline

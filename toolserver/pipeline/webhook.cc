@@ -1,0 +1,76 @@
+#include "toolserver/pipeline/webhook.h"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/this_coro.hpp>
+
+namespace tool::pipeline {
+namespace {
+
+constexpr std::size_t kMaxDepth = 16;
+
+bool is_loopback(std::string_view host) {
+  return host == "127.0.0.1" || host == "::1" || host == "[::1]" || host == "localhost";
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Webhook>> Webhook::create(WebhookOptions options) {
+  std::string_view url = options.url;
+  std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos ||
+      url.find_first_of("#@ \r\n\t\\") != std::string_view::npos) {
+    return base::fail(base::ErrorKind::kInvalid, "webhook: not a URL of http or https");
+  }
+  std::size_t path = url.find('/', scheme + 3);
+  ASSIGN_OR_RETURN(auto origin, base::http::Origin::parse(url.substr(0, path)));
+  if (!origin.encrypted && !is_loopback(origin.host)) {
+    return base::fail(base::ErrorKind::kForbidden, "webhook: plaintext to another host");
+  }
+  std::string target(path == std::string_view::npos ? "/" : url.substr(path));
+  return std::unique_ptr<Webhook>(
+      new Webhook(std::move(options), std::move(origin), std::move(target)));
+}
+
+base::http::Client& Webhook::client_of(const void* loop) {
+  std::lock_guard held(mutex_);
+  auto& client = clients_[loop];
+  if (!client) {
+    base::http::ClientOptions client_options;
+    client_options.header_bytes = 16 * 1024;
+    client_options.body_bytes = options_.answer_bytes;
+    client_options.response_time = options_.timeout;
+    client_options.ca_file = options_.ca_file;
+    client = base::http::Client::create(origin_, client_options);
+  }
+  return *client;
+}
+
+base::Task<base::Result<base::json::Object>> Webhook::post(base::RequestContext context,
+                                                           base::json::Object body) {
+  namespace asio = boost::asio;
+  auto executor = co_await asio::this_coro::executor;
+  auto& client = client_of(&asio::query(executor, asio::execution::context));
+  context.deadline =
+      std::min(context.deadline, std::chrono::steady_clock::now() + options_.timeout);
+  base::http::ClientRequest request;
+  request.method = base::http::Method::kPost;
+  request.target = target_;
+  request.headers.add("Content-Type", "application/json");
+  request.headers.add("Accept", "application/json");
+  request.body = base::http::Body(base::json::write(body));
+  CO_ASSIGN_OR_RETURN(auto response, co_await client.send(context, std::move(request)));
+  if (response.status != 200) {
+    co_return base::fail(base::ErrorKind::kUnavailable, "webhook: not a status of 200")
+        .with_detail(std::to_string(response.status));
+  }
+  CO_ASSIGN_OR_RETURN(auto answer,
+                      base::json::parse(response.body.view(),
+                                        {.bytes = options_.answer_bytes, .depth = kMaxDepth}));
+  if (!answer.is_object()) {
+    co_return base::fail(base::ErrorKind::kInvalid, "webhook: the answer is not an object");
+  }
+  co_return std::move(answer.get_object());
+}
+
+}  // namespace tool::pipeline
