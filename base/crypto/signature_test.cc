@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <openssl/encoder.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -54,6 +55,16 @@ std::string encrypted_of(const Key& key) {
 }
 std::string spki_of(const Key& key) {
   return pem_of(key, [](BIO* out, EVP_PKEY* k) { return PEM_write_bio_PUBKEY(out, k); });
+}
+
+std::string pkcs1_public_of(const Key& key) {
+  return pem_of(key, [](BIO* out, EVP_PKEY* k) {
+    auto* encoder =
+        OSSL_ENCODER_CTX_new_for_pkey(k, EVP_PKEY_PUBLIC_KEY, "PEM", "type-specific", nullptr);
+    int done = OSSL_ENCODER_to_bio(encoder, out);
+    OSSL_ENCODER_CTX_free(encoder);
+    return done;
+  });
 }
 
 /// Shared by the tests: making it takes a while.
@@ -194,9 +205,12 @@ TEST(SigningKeyTest, is_read_from_PKCS8_and_PKCS1_and_written_as_PKCS8) {
   auto again = SigningKey::from_pem(ed_key().to_pem().reveal());
   ASSERT_TRUE(again);
   EXPECT_EQ(again->thumbprint(), ed_key().thumbprint());
-  auto verify = VerifyKey::from_pem(rsa_key().verify_key().to_pem());
-  ASSERT_TRUE(verify);
-  EXPECT_EQ(verify->thumbprint(), rsa_key().thumbprint());
+  for (const std::string& pem : {rsa_key().verify_key().to_pem(), pkcs1_public_of(rsa_2048())}) {
+    auto verify = VerifyKey::from_pem(pem);
+    ASSERT_TRUE(verify) << pem;
+    EXPECT_EQ(verify->thumbprint(), rsa_key().thumbprint());
+    EXPECT_EQ(verify->to_pem(), spki_of(rsa_2048()));
+  }
 }
 
 TEST(SigningKeyTest, a_generated_RSA_key_has_3072_bits) {

@@ -101,6 +101,20 @@ TEST(JwtTest, rules_that_state_nothing_accept_nothing) {
   EXPECT_FALSE(verify(untyped, issuer().verifier(), any, now()));
 }
 
+TEST(JwtTest, a_token_without_typ_passes_only_where_the_rules_say_so) {
+  std::string untyped = with_header(R"({"alg":"RS256","kid":"k1"})");
+  EXPECT_EQ(check(untyped).error().reason(), reason::kType);
+  Rules lenient = rules();
+  lenient.header.untyped = Untyped::kAccepted;
+  EXPECT_TRUE(verify(untyped, issuer().verifier(), lenient, now()));
+  for (std::string_view typ : {"null", "7", R"("")", R"("JWT")"}) {
+    auto token = with_header(fmt::format(R"({{"alg":"RS256","typ":{},"kid":"k1"}})", typ));
+    auto claims = verify(token, issuer().verifier(), lenient, now());
+    ASSERT_FALSE(claims) << typ;
+    EXPECT_EQ(claims.error().reason(), reason::kType) << typ;
+  }
+}
+
 TEST(JwtTest, each_required_claim_is_required) {
   Rules strict = rules();
   strict.required = {"sub", "client_id", "jti"};
