@@ -18,11 +18,17 @@ using Facts = std::vector<RowsPtr>;
 // Beyond this many snapshots of others it is cheaper to read the table again.
 constexpr std::int64_t kMaxChanges = 1000;
 
+// The last two are asked for a new schema only.
 enum Fact : std::size_t { kChanges, kRevision, kTable, kNextRow, kColumns, kInlined };
 
-std::vector<Query> fact_queries(const SchemaSql& sql, const model::LakeTable& before) {
+bool has_new_schema(const TableChange& change) {
+  return change.after.current_schema_id != change.before->metadata.current_schema_id;
+}
+
+std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change) {
+  const model::LakeTable& before = *change.before;
   std::int64_t table = before.table_id.value;
-  return {
+  std::vector<Query> queries{
       {sql("SELECT changes_made FROM @ducklake_snapshot_changes WHERE snapshot_id > $1 LIMIT $2"),
        {param(before.version.snapshot.value), param(kMaxChanges + 1)}},
       {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2 UNION ALL "
@@ -32,13 +38,16 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const model::LakeTable& be
            "IS NULL"),
        {param(table)}},
       {sql("SELECT next_row_id FROM @ducklake_table_stats WHERE table_id = $1"), {param(table)}},
+  };
+  if (!has_new_schema(change)) return queries;
+  queries.push_back(
       {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, parent_column "
            "FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS NULL ORDER BY "
            "column_order"),
-       {param(table)}},
-      {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"),
-       {param(table)}},
-  };
+       {param(table)}});
+  queries.push_back({sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"),
+                     {param(table)}});
+  return queries;
 }
 
 // The decision was made on `before`; it holds only if nobody changed the table.
@@ -50,7 +59,10 @@ base::Status check_unchanged(const model::LakeTable& before, const LakeHead& hea
         .with_reason(kStale);
   };
   std::int64_t since = head.snapshot.value - before.version.snapshot.value;
-  if (since != static_cast<std::int64_t>(facts[kChanges]->size()) || since > kMaxChanges) {
+  // More of them than that: somebody commits at this moment, and one of us two
+  // collides and comes again.
+  if (since < 0 || since > kMaxChanges ||
+      since > static_cast<std::int64_t>(facts[kChanges]->size())) {
     return stale();
   }
   if (!facts[kRevision]->empty() || facts[kTable]->empty()) return stale();
@@ -116,7 +128,7 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   CommitPlan plan;
   LakeDelta delta;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
-  bool new_current = change.after.current_schema_id != before.metadata.current_schema_id;
+  bool new_current = has_new_schema(change);
   if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, facts, delta));
   auto known = schema_ids(before.metadata);
   if (new_current || schema_ids(change.after) != known) {
@@ -145,7 +157,7 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
 
 base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestContext context,
                                                                 TableChange change) {
-  std::vector<Query> facts = fact_queries(sql_, *change.before);
+  std::vector<Query> facts = fact_queries(sql_, change);
   std::shared_ptr<const model::LakeTable> before = change.before;
   std::vector<model::SnapshotId> aliases;
   for (const AddedSnapshot& added : change.snapshots) aliases.push_back(added.client_snapshot_id);
