@@ -1,5 +1,7 @@
 #include "toolserver/connectors/sql/sql_connector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancellation_state.hpp>
@@ -74,16 +76,21 @@ struct Running {
   asio::steady_timer timer;
   std::optional<Outcome<ToolResult>> answer;  // Of the loop.
   Place place;
+  const steady_clock::time_point start = steady_clock::now();
+  double told = 0;  // Of the loop, as is start.
 };
 
+// Percent of the statement where the engine can tell, or else the seconds that
+// passed: a sign of life. What is told never falls.
 void report(Running& running, const Progress& progress) {
   if (!progress) return;
-  auto rows = static_cast<double>(running.call.rows());
-  if (rows > 0) {
-    progress(rows, std::nullopt, "rows");
-  } else if (auto part = running.call.progress()) {
-    progress(*part * 100, 100.0, "percent");
-  }
+  std::chrono::duration<double> passed = steady_clock::now() - running.start;
+  auto part = running.call.progress();
+  double done = part ? *part * 100 : passed.count();
+  if (done <= running.told) return;
+  running.told = done;
+  progress(done, part ? std::optional(100.0) : std::nullopt,
+           fmt::format("{}, {} rows", part ? "percent" : "seconds", running.call.rows()));
 }
 
 // Waits for the answer, with a look at the clock and at the caller in between.

@@ -43,6 +43,7 @@ std::string without_paths(std::string_view message, std::string_view data_dir,
     }
     std::size_t end = at;
     while (end < message.size() && !ends_path(message[end])) ++end;
+    while (end > at + 1 && (message[end - 1] == ':' || message[end - 1] == '.')) --end;
     std::string_view word = message.substr(at, end - at);
     if (!data_dir.empty() && word.starts_with(data_dir) && word.size() > data_dir.size() + 1 &&
         word[data_dir.size()] == '/') {

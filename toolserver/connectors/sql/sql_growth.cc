@@ -26,6 +26,7 @@ enum class Way : std::uint8_t {
   kPattern,    // Searches by backtracking.
   kTwofold,    // Escapes: up to two characters for one.
   kEightfold,  // Eight characters for one.
+  kGather,     // Holds the values of many rows; the engine counts it itself.
 };
 
 struct Entry {
@@ -89,6 +90,16 @@ constexpr std::array kEntries{
     Entry{"url_encode", Way::kEightfold},
     Entry{"bin", Way::kEightfold},
     Entry{"to_binary", Way::kEightfold},
+    Entry{"string_agg", Way::kGather},
+    Entry{"group_concat", Way::kGather},
+    Entry{"listagg", Way::kGather},
+    Entry{"list", Way::kGather},
+    Entry{"array_agg", Way::kGather},
+    Entry{"json_group_array", Way::kGather},
+    Entry{"json_group_object", Way::kGather},
+    Entry{"histogram", Way::kGather},
+    Entry{"histogram_exact", Way::kGather},
+    Entry{"bitstring_agg", Way::kGather},
 };
 
 std::unexpected<std::string> cannot(std::string_view name, std::string_view needs) {
@@ -170,6 +181,23 @@ Answer by_pattern(const Entry& entry, const Array& arguments, const Array& param
   return Growth{};
 }
 
+Answer by_way(const Entry& entry, const Array& arguments, const Array& params) {
+  constexpr double kGathered = 1024;
+  switch (entry.way) {
+    case Way::kSum: return Growth{1, Combine::kSum};
+    case Way::kPerItem: return Growth{1, Combine::kProduct};
+    case Way::kCount: return by_count(entry, arguments, params);
+    case Way::kRange: return by_range(entry, arguments, params);
+    case Way::kReplace: return by_replacement(entry, arguments, params);
+    case Way::kFormat: return by_format(entry, arguments, params);
+    case Way::kPattern: return by_pattern(entry, arguments, params);
+    case Way::kTwofold: return Growth{2, Combine::kLargest};
+    case Way::kEightfold: return Growth{8, Combine::kLargest};
+    case Way::kGather: return Growth{1, Combine::kLargest, kGathered};
+  }
+  return cannot(entry.name, "is not known");
+}
+
 }  // namespace
 
 const Value* constant_of(const Value& expression, const Array& params) {
@@ -190,21 +218,18 @@ const Value* constant_of(const Value& expression, const Array& params) {
   return &params[static_cast<std::size_t>(*number - 1)];
 }
 
+double growth_of_constant(const Value& expression, const Array& params) {
+  const Value* value = constant_of(expression, params);
+  if (value == nullptr || !value->is_string()) return 1;
+  return std::max(1.0, static_cast<double>(value->get_string().size() / kUnit));
+}
+
 Answer growth_of(std::string_view name, const Array& arguments, const Array& params) {
   const auto* found = std::ranges::find(kEntries, name, &Entry::name);
   if (found == kEntries.end()) return Growth{};
-  switch (found->way) {
-    case Way::kSum: return Growth{1, Combine::kSum};
-    case Way::kPerItem: return Growth{1, Combine::kProduct};
-    case Way::kCount: return by_count(*found, arguments, params);
-    case Way::kRange: return by_range(*found, arguments, params);
-    case Way::kReplace: return by_replacement(*found, arguments, params);
-    case Way::kFormat: return by_format(*found, arguments, params);
-    case Way::kPattern: return by_pattern(*found, arguments, params);
-    case Way::kTwofold: return Growth{2, Combine::kLargest};
-    case Way::kEightfold: return Growth{8, Combine::kLargest};
-  }
-  return cannot(name, "is not known");
+  Answer growth = by_way(*found, arguments, params);
+  if (growth) growth->is_listed = true;
+  return growth;
 }
 
 }  // namespace tool::connectors

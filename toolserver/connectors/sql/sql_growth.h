@@ -20,10 +20,14 @@ enum class Combine : std::uint8_t { kLargest, kSum, kProduct };
 struct Growth {
   double own = 1;
   Combine arguments = Combine::kLargest;
+  double least = 1;        ///< Of an aggregate that holds many values in one.
+  bool is_listed = false;  ///< One of those that make more than they are given.
 };
 
-/// A query may not multiply the length of a value by more than this.
-constexpr double kMostGrowth = 65'536;
+/// Factors are of kUnit bytes, which a value of a column is taken to have. The
+/// engine works on 2,048 rows at a time, so that this stands for half a GB.
+constexpr double kMostGrowth = 16'384;
+constexpr std::size_t kUnit = 16;
 
 /// What a call of `name` (lower case) does, from its arguments as they stand in
 /// the tree; `params` are the values of $1 and on.
@@ -31,6 +35,10 @@ constexpr double kMostGrowth = 65'536;
 [[nodiscard]] std::expected<Growth, std::string> growth_of(std::string_view name,
                                                            const base::json::Array& arguments,
                                                            const base::json::Array& params);
+
+/// Of a constant or a parameter: its length.
+[[nodiscard]] double growth_of_constant(const base::json::Value& expression,
+                                        const base::json::Array& params);
 
 /// The value of a constant or a parameter in the tree, or null when it is
 /// neither, or has no simple value.

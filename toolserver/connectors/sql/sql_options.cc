@@ -19,7 +19,7 @@ struct Range {
 
 base::Status check(const SqlOptions& options) {
   const std::array ranges{
-      Range{"memory_bytes", options.memory_bytes, 16ULL << 20, 1ULL << 40},
+      Range{"memory_bytes", options.memory_bytes, 64ULL << 20, 1ULL << 40},
       Range{"threads", options.threads, 1, 256},
       Range{"rows", options.rows, 1, 1'000'000},
       Range{"bytes", options.bytes, 1024, 256ULL << 20},

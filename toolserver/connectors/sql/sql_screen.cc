@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_functions.h"
 #include "toolserver/connectors/sql/sql_growth.h"
 #include "toolserver/connectors/sql/sql_names.h"
@@ -33,11 +34,14 @@ constexpr auto kPlainExpressions = std::to_array<std::string_view>({
     "CONJUNCTION",
     "LAMBDA",
     "OPERATOR",
-    "PARAMETER",
+
     "POSITIONAL_REFERENCE",
     "STAR",
     "SUBQUERY",
 });
+
+// Their value is true, false or null, whatever they compare.
+constexpr auto kYesOrNo = std::to_array<std::string_view>({"BETWEEN", "COMPARISON", "CONJUNCTION"});
 
 // Parts of a tree that only hold other parts.
 constexpr auto kPlainNodes = std::to_array<std::string_view>({
@@ -94,8 +98,7 @@ class Walker {
   explicit Walker(const ScreenRules& rules) : rules_(rules) {}
 
   Verdict judge(const Value& statement) {
-    double growth = walk(statement);
-    if (verdict_.allowed() && growth > kMostGrowth) too_much();
+    walk(statement);
     return std::move(verdict_);
   }
 
@@ -105,13 +108,12 @@ class Walker {
   double walk_object(const Object& object);
   double walk_members(const Object& object, std::string_view except = {});
   double walk_expression(std::string_view kind, const Object& object);
-  double walk_function(const Object& object);
+  double walk_function(std::string_view kind, const Object& object);
   double walk_query(const Object& object);
   double walk_ctes(const Object& object);
   double walk_table_function(const Object& object);
   double walk_show(const Object& object);
   void check_table(const Object& object);
-  void check_reader(std::string_view name, const Array& arguments);
   bool check_qualifiers(const Object& function);
   void check_cte_name(std::string_view name);
 
@@ -121,9 +123,12 @@ class Walker {
     verdict_.reason = std::move(reason);
   }
   void refuse(std::string reason) { stop(Kind::kRefused, std::move(reason)); }
-  void too_much() {
-    stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
-                                     static_cast<int>(kMostGrowth)));
+  double limited(double growth) {
+    if (growth > kMostGrowth) {
+      stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
+                                       static_cast<int>(kMostGrowth)));
+    }
+    return growth;
   }
 
   const ScreenRules& rules_;
@@ -185,18 +190,21 @@ double Walker::walk_object(const Object& object) {
 }
 
 double Walker::walk_expression(std::string_view kind, const Object& object) {
-  if (kind == "CONSTANT") return 1;
-  if (kind == "FUNCTION" || kind == "WINDOW") return walk_function(object);
+  if (kind == "CONSTANT" || kind == "PARAMETER") {
+    return growth_of_constant(object, rules_.params);
+  }
+  if (kind == "FUNCTION" || kind == "WINDOW") return walk_function(kind, object);
   if (!holds(kPlainExpressions, kind)) {
     refuse(fmt::format("an expression {} is not allowed", shown(kind)));
   }
   if (text_at(object, "type") == "ARRAY_CONSTRUCTOR") {
     const Value* children = object.if_contains("children");
     if (children != nullptr && children->is_array()) {
-      return walk_array(children->get_array(), Combine::kSum);
+      return limited(walk_array(children->get_array(), Combine::kSum));
     }
   }
-  return walk_members(object);
+  double growth = walk_members(object);
+  return holds(kYesOrNo, kind) ? 1 : growth;
 }
 
 // `column.upper()` parses as upper in a schema `column`, so any schema may
@@ -211,7 +219,7 @@ bool Walker::check_qualifiers(const Object& function) {
   return false;
 }
 
-double Walker::walk_function(const Object& object) {
+double Walker::walk_function(std::string_view kind, const Object& object) {
   std::string name = lower_ascii(text_at(object, "function_name"));
   const Value* children = object.if_contains("children");
   if (!is_pure_function(name) || children == nullptr || !children->is_array()) {
@@ -224,8 +232,15 @@ double Walker::walk_function(const Object& object) {
     refuse(growth.error());
     return 1;
   }
-  double arguments = growth->own * walk_array(children->get_array(), growth->arguments);
-  return std::max(arguments, walk_members(object, "children"));
+  // Each row would hold what all the rows before it hold.
+  if (kind == "WINDOW" && growth->least > 1) {
+    refuse(fmt::format("the function {} is not allowed with OVER", shown(name)));
+    return 1;
+  }
+  double made = growth->own * walk_array(children->get_array(), growth->arguments);
+  made = std::max(made, growth->least);
+  if (growth->is_listed) limited(made);
+  return std::max(made, walk_members(object, "children"));
 }
 
 double Walker::walk_table_function(const Object& object) {
@@ -245,40 +260,12 @@ double Walker::walk_table_function(const Object& object) {
     refuse(fmt::format("the table function {} is not allowed", shown(name)));
     return 1;
   }
-  if (reader) check_reader(name, children->get_array());
-  return std::max(walk_members(function), walk_members(object, "function"));
-}
-
-// What the reader reads is known only when it is written out.
-void Walker::check_reader(std::string_view name, const Array& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Object* argument = arguments[i].if_object();
-    if (argument == nullptr) return refuse(fmt::format("{}: an argument is not known", name));
-    if (i == 0) {
-      const Value* path = constant_of(arguments[0], {});
-      if (text_at(*argument, "class") != "CONSTANT" || path == nullptr || !path->is_string()) {
-        return refuse(fmt::format("{}: the file must be one constant name", name));
-      }
-      auto file = DataFile::parse(path->get_string());
-      if (!file) return refuse(fmt::format("{}: {}", name, file.error().message()));
-      verdict_.names_files = true;
-      continue;
-    }
-    // `header = true` is a comparison to the parser, `header := true` an alias.
-    std::string_view option = text_at(*argument, "alias");
-    const Value* left = argument->if_contains("left");
-    if (text_at(*argument, "class") == "COMPARISON" && left != nullptr && left->is_object()) {
-      const Value* names = left->get_object().if_contains("column_names");
-      if (names != nullptr && names->is_array() && names->get_array().size() == 1 &&
-          names->get_array()[0].is_string()) {
-        option = names->get_array()[0].get_string();
-      }
-    }
-    if (!is_reader_option(lower_ascii(option))) {
-      return refuse(fmt::format("{}: the option {} is not allowed", name, shown(option)));
-    }
+  if (reader) {
+    auto reason = reader_refusal(name, children->get_array());
+    if (reason) refuse(*std::move(reason));
+    verdict_.names_files = true;
   }
-  if (arguments.empty()) refuse(fmt::format("{}: no file is named", name));
+  return std::max(walk_members(function), walk_members(object, "function"));
 }
 
 void Walker::check_cte_name(std::string_view name) {
@@ -320,7 +307,8 @@ double Walker::walk_query(const Object& object) {
     }
   }
   ctes_.resize(outer);
-  if (growth * largest > kMostGrowth) too_much();
+  // A long text of the caller's own is none that the query made.
+  if (growth > 1 && largest > 1) limited(growth * largest);
   return growth * largest;
 }
 

@@ -1,0 +1,1 @@
+SELECT * FROM ReAd_CsV('/d/unloaded.csv')

@@ -1,0 +1,1 @@
+SELECT * FROM main.read_csv('/d/unloaded.csv')

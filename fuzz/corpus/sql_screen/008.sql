@@ -1,0 +1,1 @@
+SELECT * FROM system.main.read_csv('/d/unloaded.csv')

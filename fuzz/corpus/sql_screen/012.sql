@@ -1,0 +1,1 @@
+SELECT t.* FROM read_csv('/d/unloaded.csv') AS t

@@ -1,0 +1,1 @@
+SELECT * FROM parquet_bloom_probe('/d/x.parquet', 'a', 1)

@@ -1,0 +1,1 @@
+SELECT content FROM read_text('/d/unloaded.csv')

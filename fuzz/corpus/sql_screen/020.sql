@@ -1,0 +1,1 @@
+SELECT * FROM postgres_scan('host=127.0.0.1', 'public', 't')

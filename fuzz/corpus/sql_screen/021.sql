@@ -1,0 +1,1 @@
+SELECT * FROM arrow_scan(1, 2, 3)

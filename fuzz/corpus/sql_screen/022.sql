@@ -1,0 +1,1 @@
+SELECT * FROM seq_scan(1)

@@ -1,0 +1,1 @@
+SELECT * FROM 'http://127.0.0.1:1/x.csv'

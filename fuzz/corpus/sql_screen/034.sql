@@ -1,0 +1,1 @@
+SELECT * FROM 'file:///d/unloaded.csv'

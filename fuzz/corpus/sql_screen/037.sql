@@ -1,0 +1,1 @@
+SELECT * FROM t JOIN '/d/unloaded.csv' f ON true

@@ -1,0 +1,1 @@
+SELECT * FROM t LEFT JOIN read_text('/etc/passwd') f ON true

@@ -1,0 +1,1 @@
+SELECT * FROM t, '/d/unloaded.csv'

@@ -1,0 +1,1 @@
+SELECT * FROM t, LATERAL (SELECT * FROM read_text('/etc/passwd'))

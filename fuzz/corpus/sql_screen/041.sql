@@ -1,0 +1,1 @@
+SELECT * FROM t POSITIONAL JOIN '/d/unloaded.csv'

@@ -1,0 +1,1 @@
+SELECT * FROM t ASOF JOIN '/d/unloaded.csv' f ON t.a >= f.x

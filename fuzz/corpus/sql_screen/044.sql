@@ -1,0 +1,1 @@
+SELECT (SELECT content FROM read_text('/etc/passwd'))

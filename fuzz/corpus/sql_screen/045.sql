@@ -1,0 +1,1 @@
+SELECT * FROM t WHERE a IN (SELECT x FROM '/d/unloaded.csv')

@@ -1,0 +1,1 @@
+SELECT * FROM t WHERE EXISTS (FROM read_text('/etc/passwd'))

@@ -1,0 +1,1 @@
+SELECT * FROM t WHERE b = ANY (SELECT x FROM '/d/unloaded.csv')

@@ -1,0 +1,1 @@
+SELECT a FROM t QUALIFY row_number() OVER () > (SELECT 1 FROM '/o/o.csv')

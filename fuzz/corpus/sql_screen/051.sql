@@ -1,0 +1,1 @@
+SELECT a FROM t LIMIT (SELECT count(*) FROM '/d/unloaded.csv')

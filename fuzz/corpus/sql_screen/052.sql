@@ -1,0 +1,1 @@
+SELECT a FROM t OFFSET (SELECT count(*) FROM '/d/unloaded.csv')

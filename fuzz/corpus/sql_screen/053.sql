@@ -1,0 +1,1 @@
+SELECT 1 FROM t GROUP BY (SELECT x FROM '/d/unloaded.csv')

@@ -1,0 +1,1 @@
+SELECT DISTINCT ON ((SELECT x FROM '/o/o.csv')) a FROM t

@@ -1,0 +1,1 @@
+SELECT CASE WHEN a = 1 THEN (SELECT x FROM '/o/o.csv') END FROM t

@@ -1,0 +1,1 @@
+SELECT count(*) FILTER (WHERE a = (SELECT 1 FROM '/o/o.csv')) FROM t

@@ -1,0 +1,1 @@
+SELECT sum(a) OVER (ORDER BY (SELECT x FROM '/o/o.csv')) FROM t

@@ -1,0 +1,1 @@
+SELECT sum(a) OVER (ROWS (SELECT 1 FROM '/o/o.csv') PRECEDING) FROM t

@@ -1,0 +1,1 @@
+SELECT list(a ORDER BY (SELECT x FROM '/o/o.csv')) FROM t

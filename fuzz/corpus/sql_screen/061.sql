@@ -1,0 +1,1 @@
+SELECT {'a': (SELECT x FROM '/d/unloaded.csv')}

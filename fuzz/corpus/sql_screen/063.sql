@@ -1,0 +1,1 @@
+SELECT ARRAY(SELECT x FROM '/d/unloaded.csv')

@@ -1,0 +1,1 @@
+VALUES ((SELECT x FROM '/d/unloaded.csv'))

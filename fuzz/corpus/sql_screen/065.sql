@@ -1,0 +1,1 @@
+SELECT 1 UNION ALL SELECT x FROM '/d/unloaded.csv'

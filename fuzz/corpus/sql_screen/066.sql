@@ -1,0 +1,1 @@
+SELECT 1 EXCEPT SELECT x FROM '/d/unloaded.csv'

@@ -1,0 +1,1 @@
+WITH f AS (SELECT * FROM '/d/unloaded.csv') SELECT * FROM f

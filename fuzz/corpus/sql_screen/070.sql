@@ -1,0 +1,1 @@
+WITH g AS (WITH f AS (FROM '/o/o.csv') FROM f) FROM g

@@ -1,0 +1,1 @@
+WITH RECURSIVE r AS (SELECT 1 x UNION ALL SELECT x + 1 FROM r, '/o/o.csv') FROM r

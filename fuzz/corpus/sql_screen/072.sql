@@ -1,0 +1,1 @@
+FROM (PIVOT '/d/unloaded.csv' ON x IN (1) USING count(*))

@@ -1,0 +1,1 @@
+SUMMARIZE '/d/unloaded.csv'

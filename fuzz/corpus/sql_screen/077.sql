@@ -1,0 +1,1 @@
+SHOW '/d/unloaded.csv'

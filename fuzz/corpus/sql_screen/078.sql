@@ -1,0 +1,1 @@
+SELECT * FROM (DESCRIBE SELECT * FROM '/d/unloaded.csv')

@@ -1,0 +1,1 @@
+SELECT COLUMNS(c -> c = (SELECT x FROM '/d/unloaded.csv')) FROM t

@@ -1,0 +1,1 @@
+SELECT * REPLACE ((SELECT x FROM '/d/unloaded.csv') AS a) FROM t

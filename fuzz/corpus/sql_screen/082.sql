@@ -1,0 +1,1 @@
+SELECT unnest((SELECT [x] FROM '/d/unloaded.csv'))

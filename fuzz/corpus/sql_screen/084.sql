@@ -1,0 +1,1 @@
+SELECT * FROM (WITH unloaded AS (SELECT 1) FROM unloaded) JOIN 'unloaded.csv' ON true

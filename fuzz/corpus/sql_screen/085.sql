@@ -1,0 +1,1 @@
+WITH named like a file

@@ -1,0 +1,1 @@
+COPY (SELECT 1) TO '/d/w.parquet' (FORMAT parquet)

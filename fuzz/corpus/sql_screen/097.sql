@@ -1,0 +1,1 @@
+ATTACH '/d/w.duckdb' AS w

@@ -1,0 +1,1 @@
+ATTACH 'host=127.0.0.1' AS w (TYPE postgres)

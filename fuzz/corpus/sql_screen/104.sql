@@ -1,0 +1,1 @@
+SET GLOBAL memory_limit = '100GB'

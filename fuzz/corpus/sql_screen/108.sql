@@ -1,0 +1,1 @@
+SET VARIABLE v = 1

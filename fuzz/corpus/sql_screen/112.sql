@@ -1,0 +1,1 @@
+PRAGMA with a value

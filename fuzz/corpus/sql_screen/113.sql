@@ -1,0 +1,1 @@
+PRAGMA memory_limit='100GB'

@@ -1,0 +1,1 @@
+PRAGMA import_database('/d')

@@ -1,0 +1,1 @@
+PRAGMA json_execute_serialized_sql('{}')

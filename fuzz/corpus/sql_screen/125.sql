@@ -1,0 +1,1 @@
+CREATE VIEW created AS SELECT * FROM '/d/unloaded.csv'

@@ -1,0 +1,1 @@
+CREATE MACRO created(x) AS TABLE FROM read_csv(x)

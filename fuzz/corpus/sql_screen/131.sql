@@ -1,0 +1,1 @@
+CREATE FUNCTION created(x) AS x

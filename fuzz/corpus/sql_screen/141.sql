@@ -1,0 +1,1 @@
+CREATE SECRET s (TYPE s3, KEY_ID 'k', SECRET 's')

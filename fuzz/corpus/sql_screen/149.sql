@@ -1,0 +1,1 @@
+SELECT * INTO created FROM t

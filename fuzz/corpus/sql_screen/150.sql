@@ -1,0 +1,1 @@
+PIVOT that makes a type

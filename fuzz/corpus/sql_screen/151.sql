@@ -1,0 +1,1 @@
+PIVOT t ON b USING sum(a)

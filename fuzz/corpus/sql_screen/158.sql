@@ -1,0 +1,1 @@
+SELECT * FROM query('FROM ''/d/unloaded.csv''')

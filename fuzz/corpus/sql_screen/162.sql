@@ -1,0 +1,1 @@
+SELECT query('SELECT 1')

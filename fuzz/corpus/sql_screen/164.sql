@@ -1,0 +1,1 @@
+SELECT * FROM histogram_values('/d/unloaded.csv', x)

@@ -1,0 +1,1 @@
+SELECT json_serialize_plan('SELECT * FROM t')

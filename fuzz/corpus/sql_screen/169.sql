@@ -1,0 +1,1 @@
+SELECT main.current_setting('home_directory')

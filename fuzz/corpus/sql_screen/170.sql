@@ -1,0 +1,1 @@
+SELECT ('home_directory').current_setting()

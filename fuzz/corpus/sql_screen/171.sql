@@ -1,0 +1,1 @@
+SELECT list_transform(['threads'], x -> current_setting(x))

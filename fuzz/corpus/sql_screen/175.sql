@@ -1,0 +1,1 @@
+SELECT sleep_ms(100000)

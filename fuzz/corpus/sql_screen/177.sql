@@ -1,0 +1,1 @@
+SELECT * FROM dblink('host=127.0.0.1', 'SELECT 1')

@@ -1,0 +1,1 @@
+SELECT http_get('http://127.0.0.1:1')

@@ -1,0 +1,1 @@
+SELECT * FROM which_secret('s3://b', 's3')

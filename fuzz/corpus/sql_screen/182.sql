@@ -1,0 +1,1 @@
+WITH duckdb_settings AS (SELECT 1) FROM duckdb_settings

@@ -1,0 +1,1 @@
+SELECT * FROM (WITH pg_settings AS (SELECT 1) FROM pg_settings), pg_settings

@@ -1,0 +1,1 @@
+WITH RECURSIVE r(n) USING KEY (n) AS 

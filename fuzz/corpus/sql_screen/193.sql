@@ -1,0 +1,1 @@
+DESCRIBE duckdb_settings

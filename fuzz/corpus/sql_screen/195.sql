@@ -1,0 +1,1 @@
+SUMMARIZE duckdb_settings

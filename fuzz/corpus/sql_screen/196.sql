@@ -1,0 +1,1 @@
+SELECT length(repeat('x', 1000000000))

@@ -1,0 +1,1 @@
+SELECT repeat('x', i::INT) FROM range(1000000000) r(i)

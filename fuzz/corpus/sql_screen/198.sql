@@ -1,0 +1,1 @@
+SELECT repeat(repeat('x', 1000), 1000)

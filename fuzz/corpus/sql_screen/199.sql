@@ -1,0 +1,1 @@
+SELECT repeat(s, 1000) FROM (SELECT repeat('x', 1000) s)

@@ -1,0 +1,1 @@
+WITH x AS (SELECT repeat('x', 1000) s) SELECT repeat(s, 1000) FROM x

@@ -1,0 +1,1 @@
+SELECT len(range(1000000000))

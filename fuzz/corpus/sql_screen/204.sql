@@ -1,0 +1,1 @@
+SELECT range(i) FROM range(10000000) r(i)

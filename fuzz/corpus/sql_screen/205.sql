@@ -1,0 +1,1 @@
+SELECT list_resize([1], 1000000000)

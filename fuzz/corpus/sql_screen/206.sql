@@ -1,0 +1,1 @@
+SELECT list_transform(range(1000), x -> range(1000))

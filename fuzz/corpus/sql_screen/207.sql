@@ -1,0 +1,1 @@
+SELECT list_reduce(range(60), (a, b) -> a || a, 'x')

@@ -1,0 +1,1 @@
+SELECT replace(repeat('x', 1000), 'x', repeat('y', 1000))

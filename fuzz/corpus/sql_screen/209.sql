@@ -1,0 +1,1 @@
+SELECT regexp_replace(repeat('x', 1000), 'x', repeat('y', 1000), 'g')

@@ -1,0 +1,1 @@
+SELECT format(b, 1) FROM t

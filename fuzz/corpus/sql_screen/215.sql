@@ -1,0 +1,1 @@
+SELECT s||s||s||s||s||s||s||s FROM (SELECT s||s||s||s||s||s||s||s s FROM 

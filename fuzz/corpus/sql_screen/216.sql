@@ -1,0 +1,1 @@
+SELECT repeat('a', 60000) LIKE '%a_%a_%a_%a_%a_%b'

@@ -1,0 +1,1 @@
+SELECT b LIKE b FROM t

@@ -1,0 +1,1 @@
+SELECT levenshtein(repeat('a', 60000), repeat('b', 60000))

@@ -1,0 +1,1 @@
+SELECT bin(bin(bin(bin(bin(bin(bin('aaaaaaaa')))))))

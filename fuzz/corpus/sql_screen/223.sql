@@ -1,0 +1,1 @@
+FROM main.t SELECT max(a)

@@ -1,0 +1,1 @@
+FROM memory.main.T SELECT max(A)

@@ -1,0 +1,1 @@
+SELECT t.a, c FROM t JOIN u USING (a) ORDER BY 1

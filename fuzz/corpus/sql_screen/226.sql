@@ -1,0 +1,1 @@
+SELECT t.a, c FROM t LEFT JOIN u ON t.a = u.a ORDER BY 1

@@ -1,0 +1,1 @@
+SELECT t.a, u.c FROM t ASOF JOIN u ON t.a >= u.a ORDER BY 1

@@ -1,0 +1,1 @@
+SELECT count(*) FROM t, u, LATERAL (SELECT t.a + u.a)

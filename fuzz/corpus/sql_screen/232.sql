@@ -1,0 +1,1 @@
+WITH x AS (SELECT a * 2 AS d FROM t) SELECT sum(d)::INT FROM x

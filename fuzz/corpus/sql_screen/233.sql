@@ -1,0 +1,1 @@
+WITH x AS (SELECT 1 i), y AS (SELECT i + 1 j FROM x) SELECT j FROM y

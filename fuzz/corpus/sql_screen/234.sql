@@ -1,0 +1,1 @@
+WITH RECURSIVE f(n, p) AS (SELECT 1, 1 UNION ALL SELECT n + 1, p * (n + 1) FROM f WHERE n < 

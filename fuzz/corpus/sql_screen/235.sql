@@ -1,0 +1,1 @@
+WITH t AS (SELECT 7 a) SELECT a FROM t

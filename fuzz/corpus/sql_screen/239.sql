@@ -1,0 +1,1 @@
+SELECT a % 2 AS odd, count(*) FROM t GROUP BY ALL HAVING count(*) > 1

@@ -1,0 +1,1 @@
+SELECT count(*) FROM (SELECT a, c FROM u GROUP BY CUBE (a, c))

@@ -1,0 +1,1 @@
+SELECT a FROM t QUALIFY rank() OVER (ORDER BY a) = 2

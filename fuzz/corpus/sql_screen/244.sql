@@ -1,0 +1,1 @@
+SELECT list(a ORDER BY a DESC) FROM t

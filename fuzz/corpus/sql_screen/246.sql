@@ -1,0 +1,1 @@
+SELECT string_agg(b, '-' ORDER BY a) FROM t

@@ -1,0 +1,1 @@
+SELECT DISTINCT ON (a % 2) a FROM t ORDER BY a % 2, a

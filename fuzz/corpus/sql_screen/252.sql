@@ -1,0 +1,1 @@
+SELECT b FROM t WHERE b ILIKE 'T_O' OR regexp_matches(b, '^tw')

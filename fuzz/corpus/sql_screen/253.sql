@@ -1,0 +1,1 @@
+SELECT upper(b), b.upper(), length(b), b[1:2] FROM t WHERE a = 1

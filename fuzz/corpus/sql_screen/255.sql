@@ -1,0 +1,1 @@
+SELECT round(2.567, 1)::DOUBLE, abs(-3), greatest(1, 2), sqrt(16)

@@ -1,0 +1,1 @@
+SELECT DATE '2024-02-28' + INTERVAL 2 DAY, date_trunc('month', DATE '2024-02-28')

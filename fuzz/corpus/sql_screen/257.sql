@@ -1,0 +1,1 @@
+SELECT extract(year FROM DATE '2024-02-28'), strftime(DATE '2024-02-28', '%d.%m.%Y')

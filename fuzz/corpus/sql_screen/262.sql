@@ -1,0 +1,1 @@
+SELECT * FROM unnest([1, 2]) x(i)

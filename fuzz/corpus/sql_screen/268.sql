@@ -1,0 +1,1 @@
+SELECT * REPLACE (a + 1 AS a) FROM t WHERE a = 1

@@ -1,0 +1,1 @@
+SELECT min(COLUMNS(*)) FROM u

@@ -1,0 +1,1 @@
+PIVOT t ON a IN (1, 2) USING count(*) GROUP BY b ORDER BY b

@@ -1,0 +1,1 @@
+SELECT column_name FROM (SUMMARIZE u) ORDER BY 1

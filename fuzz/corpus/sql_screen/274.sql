@@ -1,0 +1,1 @@
+SELECT 'it''s; -- not /* a comment */', $$read_csv('x')$$

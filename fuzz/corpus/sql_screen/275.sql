@@ -1,0 +1,1 @@
+SELECT parse_path('/a/b.csv'), parse_filename('/a/b.csv')

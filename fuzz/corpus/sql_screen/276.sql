@@ -1,0 +1,1 @@
+SELECT try_cast('x' AS INT), try(CAST('x' AS INT))

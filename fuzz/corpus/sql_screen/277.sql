@@ -1,0 +1,1 @@
+SELECT repeat('ab', 3), lpad('7', 3, '0'), format('{:>4}', 7), printf('%03d', 7)

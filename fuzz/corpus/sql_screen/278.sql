@@ -1,0 +1,1 @@
+SELECT md5('a'), sha256('a')[1:8], hash('a') IS NOT NULL

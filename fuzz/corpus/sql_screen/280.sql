@@ -1,0 +1,1 @@
+SELECT arg_max(b, a), median(a), approx_count_distinct(a) > 0 FROM t WHERE b IS NOT NULL

@@ -1,0 +1,1 @@
+SELECT a FROM t WHERE a = ANY ([1, 3]) ORDER BY a

@@ -1,0 +1,1 @@
+SELECT (SELECT max(c) FROM u WHERE u.a <= t.a) FROM t ORDER BY a

@@ -1,0 +1,1 @@
+SELECT 'b' COLLATE NOCASE = 'B'

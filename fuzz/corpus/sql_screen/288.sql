@@ -1,0 +1,1 @@
+SELECT a FROM read_csv('t.csv') ORDER BY a

@@ -1,0 +1,1 @@
+SELECT a FROM read_csv('t.csv', header = true, all_varchar := true) LIMIT 1

@@ -1,0 +1,1 @@
+FROM 't.csv' SELECT max(a)

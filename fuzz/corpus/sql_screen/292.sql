@@ -1,0 +1,1 @@
+WITH f AS (FROM 't.csv') SELECT count(*) FROM f JOIN u USING (a)

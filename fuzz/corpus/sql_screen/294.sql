@@ -1,0 +1,1 @@
+FROM '../outside/o.csv'

@@ -1,0 +1,1 @@
+FROM 'sub/../../outside/o.csv'

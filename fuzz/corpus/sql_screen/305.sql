@@ -1,0 +1,1 @@
+FROM read_parquet('x.parquet', encryption_config = {footer_key: 'k'})

@@ -1,0 +1,1 @@
+FROM read_text('unloaded.csv')

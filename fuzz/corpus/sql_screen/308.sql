@@ -1,0 +1,1 @@
+FROM query('FROM ''t.csv''')

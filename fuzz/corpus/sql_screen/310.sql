@@ -1,0 +1,1 @@
+FROM 's3://b/t.csv'

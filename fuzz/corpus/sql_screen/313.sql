@@ -1,0 +1,1 @@
+{"error":false,"statements":[{"node":{"type":"SELECT_NODE","cte_map":{"map":[]},"select_list":[{"class":"CONSTANT"}]}}]}
