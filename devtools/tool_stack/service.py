@@ -24,7 +24,7 @@ class ToolService:
         self.tls = mode in ('basic', 'enterprise')
         self.process = None
         self.log = self.folder / 'log'
-        self.audit = self.folder / 'audit.jsonl'
+        self.audit = self.folder / 'audit'
         self._sample_data()
         self.settings = self._settings()
         self.settings.update(changes or {})
@@ -85,17 +85,18 @@ class ToolService:
         common = {
             'node_id': 'node-b', 'mode': self.mode, 'server_url': self.url, 'cluster.name': 'cluster-1',
             'server.host': '127.0.0.1', 'server.port': self.port, 'server.workers': 2,
-            'secret_key': strong(), 'jwt_secret': strong(), 'kdf_salt': strong(24), 'audit.path': str(self.audit),
+            # The consent hook is on this machine, and so are the clients.
+            'security.allow_insecure_transit': True, 'secret_key': strong(), 'jwt_secret': strong(), 'kdf_salt': strong(24), 'audit.path': str(self.audit),
             'connectors.sql.enabled': True, 'connectors.sql.data_dir': str(self.folder / 'data'),
             'connectors.files.enabled': True, 'connectors.files.root': str(self.folder / 'files'),
             'connectors.files.extensions': '.txt,.csv', 'connectors.files.allow_write': True,
         }
         transport = {'security.tls_enabled': True, 'server.tls_cert': str(certificate), 'server.tls_key': str(key),
-                     'security.ca_cert_path': str(self.authority.roots)} if self.tls else {'security.allow_insecure_transit': True}
+                     'security.ca_cert_path': str(self.authority.roots)} if self.tls else {}
         own = {
-            'simple': {'api_key': strong(), 'security.api_key_scopes': ' '.join(SCOPES)},
+            'simple': {'api_key': strong(), 'security.api_key_scopes': ','.join(SCOPES)},
             'basic': {},
-            'encrypted': {'api_key': strong(), 'security.api_key_scopes': ' '.join(SCOPES)},
+            'encrypted': {'api_key': strong(), 'security.api_key_scopes': ','.join(SCOPES)},
             'enterprise': {},
         }[self.mode]
         if self.mode == 'enterprise':

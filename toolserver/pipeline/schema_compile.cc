@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/core/text.h"
 #include "base/json/canonical.h"
@@ -244,6 +245,11 @@ Status Compiler::branches(SchemaNode& node, const Value& value) {
 
 template <auto outer, auto inner>
 Status Compiler::count(SchemaNode& node, const Value& value) {
+  // A schema of ours may hold a std::size_t, one from outside a signed number.
+  if (value.is_uint64()) {
+    (node.*outer).*inner = value.get_uint64();
+    return {};
+  }
   if (!value.is_int64() || value.get_int64() < 0) return bad("a count must be 0 or more");
   (node.*outer).*inner = static_cast<std::uint64_t>(value.get_int64());
   return {};
@@ -253,6 +259,10 @@ template <auto inner>
 Status Compiler::bound(SchemaNode& node, const Value& value) {
   if (!value.is_number()) return bad("a bound must be a number");
   node.number.*inner = value;
+  // The parser gives signed numbers where they fit; so must a bound be.
+  if (value.is_uint64() && std::in_range<std::int64_t>(value.get_uint64())) {
+    node.number.*inner = static_cast<std::int64_t>(value.get_uint64());
+  }
   return {};
 }
 

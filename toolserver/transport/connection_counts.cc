@@ -27,26 +27,29 @@ void give_back(Counts& counts, const std::string& key) {
 struct ConnectionCounts::State {
   std::mutex mutex;
   // All guarded by mutex.
+  ConnectionLimits limits;
   std::size_t connections = 0;
   std::size_t unauthenticated = 0;
   Counts addresses;
   Counts principals;
 };
 
-ConnectionCounts::ConnectionCounts(ConnectionLimits limits)
-    : limits_(limits), state_(std::make_unique<State>()) {}
+ConnectionCounts::ConnectionCounts(ConnectionLimits limits) : state_(std::make_unique<State>()) {
+  state_->limits = limits;
+}
 
 ConnectionCounts::~ConnectionCounts() = default;
 
 Outcome<std::unique_ptr<ConnectionCounts::Place>> ConnectionCounts::admit(
     const std::string& address) {
   std::lock_guard lock(state_->mutex);
-  if (state_->connections >= limits_.connections) return busy("too many connections");
-  if (state_->unauthenticated >= limits_.unauthenticated) {
+  const ConnectionLimits& limits = state_->limits;
+  if (state_->connections >= limits.connections) return busy("too many connections");
+  if (state_->unauthenticated >= limits.unauthenticated) {
     return busy("too many connections that have not authenticated");
   }
   auto& of_address = state_->addresses[address];
-  if (of_address >= limits_.of_address) return busy("too many connections from this address");
+  if (of_address >= limits.of_address) return busy("too many connections from this address");
   ++of_address;
   ++state_->connections;
   ++state_->unauthenticated;
@@ -56,6 +59,11 @@ Outcome<std::unique_ptr<ConnectionCounts::Place>> ConnectionCounts::admit(
 std::size_t ConnectionCounts::connections() const {
   std::lock_guard lock(state_->mutex);
   return state_->connections;
+}
+
+void ConnectionCounts::set_limits(ConnectionLimits limits) {
+  std::lock_guard lock(state_->mutex);
+  state_->limits = limits;
 }
 
 ConnectionCounts::Place::Place(ConnectionCounts& counts, std::string address)
@@ -78,7 +86,7 @@ Outcome<void> ConnectionCounts::Place::authenticated(const std::string& subject)
   State& state = *counts_.state_;
   std::lock_guard lock(state.mutex);
   auto& of_principal = state.principals[subject];
-  if (of_principal >= counts_.limits_.of_principal) {
+  if (of_principal >= state.limits.of_principal) {
     return busy("too many connections of this principal");
   }
   ++of_principal;

@@ -51,10 +51,11 @@ class ConnectionCounts {
   [[nodiscard]] Outcome<std::unique_ptr<Place>> admit(const std::string& address);
 
   [[nodiscard]] std::size_t connections() const;
+  /// For connections from here on; those that are open stay.
+  void set_limits(ConnectionLimits limits);
 
  private:
   struct State;
-  const ConnectionLimits limits_;
   std::unique_ptr<State> state_;
 };
 

@@ -1,0 +1,97 @@
+"""Access tokens of a real provider, and the ones that must not pass."""
+import json
+import time
+
+import pytest
+from conftest import client_of
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding
+from scp import Refused
+from scp.keys import b64, hmac
+from test_modes import run, session
+from tool_stack.authority import Authority, make_rsa
+
+
+@pytest.fixture(scope='module')
+def pinned(make_service, identity, tmp_path_factory):
+    """A service that knows one public key instead of a JWKS, and that key's private half."""
+    key = make_rsa()
+    file = tmp_path_factory.mktemp('keys') / 'issuer.pub'
+    file.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo))
+    return make_service('enterprise', oauth2__jwks_url=None, oauth2__local_public_key_path=str(file)), key, file
+
+
+def token(key, service, header=None, sign=None, **changes):
+    now = int(time.time())
+    claims = {'iss': service.identity.issuer, 'aud': service.identity.audience, 'sub': 'agent', 'iat': now, 'exp': now + 300,
+              'scope': 'cap:list tool:invoke:sql.query', **changes}
+    claims = {name: value for name, value in claims.items() if value is not None}
+    body = b64(json.dumps({'alg': 'RS256', 'typ': 'at+jwt', **(header or {})}).encode()) + '.' + b64(json.dumps(claims).encode())
+    sign = sign or (lambda data: key.sign(data, padding.PKCS1v15(), hashes.SHA256()))
+    return body + '.' + b64(sign(body.encode()))
+
+
+def connect(service, credential):
+    async def nothing(client):
+        return client.session
+
+    return run(session(client_of(service, token=credential), nothing))
+
+
+def test_a_pinned_key_takes_its_issuers_token(pinned):
+    service, key, _ = pinned
+    assert connect(service, token(key, service))['principal']['sub'] == 'agent'
+
+
+@pytest.mark.parametrize('name, changes, code', [
+    ('expired', {'exp': int(time.time()) - 60}, 'E_EXPIRED'), ('no exp', {'exp': None}, 'E_AUTH'), ('no iat', {'iat': None}, 'E_AUTH'),
+    ('no audience', {'aud': None}, 'E_AUTH'), ('no issuer', {'iss': None}, 'E_AUTH'), ('other audience', {'aud': 'https://other.example'}, 'E_AUTH'),
+    ('other issuer', {'iss': 'https://localhost:1'}, 'E_AUTH'), ('not yet', {'nbf': int(time.time()) + 600}, 'E_AUTH'),
+], ids=lambda value: value if isinstance(value, str) else '')
+def test_claims_that_do_not_fit_are_refused(pinned, name, changes, code):
+    service, key, _ = pinned
+    with pytest.raises(Refused) as refused:
+        connect(service, token(key, service, **changes))
+    assert refused.value.code == code
+
+
+def test_algorithms_that_are_not_pinned_are_refused(pinned):
+    service, key, file = pinned
+    attacks = {
+        'none': token(key, service, {'alg': 'none'}, lambda _: b''),
+        'HS256 with the public key as its secret': token(key, service, {'alg': 'HS256'}, lambda data: hmac(file.read_bytes(), data)),
+        'PS256': token(key, service, {'alg': 'PS256'}),
+        'a key in the header': token(make_rsa(), service, {'jwk': {'kty': 'RSA', 'n': 'AQAB', 'e': 'AQAB'}}),
+        'another key': token(make_rsa(), service),
+        'jku': token(key, service, {'jku': 'https://evil.example/jwks'}),
+        'kid as a path': token(key, service, {'kid': '../../../../dev/null'}),
+    }
+    for name, attack in attacks.items():
+        with pytest.raises(Refused) as refused:
+            connect(service, attack)
+        assert refused.value.code == 'E_AUTH', name
+
+
+def test_a_rotated_key_is_found(make_service, identity):
+    # Each event loop has its own cache of keys: with one, what it forgot is forgotten.
+    service = make_service('enterprise', server__workers=1)
+    assert connect(service, identity.token('agent'))['principal']['sub'] == 'agent'
+    old = identity.token('agent')
+    identity.rotate()
+    assert connect(service, identity.token('agent'))['principal']['sub'] == 'agent'
+    with pytest.raises(Refused) as refused:
+        connect(service, old)
+    assert refused.value.code == 'E_AUTH'
+
+
+def test_scopes_of_the_provider_bind(services, identity):
+    async def work(client):
+        assert [one['id'] for one in await client.list_capabilities()] == ['files.read']
+
+    run(session(client_of(services['enterprise'], token=identity.token('reader')), work))
+
+
+def test_an_unknown_authority_is_not_trusted(services, authority, tmp_path):
+    other = Authority(tmp_path / 'other')
+    with pytest.raises(Exception, match='(?i)certificate'):
+        run(client_of(services['enterprise'], ca=other.roots).connect())

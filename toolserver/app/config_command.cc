@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "toolserver/app/command.h"
+#include "toolserver/settings/settings.h"
+
+namespace tool::app {
+namespace {
+
+settings::Role role_of(const ConfigCommand& command) {
+  return command.client ? settings::Role::kClient : settings::Role::kServer;
+}
+
+}  // namespace
+
+base::config::Places ConfigFlags::places() const {
+  base::config::Places places{sets, base::config::process_environment(),
+                              std::filesystem::current_path()};
+  if (!file.empty()) places.overrides.push_back("SCP_CONFIG_FILE=" + file);
+  return places;
+}
+
+int check_config(const ConfigFlags& flags, const ConfigCommand& command) {
+  auto loaded = settings::load(flags.places(), role_of(command));
+  if (!loaded) {
+    fmt::print(stderr, "{}\n", loaded.error().message());
+    return 2;
+  }
+  fmt::print("{}\n", settings::describe(loaded->config, role_of(command)));
+  return 0;
+}
+
+int show_config(const ConfigFlags& flags, const ConfigCommand& command) {
+  auto loaded = settings::load(flags.places(), role_of(command));
+  if (!loaded) {
+    fmt::print(stderr, "{}\n", loaded.error().message());
+    return 2;
+  }
+  fmt::print("{}", settings::show(*loaded));
+  return 0;
+}
+
+int document_config() {
+  fmt::print("{}", settings::markdown());
+  return 0;
+}
+
+}  // namespace tool::app

@@ -1,0 +1,60 @@
+#include "toolserver/app/connectors_setup.h"
+
+#include <chrono>
+#include <utility>
+
+#include "toolserver/connectors/echo/echo_connector.h"
+#include "toolserver/connectors/files/files_connector.h"
+#include "toolserver/connectors/sql/sql_connector.h"
+
+namespace tool::app {
+namespace {
+
+connectors::SqlOptions sql_options(const settings::SqlConnector& settings) {
+  connectors::SqlOptions options;
+  options.data_dir = settings.data_dir;
+  options.enable_external_access = settings.enable_external_access;
+  options.allow_raw_file_sql = settings.allow_raw_file_sql;
+  options.memory_bytes = settings.memory_bytes;
+  options.threads = static_cast<unsigned>(settings.threads);
+  options.rows = settings.max_rows;
+  options.bytes = settings.max_bytes;
+  options.time = std::chrono::duration_cast<std::chrono::milliseconds>(settings.timeout);
+  return options;
+}
+
+files::FilesOptions files_options(const settings::FilesConnector& settings) {
+  files::FilesOptions options;
+  options.root = settings.root;
+  for (const auto& ending : settings.extensions) {
+    options.extensions.push_back(ending.starts_with('.') ? ending.substr(1) : ending);
+  }
+  options.read_cap = settings.read_max_bytes;
+  options.write_cap = settings.write_max_bytes;
+  options.list_cap = settings.list_max_entries;
+  if (settings.allow_write) {
+    options.allow_write = files::Permission::kAllowed;
+    options.allow_delete = files::Permission::kAllowed;
+  }
+  return options;
+}
+
+}  // namespace
+
+base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
+    const settings::Connectors& settings, base::BlockingPool& pool, base::Random& random) {
+  std::vector<std::shared_ptr<connectors::Connector>> opened;
+  if (settings.echo.enabled) opened.push_back(std::make_shared<connectors::EchoConnector>());
+  if (settings.sql.enabled) {
+    ASSIGN_OR_RETURN(auto sql, connectors::SqlConnector::open(sql_options(settings.sql), pool));
+    opened.push_back(std::move(sql));
+  }
+  if (settings.files.enabled) {
+    ASSIGN_OR_RETURN(auto files,
+                     files::FilesConnector::open(files_options(settings.files), pool, random));
+    opened.push_back(std::move(files));
+  }
+  return opened;
+}
+
+}  // namespace tool::app

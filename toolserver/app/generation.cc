@@ -1,0 +1,133 @@
+#include "toolserver/app/generation.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/crypto/certificate.h"
+#include "toolserver/app/session_setup.h"
+#include "toolserver/pipeline/consent_webhook.h"
+#include "toolserver/pipeline/filter_webhook.h"
+
+namespace tool::app {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+pipeline::PipelineOptions pipeline_options(const settings::SecureConfig& config) {
+  const auto& limits = config.limits;
+  pipeline::PipelineOptions options;
+  options.rate.calls_per_second = static_cast<double>(limits.calls_per_second);
+  options.rate.burst = static_cast<double>(limits.burst);
+  options.rate.in_flight = limits.in_flight;
+  options.consent.timeout = duration_cast<milliseconds>(config.hooks.consent_timeout);
+  options.trail.on_failure = config.audit.on_failure == settings::AuditFailure::kBlock
+                                 ? pipeline::AuditFailure::kBlock
+                                 : pipeline::AuditFailure::kContinue;
+  options.trail.arguments = config.audit.log_arguments ? pipeline::RawArguments::kRecorded
+                                                       : pipeline::RawArguments::kLeftOut;
+  options.deadline = duration_cast<milliseconds>(limits.deadline);
+  options.max_deadline = duration_cast<milliseconds>(limits.max_deadline);
+  options.output_bytes = limits.output_bytes;
+  return options;
+}
+
+base::Result<std::unique_ptr<pipeline::Webhook>> webhook(const std::string& url,
+                                                         settings::Duration timeout) {
+  pipeline::WebhookOptions options;
+  options.url = url;
+  options.timeout = duration_cast<milliseconds>(timeout);
+  return pipeline::Webhook::create(std::move(options));
+}
+
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "::1" || host == "localhost";
+}
+
+}  // namespace
+
+transport::ConnectionLimits connection_limits(const settings::Limits& limits) {
+  return {limits.connections, limits.connections_per_address, limits.connections_per_principal,
+          limits.unauthenticated};
+}
+
+base::Result<std::unique_ptr<Generation>> Generation::create(Shared& shared,
+                                                             settings::SecureConfig config) {
+  std::unique_ptr<Generation> made(new Generation(std::move(config)));
+  RETURN_IF_ERROR(made->make_pipeline(shared));
+  RETURN_IF_ERROR(made->make_endpoint());
+  RETURN_IF_ERROR(made->make_sessions(shared));
+  return made;
+}
+
+base::Status Generation::make_pipeline(Shared& shared) {
+  pipeline::PipelineParts parts{
+      .registry = shared.registry,
+      .audit = shared.audit,
+      .clock = shared.clock,
+      .metrics = shared.metrics,
+      .log = base::log::Logger(shared.log),
+      .guard = nullptr,
+      .consent = nullptr,
+      .filters = {},
+  };
+  const auto& hooks = config_.hooks;
+  if (!hooks.consent_url.empty()) {
+    ASSIGN_OR_RETURN(auto asked, webhook(hooks.consent_url, hooks.consent_timeout));
+    parts.consent = std::make_shared<pipeline::ConsentWebhook>(std::move(asked));
+  }
+  if (!hooks.filter_url.empty()) {
+    ASSIGN_OR_RETURN(auto asked, webhook(hooks.filter_url, hooks.filter_timeout));
+    auto failure = hooks.fail_mode == settings::FailMode::kOpen ? pipeline::FilterFailure::kOpen
+                                                                : pipeline::FilterFailure::kClosed;
+    parts.filters.push_back(std::make_shared<pipeline::FilterWebhook>(std::move(asked), failure));
+  }
+  pipeline_ = std::make_unique<pipeline::Pipeline>(pipeline_options(config_), std::move(parts));
+  operations_ = std::make_unique<transport::ToolOperations>(*pipeline_, shared.audit, shared.random,
+                                                            config_.core.mode);
+  return {};
+}
+
+base::Status Generation::make_endpoint() {
+  const auto& server = config_.server;
+  endpoint_.path = server.path;
+  auto& websocket = endpoint_.websocket;
+  websocket.subprotocol = "scp.v3.json";
+  websocket.origins = server.allowed_origins;
+  websocket.host_check =
+      is_loopback(server.host) ? base::ws::HostCheck::kLoopback : base::ws::HostCheck::kAny;
+  websocket.connection.message_bytes = config_.limits.handshake_bytes;
+  websocket.connection.send_queue_bytes = config_.limits.send_queue_bytes;
+  websocket.connection.ping = duration_cast<milliseconds>(server.ping_interval);
+  websocket.connection.idle = duration_cast<milliseconds>(server.idle_timeout);
+  if (!config_.security.tls_enabled) return {};
+  ASSIGN_OR_RETURN(std::string pem, read_file(server.tls_cert));
+  auto hash = base::crypto::certificate_hash(pem);
+  if (!hash) return std::move(hash).error().with_context("server.tls_cert");
+  endpoint_.certificate_hash = base::crypto::view(*hash);
+  return {};
+}
+
+base::Status Generation::make_sessions(Shared& shared) {
+  ASSIGN_OR_RETURN(auto server, server_config(config_));
+  ASSIGN_OR_RETURN(auto signer, session_signer(config_));
+  session::SessionTokens tokens(server.node_id, server.cluster, std::move(signer));
+  ASSIGN_OR_RETURN(
+      context_, session::ServerContext::create(std::move(server), std::move(tokens), shared.replay,
+                                               shared.clock, shared.random));
+  ASSIGN_OR_RETURN(rules_, credential_rules(config_));
+  auto ready = [&shared] { return !shared.draining.load(std::memory_order_relaxed); };
+  for (unsigned i = 0; i < shared.workers.count(); ++i) {
+    ASSIGN_OR_RETURN(auto check, transport::CredentialCheck::create(
+                                     shared.workers.loop(i).get_executor(), rules_, shared.clock));
+    credentials_.push_back(std::move(check));
+    services_.push_back(std::make_unique<transport::SessionServices>(transport::SessionServices{
+        context_, *credentials_.back(), *operations_, shared.clock, base::log::Logger(shared.log),
+        transport::SessionMetrics(shared.metrics)}));
+    handlers_.push_back(transport::make_handler(endpoint_, *services_.back(), shared.counts,
+                                                shared.metrics, ready));
+  }
+  return {};
+}
+
+}  // namespace tool::app

@@ -1,0 +1,75 @@
+#pragma once
+
+// A configuration in force. A reload makes a new generation for the connections
+// from then on; a session keeps the one it began with, so nothing changes under
+// it. Generations are few and small, and live until the process ends.
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/http/server.h"
+#include "base/log/logger.h"
+#include "base/metrics/registry.h"
+#include "base/runtime/workers.h"
+#include "toolserver/audit/audit_log.h"
+#include "toolserver/pipeline/pipeline.h"
+#include "toolserver/session/replay_window.h"
+#include "toolserver/settings/settings.h"
+#include "toolserver/transport/tool_endpoint.h"
+#include "toolserver/transport/tool_operations.h"
+
+namespace tool::app {
+
+/// What all generations share; outlives them. Safe from any thread.
+struct Shared {
+  const base::Clock& clock;
+  base::Random& random;
+  base::log::LogOutput& log;
+  base::metrics::Registry& metrics;
+  base::Workers& workers;
+  audit::AuditLog& audit;
+  pipeline::ToolRegistry& registry;
+  session::ReplayWindow& replay;
+  transport::ConnectionCounts& counts;
+  std::atomic<bool> draining = false;
+};
+
+[[nodiscard]] transport::ConnectionLimits connection_limits(const settings::Limits& limits);
+
+class Generation {
+ public:
+  /// Errors: kInvalid  a key, scope, suite or address that cannot be used.
+  [[nodiscard]] static base::Result<std::unique_ptr<Generation>> create(
+      Shared& shared, settings::SecureConfig config);
+
+  [[nodiscard]] const settings::SecureConfig& config() const { return config_; }
+  /// Serves requests of event loop `worker`.
+  [[nodiscard]] const base::http::Handler& handler(std::size_t worker) const {
+    return handlers_[worker];
+  }
+  /// On the loop of `worker`, after its last session.
+  [[nodiscard]] base::Task<void> finish(std::size_t worker) {
+    return credentials_[worker]->finish();
+  }
+
+ private:
+  Generation(settings::SecureConfig config) : config_(std::move(config)) {}
+  [[nodiscard]] base::Status make_pipeline(Shared& shared);
+  [[nodiscard]] base::Status make_endpoint();
+  [[nodiscard]] base::Status make_sessions(Shared& shared);
+
+  settings::SecureConfig config_;
+  std::unique_ptr<pipeline::Pipeline> pipeline_;
+  std::unique_ptr<transport::ToolOperations> operations_;
+  std::shared_ptr<const session::ServerContext> context_;
+  transport::CredentialRules rules_;
+  transport::EndpointOptions endpoint_;
+  // One for each event loop.
+  std::vector<std::unique_ptr<transport::CredentialCheck>> credentials_;
+  std::vector<std::unique_ptr<transport::SessionServices>> services_;
+  std::vector<base::http::Handler> handlers_;
+};
+
+}  // namespace tool::app

@@ -1,0 +1,112 @@
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "toolserver/app/command.h"
+
+namespace {
+
+using namespace tool::app;  // NOLINT: this file is the program's table of contents.
+
+// What each subcommand sets in motion, chosen by the one that was parsed.
+using Action = std::function<int()>;
+
+void add_config(CLI::App& command, ConfigFlags& flags) {
+  command.add_option("--config", flags.file,
+                     "configuration file: .toml, .yaml or .env (SCP_CONFIG_FILE)");
+  command.add_option("--set", flags.sets, "a setting, SCP_NAME=value; may be given several times")
+      ->allow_extra_args(false);
+}
+
+void add_call(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* command = app.add_subcommand("call", "call a tool and print what it answers");
+  auto flags = std::make_shared<CallFlags>();
+  command->add_option("tool", flags->tool, "the tool, such as sql.query")->required();
+  command->add_option("arguments", flags->arguments, "name=value; JSON values are taken as JSON");
+  command->add_option("--json", flags->json, "all arguments as one JSON object");
+  command->add_option("--deadline-ms", flags->deadline_ms, "time for the call, 1 to 300000");
+  command->add_flag("--dry-run", flags->dry_run, "make every check, but do not run the tool");
+  add_config(*command, config);
+  command->callback(
+      [&config, &action, flags] { action = [&, flags] { return call(config, *flags); }; });
+}
+
+void add_list(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* command = app.add_subcommand("list", "list the tools that may be called");
+  auto flags = std::make_shared<ListFlags>();
+  command->add_flag("--json", flags->json, "whole capability records, one on a line");
+  add_config(*command, config);
+  command->callback(
+      [&config, &action, flags] { action = [&, flags] { return list(config, *flags); }; });
+}
+
+void add_keygen(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("keygen", "make secrets or a key pair");
+  auto flags = std::make_shared<KeygenFlags>();
+  command->add_option("kind", flags->kind, "secrets, rsa or ed25519")
+      ->required()
+      ->check(CLI::IsMember({"secrets", "rsa", "ed25519"}));
+  command->add_option("--out", flags->out, "path of the key pair, without its ending");
+  command->callback([&action, flags] { action = [flags] { return keygen(*flags); }; });
+}
+
+void add_mint(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* command = app.add_subcommand("mint-token", "sign a client token");
+  auto flags = std::make_shared<MintFlags>();
+  command->add_option("--subject", flags->subject, "whom the token stands for")->required();
+  command->add_option("--scope", flags->scope, "scopes, parted by spaces")->required();
+  command->add_option("--lifetime", flags->lifetime_seconds, "seconds, 1 to 86400");
+  add_config(*command, config);
+  command->callback(
+      [&config, &action, flags] { action = [&, flags] { return mint_token(config, *flags); }; });
+}
+
+void add_audit(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* audit = app.add_subcommand("audit", "work with the audit trail");
+  audit->require_subcommand(1);
+  auto* command = audit->add_subcommand("verify", "prove that nothing was changed or left out");
+  auto flags = std::make_shared<VerifyFlags>();
+  command->add_option("folder", flags->folder, "folder of the trail (SCP_AUDIT_PATH)");
+  command->add_option("--key", flags->keys, "public key of the checkpoints, PEM");
+  add_config(*command, config);
+  command->callback(
+      [&config, &action, flags] { action = [&, flags] { return verify_audit(config, *flags); }; });
+}
+
+void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* command = app.add_subcommand("config", "check, show or document the configuration");
+  command->require_subcommand(1);
+  auto flags = std::make_shared<ConfigCommand>();
+  auto* check = command->add_subcommand("check", "say in one line each what is wrong");
+  auto* show = command->add_subcommand("show", "show what is in force and where it comes from");
+  auto* document = command->add_subcommand("document", "print the table of all settings");
+  for (auto* one : {check, show}) {
+    one->add_flag("--client", flags->client, "as a client would use it");
+    add_config(*one, config);
+  }
+  check->callback(
+      [&config, &action, flags] { action = [&, flags] { return check_config(config, *flags); }; });
+  show->callback(
+      [&config, &action, flags] { action = [&, flags] { return show_config(config, *flags); }; });
+  document->callback([&action] { action = document_config; });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Tools for agents: authorised, encrypted, audited.", "securetool");
+  app.set_version_flag("--version", "securetool " SECURETOOL_VERSION);
+  app.require_subcommand(1);
+  ConfigFlags config;
+  Action action;
+  auto* serve_command = app.add_subcommand("serve", "serve tools until a signal ends it");
+  add_config(*serve_command, config);
+  serve_command->callback([&] { action = [&] { return serve(config); }; });
+  add_call(app, config, action);
+  add_list(app, config, action);
+  add_keygen(app, action);
+  add_mint(app, config, action);
+  add_audit(app, config, action);
+  add_config_commands(app, config, action);
+  CLI11_PARSE(app, argc, argv);
+  return action();
+}

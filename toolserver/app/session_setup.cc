@@ -1,0 +1,218 @@
+#include "toolserver/app/session_setup.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/crypto/signing_key.h"
+#include "base/crypto/verify_key.h"
+#include "toolserver/session/tokens.h"
+
+namespace tool::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+using settings::SecureConfig;
+
+constexpr std::size_t kFileBytes = 64 << 10;
+
+template <class To>
+To to(settings::Duration duration) {
+  return std::chrono::duration_cast<To>(duration);
+}
+
+std::vector<Method> methods_of(Mode mode, bool has_api_key) {
+  switch (mode) {
+    case Mode::kSimple:
+    case Mode::kEncrypted:
+      return has_api_key ? std::vector{Method::kApiKey, Method::kJwt} : std::vector{Method::kJwt};
+    case Mode::kBasic: return {Method::kJwt};
+    case Mode::kEnterprise: return {Method::kOauth2};
+  }
+  return {};
+}
+
+base::Result<std::vector<session::Suite>> suites_of(const SecureConfig& config) {
+  if (config.core.mode != Mode::kEncrypted) return std::vector{session::Suite::kNone};
+  std::vector<session::Suite> suites;
+  for (const auto& text : config.crypto.suites) {
+    auto suite = session::suite_of(text);
+    if (!suite || !session::has_records(*suite)) {
+      return fail(ErrorKind::kInvalid, fmt::format("crypto.suites: no suite named {}", text));
+    }
+    suites.push_back(*suite);
+  }
+  return suites;
+}
+
+session::Secrets secrets_of(const SecureConfig& config) {
+  return {config.core.secret_key, config.core.api_key, config.core.kdf_salt};
+}
+
+session::RekeyLimits rekey_limits(const SecureConfig& config) {
+  return {config.crypto.rekey_records, config.crypto.rekey_bytes};
+}
+
+base::Result<Scopes> scopes_of(const std::vector<std::string>& list) {
+  return Scopes::parse(fmt::format("{}", fmt::join(list, " ")));
+}
+
+base::Result<base::jose::Signer> rs256_signer(const SecureConfig& config) {
+  ASSIGN_OR_RETURN(std::string pem, read_file(config.security.jwt_private_key_path));
+  auto key = base::crypto::SigningKey::from_pem(pem);
+  if (!key) return std::move(key).error().with_context("security.jwt_private_key_path");
+  return base::jose::Signer::with_key(base::jose::Algorithm::kRs256, std::move(*key));
+}
+
+base::Result<base::jose::Verifier> rs256_verifier(const std::filesystem::path& path,
+                                                  std::string_view setting) {
+  ASSIGN_OR_RETURN(std::string pem, read_file(path));
+  auto key = base::crypto::VerifyKey::from_pem(pem);
+  if (!key) return std::move(key).error().with_context(setting);
+  return base::jose::Verifier::with_key(base::jose::Algorithm::kRs256, std::move(*key));
+}
+
+// A node that only verifies holds the issuer's public key, whatever signs its
+// own session tokens. Source: specification, section 5.2, rule 2.
+base::Result<base::jose::Verifier> client_token_verifier(const SecureConfig& config) {
+  const auto& security = config.security;
+  if (!security.federation_jwt_public_key_path.empty()) {
+    return rs256_verifier(security.federation_jwt_public_key_path,
+                          "security.federation_jwt_public_key_path");
+  }
+  ASSIGN_OR_RETURN(auto signer, client_signer(config));
+  return signer.verifier();
+}
+
+base::Result<transport::AccessTokens> access_tokens(const SecureConfig& config) {
+  transport::AccessTokens tokens;
+  tokens.rules = session::access_token_rules(config.oauth2.issuer, config.oauth2.audience,
+                                             to<std::chrono::seconds>(config.oauth2.leeway));
+  tokens.keys.url = config.oauth2.jwks_url;
+  tokens.keys.ca_file = config.oauth2.ca_cert_path;
+  if (!config.oauth2.local_public_key_path.empty()) {
+    ASSIGN_OR_RETURN(tokens.key, rs256_verifier(config.oauth2.local_public_key_path,
+                                                "oauth2.local_public_key_path"));
+  }
+  return tokens;
+}
+
+void set_credential(const SecureConfig& config, client::ClientOptions& options) {
+  auto& session = options.session;
+  if (config.core.mode == Mode::kEnterprise) {
+    session.method = Method::kOauth2;
+    base::jose::ClientCredentialsOptions provider;
+    provider.token_url = config.oauth2.token_url;
+    provider.client_id = config.oauth2.client_id;
+    provider.client_secret = config.oauth2.client_secret;
+    provider.scope = config.oauth2.scope;
+    provider.resource = config.oauth2.audience;
+    provider.ca_file = config.oauth2.ca_cert_path;
+    options.provider = std::move(provider);
+  } else if (!config.security.client_token.empty()) {
+    session.method = Method::kJwt;
+    session.token = config.security.client_token;
+  } else {
+    session.method = Method::kApiKey;
+  }
+}
+
+}  // namespace
+
+base::Result<std::string> read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  text.resize(kFileBytes + 1);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.empty()) {
+    return fail(ErrorKind::kInvalid, fmt::format("{}: cannot be read", path.string()));
+  }
+  if (text.size() > kFileBytes) {
+    return fail(ErrorKind::kInvalid, fmt::format("{}: over 64 KiB", path.string()));
+  }
+  return text;
+}
+
+base::Result<session::ServerConfig> server_config(const SecureConfig& config) {
+  using std::chrono::milliseconds, std::chrono::seconds;
+  session::ServerConfig out;
+  out.node_id = config.core.node_id;
+  out.cluster = config.cluster.name;
+  out.mode = config.core.mode;
+  ASSIGN_OR_RETURN(out.suites, suites_of(config));
+  out.methods = methods_of(out.mode, !config.core.api_key.empty());
+  out.secrets = secrets_of(config);
+  out.limits = {config.limits.message_bytes, config.limits.in_flight,
+                to<milliseconds>(config.limits.deadline),
+                to<milliseconds>(config.server.idle_timeout)};
+  out.handshake_bytes = config.limits.handshake_bytes;
+  out.times = {to<seconds>(config.server.hello_timeout), to<seconds>(config.server.auth_timeout),
+               to<seconds>(config.security.session_lifetime),
+               to<seconds>(config.security.session_token_lifetime)};
+  out.rekey = rekey_limits(config);
+  out.rekey_interval = to<seconds>(config.crypto.rekey_interval);
+  return out;
+}
+
+base::Result<base::jose::Signer> session_signer(const SecureConfig& config) {
+  if (config.security.jwt_algorithm == settings::JwtAlgorithm::kRs256) return rs256_signer(config);
+  return session::session_token_signer(config.core.jwt_secret, config.core.kdf_salt);
+}
+
+base::Result<base::jose::Signer> client_signer(const SecureConfig& config) {
+  if (config.security.jwt_algorithm == settings::JwtAlgorithm::kRs256) return rs256_signer(config);
+  return session::client_token_signer(config.core.jwt_secret, config.core.kdf_salt);
+}
+
+std::string client_token_issuer(const SecureConfig& config) {
+  return config.security.federation_issuer.empty() ? config.core.node_id
+                                                   : config.security.federation_issuer;
+}
+
+std::string client_token_audience(const SecureConfig& config) {
+  return config.security.federation_audience.empty() ? config.cluster.name
+                                                     : config.security.federation_audience;
+}
+
+base::Result<transport::CredentialRules> credential_rules(const SecureConfig& config) {
+  transport::CredentialRules rules;
+  rules.node_id = config.core.node_id;
+  rules.api_key_life = to<std::chrono::seconds>(config.security.session_lifetime);
+  if (config.core.mode == Mode::kEnterprise) {
+    ASSIGN_OR_RETURN(rules.access_tokens, access_tokens(config));
+    return rules;
+  }
+  rules.api_key = config.core.api_key;
+  ASSIGN_OR_RETURN(rules.api_key_scopes, scopes_of(config.security.api_key_scopes));
+  ASSIGN_OR_RETURN(auto verifier, client_token_verifier(config));
+  rules.client_tokens.emplace(client_token_issuer(config), client_token_audience(config),
+                              std::move(verifier));
+  return rules;
+}
+
+base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
+  client::ClientOptions options;
+  options.url = config.core.server_url;
+  options.plain = config.security.allow_insecure_transit ? client::PlainTransport::kLoopbackOnly
+                                                         : client::PlainTransport::kRefused;
+  options.ca_file = config.security.ca_cert_path;
+  options.certificate_file = config.security.client_cert_path;
+  options.key_file = config.security.client_key_path;
+  auto& session = options.session;
+  session.mode = config.core.mode;
+  ASSIGN_OR_RETURN(session.suites, suites_of(config));
+  session.secrets = secrets_of(config);
+  session.window = to<std::chrono::seconds>(config.security.replay_window);
+  session.rekey = rekey_limits(config);
+  session.rekey_interval = to<std::chrono::seconds>(config.crypto.rekey_interval);
+  set_credential(config, options);
+  RETURN_IF_ERROR(client::check(options));
+  return options;
+}
+
+}  // namespace tool::app

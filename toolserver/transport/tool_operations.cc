@@ -1,0 +1,166 @@
+#include "toolserver/transport/tool_operations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/crypto/encoding.h"
+#include "toolserver/transport/tool_payloads.h"
+
+namespace tool::transport {
+namespace {
+
+namespace json = base::json;
+
+// A part over this size is streamed to a caller who asked for it, in pieces of
+// the second size; a multiple of 3, so that base64 has no padding inside.
+constexpr std::size_t kStreamedPart = 64 << 10;
+constexpr std::size_t kChunkBytes = 48 << 10;
+
+struct Permission {
+  session::Op op;
+  std::string_view scope;  // Empty: the tool's own scope decides, in the pipeline.
+};
+constexpr std::array kPermissions{
+    Permission{session::Op::kCapList, "cap:list"},
+    Permission{session::Op::kCapGet, ""},
+    Permission{session::Op::kInvoke, ""},
+    Permission{session::Op::kAuditHead, "admin:audit"},
+};
+
+std::unexpected<Refusal> no(Fault fault, json::Object data = {}) {
+  return std::unexpected(Refusal{std::move(fault), std::move(data)});
+}
+
+const Permission* permission_of(session::Op op) {
+  const auto* found = std::ranges::find(kPermissions, op, &Permission::op);
+  return found == kPermissions.end() ? nullptr : found;
+}
+
+// The part without its bytes, which came before it.
+json::Object streamed_part(const Content& content) {
+  return {{"type", "data"},
+          {"media_type", content.media_type},
+          {"bytes", content.data.size()},
+          {"streamed", true}};
+}
+
+base::Task<Outcome<void>> stream(std::size_t index, const Content& content, EventSink& events) {
+  std::string_view rest = content.data;
+  while (!rest.empty()) {
+    auto piece = rest.substr(0, kChunkBytes);
+    rest.remove_prefix(piece.size());
+    auto sent =
+        co_await events.chunk({{"index", index}, {"data", base::crypto::to_base64url(piece)}});
+    if (!sent) co_return sent;
+  }
+  co_return Outcome<void>();
+}
+
+base::Task<Answer> write_answer(pipeline::PipelineReply reply, ContentForm form,
+                                EventSink& events) {
+  json::Array parts;
+  auto& content = reply.result.content;
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    if (form == ContentForm::kStreamed && content[i].data.size() > kStreamedPart) {
+      auto sent = co_await stream(i, content[i], events);
+      if (!sent) co_return no(std::move(sent).error());
+      parts.push_back(streamed_part(content[i]));
+    } else {
+      parts.push_back(write_content(std::move(content[i])));
+    }
+  }
+  co_return write_reply(std::move(reply), std::move(parts));
+}
+
+Progress to_events(EventSink& events) {
+  return [&events](double done, std::optional<double> total, std::string note) {
+    json::Object payload{{"done", done}};
+    if (total) payload["total"] = *total;
+    if (!note.empty()) payload["note"] = note;
+    events.progress(std::move(payload));
+  };
+}
+
+}  // namespace
+
+std::string_view scope_of(session::Op op) {
+  const auto* permission = permission_of(op);
+  return permission == nullptr ? std::string_view() : permission->scope;
+}
+
+base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<const Caller> caller,
+                                       session::Op op, Envelope request, EventSink& events) {
+  const auto* permission = permission_of(op);
+  if (permission == nullptr) co_return no(refuse(Code::kOp, "no such operation"));
+  if (!permission->scope.empty() && !caller->principal.scopes.has(permission->scope)) {
+    co_return no(refuse(Code::kScope, fmt::format("the scope {} is missing", permission->scope)),
+                 {{"scope", permission->scope}});
+  }
+  switch (op) {
+    case session::Op::kCapList: co_return list(*caller, request.payload);
+    case session::Op::kCapGet: co_return get(*caller, request.payload);
+    case session::Op::kAuditHead: co_return audit_head();
+    default: co_return co_await invoke(std::move(caller), std::move(request), events);
+  }
+}
+
+Answer ToolOperations::list(const Caller& caller, const json::Object& payload) const {
+  auto request = read_list(payload);
+  if (!request) return no(std::move(request).error());
+  auto listing = pipeline_.capabilities_for(caller.principal, mode_);
+  if (!request->etag.empty() && request->etag == listing.etag) {
+    return json::Object{{"etag", listing.etag}, {"unchanged", true}};
+  }
+  std::erase_if(listing.tools, [&](const auto& one) {
+    return !one->capability.id.text().starts_with(request->filter);
+  });
+  json::Array page;
+  std::size_t end = std::min(listing.tools.size(), request->from + request->limit);
+  for (std::size_t i = request->from; i < end; ++i) {
+    page.push_back(listing.tools[i]->record);
+  }
+  json::Object answer{{"capabilities", std::move(page)}, {"etag", listing.etag}};
+  if (end < listing.tools.size()) answer["next"] = std::to_string(end);
+  return answer;
+}
+
+Answer ToolOperations::get(const Caller& caller, const json::Object& payload) const {
+  auto tool = read_tool(payload);
+  if (!tool) return no(std::move(tool).error());
+  auto found = pipeline_.capability(caller.principal, mode_, *tool);
+  if (!found) return no(std::move(found).error());
+  return json::Object{{"capability", std::move(*found)}};
+}
+
+Answer ToolOperations::audit_head() const {
+  auto head = audit_.head();
+  return json::Object{{"seq", head.seq}, {"hash", head.hash}};
+}
+
+base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, Envelope request,
+                                          EventSink& events) {
+  auto asked = read_invoke(std::move(request.payload));
+  if (!asked) co_return no(std::move(asked).error());
+  pipeline::PipelineCall call;
+  random_.fill(std::as_writable_bytes(std::span(&call.log_id, 1)));
+  call.request_id = request.id.text();
+  call.session_id = caller->session_id;
+  call.peer = caller->peer;
+  call.principal = caller->principal;
+  call.mode = mode_;
+  call.tool = std::move(asked->tool);
+  call.args = std::move(asked->args);
+  call.dry_run = asked->dry_run;
+  if (request.meta) {
+    call.deadline = request.meta->deadline;
+    call.traceparent = std::move(request.meta->traceparent);
+  }
+  auto reply = co_await pipeline_.run(std::move(call), to_events(events));
+  if (!reply) co_return no(std::move(reply).error());
+  co_return co_await write_answer(std::move(*reply), asked->form, events);
+}
+
+}  // namespace tool::transport

@@ -1,0 +1,43 @@
+#pragma once
+
+// The operations of section 9, one function each: read the payload, ask the
+// pipeline, write the answer. What may be done is decided in the pipeline; a
+// scope that is not about a tool is checked here, by one table.
+// Source: docs/wire-3.0.md, section 9.
+
+#include "base/core/clock.h"
+#include "toolserver/audit/audit_log.h"
+#include "toolserver/pipeline/pipeline.h"
+#include "toolserver/transport/operation.h"
+
+namespace tool::transport {
+
+/// The scope that an operation needs of its caller; empty for those whose tool
+/// decides. Every operation that a session may ask for has an entry.
+[[nodiscard]] std::string_view scope_of(session::Op op);
+
+class ToolOperations final : public Operations {
+ public:
+  /// All outlive it.
+  ToolOperations(pipeline::Pipeline& pipeline, const audit::AuditLog& audit, base::Random& random,
+                 Mode mode)
+      : pipeline_(pipeline), audit_(audit), random_(random), mode_(mode) {}
+
+  [[nodiscard]] base::Task<Answer> run(base::RequestContext context,
+                                       std::shared_ptr<const Caller> caller, session::Op op,
+                                       Envelope request, EventSink& events) override;
+
+ private:
+  [[nodiscard]] Answer list(const Caller& caller, const base::json::Object& payload) const;
+  [[nodiscard]] Answer get(const Caller& caller, const base::json::Object& payload) const;
+  [[nodiscard]] Answer audit_head() const;
+  [[nodiscard]] base::Task<Answer> invoke(std::shared_ptr<const Caller> caller, Envelope request,
+                                          EventSink& events);
+
+  pipeline::Pipeline& pipeline_;
+  const audit::AuditLog& audit_;
+  base::Random& random_;
+  const Mode mode_;
+};
+
+}  // namespace tool::transport

@@ -1,0 +1,116 @@
+#include "toolserver/transport/tool_payloads.h"
+
+#include <charconv>
+#include <utility>
+
+#include "base/crypto/encoding.h"
+#include "base/json/fields.h"
+
+namespace tool::transport {
+namespace {
+
+namespace json = base::json;
+
+constexpr std::int64_t kMaxPage = 1000;
+constexpr std::size_t kFilterCharacters = 129;  // The longest id.
+
+Fault shape(const base::Error& error) { return refuse(Code::kShape, error.message()); }
+
+Outcome<std::size_t> read_cursor(const std::string& text) {
+  std::size_t from = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), from);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return refuse(Code::kShape, "p.cursor: must be one that cap.list gave");
+  }
+  return from;
+}
+
+}  // namespace
+
+Outcome<ListRequest> read_list(const json::Object& payload) {
+  ListRequest request;
+  json::Value value(payload);
+  auto fields = json::Fields::of(value, "p");
+  if (!fields) return shape(fields.error());
+  auto cursor = fields->opt_string("cursor");
+  if (!cursor) return shape(cursor.error());
+  if (*cursor) {
+    auto from = read_cursor(**cursor);
+    if (!from) return std::move(from).error();
+    request.from = *from;
+  }
+  auto filter = fields->opt_string("filter");
+  if (!filter) return shape(filter.error());
+  request.filter = filter->value_or("");
+  if (request.filter.size() > kFilterCharacters) {
+    return refuse(Code::kShape, "p.filter: must be at most 129 characters");
+  }
+  auto etag = fields->opt_string("etag");
+  if (!etag) return shape(etag.error());
+  request.etag = etag->value_or("");
+  auto limit = fields->opt_int64("limit");
+  if (!limit) return shape(limit.error());
+  if (*limit) {
+    if (**limit < 1 || **limit > kMaxPage) {
+      return refuse(Code::kShape, "p.limit: must be 1 to 1000");
+    }
+    request.limit = static_cast<std::size_t>(**limit);
+  }
+  return request;
+}
+
+Outcome<std::string> read_tool(const json::Object& payload) {
+  const auto* tool = payload.if_contains("tool");
+  if (tool == nullptr || !tool->is_string()) {
+    return refuse(Code::kShape, "p.tool: must be a text");
+  }
+  return std::string(tool->get_string());
+}
+
+Outcome<InvokeRequest> read_invoke(json::Object payload) {
+  InvokeRequest request;
+  auto tool = read_tool(payload);
+  if (!tool) return std::move(tool).error();
+  request.tool = std::move(*tool);
+  auto* args = payload.if_contains("args");
+  if (args == nullptr || !args->is_object()) {
+    return refuse(Code::kShape, "p.args: must be an object");
+  }
+  request.args = std::move(args->get_object());
+  for (std::string_view name : {"dry_run", "stream"}) {
+    const auto* flag = payload.if_contains(name);
+    if (flag == nullptr) continue;
+    if (!flag->is_bool()) {
+      return refuse(Code::kShape, "p." + std::string(name) + ": must be a boolean");
+    }
+    if (name == "dry_run") request.dry_run = flag->get_bool();
+    if (name == "stream" && flag->get_bool()) request.form = ContentForm::kStreamed;
+  }
+  return request;
+}
+
+json::Object write_content(Content content) {
+  json::Object out;
+  bool text = content.media_type.starts_with("text/") || content.media_type == "application/json";
+  out["type"] = text ? "text" : "data";
+  out["media_type"] = content.media_type;
+  if (text) {
+    out["text"] = std::move(content.data);
+  } else {
+    out["data"] = base::crypto::to_base64url(content.data);
+  }
+  return out;
+}
+
+json::Object write_reply(pipeline::PipelineReply reply, json::Array content) {
+  json::Object out;
+  out["content"] = std::move(content);
+  if (reply.result.structured) out["structured"] = std::move(*reply.result.structured);
+  out["is_error"] = reply.result.is_error;
+  out["usage"] = {{"ms", reply.usage.time.count()}, {"bytes", reply.usage.bytes}};
+  out["redactions"] = reply.redactions;
+  out["audit"] = {{"seq", reply.receipt.seq}, {"hash", reply.receipt.hash}};
+  return out;
+}
+
+}  // namespace tool::transport

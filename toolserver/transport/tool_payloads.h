@@ -1,0 +1,42 @@
+#pragma once
+
+// Payloads of the operations as values: read once, every member checked.
+// Source: docs/wire-3.0.md, sections 9 and 10.
+
+#include <optional>
+#include <string>
+
+#include "base/json/json.h"
+#include "toolserver/model/fault.h"
+#include "toolserver/pipeline/call.h"
+
+namespace tool::transport {
+
+struct ListRequest {
+  std::size_t from = 0;  ///< Of the cursor.
+  std::string filter;    ///< Prefix of the id.
+  std::string etag;
+  std::size_t limit = 100;  ///< 1 to 1000.
+};
+
+enum class ContentForm : std::uint8_t { kWhole, kStreamed };
+
+struct InvokeRequest {
+  std::string tool;
+  base::json::Object args;
+  bool dry_run = false;
+  ContentForm form = ContentForm::kWhole;
+};
+
+/// Readers. Errors: E_SHAPE  the message begins with "p." and the member.
+[[nodiscard]] Outcome<ListRequest> read_list(const base::json::Object& payload);
+[[nodiscard]] Outcome<std::string> read_tool(const base::json::Object& payload);
+[[nodiscard]] Outcome<InvokeRequest> read_invoke(base::json::Object payload);
+
+/// A part of content as the wire writes it.
+[[nodiscard]] base::json::Object write_content(Content content);
+/// The answer of tool.invoke; `content` is the parts already written.
+[[nodiscard]] base::json::Object write_reply(pipeline::PipelineReply reply,
+                                             base::json::Array content);
+
+}  // namespace tool::transport
