@@ -29,18 +29,25 @@ class TestClock final : public base::Clock {
   std::atomic<std::int64_t> micros = 1'795'251'600'000'000;
 };
 
+/// Runs `task` to its end; what it left on the loop stays there.
 template <class T>
-T run(base::Task<T> task) {
-  boost::asio::io_context loop;
+T run_on(boost::asio::io_context& loop, base::Task<T> task) {
   std::optional<T> result;
   std::exception_ptr thrown;
   boost::asio::co_spawn(loop, std::move(task), [&](std::exception_ptr error, T value) {
     thrown = error;
     result.emplace(std::move(value));
   });
-  loop.run();
+  loop.restart();
+  while (!result) loop.run_one();
   if (thrown) std::rethrow_exception(thrown);
   return std::move(*result);
+}
+
+template <class T>
+T run(base::Task<T> task) {
+  boost::asio::io_context loop;
+  return run_on(loop, std::move(task));
 }
 
 inline base::json::Object object(std::string_view text) {
@@ -137,7 +144,7 @@ class PipelineTest : public ::testing::Test {
     return *pipeline_;
   }
   Outcome<PipelineReply> ask(PipelineCall call) {
-    return run(pipeline().run(std::move(call), Progress()));
+    return run_on(loop_, pipeline().run(std::move(call), Progress()));
   }
   /// The code of the refusal; "ok" when there is none.
   std::string_view code_of(PipelineCall call) {
@@ -161,6 +168,7 @@ class PipelineTest : public ::testing::Test {
     return seals.empty() ? base::json::Object() : seals.back();
   }
 
+  boost::asio::io_context loop_;  // Outlives the connections of hooks.
   TestClock clock_;
   base::SystemRandom random_;
   base::testing::TemporaryFolder folder_;

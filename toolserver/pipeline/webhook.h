@@ -35,8 +35,9 @@ class Webhook {
   [[nodiscard]] static base::Result<std::unique_ptr<Webhook>> create(WebhookOptions options);
 
   /// Sends `body` and returns the object that a status of 200 came with.
-  /// Errors: kUnavailable  no connection, or another status; kOutcomeUnknown,
-  /// kTimeout, kTooLarge  see base::http::Client; kInvalid  not a JSON object.
+  /// Errors: kUnavailable  no connection, or another status; kOutcomeUnknown  no
+  /// whole answer in time; kTimeout, kTooLarge  see base::http::Client;
+  /// kInvalid  not a JSON object.
   [[nodiscard]] base::Task<base::Result<base::json::Object>> post(base::RequestContext context,
                                                                   base::json::Object body);
 
