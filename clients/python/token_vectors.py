@@ -50,7 +50,8 @@ def token_cases(folder):
     yield case('with a kid', compact({**header, 'kid': 'k-1'}, CLAIMS, hs(hmac_key)), 'ok')
 
     changes = {
-        'expired within the leeway': ({'exp': NOW - 29}, 'ok'), 'expired': ({'exp': NOW - 31}, 'E_EXPIRED'),
+        'expired within the leeway': ({'iat': NOW - 99, 'nbf': NOW - 99, 'exp': NOW - 29}, 'ok'),
+        'expired': ({'iat': NOW - 99, 'nbf': NOW - 99, 'exp': NOW - 31}, 'E_EXPIRED'),
         'not yet, within the leeway': ({'nbf': NOW + 29}, 'ok'), 'not yet': ({'nbf': NOW + 31}, 'E_AUTH'),
         'issued in the future': ({'iat': NOW + 31}, 'E_AUTH'), 'wrong audience': ({'aud': 'cluster-2'}, 'E_AUTH'),
         'audience in a list': ({'aud': ['x', 'cluster-1']}, 'ok'), 'audience not in the list': ({'aud': ['x']}, 'E_AUTH'),

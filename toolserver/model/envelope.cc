@@ -251,12 +251,12 @@ class Reader {
     if (hello ? !is_version(envelope_.version) : envelope_.version != kVersion) {
       return shape("v", hello ? "must be major.minor" : "must be 3.0");
     }
-    if ((envelope_.type == MessageType::kEvt) != ((seen_ & kSeq) != 0)) {
-      return shape("seq", "must be in an evt and nowhere else");
+    bool has_sequence = (seen_ & kSeq) != 0;
+    if (envelope_.type == MessageType::kEvt) {
+      return has_sequence ? Outcome<void>() : Outcome<void>(shape("seq", "is missing"));
     }
-    if (envelope_.type != MessageType::kReq && envelope_.meta) {
-      return shape("meta", "must be in a req only");
-    }
+    // Of no meaning in the others, as an unknown member: ignored, and signed.
+    if (has_sequence) envelope_.others["seq"] = std::exchange(envelope_.sequence, 0);
     return {};
   }
 

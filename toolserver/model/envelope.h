@@ -57,7 +57,7 @@ struct Envelope {
   std::string audience;
   std::int64_t sequence = 0;  ///< Of an evt; 0 in others.
   base::json::Object payload;
-  std::optional<Meta> meta;  ///< Only in a req.
+  std::optional<Meta> meta;  ///< Of meaning in a req only.
   std::optional<MessageSignature> signature;
   base::json::Object others;  ///< Unknown top-level members: ignored, and signed.
 };

@@ -173,10 +173,8 @@ Fault credential_fault(const base::Error& error) {
       return {Code::kTimeout, "the credential could not be checked in time", std::nullopt, detail};
     default: break;
   }
-  bool out_of_time = error.reason() == base::jose::reason::kExpired ||
-                     error.reason() == base::jose::reason::kNotYetValid;
-  if (!out_of_time) return wrong_credential(std::move(detail));
-  return {Code::kExpired, "the credential is out of its time", std::nullopt, detail};
+  if (error.reason() != base::jose::reason::kExpired) return wrong_credential(std::move(detail));
+  return {Code::kExpired, "the credential is past its time", std::nullopt, detail};
 }
 
 }  // namespace tool::session

@@ -99,7 +99,7 @@ class ClientTokens {
 /// Errors: E_AUTH  no subject, or a scope outside RFC 6749's characters.
 [[nodiscard]] Outcome<Principal> principal_of(const base::jose::Claims& claims, Method method);
 
-/// What the caller of a refused token is told: E_EXPIRED for one out of its
+/// What the caller of a refused token is told: E_EXPIRED for one past its
 /// time, E_UPSTREAM or E_TIMEOUT when its keys could not be had, else E_AUTH.
 /// The reason goes into the detail alone.
 [[nodiscard]] Fault credential_fault(const base::Error& error);
