@@ -1,0 +1,81 @@
+"""One good message of each kind, by the schema that it must fit."""
+
+NONCE = 'AAAAAAAAAAAAAAAAAAAAAA'
+BYTES32 = 'A' * 43
+REQUEST = '01JD0000000000000000000001'
+SESSION = '01JD0000000000000000000002'
+UNKNOWN = '0' * 26
+TOKEN = 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA'
+SIG = {'alg': 'HS256', 'kid': 'c', 'v': BYTES32}
+
+
+def envelope(kind, op, payload, **more):
+    return {'v': '3.0', 't': kind, 'id': REQUEST, 'op': op, 'ts': 1795251600123, 'n': NONCE, 'aud': SESSION if kind != 'req' else 'node-b',
+            'p': payload, **more}
+
+
+CAPABILITY = {
+    'id': 'sql.query', 'name': 'query', 'title': 'Query', 'description': 'Runs one SELECT.', 'inputSchema': {'type': 'object'},
+    'annotations': {'readOnlyHint': True, 'destructiveHint': False, 'idempotentHint': True, 'openWorldHint': False}, 'version': '1',
+    'origin': {'kind': 'local'}, 'requires': {'scopes': ['tool:invoke:sql.query'], 'consent': 'never', 'min_mode': 'simple'},
+    'limits': {'time_ms': 30000, 'output_bytes': 4194304}, 'pin': {'alg': 'sha256', 'h': 'sha256:' + '0' * 64, 'state': 'pinned'},
+}
+ANSWER = {'is_error': False, 'usage': {'ms': 3, 'bytes': 2}, 'redactions': 0, 'audit': {'seq': 7, 'hash': 'a' * 64}}
+WELCOME = {
+    'version': '3.0', 'mode': 'encrypted', 'suite': 'X25519_A256GCM_S256', 'nonce_s': BYTES32, 'eph_s': BYTES32, 'node_id': 'node-b',
+    'cluster': 'cluster-1', 'auth': ['api_key', 'jwt'], 'channel': 'none', 'proof': {'kind': 'hmac', 'v': BYTES32},
+    'limits': {'message_bytes': 1048576, 'in_flight': 64, 'deadline_ms': 30000, 'idle_ms': 300000},
+}
+READY = {'session_id': SESSION, 'session_token': TOKEN, 'principal': {'sub': 'alice', 'iss': 'node-b'},
+         'scopes': ['cap:list', 'tool:invoke:sql.query'], 'expires_at': 1795252500000, 'confirm': BYTES32}
+
+# Schema, what is special, message.
+GOOD = [
+    ('envelope', 'a request', envelope('req', 'session.ping', {})),
+    ('envelope', 'signed', envelope('req', 'session.ping', {}, sig=SIG)),
+    ('envelope', 'unknown members', envelope('req', 'session.ping', {}, later=[1], meta={'unknown': True})),
+    ('envelope', 'an unknown op', envelope('req', 'some.thing_new', {})),
+    ('envelope', 'all of meta', envelope('req', 'tool.invoke', {}, meta={'deadline_ms': 300000, 'traceparent': f'00-{"a" * 32}-{"b" * 16}-01'})),
+    ('envelope', 'a seq that means nothing', envelope('res', 'session.ping', {}, seq='x')),
+    ('envelope', 'cancel', envelope('cancel', 'tool.cancel', {})),
+    ('hello', 'one suite', envelope('req', 'session.hello', {
+        'versions': ['3.0'], 'suites': ['X25519_A256GCM_S256'], 'nonce_c': BYTES32, 'eph_c': {'X25519': BYTES32}, 'channels': ['none'],
+        'client': {'name': 'example', 'version': '1'}, 'want_mode': 'encrypted'}, aud='*')),
+    ('hello', 'versions of the future', envelope('req', 'session.hello', {
+        'versions': ['3.0', '3.1', '4.0'], 'suites': ['NEW', 'NONE'], 'nonce_c': BYTES32, 'eph_c': {}, 'channels': ['tls-exporter'],
+        'client': {'name': '', 'version': ''}, 'want_mode': 'basic', 'new': 1}, aud='*', v='4.0')),
+    ('welcome', 'with records', envelope('res', 'session.hello', WELCOME, aud='')),
+    ('welcome', 'without records', envelope('res', 'session.hello', {
+        **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'basic', 'suite': 'NONE', 'channel': 'tls-exporter', 'auth': ['jwt']}, aud='')),
+    ('welcome', 'without a shared secret', envelope('res', 'session.hello', {
+        **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'enterprise', 'suite': 'NONE', 'auth': ['oauth2'], 'proof': {'kind': 'none'}}, aud='')),
+    ('auth', 'API key', envelope('req', 'session.auth', {'method': 'api_key', 'credential': BYTES32, 'confirm': BYTES32})),
+    ('auth', 'token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'confirm': BYTES32}, sig=SIG)),
+    ('auth', 'certificate', envelope('req', 'session.auth', {'method': 'mtls', 'credential': '', 'confirm': BYTES32})),
+    ('ready', '', envelope('res', 'session.auth', READY, aud='')),
+    ('ready', 'no scopes', envelope('res', 'session.auth', {**READY, 'scopes': []}, aud='')),
+    ('err', 'plain', envelope('err', 'tool.invoke', {'code': 'E_TOOL', 'num': 4041, 'msg': 'no such tool'})),
+    ('err', 'with data', envelope('err', 'cap.list', {'code': 'E_SCOPE', 'num': 4031, 'msg': 'no', 'data': {'scope': 'cap:list'}})),
+    ('err', 'come again', envelope('err', 'tool.invoke', {'code': 'E_RATE', 'num': 4290, 'msg': 'later', 'retry_ms': 20})),
+    ('err', 'no version in common', envelope('err', 'session.hello', {'code': 'E_VERSION', 'num': 4026, 'msg': 'none', 'data': {'versions': ['3.0']}}, aud='')),
+    ('err', 'of an unknown request', envelope('err', 'session.error', {'code': 'E_PARSE', 'num': 4000, 'msg': 'not JSON'}, id=UNKNOWN)),
+    ('cap.list', 'the first page', envelope('req', 'cap.list', {})),
+    ('cap.list', 'a later page', envelope('req', 'cap.list', {'cursor': '100', 'filter': 'sql.', 'limit': 1000})),
+    ('cap.list', 'answer', envelope('res', 'cap.list', {'capabilities': [CAPABILITY], 'etag': 'x', 'next': '1'})),
+    ('cap.list', 'nothing', envelope('res', 'cap.list', {'capabilities': [], 'etag': 'x'})),
+    ('cap.list', 'unchanged', envelope('res', 'cap.list', {'etag': 'x', 'unchanged': True})),
+    ('cap.get', 'request', envelope('req', 'cap.get', {'tool': 'sql.query'})),
+    ('cap.get', 'answer', envelope('res', 'cap.get', {'capability': CAPABILITY})),
+    ('tool.invoke', 'request', envelope('req', 'tool.invoke', {'tool': 'sql.query', 'args': {'sql': 'SELECT 1'}, 'dry_run': False, 'stream': True})),
+    ('tool.invoke', 'text', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'type': 'text', 'media_type': 'text/plain', 'text': '42'}]})),
+    ('tool.invoke', 'bytes', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'type': 'data', 'media_type': 'image/png', 'data': 'AAAA'}]})),
+    ('tool.invoke', 'streamed', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'media_type': 'image/png', 'bytes': 99999, 'streamed': True}]})),
+    ('tool.invoke', 'structured', envelope('res', 'tool.invoke', {**ANSWER, 'content': [], 'structured': None})),
+    ('tool.progress', 'all members', envelope('evt', 'tool.progress', {'done': 0.5, 'total': 2, 'note': 'half'}, seq=0)),
+    ('tool.progress', 'the least', envelope('evt', 'tool.progress', {'done': 1}, seq=1)),
+    ('tool.chunk', '', envelope('evt', 'tool.chunk', {'index': 0, 'data': 'AAAA'}, seq=2)),
+    ('capability', 'local', CAPABILITY),
+    ('capability', 'bridged', {**CAPABILITY, 'origin': {'kind': 'bridge', 'server': 'weather'}, 'outputSchema': {'type': 'object'}}),
+    ('capability', 'of a peer', {**CAPABILITY, 'origin': {'kind': 'peer', 'node': 'node-c'}}),
+    ('capability', 'without a title', {name: CAPABILITY[name] for name in CAPABILITY if name != 'title'}),
+]
