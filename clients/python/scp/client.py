@@ -13,14 +13,24 @@ from .canonical import canonical, parse
 
 ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 MODES_WITH_RECORDS = {'encrypted'}
+MESSAGE_BYTES = 16 << 20
+WINDOW_MS = 60_000
+NO_ID = '0' * 26  # of an err about a message whose id could not be read
 
 
 class Refused(Exception):
     """An err of the server, or a server that this client does not trust."""
 
-    def __init__(self, code, message, data=None):
+    def __init__(self, code, message, data=None, retry_ms=None):
         super().__init__(f'{code}: {message}')
-        self.code, self.message, self.data = code, message, data
+        self.code, self.message, self.data, self.retry_ms = code, message, data, retry_ms
+
+
+class Waiting:
+    """A request that has no answer yet."""
+
+    def __init__(self, op, answer, events):
+        self.op, self.answer, self.events, self.next_seq = op, answer, events, 0
 
 
 def make_ulid():
@@ -47,8 +57,7 @@ class Client:
         self.sender = None
 
     async def connect(self):
-        self.socket = await websockets.connect(self.url, subprotocols=['scp.v3.json'], ssl=self.tls,
-                                               compression=None, max_size=8 << 20, proxy=None)
+        await self.dial()
         try:
             await self._handshake()
         except BaseException:
@@ -56,6 +65,12 @@ class Client:
             raise
         self.reader = asyncio.create_task(self._read())
         return self.session
+
+    async def dial(self, **options):
+        """The WebSocket alone. `options` are those of websockets.connect."""
+        self.socket = await websockets.connect(self.url, **{
+            'subprotocols': ['scp.v3.json'], 'ssl': self.tls, 'compression': None, 'max_size': MESSAGE_BYTES, 'proxy': None,
+            **options})
 
     async def list_capabilities(self):
         """All of them, page after page."""
@@ -71,20 +86,29 @@ class Client:
         meta = {'deadline_ms': deadline_ms} if deadline_ms else None
         return await self.call('tool.invoke', {'tool': tool, 'args': args}, meta=meta, events=progress)
 
+    async def invoke_streamed(self, tool, **args):
+        """The answer, and the bytes of each part of its content that came before it, by index."""
+        parts = {}
+
+        def collect(payload):
+            if 'index' in payload:
+                parts[payload['index']] = parts.get(payload['index'], b'') + keys.unb64(payload['data'])
+
+        return await self.call('tool.invoke', {'tool': tool, 'args': args, 'stream': True}, events=collect), parts
+
     async def call(self, op, payload, meta=None, events=None):
         """Sends a request and waits for its answer. Errors: Refused."""
         message = self._envelope('req', op, payload, self.node, meta)
-        answer = asyncio.get_running_loop().create_future()
-        self.waiting[message['id']] = (answer, events)
+        waiting = Waiting(op, asyncio.get_running_loop().create_future(), events)
+        self.waiting[message['id']] = waiting
+        await self.socket.send(self._encode(message, self.th2))
         try:
-            await self.socket.send(self._encode(message, self.th2))
-            return await answer
+            return await waiting.answer
         except asyncio.CancelledError:
+            # The request still has its one answer, which will tell how it ended.
             await self.socket.send(self._encode({**self._envelope('cancel', 'tool.cancel', {}, self.node),
                                                  'id': message['id']}, self.th2))
             raise
-        finally:
-            self.waiting.pop(message['id'], None)
 
     async def rekey(self):
         """Section 7.1. No other call may be started until it returns."""
@@ -108,55 +132,83 @@ class Client:
         await self.reader
 
     async def _handshake(self):
-        groups = {keys.SUITES[suite][0] for suite in self.suites} - {None}
-        private, shares = {}, {}
-        for group in groups:
-            private[group], share = keys.make_share(group)
+        await self.socket.send(self._make_hello())
+        self._take_welcome(await self._receive())
+        await self.socket.send(self._encode(self._make_auth(), self.th1))
+        self._take_ready(self._decode(await self._receive(), self.th1))
+
+    def _make_hello(self, **changes):
+        """The text of hello; `changes` replace members of its payload."""
+        self.private, shares = {}, {}
+        for group in {keys.SUITES[suite][0] for suite in self.suites} - {None}:
+            self.private[group], share = keys.make_share(group)
             shares[group] = keys.b64(share)
-        hello = canonical(self._envelope('req', 'session.hello', {
-            'versions': ['3.0'], 'suites': self.suites, 'nonce_c': keys.b64(os.urandom(32)), 'eph_c': shares,
-            'channels': ['tls-server-end-point' if self.tls else 'none'],
-            'client': {'name': 'scp-python', 'version': '3.0'}, 'want_mode': self.mode}, '*'))
-        await self.socket.send(hello.decode())
-        welcome = self._answer(parse(await self._receive()))
+        payload = {'versions': ['3.0'], 'suites': self.suites, 'nonce_c': keys.b64(os.urandom(32)), 'eph_c': shares,
+                   'channels': ['tls-server-end-point' if self.tls else 'none'],
+                   'client': {'name': 'scp-python', 'version': '3.0'}, 'want_mode': self.mode, **changes}
+        self.asked = self._envelope('req', 'session.hello', payload, '*')
+        self.hello = canonical(self.asked)
+        return self.hello.decode()
+
+    def _take_welcome(self, text):
+        """Makes the keys, once the server has proved itself."""
+        welcome = self._answer(parse(text))
         p = welcome['p']
+        self._check_answer(welcome, '')
         self.suite, self.node, self.cluster = p['suite'], p['node_id'], p['cluster']
         if p['version'] != '3.0' or self.suite not in self.suites or p['mode'] != self.mode:
             raise Refused('E_VERSION', 'the server chose what was not offered')
         binding = self._channel_binding(p['channel'])
         welcome0 = canonical({**welcome, 'p': {name: p[name] for name in p if name != 'proof'}})
-        th1 = keys.th1(hello, welcome0, binding)
-        self._check_proof(p['proof'], th1)
+        self.th1 = keys.th1(self.hello, welcome0, binding)
+        self._check_proof(p['proof'], self.th1)
         group = keys.SUITES[self.suite][0]
-        dh = keys.agree(group, private[group], keys.unb64(p['eph_s'])) if group else b''
-        self.keys = keys.schedule(th1, dh, self.psk)
+        dh = keys.agree(group, self.private[group], keys.unb64(p['eph_s'])) if group else b''
+        self.keys = keys.schedule(self.th1, dh, self.psk)
+        self.methods = p['auth']
         if group:
-            self.sender = keys.Records(self.suite, self.keys, 'c2s', th1)
-            self.receiver = keys.Records(self.suite, self.keys, 's2c', th1)
-        await self._authenticate(th1, p['auth'])
+            self.sender = keys.Records(self.suite, self.keys, 'c2s', self.th1)
+            self.receiver = keys.Records(self.suite, self.keys, 's2c', self.th1)
 
-    async def _authenticate(self, th1, methods):
-        if self.token:
-            method = 'oauth2' if self.mode == 'enterprise' else 'jwt'
-            credential = self.token
-        elif self.api_key:
-            method, credential = 'api_key', keys.api_key_credential(self.api_key, th1)
-        else:
-            method, credential = 'mtls', ''
-        if method not in methods:
+    def _make_auth(self):
+        method, credential = self._credential()
+        if method not in self.methods:
             raise Refused('E_AUTH', f'the server does not take {method}')
         auth = self._envelope('req', 'session.auth', {'method': method, 'credential': credential}, self.node)
-        th_auth = keys.th_auth(th1, canonical(auth))
-        auth['p']['confirm'] = keys.b64(keys.hmac(self.keys['confirm c'], th_auth))
-        await self.socket.send(self._encode(auth, th1))
-        ready = self._answer(self._decode(await self._receive(), th1))
+        self.asked = auth
+        self.th_auth = keys.th_auth(self.th1, canonical(auth))
+        confirm = keys.b64(keys.hmac(self.keys['confirm c'], self.th_auth))
+        return {**auth, 'p': {**auth['p'], 'confirm': confirm}}
+
+    def _credential(self):
+        if self.token:
+            return 'oauth2' if self.mode == 'enterprise' else 'jwt', self.token
+        if self.api_key:
+            return 'api_key', keys.api_key_credential(self.api_key, self.th1)
+        return 'mtls', ''
+
+    def _take_ready(self, message):
+        ready = self._answer(message)
+        self._check_answer(ready, '')
+        self._check_time(ready)
         p = ready['p']
-        bare = {name: ready[name] for name in ready if name != 'sig'}
-        bare['p'] = {name: p[name] for name in p if name != 'confirm'}
-        self.th2 = keys.th2(th_auth, canonical(bare))
+        bare = {**ready, 'p': {name: p[name] for name in p if name != 'confirm'}}
+        self.th2 = keys.th2(self.th_auth, canonical(bare))
         if keys.b64(keys.hmac(self.keys['confirm s'], self.th2)) != p['confirm']:
             raise Refused('E_SIG', 'the server does not confirm the handshake')
         self.session = p
+
+    def _check_answer(self, message, audience):
+        """That this is the answer to what was asked last."""
+        if message['t'] != 'res' or message['id'] != self.asked['id'] or message['op'] != self.asked['op']:
+            raise Refused('E_STATE', 'not an answer to the request')
+        if message['aud'] != audience:
+            raise Refused('E_REPLAY', 'a message for another session')
+
+    def _check_time(self, message):
+        """Section 8: the server's signed messages are held to the window; a record has its counter."""
+        if not self.sender and abs(time.time() * 1000 - message['ts']) > WINDOW_MS:
+            raise Refused('E_STALE', 'a message outside the freshness window')
 
     def _channel_binding(self, channel):
         """Python's TLS has no exporter, so the certificate it is."""
@@ -199,7 +251,7 @@ class Client:
     def _answer(self, message):
         if message['t'] == 'err':
             p = message['p']
-            raise Refused(p['code'], p['msg'], p.get('data'))
+            raise Refused(p['code'], p['msg'], p.get('data'), p.get('retry_ms'))
         return message
 
     async def _receive(self):
@@ -212,19 +264,37 @@ class Client:
             failure = Refused('E_STATE', f'the server closed: {self.socket.close_code}')
         except Exception as error:  # whatever ended the reading ends every call that waits
             failure = error
-        for answer, _ in self.waiting.values():
-            if not answer.done():
-                answer.set_exception(failure)
+            await self.socket.close(4400)
+        for waiting in self.waiting.values():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(failure)
 
     def _deliver(self, message):
+        """Section 5.2. Errors: Refused for what a client does not accept."""
+        self._check_time(message)
+        if message['aud'] != self.session['session_id']:
+            raise Refused('E_REPLAY', 'a message for another session')
+        if message['id'] == NO_ID:
+            self._answer(message)
+        waiting = self.waiting.get(message['id'])
+        if message['t'] == 'evt':
+            self._deliver_event(waiting, message)
+            return
+        if waiting is None or message['t'] not in ('res', 'err') or message['op'] != waiting.op:
+            raise Refused('E_STATE', 'an answer that nobody asked for')
+        del self.waiting[message['id']]
         if message['op'] == 'session.rekey' and message['t'] == 'res':
             self._rekey(message['p'])
-        answer, events = self.waiting.get(message['id'], (None, None))
-        if message['t'] == 'evt':
-            if events:
-                events(message['p'])
-        elif answer and not answer.done():
-            try:
-                answer.set_result(self._answer(message)['p'])
-            except Refused as refusal:
-                answer.set_exception(refusal)
+        if waiting.answer.done():
+            return
+        try:
+            waiting.answer.set_result(self._answer(message)['p'])
+        except Refused as refusal:
+            waiting.answer.set_exception(refusal)
+
+    def _deliver_event(self, waiting, message):
+        if waiting is None or message['seq'] != waiting.next_seq:
+            raise Refused('E_STATE', 'an event that does not come next')
+        waiting.next_seq += 1
+        if waiting.events:
+            waiting.events(message['p'])

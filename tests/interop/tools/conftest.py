@@ -66,8 +66,8 @@ def service(request, services):
     return services[request.param]
 
 
-def client_of(service, **changes):
-    """The Python client with the credentials of the mode."""
+def client_of(service, kind=Client, **changes):
+    """The Python client, or another `kind` of it, with the credentials of the mode."""
     options = {'secret_key': service.secret('secret_key'), 'kdf_salt': service.secret('kdf_salt'), 'ca': service.authority.roots}
     if service.mode in ('simple', 'encrypted'):
         options['api_key'] = service.secret('api_key')
@@ -75,4 +75,4 @@ def client_of(service, **changes):
         options['token'] = service.mint()
     else:
         options['token'] = service.identity.token('agent')
-    return Client(service.url, service.mode, **{**options, **changes})
+    return kind(service.url, service.mode, **{**options, **changes})

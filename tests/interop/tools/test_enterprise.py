@@ -46,7 +46,7 @@ def test_a_pinned_key_takes_its_issuers_token(pinned):
 @pytest.mark.parametrize('name, changes, code', [
     ('expired', {'exp': int(time.time()) - 60}, 'E_EXPIRED'), ('no exp', {'exp': None}, 'E_AUTH'), ('no iat', {'iat': None}, 'E_AUTH'),
     ('no audience', {'aud': None}, 'E_AUTH'), ('no issuer', {'iss': None}, 'E_AUTH'), ('other audience', {'aud': 'https://other.example'}, 'E_AUTH'),
-    ('other issuer', {'iss': 'https://localhost:1'}, 'E_AUTH'), ('not yet', {'nbf': int(time.time()) + 600}, 'E_AUTH'),
+    ('other issuer', {'iss': 'https://localhost:1'}, 'E_AUTH'), ('not yet', {'nbf': int(time.time()) + 600}, 'E_EXPIRED'),
 ], ids=lambda value: value if isinstance(value, str) else '')
 def test_claims_that_do_not_fit_are_refused(pinned, name, changes, code):
     service, key, _ = pinned
@@ -72,15 +72,20 @@ def test_algorithms_that_are_not_pinned_are_refused(pinned):
         assert refused.value.code == 'E_AUTH', name
 
 
-def test_a_rotated_key_is_found(make_service, identity):
-    # Each event loop has its own cache of keys: with one, what it forgot is forgotten.
+def test_a_rotated_key_is_found_and_not_asked_for_at_will(make_service, identity):
+    # Each event loop has its own cache of keys.
     service = make_service('enterprise', server__workers=1)
     assert connect(service, identity.token('agent'))['principal']['sub'] == 'agent'
     old = identity.token('agent')
     identity.rotate()
-    assert connect(service, identity.token('agent'))['principal']['sub'] == 'agent'
+    # An unknown key makes the cache ask again, but not sooner than 30 s after it last did.
     with pytest.raises(Refused) as refused:
-        connect(service, old)
+        connect(service, identity.token('agent'))
+    assert refused.value.code == 'E_AUTH'
+    fresh = make_service('enterprise', server__workers=1)
+    assert connect(fresh, identity.token('agent'))['principal']['sub'] == 'agent'
+    with pytest.raises(Refused) as refused:
+        connect(fresh, old)
     assert refused.value.code == 'E_AUTH'
 
 
