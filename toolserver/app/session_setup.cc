@@ -9,6 +9,7 @@
 
 #include "base/crypto/signing_key.h"
 #include "base/crypto/verify_key.h"
+#include "toolserver/session/credentials.h"
 #include "toolserver/session/tokens.h"
 
 namespace tool::app {
@@ -25,15 +26,18 @@ To to(settings::Duration duration) {
   return std::chrono::duration_cast<To>(duration);
 }
 
-std::vector<Method> methods_of(Mode mode, bool has_api_key) {
-  switch (mode) {
-    case Mode::kSimple:
-    case Mode::kEncrypted:
-      return has_api_key ? std::vector{Method::kApiKey, Method::kJwt} : std::vector{Method::kJwt};
-    case Mode::kBasic: return {Method::kJwt};
-    case Mode::kEnterprise: return {Method::kOauth2};
-  }
-  return {};
+// The methods of the mode for which the configuration has what they need.
+std::vector<Method> methods_of(const SecureConfig& config) {
+  std::vector<Method> methods;
+  auto add = [&](Method method, bool possible) {
+    if (possible && session::fits(method, config.core.mode)) methods.push_back(method);
+  };
+  add(Method::kApiKey, !config.core.api_key.empty());
+  add(Method::kJwt, true);
+  add(Method::kOauth2, true);
+  add(Method::kMtls, config.server.client_certificate != settings::ClientCertificate::kNone &&
+                         !config.security.certificate_scopes.empty());
+  return methods;
 }
 
 base::Result<std::vector<session::Suite>> suites_of(const SecureConfig& config) {
@@ -116,8 +120,10 @@ void set_credential(const SecureConfig& config, client::ClientOptions& options) 
   } else if (!config.security.client_token.empty()) {
     session.method = Method::kJwt;
     session.token = config.security.client_token;
-  } else {
+  } else if (!config.core.api_key.empty()) {
     session.method = Method::kApiKey;
+  } else {
+    session.method = Method::kMtls;
   }
 }
 
@@ -145,7 +151,7 @@ base::Result<session::ServerConfig> server_config(const SecureConfig& config) {
   out.cluster = config.cluster.name;
   out.mode = config.core.mode;
   ASSIGN_OR_RETURN(out.suites, suites_of(config));
-  out.methods = methods_of(out.mode, !config.core.api_key.empty());
+  out.methods = methods_of(config);
   out.secrets = secrets_of(config);
   out.limits = {config.limits.message_bytes, config.limits.in_flight,
                 to<milliseconds>(config.limits.deadline),
@@ -183,6 +189,7 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
   transport::CredentialRules rules;
   rules.node_id = config.core.node_id;
   rules.api_key_life = to<std::chrono::seconds>(config.security.session_lifetime);
+  ASSIGN_OR_RETURN(rules.certificate_scopes, scopes_of(config.security.certificate_scopes));
   if (config.core.mode == Mode::kEnterprise) {
     ASSIGN_OR_RETURN(rules.access_tokens, access_tokens(config));
     return rules;
@@ -211,6 +218,10 @@ base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
   session.rekey = rekey_limits(config);
   session.rekey_interval = to<std::chrono::seconds>(config.crypto.rekey_interval);
   set_credential(config, options);
+  if (session.method == Method::kMtls && options.certificate_file.empty()) {
+    return fail(ErrorKind::kInvalid,
+                "security.client_token: must be set, or security.client_cert_path");
+  }
   RETURN_IF_ERROR(client::check(options));
   return options;
 }

@@ -77,6 +77,7 @@ struct Security {
   std::size_t replay_cache_size = 0;
   Duration session_token_lifetime{};
   Duration session_lifetime{};
+  std::vector<std::string> certificate_scopes;  ///< Likewise, of a TLS client certificate.
   std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
   base::Secret client_token;  ///< A minted client JWT, presented in place of an own one.
 };

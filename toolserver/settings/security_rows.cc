@@ -80,6 +80,11 @@ std::vector<Row> session_rows() {
       .add("security.api_key_scopes", SETTINGS_MEMBER(security.api_key_scopes),
            ListType{scope_rule, kScopeRule, 256}, "cap:list",
            "What a caller with the api_key may do; it can call no tool until a scope names it.",
+           Change::kLive)
+      .add("security.certificate_scopes", SETTINGS_MEMBER(security.certificate_scopes),
+           ListType{scope_rule, kScopeRule, 256}, "",
+           "What a caller with a TLS client certificate may do; empty: the method mtls is not "
+           "offered.",
            Change::kLive);
   return std::move(rows).done();
 }

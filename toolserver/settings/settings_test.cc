@@ -178,6 +178,7 @@ std::string other_text(const base::config::Setting& setting) {
                            "etcd",
                            "open",
                            "continue",
+                           "synced",
                            "text",
                            "debug"}) {
     auto value = parse_setting(setting, text);
