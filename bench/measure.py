@@ -44,6 +44,12 @@ def peer_figures(catalog, seconds):
     return figures
 
 
+def control(catalog, seconds):
+    """The paced load on an answer that asks nobody: what of a latency is the machine's own."""
+    found = load.get(f'{catalog.lake.uri}/healthz', 8, seconds, think_ms=2)
+    return {'healthz_p50_ms': found.p50_ms, 'healthz_p99_ms': found.p99_ms}
+
+
 def where_time_goes(catalog):
     """Per commit: what lakeproxy itself takes, and what it asks of PostgreSQL and of the store."""
     catalog.client().create_namespace_if_not_exists(NAMESPACE)

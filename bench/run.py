@@ -26,6 +26,7 @@ def measure_all(servers, options):
     results = {'start': measure.start_and_memory(servers)}
     for catalog in servers.catalogs():
         results[catalog.name] = measure.peer_figures(catalog, options.seconds)
+    results['control'] = measure.control(servers.lakeproxy_catalog(), options.seconds)
     results['commit'] = measure.where_time_goes(servers.lakeproxy_catalog())
     sizes = QUICK_SIZES if options.quick else FULL_SIZES
     results['growth'] = [measure.growth(servers.lakeproxy_catalog(), *size, options.seconds) for size in sizes]
@@ -40,6 +41,8 @@ def show(results):
         print(f'{name:44}{ours[name]:12.1f}{peer[name]:12.1f}{ratio:8.2f}')
     print(f'\nstart to ready {results["start"]["ready_ms"]:.0f} ms, '
           f'resident when idle {results["start"]["resident_mb"]:.0f} MB')
+    print(f'/healthz under the paced load: p50 {results["control"]["healthz_p50_ms"]:.2f} ms, '
+          f'p99 {results["control"]["healthz_p99_ms"]:.2f} ms')
     commit = results['commit']
     print(f'a commit waits for PostgreSQL {commit["postgres_round_trips"]:.1f} times and for '
           f'{commit["store_requests"]:.1f} store requests, and takes {commit["own_ms"]:.2f} ms itself')
