@@ -26,6 +26,7 @@ class IdentityProvider:
         self.issuer = f'https://localhost:{self.port}'
         self.jwks_url, self.token_url = self.issuer + '/jwks', self.issuer + '/token'
         self.keys = [private_jwk(make_rsa(), 'key-1')]
+        self.rotations = 0
         self.process = None
         certificate, key = authority.server('identity')
         (self.folder / 'certificate.pem').write_bytes(certificate.read_bytes())
@@ -48,7 +49,8 @@ class IdentityProvider:
 
     def rotate(self):
         """Signs with a new key from here on; the old one is gone."""
-        self.keys = [private_jwk(make_rsa(), f'key-{len(self.keys) + 1}-new')]
+        self.rotations += 1
+        self.keys = [private_jwk(make_rsa(), f'key-{self.rotations + 1}')]
         self.stop()
         self.start()
 
