@@ -89,11 +89,18 @@ Ref field_table(FlatBuilder& builder, const ArrowField& field) {
   return builder.end_table();
 }
 
-// Gathers the buffers of an array and of its children, in Arrow's order.
+// Which rows hold a value; empty when all do.
+using Mask = std::vector<bool>;
+
+// Gathers the buffers of an array and of its children, in Arrow's order. Where
+// there is no value the engine leaves whatever its memory held before; that is
+// not for the reader and becomes zeros.
 class BatchWriter {
  public:
-  base::Status add(const ArrowField& field, const ArrowArray& array, std::int64_t rows);
-  base::Status add_children(const ArrowField& field, const ArrowArray& array, std::int64_t rows);
+  base::Status add(const ArrowField& field, const ArrowArray& array, std::int64_t rows,
+                   const Mask& parent);
+  base::Status add_children(const ArrowField& field, const ArrowArray& array, std::int64_t rows,
+                            const Mask& parent);
 
   std::vector<std::pair<std::int64_t, std::int64_t>> nodes;    // Rows and nulls.
   std::vector<std::pair<std::int64_t, std::int64_t>> buffers;  // Begin and length.
@@ -106,20 +113,55 @@ class BatchWriter {
     if (bytes > 0) body.append(static_cast<const char*>(data), static_cast<std::size_t>(bytes));
     pad(body);
   }
-  void put_validity(const ArrowArray& array, std::int64_t rows);
+  Mask put_validity(const ArrowArray& array, std::int64_t rows, const Mask& parent);
+  void put_bits(const void* data, std::int64_t rows, const Mask& mask);
+  void put_fixed(const void* data, std::int64_t rows, std::int64_t width, const Mask& mask);
   template <class Offset>
   std::int64_t put_offsets(const ArrowArray& array, std::int64_t rows);
 };
 
-void BatchWriter::put_validity(const ArrowArray& array, std::int64_t rows) {
+void BatchWriter::put_bits(const void* data, std::int64_t rows, const Mask& mask) {
+  const auto* bits = static_cast<const std::uint8_t*>(data);
+  std::string clean(static_cast<std::size_t>((rows + 7) / 8), '\0');
+  for (std::int64_t i = 0; bits != nullptr && i < rows; ++i) {
+    bool holds = mask.empty() || mask[static_cast<std::size_t>(i)];
+    if (!holds || (bits[i / 8] >> (i % 8) & 1) == 0) continue;
+    char& byte = clean[static_cast<std::size_t>(i / 8)];
+    byte = static_cast<char>(static_cast<std::uint8_t>(byte) | 1U << (i % 8));
+  }
+  put(clean.data(), static_cast<std::int64_t>(clean.size()));
+}
+
+void BatchWriter::put_fixed(const void* data, std::int64_t rows, std::int64_t width,
+                            const Mask& mask) {
+  put(data, rows * width);
+  if (data == nullptr) return;
+  std::size_t begin = static_cast<std::size_t>(buffers.back().first);
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    auto bytes = static_cast<std::size_t>(width);
+    if (!mask[i]) std::memset(body.data() + begin + i * bytes, 0, bytes);
+  }
+}
+
+// Gives the rows that hold a value here and in the parent.
+Mask BatchWriter::put_validity(const ArrowArray& array, std::int64_t rows, const Mask& parent) {
   const auto* bits =
       array.n_buffers > 0 ? static_cast<const std::uint8_t*>(array.buffers[0]) : nullptr;
+  Mask own(static_cast<std::size_t>(rows), true);
   std::int64_t nulls = 0;
   for (std::int64_t i = 0; bits != nullptr && i < rows; ++i) {
-    if ((bits[i / 8] >> (i % 8) & 1) == 0) ++nulls;
+    if ((bits[i / 8] >> (i % 8) & 1) != 0) continue;
+    own[static_cast<std::size_t>(i)] = false;
+    ++nulls;
   }
   nodes.emplace_back(rows, nulls);
-  put(nulls == 0 ? nullptr : bits, (rows + 7) / 8);
+  if (nulls == 0) {
+    put(nullptr, 0);
+    return parent;
+  }
+  put_bits(bits, rows, {});
+  for (std::size_t i = 0; i < parent.size(); ++i) own[i] = own[i] && parent[i];
+  return own;
 }
 
 // The end of the last item: how much there is of what the offsets point to.
@@ -131,14 +173,23 @@ std::int64_t BatchWriter::put_offsets(const ArrowArray& array, std::int64_t rows
 }
 
 base::Status BatchWriter::add_children(const ArrowField& field, const ArrowArray& array,
-                                       std::int64_t rows) {
+                                       std::int64_t rows, const Mask& parent) {
   for (std::size_t i = 0; i < field.children.size(); ++i) {
-    RETURN_IF_ERROR(add(field.children[i], *array.children[i], rows));
+    RETURN_IF_ERROR(add(field.children[i], *array.children[i], rows, parent));
   }
   return {};
 }
 
-base::Status BatchWriter::add(const ArrowField& field, const ArrowArray& array, std::int64_t rows) {
+// The items of a list of fixed length stand also where the list is null.
+Mask mask_of_items(const Mask& mask, std::int32_t count) {
+  Mask items;
+  items.reserve(mask.size() * static_cast<std::size_t>(count));
+  for (bool holds : mask) items.insert(items.end(), static_cast<std::size_t>(count), holds);
+  return items;
+}
+
+base::Status BatchWriter::add(const ArrowField& field, const ArrowArray& array, std::int64_t rows,
+                              const Mask& parent) {
   if (array.offset != 0) {
     return base::fail(base::ErrorKind::kUnsupported, "a column begins inside its buffers");
   }
@@ -146,9 +197,9 @@ base::Status BatchWriter::add(const ArrowField& field, const ArrowArray& array, 
     nodes.emplace_back(rows, rows);
     return {};
   }
-  put_validity(array, rows);
+  Mask mask = put_validity(array, rows, parent);
   switch (field.tag) {
-    case ArrowTag::kBool: put(array.buffers[1], (rows + 7) / 8); return {};
+    case ArrowTag::kBool: put_bits(array.buffers[1], rows, mask); return {};
     case ArrowTag::kUtf8:
     case ArrowTag::kBinary: {
       auto bytes = put_offsets<std::int32_t>(array, rows);
@@ -162,13 +213,15 @@ base::Status BatchWriter::add(const ArrowField& field, const ArrowArray& array, 
       return {};
     }
     case ArrowTag::kList:
-    case ArrowTag::kMap: return add_children(field, array, put_offsets<std::int32_t>(array, rows));
+    case ArrowTag::kMap:
+      return add_children(field, array, put_offsets<std::int32_t>(array, rows), {});
     case ArrowTag::kLargeList:
-      return add_children(field, array, put_offsets<std::int64_t>(array, rows));
-    case ArrowTag::kStruct: return add_children(field, array, rows);
-    case ArrowTag::kFixedList: return add_children(field, array, rows * field.width);
-    case ArrowTag::kFixedBinary: put(array.buffers[1], rows * field.width); return {};
-    default: put(array.buffers[1], rows * (field.width / 8)); return {};
+      return add_children(field, array, put_offsets<std::int64_t>(array, rows), {});
+    case ArrowTag::kStruct: return add_children(field, array, rows, mask);
+    case ArrowTag::kFixedList:
+      return add_children(field, array, rows * field.width, mask_of_items(mask, field.width));
+    case ArrowTag::kFixedBinary: put_fixed(array.buffers[1], rows, field.width, mask); return {};
+    default: put_fixed(array.buffers[1], rows, field.width / 8, mask); return {};
   }
 }
 
@@ -191,7 +244,7 @@ base::Result<std::string> arrow_batch_message(const ArrowField& root, const Arro
                                               std::int64_t rows) {
   BatchWriter writer;
   // The struct around the columns is not part of the format.
-  RETURN_IF_ERROR(writer.add_children(root, array, rows));
+  RETURN_IF_ERROR(writer.add_children(root, array, rows, {}));
   FlatBuilder builder;
   Ref buffers = builder.pairs(writer.buffers);
   Ref nodes = builder.pairs(writer.nodes);

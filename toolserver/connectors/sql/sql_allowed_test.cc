@@ -131,6 +131,19 @@ TEST_F(SqlAllowedTest, long_chains_are_not_taken_for_bombs) {
   EXPECT_EQ(rows_of(either), "[[3]]");
 }
 
+TEST_F(SqlAllowedTest, many_parts_that_gather_are_not_taken_for_bombs) {
+  std::string with = "WITH p0 AS (SELECT a, list(b) l FROM t GROUP BY a)";
+  for (int i = 1; i <= 8; ++i) {
+    std::string n = std::to_string(i);
+    with += ", p" + n + " AS (SELECT a, string_agg(b, ',') l, sum(a) OVER (ORDER BY a) s FROM t " +
+            "WHERE a IN (SELECT a FROM p" + std::to_string(i - 1) + ") GROUP BY a)";
+  }
+  EXPECT_EQ(rows_of(with + " SELECT a, list(l) FROM p8 WHERE a = 1 GROUP BY a"),
+            R"([[1,["one"]]])");
+  EXPECT_EQ(rows_of("SELECT list(l) FROM (SELECT list(b ORDER BY b) l FROM t WHERE a < 3)"),
+            R"([[[["one","two"]]]])");
+}
+
 TEST_F(SqlAllowedTest, raw_files_of_the_folder_are_read_where_the_operator_says_so) {
   open({.allow_raw_file_sql = true});
   EXPECT_EQ(rows_of("SELECT a FROM read_csv('t.csv') ORDER BY a"), "[[1],[2],[3]]");

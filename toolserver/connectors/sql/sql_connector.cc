@@ -77,20 +77,18 @@ struct Running {
   std::optional<Outcome<ToolResult>> answer;  // Of the loop.
   Place place;
   const steady_clock::time_point start = steady_clock::now();
-  double told = 0;  // Of the loop, as is start.
 };
 
-// Percent of the statement where the engine can tell, or else the seconds that
-// passed: a sign of life. What is told never falls.
+// In seconds, which never fall: those that passed and, where the engine can
+// tell which part is done, those that it should take in all.
 void report(Running& running, const Progress& progress) {
+  constexpr double kLeastPart = 0.001;
   if (!progress) return;
   std::chrono::duration<double> passed = steady_clock::now() - running.start;
   auto part = running.call.progress();
-  double done = part ? *part * 100 : passed.count();
-  if (done <= running.told) return;
-  running.told = done;
-  progress(done, part ? std::optional(100.0) : std::nullopt,
-           fmt::format("{}, {} rows", part ? "percent" : "seconds", running.call.rows()));
+  std::optional<double> total;
+  if (part && *part >= kLeastPart) total = passed.count() / *part;
+  progress(passed.count(), total, fmt::format("seconds, {} rows", running.call.rows()));
 }
 
 // Waits for the answer, with a look at the clock and at the caller in between.

@@ -30,7 +30,7 @@ class SqlResultTest : public ::testing::Test {
     auto connection = engine->connect();
     EXPECT_TRUE(connection);
     auto statement = connection->prepare(sql);
-    EXPECT_TRUE(statement) << sql << statement.error().detail();
+    if (!statement) return std::unexpected(ResultError{std::move(statement).error(), {}});
     auto stream = statement->stream({});
     if (!stream) return std::unexpected(ResultError{std::move(stream).error(), {}});
     SqlCall call(steady_clock::now() + seconds(30));
@@ -38,9 +38,14 @@ class SqlResultTest : public ::testing::Test {
                                : render_arrow(*std::move(stream), limits, call);
   }
 
+  static std::string why(const RenderedResult& answer) {
+    const ResultError& error = answer.error();
+    return error.fault ? error.fault->message : error.engine->detail();
+  }
+
   std::string cell(const std::string& expression) {
     auto answer = render("SELECT " + expression);
-    if (!answer) return answer.error().fault ? answer.error().fault->message : "engine";
+    if (!answer) return why(answer);
     std::string row = base::json::write(answer->structured->at("rows").at(0));
     return row.substr(1, row.size() - 2);
   }
@@ -162,7 +167,7 @@ TEST_F(SqlResultTest, every_type_becomes_json_without_loss) {
 // Whatever kinds of values the engine has, in rows of least, most and null.
 TEST_F(SqlResultTest, the_engines_own_table_of_all_types_is_shown) {
   auto answer = render("SELECT * FROM test_all_types()");
-  ASSERT_TRUE(answer) << (answer.error().fault ? answer.error().fault->message : "engine");
+  ASSERT_TRUE(answer) << why(answer);
   EXPECT_EQ(answer->structured->at("row_count").as_int64(), 3);
   auto again = base::json::parse(answer->content.front().data);
   ASSERT_TRUE(again);
@@ -254,9 +259,29 @@ TEST_F(SqlResultTest, arrow_streams_keep_their_bytes) {
       "NULL)) v(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, text, bytes, dec, date, "
       "time, ts_us, ts_tz, ts_s, ts_ms, ts_ns, span, list, struct, map, fixed, nested)",
       Form::kArrow);
-  ASSERT_TRUE(answer) << (answer.error().fault ? answer.error().fault->message : "engine");
+  ASSERT_TRUE(answer) << why(answer);
   EXPECT_EQ(answer->content.front().media_type, kArrowMediaType);
   EXPECT_TRUE(base::testing::matches_golden("sql/types.arrows", answer->content.front().data));
+}
+
+// The engine's memory holds what others had in it.
+TEST_F(SqlResultTest, arrow_streams_hold_nothing_but_the_answer) {
+  const char* sql =
+      "SELECT CASE WHEN i % 2 = 0 THEN i END AS n, CASE WHEN i % 3 = 0 THEN i > 5 END AS b, "
+      "CASE WHEN i % 2 = 0 THEN {'a': i, 'b': i::VARCHAR} END s, "
+      "CASE WHEN i % 2 = 0 THEN [i, NULL] END::BIGINT[2] AS f, "
+      "CASE WHEN i % 2 = 0 THEN i::DECIMAL(38, 3) END AS d, "
+      "CASE WHEN i % 2 = 0 THEN INTERVAL (i) DAY END AS v FROM range(77) r(i)";
+  auto first = render(sql, Form::kArrow);
+  ASSERT_TRUE(first) << why(first);
+  for (int i = 0; i < 5; ++i) {
+    // Fills what the next one may be given.
+    ASSERT_TRUE(
+        render("SELECT hash(i), hash(i)::HUGEINT * 7, md5(i::VARCHAR) FROM range(5000) r(i)"));
+    auto again = render(sql, Form::kArrow);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->content.front().data, first->content.front().data);
+  }
 }
 
 TEST_F(SqlResultTest, arrow_streams_of_many_batches_keep_their_bytes) {

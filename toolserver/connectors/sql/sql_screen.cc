@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -92,7 +93,18 @@ std::string shown(std::string_view name) {
   return name.size() <= kMost ? std::string(name) : std::string(name.substr(0, kMost)) + "...";
 }
 
-// Each walk returns the factor by which the part can make a value longer.
+// How long a part of a query can make a value: `factor` times what it is given,
+// and `length` units for what it brings itself.
+struct Reach {
+  double factor = 1;
+  double length = 1;
+};
+
+Reach largest_of(Reach a, Reach b) {
+  return {std::max(a.factor, b.factor), std::max(a.length, b.length)};
+}
+
+// Each walk returns the reach of the part.
 class Walker {
  public:
   explicit Walker(const ScreenRules& rules) : rules_(rules) {}
@@ -103,17 +115,17 @@ class Walker {
   }
 
  private:
-  double walk(const Value& value);
-  double walk_array(const Array& array, Combine combine);
-  double walk_object(const Object& object);
-  double walk_members(const Object& object, std::string_view except = {});
-  double walk_expression(std::string_view kind, const Object& object);
-  double walk_function(std::string_view kind, const Object& object);
-  double walk_query(const Object& object);
-  double walk_ctes(const Object& object);
-  double walk_table_function(const Object& object);
-  double walk_show(const Object& object);
-  void check_table(const Object& object);
+  Reach walk(const Value& value);
+  Reach walk_array(const Array& array, Combine combine);
+  Reach walk_object(const Object& object);
+  Reach walk_members(const Object& object, std::string_view except = {});
+  Reach walk_expression(std::string_view kind, const Object& object);
+  Reach walk_function(std::string_view kind, const Object& object);
+  Reach walk_query(const Object& object);
+  void walk_ctes(const Object& object);
+  Reach walk_table_function(const Object& object);
+  Reach walk_show(const Object& object);
+  Reach check_table(const Object& object);
   bool check_qualifiers(const Object& function);
   void check_cte_name(std::string_view name);
 
@@ -123,75 +135,73 @@ class Walker {
     verdict_.reason = std::move(reason);
   }
   void refuse(std::string reason) { stop(Kind::kRefused, std::move(reason)); }
-  double limited(double growth) {
-    if (growth > kMostGrowth) {
+  Reach limited(Reach reach) {
+    if (std::max(reach.factor, reach.length) > kMostGrowth) {
       stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
                                        static_cast<int>(kMostGrowth)));
     }
-    return growth;
+    return reach;
   }
 
   const ScreenRules& rules_;
   Verdict verdict_;
-  std::vector<std::string> ctes_;  // Visible where the walk is, in lower case.
+  // Visible where the walk is, in lower case.
+  std::vector<std::pair<std::string, Reach>> ctes_;
   int depth_ = 0;
 };
 
-double Walker::walk(const Value& value) {
-  if (!verdict_.allowed() || (!value.is_array() && !value.is_object())) return 1;
+Reach Walker::walk(const Value& value) {
+  if (!verdict_.allowed() || (!value.is_array() && !value.is_object())) return {};
   if (depth_ >= kDepth) {
     refuse("the query is nested too deep");
-    return 1;
+    return {};
   }
   ++depth_;
-  double growth = value.is_array() ? walk_array(value.get_array(), Combine::kLargest)
-                                   : walk_object(value.get_object());
+  Reach reach = value.is_array() ? walk_array(value.get_array(), Combine::kLargest)
+                                 : walk_object(value.get_object());
   --depth_;
-  return growth;
+  return reach;
 }
 
-double Walker::walk_array(const Array& array, Combine combine) {
-  double sum = 0;
-  double product = 1;
-  double largest = 1;
+Reach Walker::walk_array(const Array& array, Combine combine) {
+  Reach sum{0, 0};
+  Reach product;
+  Reach largest;
   for (const Value& item : array) {
-    double growth = walk(item);
-    sum += growth;
-    product *= growth;
-    largest = std::max(largest, growth);
+    Reach reach = walk(item);
+    sum = {sum.factor + reach.factor, sum.length + reach.length};
+    product = {product.factor * reach.factor, product.length * reach.length};
+    largest = largest_of(largest, reach);
   }
   if (combine == Combine::kProduct) return product;
-  return combine == Combine::kSum ? std::max(1.0, sum) : largest;
+  return combine == Combine::kSum ? largest_of({}, sum) : largest;
 }
 
-double Walker::walk_members(const Object& object, std::string_view except) {
-  double growth = 1;
+Reach Walker::walk_members(const Object& object, std::string_view except) {
+  Reach largest;
   for (const auto& [key, value] : object) {
-    if (std::string_view(key) != except) growth = std::max(growth, walk(value));
+    if (std::string_view(key) != except) largest = largest_of(largest, walk(value));
   }
-  return growth;
+  return largest;
 }
 
-double Walker::walk_object(const Object& object) {
+Reach Walker::walk_object(const Object& object) {
   if (object.contains("class")) return walk_expression(text_at(object, "class"), object);
   const Value* type = object.if_contains("type");
-  if (object.contains("is_null")) return 1;  // A constant value, whatever it looks like.
+  if (object.contains("is_null")) return {};  // A constant value, whatever it looks like.
   if (type == nullptr) return walk_members(object);
   std::string_view name = text_at(object, "type");
   if (holds(kQueries, name)) return walk_query(object);
   if (name == "TABLE_FUNCTION") return walk_table_function(object);
   if (name == "SHOW_REF") return walk_show(object);
-  if (name == "BASE_TABLE") {
-    check_table(object);
-    return walk_members(object);
-  }
+  if (name == "BASE_TABLE") return largest_of(check_table(object), walk_members(object));
   if (!holds(kPlainNodes, name)) refuse(fmt::format("{} is not allowed", shown(name)));
   return walk_members(object);
 }
 
-double Walker::walk_expression(std::string_view kind, const Object& object) {
+Reach Walker::walk_expression(std::string_view kind, const Object& object) {
   if (kind == "CONSTANT" || kind == "PARAMETER") {
-    return growth_of_constant(object, rules_.params);
+    return {1, growth_of_constant(object, rules_.params)};
   }
   if (kind == "FUNCTION" || kind == "WINDOW") return walk_function(kind, object);
   if (!holds(kPlainExpressions, kind)) {
@@ -203,8 +213,8 @@ double Walker::walk_expression(std::string_view kind, const Object& object) {
       return limited(walk_array(children->get_array(), Combine::kSum));
     }
   }
-  double growth = walk_members(object);
-  return holds(kYesOrNo, kind) ? 1 : growth;
+  Reach reach = walk_members(object);
+  return holds(kYesOrNo, kind) ? Reach{} : reach;
 }
 
 // `column.upper()` parses as upper in a schema `column`, so any schema may
@@ -219,35 +229,36 @@ bool Walker::check_qualifiers(const Object& function) {
   return false;
 }
 
-double Walker::walk_function(std::string_view kind, const Object& object) {
+Reach Walker::walk_function(std::string_view kind, const Object& object) {
   std::string name = lower_ascii(text_at(object, "function_name"));
   const Value* children = object.if_contains("children");
   if (!is_pure_function(name) || children == nullptr || !children->is_array()) {
     refuse(fmt::format("the function {} is not allowed", shown(name)));
-    return 1;
+    return {};
   }
-  if (!check_qualifiers(object)) return 1;
+  if (!check_qualifiers(object)) return {};
   auto growth = growth_of(name, children->get_array(), rules_.params);
   if (!growth) {
     refuse(growth.error());
-    return 1;
+    return {};
   }
   // Each row would hold what all the rows before it hold.
   if (kind == "WINDOW" && growth->least > 1) {
     refuse(fmt::format("the function {} is not allowed with OVER", shown(name)));
-    return 1;
+    return {};
   }
-  double made = growth->own * walk_array(children->get_array(), growth->arguments);
-  made = std::max(made, growth->least);
+  Reach made = walk_array(children->get_array(), growth->arguments);
+  made.factor *= growth->own;
+  made.length = std::max(made.length * growth->own, growth->least);
   if (growth->is_listed) limited(made);
-  return std::max(made, walk_members(object, "children"));
+  return largest_of(made, walk_members(object, "children"));
 }
 
-double Walker::walk_table_function(const Object& object) {
+Reach Walker::walk_table_function(const Object& object) {
   const Value* call = object.if_contains("function");
   if (call == nullptr || !call->is_object() || text_at(call->get_object(), "class") != "FUNCTION") {
     refuse("a table function that is not a plain call is not allowed");
-    return 1;
+    return {};
   }
   const Object& function = call->get_object();
   std::string name = lower_ascii(text_at(function, "function_name"));
@@ -258,90 +269,99 @@ double Walker::walk_table_function(const Object& object) {
   if (!plain || (!is_pure_table_function(name) && !reader) || children == nullptr ||
       !children->is_array() || !check_qualifiers(function)) {
     refuse(fmt::format("the table function {} is not allowed", shown(name)));
-    return 1;
+    return {};
   }
   if (reader) {
     auto reason = reader_refusal(name, children->get_array());
     if (reason) refuse(*std::move(reason));
     verdict_.names_files = true;
   }
-  return std::max(walk_members(function), walk_members(object, "function"));
+  return largest_of(walk_members(function), walk_members(object, "function"));
 }
 
 void Walker::check_cte_name(std::string_view name) {
   if (!is_identifier(name) || is_engine_name(name)) {
     refuse(fmt::format("WITH {}: the name is not allowed", shown(name)));
   }
-  ctes_.push_back(lower_ascii(name));
+  ctes_.emplace_back(lower_ascii(name), Reach{});
 }
 
-// Each may use the ones before it, so their factors multiply.
-double Walker::walk_ctes(const Object& object) {
+// Each may use the ones before it, and itself.
+void Walker::walk_ctes(const Object& object) {
   const Value* holder = object.if_contains("cte_map");
   const Value* map =
       holder != nullptr && holder->is_object() ? holder->get_object().if_contains("map") : nullptr;
   if (map == nullptr || !map->is_array()) {
-    refuse("a query without a list of its WITH parts is not allowed");
-    return 1;
+    return refuse("a query without a list of its WITH parts is not allowed");
   }
   for (const Value& entry : map->get_array()) {
-    if (!entry.is_object()) refuse("a WITH part is not known");
-    if (verdict_.allowed()) check_cte_name(text_at(entry.get_object(), "key"));
+    if (!entry.is_object()) return refuse("a WITH part is not known");
+    check_cte_name(text_at(entry.get_object(), "key"));
+    std::size_t at = ctes_.size() - 1;
+    ctes_[at].second = walk(entry);
   }
-  return walk_array(map->get_array(), Combine::kProduct);
 }
 
-double Walker::walk_query(const Object& object) {
+Reach Walker::walk_query(const Object& object) {
   std::size_t outer = ctes_.size();
   if (object.contains("cte_name")) check_cte_name(text_at(object, "cte_name"));
-  double growth = walk_ctes(object);
-  double largest = 1;
+  walk_ctes(object);
+  Reach from;
+  Reach rest;
   for (const auto& [key, value] : object) {
     if (key == "cte_map") continue;
-    double part = walk(value);
-    // What FROM makes is what the rest starts from.
-    if (key == "from_table") {
-      growth *= part;
-    } else {
-      largest = std::max(largest, part);
-    }
+    Reach& part = key == "from_table" ? from : rest;
+    part = largest_of(part, walk(value));
   }
   ctes_.resize(outer);
+  // Of each step, and nobody knows how many there are.
+  constexpr double kMostOfStep = 8;
+  if (object.contains("cte_name") && rest.factor > kMostOfStep) {
+    stop(Kind::kTooMuch, "each step of a recursion makes values many times longer");
+  }
+  // What FROM gives is what the rest starts from.
+  Reach made{rest.factor * from.factor, std::max(rest.length, rest.factor * from.length)};
   // A long text of the caller's own is none that the query made.
-  if (growth > 1 && largest > 1) limited(growth * largest);
-  return growth * largest;
+  return rest.factor > 1 ? limited(made) : made;
 }
 
-void Walker::check_table(const Object& object) {
+Reach Walker::check_table(const Object& object) {
   std::string_view written = text_at(object, "table_name");
   std::string name = lower_ascii(written);
   std::string schema = lower_ascii(text_at(object, "schema_name"));
   std::string catalog = lower_ascii(text_at(object, "catalog_name"));
   const Value* at = object.if_contains("at_clause");
-  if (at == nullptr || !at->is_null()) return refuse("a table AT a version is not allowed");
+  if (at == nullptr || !at->is_null()) refuse("a table AT a version is not allowed");
   if (schema.empty() && catalog.empty()) {
-    if (std::ranges::find(ctes_, name) != ctes_.end()) return;
+    // The innermost of that name.
+    for (const auto& [cte, reach] : ctes_ | std::views::reverse) {
+      if (cte == name) return reach;
+    }
     if (!is_identifier(written)) {
       if (rules_.raw_files == RawFiles::kAllowed && DataFile::parse(written)) {
         verdict_.names_files = true;
-        return;
+        return {};
       }
-      return refuse(fmt::format("the file or table '{}' is not allowed", shown(written)));
+      refuse(fmt::format("the file or table '{}' is not allowed", shown(written)));
+      return {};
     }
   }
   if ((!catalog.empty() && catalog != "memory") || (!schema.empty() && schema != "main")) {
-    return refuse(fmt::format("tables of {}.{} are not allowed", shown(catalog), shown(schema)));
+    refuse(fmt::format("tables of {}.{} are not allowed", shown(catalog), shown(schema)));
+    return {};
   }
   if (!is_identifier(written) || is_engine_name(written)) {
-    return refuse(fmt::format("the table {} is not allowed", shown(written)));
+    refuse(fmt::format("the table {} is not allowed", shown(written)));
+    return {};
   }
   if (!rules_.tables.contains(name)) {
     stop(Kind::kUnknownTable, fmt::format("there is no table {}", shown(written)));
   }
+  return {};
 }
 
 // DESCRIBE and SUMMARIZE hold a query; of SHOW, the list of tables is no secret.
-double Walker::walk_show(const Object& object) {
+Reach Walker::walk_show(const Object& object) {
   const Value* query = object.if_contains("query");
   std::string_view name = text_at(object, "table_name");
   bool of_query = query != nullptr && query->is_object() && name.empty();

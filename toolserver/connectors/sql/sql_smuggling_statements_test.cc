@@ -253,6 +253,10 @@ constexpr auto kBombs = std::to_array<Case>({
     {"long text in each row",
      "SELECT repeat('a text that is longer than a unit is', 10000) || i FROM range(9) r(i)",
      "E_LIMIT"},
+    {"recursion that multiplies",
+     "WITH RECURSIVE r AS (SELECT 'x' s, 0 i UNION ALL SELECT repeat(s, 50), i + 1 FROM r "
+     "WHERE i < 9) SELECT length(s) FROM r",
+     "E_LIMIT"},
     {"LIKE that backtracks", "SELECT repeat('a', 6000) LIKE '%a_%a_%a_%a_%a_%b'"},
     {"LIKE by a column", "SELECT b LIKE b FROM t"},
     {"edit distance", "SELECT levenshtein(repeat('a', 6000), repeat('b', 6000))"},
