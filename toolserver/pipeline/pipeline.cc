@@ -37,6 +37,7 @@ struct Pipeline::Passage {
   PipelineCall call;
   audit::CallRecord record;
   std::string_view stage;
+  std::optional<RateStage::Slot> slot;
   std::shared_ptr<const ToolEntry> entry;
   std::optional<Invocation> invocation;
   ConsentDemand demand = ConsentDemand::kByRule;
@@ -58,11 +59,12 @@ Pipeline::Pipeline(PipelineOptions options, PipelineParts parts)
 // first; the reason beside each says why it stands where it does. Before the
 // list, its session has parsed the call, authenticated the caller and looked
 // for a replay.
-base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress) {
+base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   // 1. Rate: before anything that costs, so that a flood pays for itself.
   p.stage = "rate";
   CO_ASSIGN_OR_RETURN(auto slot,
                       rate_.admit(p.call.principal, p.call.session_id, steady_clock::now()));
+  p.slot.emplace(std::move(slot));
 
   // 2. Shape: later stages see a tool that exists for this caller, and
   //    arguments that its schema allows.
@@ -92,8 +94,12 @@ base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress)
   // 7. Consent: last of the checks, since no one should be asked about a call
   //    that cannot happen. It alone makes the call an approved one.
   p.stage = "consent";
-  CO_ASSIGN_OR_RETURN(auto approved, co_await ask_consent(p));
+  co_return co_await ask_consent(p);
+}
 
+// What follows once a call is approved.
+base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invocation> approved,
+                                                     Progress progress) {
   // 8. Audit, opened: from here on something may happen, so a trace of it must
   //    stand before.
   p.stage = "audit";
@@ -126,6 +132,11 @@ base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress)
   reply.redactions = filtered.redactions;
   reply.result = std::move(filtered.result);
   co_return reply;
+}
+
+base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress) {
+  CO_ASSIGN_OR_RETURN(auto approved, co_await check(p));
+  co_return co_await perform(p, std::move(approved), std::move(progress));
 }
 
 // Around all stages: 13. Audit, sealed, and then the reply.

@@ -72,6 +72,9 @@ class Pipeline {
   struct Passage;  // What is known of one call on its way.
 
   base::Task<Outcome<PipelineReply>> walk(Passage& passage, Progress progress);
+  base::Task<Outcome<Approved<Invocation>>> check(Passage& passage);
+  base::Task<Outcome<PipelineReply>> perform(Passage& passage, Approved<Invocation> approved,
+                                             Progress progress);
   base::Task<Outcome<void>> judge(Passage& passage);
   base::Task<Outcome<Approved<Invocation>>> ask_consent(Passage& passage);
   base::Task<Outcome<ToolResult>> execute(Passage& passage, Approved<Invocation> call,

@@ -1,6 +1,7 @@
 #include "toolserver/pipeline/webhook.h"
 
 #include <boost/asio/execution/context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -32,9 +33,18 @@ base::Result<std::unique_ptr<Webhook>> Webhook::create(WebhookOptions options) {
       new Webhook(std::move(options), std::move(origin), std::move(target)));
 }
 
-base::http::Client& Webhook::client_of(const void* loop) {
+// A client belongs to its loop: only there can its connections be closed.
+Webhook::~Webhook() {
+  for (auto& [context, one] : clients_) {
+    boost::asio::post(one.loop, [client = std::move(one.client)] {});
+  }
+}
+
+base::http::Client& Webhook::client_of(const boost::asio::any_io_executor& loop) {
+  const void* context = &boost::asio::query(loop, boost::asio::execution::context);
   std::lock_guard held(mutex_);
-  auto& client = clients_[loop];
+  auto& [own_loop, client] = clients_[context];
+  own_loop = loop;
   if (!client) {
     base::http::ClientOptions client_options;
     client_options.header_bytes = 16 * 1024;
@@ -50,7 +60,7 @@ base::Task<base::Result<base::json::Object>> Webhook::post(base::RequestContext 
                                                            base::json::Object body) {
   namespace asio = boost::asio;
   auto executor = co_await asio::this_coro::executor;
-  auto& client = client_of(&asio::query(executor, asio::execution::context));
+  auto& client = client_of(executor);
   context.deadline =
       std::min(context.deadline, std::chrono::steady_clock::now() + options_.timeout);
   base::http::ClientRequest request;

@@ -4,6 +4,7 @@
 // stand between: HTTPS with verification, or loopback; no redirects; one small
 // JSON answer in time, and anything else is no answer.
 
+#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -26,13 +27,18 @@ struct WebhookOptions {
   std::string ca_file;  ///< PEM; the system's roots when empty.
 };
 
-/// Safe to use from any event loop: each has its own connections. Destroy it
-/// before the loops, when nobody waits in post().
+/// Safe to use from any event loop: each has its own connections, and closes
+/// them itself after the webhook is gone. Destroy it before the loops, when
+/// nobody waits in post(); the loops may run.
 class Webhook {
  public:
   /// Errors: kInvalid  not a URL, or it has user data or a fragment; kForbidden
   /// plaintext to another host than this one.
   [[nodiscard]] static base::Result<std::unique_ptr<Webhook>> create(WebhookOptions options);
+
+  ~Webhook();
+  Webhook(const Webhook&) = delete;
+  Webhook& operator=(const Webhook&) = delete;
 
   /// Sends `body` and returns the object that a status of 200 came with.
   /// Errors: kUnavailable  no connection, or another status; kOutcomeUnknown  no
@@ -44,13 +50,17 @@ class Webhook {
  private:
   Webhook(WebhookOptions options, base::http::Origin origin, std::string target)
       : options_(std::move(options)), origin_(std::move(origin)), target_(std::move(target)) {}
-  base::http::Client& client_of(const void* loop);
+  base::http::Client& client_of(const boost::asio::any_io_executor& loop);
 
   const WebhookOptions options_;
   const base::http::Origin origin_;
   const std::string target_;
   std::mutex mutex_;
-  std::map<const void*, std::unique_ptr<base::http::Client>> clients_;  // By event loop.
+  struct LoopClient {
+    boost::asio::any_io_executor loop;
+    std::unique_ptr<base::http::Client> client;
+  };
+  std::map<const void*, LoopClient> clients_;  // By event loop.
 };
 
 }  // namespace tool::pipeline
