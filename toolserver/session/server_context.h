@@ -35,8 +35,8 @@ struct Secrets {
 [[nodiscard]] const base::Secret& handshake_secret(const Secrets& secrets, Mode mode);
 
 struct SessionTimes {
-  std::chrono::seconds hello{5};
-  std::chrono::seconds auth{10};
+  std::chrono::milliseconds hello = std::chrono::seconds(5);
+  std::chrono::milliseconds auth = std::chrono::seconds(10);
   std::chrono::seconds session{12 * 3600};
   std::chrono::seconds token{15 * 60};
 };
