@@ -73,8 +73,17 @@ room(toolserver/app USES base/core base/config base/json base/log base/metrics b
   toolserver/connectors/files toolserver/audit toolserver/client)
 program(securetool toolserver/app LINKS CLI11::CLI11)
 
+# What a program that links the client looks like.
+room(examples/call_tool USES base/core base/json base/runtime toolserver/model toolserver/session toolserver/client)
+program(call_tool examples/call_tool)
+
 # Peers for tests that cross folders.
 room(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)
 program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
+
+# The load of `./dev bench tools`.
+room(bench/tools/load USES base/core base/json base/runtime base/websocket toolserver/model toolserver/session
+  toolserver/client)
+program(tool_load bench/tools/load LINKS CLI11::CLI11)
 
 check_arrows()
