@@ -2,6 +2,8 @@
 
 #include <openssl/crypto.h>
 
+#include <algorithm>
+
 #include "base/crypto/openssl.h"
 
 namespace base::crypto {

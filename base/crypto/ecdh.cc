@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/crypto/digest.h"
 #include "base/crypto/openssl.h"

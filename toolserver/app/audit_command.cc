@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 
 #include "base/crypto/verify_key.h"
@@ -22,6 +23,21 @@ base::Result<audit::CheckpointKeys> keys_of(const std::vector<std::string>& file
   return keys;
 }
 
+base::Result<std::vector<audit::AuditReceipt>> receipts_of(const std::vector<std::string>& texts) {
+  std::vector<audit::AuditReceipt> receipts;
+  for (const auto& text : texts) {
+    audit::AuditReceipt receipt;
+    const char* end = text.data() + text.size();
+    auto [colon, error] = std::from_chars(text.data(), end, receipt.seq);
+    if (error != std::errc() || colon == end || *colon != ':') {
+      return base::fail(base::ErrorKind::kInvalid, "--receipt: must be seq:hash");
+    }
+    receipt.hash.assign(colon + 1, end);
+    receipts.push_back(std::move(receipt));
+  }
+  return receipts;
+}
+
 // The folder and keys of the configuration, unless the caller names its own.
 base::Result<audit::CheckpointKeys> complete(const ConfigFlags& flags, VerifyFlags& verify) {
   ASSIGN_OR_RETURN(auto keys, keys_of(verify.keys));
@@ -41,7 +57,14 @@ int verify_audit(const ConfigFlags& flags, const VerifyFlags& given) {
     fmt::print(stderr, "{}\n", keys.error().message());
     return 2;
   }
-  auto report = audit::verify(verify.folder, *keys);
+  auto receipts = receipts_of(verify.receipts);
+  if (!receipts) {
+    fmt::print(stderr, "{}\n", receipts.error().message());
+    return 2;
+  }
+  audit::VerifyOptions options;
+  options.expected = std::move(*receipts);
+  auto report = audit::verify(verify.folder, *keys, options);
   if (!report) {
     fmt::print(stderr, "{}\n", report.error().message());
     return 1;

@@ -57,6 +57,9 @@ struct MintFlags {
 struct VerifyFlags {
   std::string folder;             ///< Of the trail; that of the configuration when empty.
   std::vector<std::string> keys;  ///< Public keys in PEM.
+  /// "seq:hash" as a caller got it: each must be in the trail. Without any, an
+  /// end that was cut off after the last checkpoint cannot be seen.
+  std::vector<std::string> receipts;
 };
 /// Proves the chain of the audit trail; 1 when it is broken.
 [[nodiscard]] int verify_audit(const ConfigFlags& flags, const VerifyFlags& verify);

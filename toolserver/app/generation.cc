@@ -26,16 +26,26 @@ pipeline::PipelineOptions pipeline_options(const settings::SecureConfig& config)
                                  : pipeline::AuditFailure::kContinue;
   options.trail.arguments = config.audit.log_arguments ? pipeline::RawArguments::kRecorded
                                                        : pipeline::RawArguments::kLeftOut;
+  options.hook_time = duration_cast<milliseconds>(config.hooks.filter_timeout);
   options.deadline = duration_cast<milliseconds>(limits.deadline);
   options.max_deadline = duration_cast<milliseconds>(limits.max_deadline);
   options.output_bytes = limits.output_bytes;
   return options;
 }
 
+// A person's answer is a few words; a filter's is the whole output, in which
+// every byte may have become an escape of six.
+constexpr std::size_t kConsentBytes = 64 << 10;
+std::size_t filter_bytes(const settings::SecureConfig& config) {
+  return 6 * config.limits.output_bytes + kConsentBytes;
+}
+
 base::Result<std::unique_ptr<pipeline::Webhook>> webhook(const std::string& url,
-                                                         settings::Duration timeout) {
+                                                         settings::Duration timeout,
+                                                         std::size_t answer_bytes) {
   pipeline::WebhookOptions options;
   options.url = url;
+  options.answer_bytes = answer_bytes;
   options.timeout = duration_cast<milliseconds>(timeout);
   return pipeline::Webhook::create(std::move(options));
 }
@@ -73,11 +83,12 @@ base::Status Generation::make_pipeline(Shared& shared) {
   };
   const auto& hooks = config_.hooks;
   if (!hooks.consent_url.empty()) {
-    ASSIGN_OR_RETURN(auto asked, webhook(hooks.consent_url, hooks.consent_timeout));
+    ASSIGN_OR_RETURN(auto asked, webhook(hooks.consent_url, hooks.consent_timeout, kConsentBytes));
     parts.consent = std::make_shared<pipeline::ConsentWebhook>(std::move(asked));
   }
   if (!hooks.filter_url.empty()) {
-    ASSIGN_OR_RETURN(auto asked, webhook(hooks.filter_url, hooks.filter_timeout));
+    ASSIGN_OR_RETURN(auto asked,
+                     webhook(hooks.filter_url, hooks.filter_timeout, filter_bytes(config_)));
     auto failure = hooks.fail_mode == settings::FailMode::kOpen ? pipeline::FilterFailure::kOpen
                                                                 : pipeline::FilterFailure::kClosed;
     parts.filters.push_back(std::make_shared<pipeline::FilterWebhook>(std::move(asked), failure));

@@ -67,6 +67,7 @@ void add_audit(CLI::App& app, ConfigFlags& config, Action& action) {
   auto flags = std::make_shared<VerifyFlags>();
   command->add_option("folder", flags->folder, "folder of the trail (SCP_AUDIT_PATH)");
   command->add_option("--key", flags->keys, "public key of the checkpoints, PEM");
+  command->add_option("--receipt", flags->receipts, "seq:hash of a call, which must be there");
   add_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return verify_audit(config, *flags); }; });

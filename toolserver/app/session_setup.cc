@@ -157,7 +157,8 @@ base::Result<session::ServerConfig> server_config(const SecureConfig& config) {
                 to<milliseconds>(config.limits.deadline),
                 to<milliseconds>(config.server.idle_timeout)};
   out.handshake_bytes = config.limits.handshake_bytes;
-  out.times = {to<seconds>(config.server.hello_timeout), to<seconds>(config.server.auth_timeout),
+  out.times = {to<milliseconds>(config.server.hello_timeout),
+               to<milliseconds>(config.server.auth_timeout),
                to<seconds>(config.security.session_lifetime),
                to<seconds>(config.security.session_token_lifetime)};
   out.rekey = rekey_limits(config);
