@@ -4,6 +4,7 @@ import datetime
 import ipaddress
 import os
 import pathlib
+import ssl
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -33,6 +34,16 @@ class Authority:
 
     def client(self, name):
         return self._issue(name, ExtendedKeyUsageOID.CLIENT_AUTH, x509.SubjectAlternativeName([x509.DNSName(name)]))
+
+    def client_tls(self):
+        """A context that trusts this authority alone."""
+        return ssl.create_default_context(cafile=self.roots)
+
+    def server_tls(self, name):
+        """A context that shows a new certificate of this authority."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self.server(name))
+        return context
 
     def _issue(self, name, usage, names):
         key = ec.generate_private_key(ec.SECP256R1())

@@ -7,6 +7,7 @@ import ssl
 import time
 
 import websockets
+from cryptography.exceptions import InvalidTag
 
 from . import keys
 from .canonical import canonical, parse
@@ -60,8 +61,12 @@ class Client:
         await self.dial()
         try:
             await self._handshake()
-        except BaseException:
+        except BaseException as error:
             await self.socket.close()
+            if isinstance(error, (KeyError, TypeError, ValueError)):
+                raise Refused('E_SHAPE', f'the server breaks the form of the handshake: {error!r}') from error
+            if isinstance(error, InvalidTag):
+                raise Refused('E_SIG', 'a record that the server did not make') from error
             raise
         self.reader = asyncio.create_task(self._read())
         return self.session
