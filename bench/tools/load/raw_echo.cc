@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t kBuffer = 64 << 10;
 
-base::Error failed() { return base::fail(base::ErrorKind::kUnavailable, "raw echo: a socket failed"); }
+base::Error failed() {
+  return base::fail(base::ErrorKind::kUnavailable, "raw echo: a socket failed");
+}
 
 class Socket {
  public:

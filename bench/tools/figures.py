@@ -1,0 +1,65 @@
+"""The figures of the tool service, each from one load."""
+import json
+import time
+
+import loaded_service
+
+TEXT = 'x' * 256
+ECHO = ['--tool', 'echo.say', '--args', json.dumps({'text': TEXT})]
+IN_FLIGHT = 64
+ROW_BYTES = 1000
+# An answer has the rows twice, as text and as a structure: together under the bound of 4 MiB.
+SQL_ROWS = 1_900
+SQL_CALLS = 27
+
+
+def raw(count):
+    return {'one': loaded_service.raw_echo(1, count), 'many': loaded_service.raw_echo(IN_FLIGHT, count * 4)}
+
+
+def calls(server, count):
+    """One call at a time, then 64 in flight: over one connection, and over four."""
+    found = {}
+    for name, in_flight, connections in (('one', 1, 1), ('many', IN_FLIGHT, 1), ('many_4', IN_FLIGHT, 4)):
+        before = server.cpu_seconds()
+        amount = count if in_flight == 1 else count * 4
+        found[name] = server.load('calls', *ECHO, '--count', amount, '--in-flight', in_flight, '--connections', connections)
+        # The load's own tenth more, to warm up, costs the server as much.
+        found[name]['server_us_per_call'] = (server.cpu_seconds() - before) / (amount * 1.1) * 1e6
+        found[name]['load_us_per_call'] = found[name]['cpu_seconds'] / amount * 1e6
+    return found
+
+
+def handshakes(server, count):
+    server.load('handshakes', '--count', max(10, count // 10))
+    before = server.cpu_seconds()
+    found = server.load('handshakes', '--count', count)
+    return {'count': count, 'server_ms': (server.cpu_seconds() - before) / count * 1e3,
+            'client_ms': found['cpu_seconds'] / count * 1e3, 'p50_us': found['p50_us'], 'p99_us': found['p99_us']}
+
+
+def idle(server, count):
+    """Resident memory that `count` idle sessions add to a server that has served some before."""
+    server.load('idle', '--count', 100)
+    time.sleep(1)
+    before = server.resident_kib()
+    with server.start_load('idle', '--count', count) as load:
+        opened = json.loads(load.stdout.readline())
+        time.sleep(2)
+        held = server.resident_kib()
+        load.stdin.close()
+        if load.wait() != 0:
+            raise RuntimeError('idle sessions ended')
+    return {'count': count, 'kib_each': (held - before) / count, 'opened_per_second': opened['per_second']}
+
+
+def large_results(server):
+    """About 100 MB of rows as JSON, call after call."""
+    server.forget_peak()
+    before = server.resident_kib()
+    sql = f"SELECT repeat('y', {ROW_BYTES}) AS text FROM range({SQL_ROWS})"
+    found = server.load('calls', '--tool', 'sql.query', '--args', json.dumps({'sql': sql}), '--count', SQL_CALLS)
+    megabytes = found['answer_bytes'] * SQL_CALLS / 1e6
+    return {'calls': SQL_CALLS, 'answer_bytes': found['answer_bytes'], 'megabytes': megabytes,
+            'megabytes_per_second': megabytes / found['seconds'], 'before_mib': before / 1024,
+            'peak_mib': server.peak_kib() / 1024}
