@@ -65,6 +65,11 @@ class ToolService:
         return subprocess.run([str(word) for word in command], cwd=self.folder, env={'PATH': '/usr/bin:/bin'}, check=check,
                               timeout=60, capture_output=True, text=True)
 
+    def run_bare(self, *arguments, check=True, env=None):
+        """The command line without a configuration."""
+        return subprocess.run([str(word) for word in (self.binary, *arguments)], cwd=self.folder, env={'PATH': '/usr/bin:/bin', **(env or {})},
+                              check=check, timeout=60, capture_output=True, text=True)
+
     def mint(self, subject='alice', scopes=SCOPES, seconds=600):
         """A client token, made by the command line."""
         return self.run('mint-token', '--subject', subject, '--scope', ' '.join(scopes), '--lifetime', str(seconds)).stdout.strip()

@@ -105,8 +105,8 @@ class Client:
         """Sends a request and waits for its answer. Errors: Refused."""
         message = self._envelope('req', op, payload, self.node, meta)
         waiting = Waiting(op, asyncio.get_running_loop().create_future(), events)
-        self.waiting[message['id']] = waiting
         await self.socket.send(self._encode(message, self.th2))
+        self.waiting[message['id']] = waiting
         try:
             return await waiting.answer
         except asyncio.CancelledError:
@@ -244,6 +244,8 @@ class Client:
         return canonical({**message, 'sig': {'alg': 'HS256', 'kid': 'c', 'v': keys.b64(value)}}).decode()
 
     def _decode(self, data, transcript):
+        if isinstance(data, bytes) != bool(self.sender):
+            raise Refused('E_STATE', 'text where a record belongs, or the reverse')
         if self.sender:
             return parse(self.receiver.open(data))
         message = parse(data)

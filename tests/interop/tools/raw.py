@@ -51,6 +51,11 @@ class Raw(Client):
         """The bytes of `message` as the session would send it; before welcome, plain text."""
         return self._encode(message, self.transcript) if hasattr(self, 'th1') else canonical(message).decode()
 
+    @staticmethod
+    def _decode_own(text):
+        """A signed message as an object again, to be changed."""
+        return parse(text)
+
     async def send(self, message):
         await self.socket.send(self.protected(message))
 
