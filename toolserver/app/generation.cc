@@ -7,6 +7,7 @@
 #include "toolserver/app/session_setup.h"
 #include "toolserver/pipeline/consent_webhook.h"
 #include "toolserver/pipeline/filter_webhook.h"
+#include "toolserver/session/close_code.h"
 
 namespace tool::app {
 namespace {
@@ -111,6 +112,7 @@ base::Status Generation::make_endpoint() {
   websocket.connection.send_queue_bytes = config_.limits.send_queue_bytes;
   websocket.connection.ping = duration_cast<milliseconds>(server.ping_interval);
   websocket.connection.idle = duration_cast<milliseconds>(server.idle_timeout);
+  websocket.connection.idle_code = session::kCloseTimeout;
   if (!config_.security.tls_enabled) return {};
   ASSIGN_OR_RETURN(std::string pem, read_file(server.tls_cert));
   auto hash = base::crypto::certificate_hash(pem);

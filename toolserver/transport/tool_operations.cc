@@ -34,6 +34,13 @@ std::unexpected<Refusal> no(Fault fault, json::Object data = {}) {
   return std::unexpected(Refusal{std::move(fault), std::move(data)});
 }
 
+// Only a caller who may describe the tool is refused for its scope.
+std::unexpected<Refusal> no_reply(Fault fault, const std::string& tool) {
+  json::Object data;
+  if (fault.code == Code::kScope) data["scope"] = "tool:invoke:" + tool;
+  return no(std::move(fault), std::move(data));
+}
+
 const Permission* permission_of(session::Op op) {
   const auto* found = std::ranges::find(kPermissions, op, &Permission::op);
   return found == kPermissions.end() ? nullptr : found;
@@ -151,6 +158,7 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
   call.peer = caller->peer;
   call.principal = caller->principal;
   call.mode = mode_;
+  std::string tool = asked->tool;
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
   call.dry_run = asked->dry_run;
@@ -159,7 +167,7 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
     call.traceparent = std::move(request.meta->traceparent);
   }
   auto reply = co_await pipeline_.run(std::move(call), to_events(events));
-  if (!reply) co_return no(std::move(reply).error());
+  if (!reply) co_return no_reply(std::move(reply).error(), tool);
   co_return co_await write_answer(std::move(*reply), asked->form, events);
 }
 

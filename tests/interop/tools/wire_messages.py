@@ -69,7 +69,7 @@ GOOD = [
     ('tool.invoke', 'request', envelope('req', 'tool.invoke', {'tool': 'sql.query', 'args': {'sql': 'SELECT 1'}, 'dry_run': False, 'stream': True})),
     ('tool.invoke', 'text', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'type': 'text', 'media_type': 'text/plain', 'text': '42'}]})),
     ('tool.invoke', 'bytes', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'type': 'data', 'media_type': 'image/png', 'data': 'AAAA'}]})),
-    ('tool.invoke', 'streamed', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'media_type': 'image/png', 'bytes': 99999, 'streamed': True}]})),
+    ('tool.invoke', 'streamed', envelope('res', 'tool.invoke', {**ANSWER, 'content': [{'type': 'data', 'media_type': 'image/png', 'bytes': 99999, 'streamed': True}]})),
     ('tool.invoke', 'structured', envelope('res', 'tool.invoke', {**ANSWER, 'content': [], 'structured': None})),
     ('tool.progress', 'all members', envelope('evt', 'tool.progress', {'done': 0.5, 'total': 2, 'note': 'half'}, seq=0)),
     ('tool.progress', 'the least', envelope('evt', 'tool.progress', {'done': 1}, seq=1)),

@@ -1,0 +1,90 @@
+"""What docs/wire-3.0.md says of operations and of silence, asked of a real service."""
+import asyncio
+import base64
+
+import pytest
+from conftest import client_of
+from scp import Refused
+from test_modes import run, session
+
+
+def test_the_missing_scope_is_named_to_who_may_describe_the_tool(services):
+    service = services['basic']
+
+    async def work(client):
+        with pytest.raises(Refused) as refused:
+            await client.invoke_tool('sql.query', sql='SELECT 1')
+        assert (refused.value.code, refused.value.data) == ('E_SCOPE', {'scope': 'tool:invoke:sql.query'})
+        with pytest.raises(Refused) as refused:
+            await client.invoke_tool('files.read', path='notes/welcome.txt')
+        assert (refused.value.code, refused.value.data) == ('E_TOOL', None)
+        with pytest.raises(Refused) as refused:
+            await client.call('cap.list', {})
+        assert (refused.value.code, refused.value.data) == ('E_SCOPE', {'scope': 'cap:list'})
+
+    run(session(client_of(service, token=service.mint('dora', ['tool:describe:sql.query'])), work))
+
+
+def test_large_content_comes_before_the_answer(service):
+    text = 'large ' * 40_000
+    (service.folder / 'files/large.txt').write_text(text)
+
+    async def work(client):
+        events = []
+        answer = await client.call('tool.invoke', {'tool': 'files.read', 'args': {'path': 'large.txt'}, 'stream': True}, events=events.append)
+        index = next(at for at, part in enumerate(answer['content']) if part.get('streamed'))
+        part = answer['content'][index]
+        assert set(part) == {'type', 'media_type', 'bytes', 'streamed'} and part['bytes'] == len(text)
+        chunks = [base64.urlsafe_b64decode(event['data'] + '=' * (-len(event['data']) % 4)) for event in events if event.get('index') == index]
+        assert b''.join(chunks) == text.encode()
+        assert max(map(len, chunks)) <= 48 * 1024 < len(text)
+        whole = await client.call('tool.invoke', {'tool': 'files.read', 'args': {'path': 'large.txt'}})
+        assert whole['content'][index]['text'] == text
+
+    run(session(client_of(service), work))
+
+
+def test_pages_of_capabilities(service):
+    async def work(client):
+        everything = await client.call('cap.list', {'limit': 1000})
+        ids = [one['id'] for one in everything['capabilities']]
+        assert ids == sorted(ids) and 'next' not in everything
+        found, page = [], {'next': None}
+        while 'next' in page:
+            page = await client.call('cap.list', {'limit': 2, **({'cursor': page['next']} if page['next'] else {})})
+            assert len(page['capabilities']) <= 2 and page['etag'] == everything['etag']
+            found += [one['id'] for one in page['capabilities']]
+        assert found == ids
+        files = await client.call('cap.list', {'filter': 'files.'})
+        assert [one['id'] for one in files['capabilities']] == [one for one in ids if one.startswith('files.')]
+        for wrong in ({'limit': 0}, {'limit': 1001}, {'cursor': 'x'}, {'filter': 'f' * 130}):
+            with pytest.raises(Refused) as refused:
+                await client.call('cap.list', wrong)
+            assert refused.value.code == 'E_SHAPE', wrong
+
+    run(session(client_of(service), work))
+
+
+def test_a_silent_client_is_closed_with_4408(make_service):
+    service = make_service('simple', server__idle_timeout=1, server__ping_interval=0.5)
+
+    async def work():
+        client = client_of(service)
+        await client.connect()
+        client.socket.transport.pause_reading()  # no answer to a ping leaves
+        await asyncio.sleep(2)
+        client.socket.transport.resume_reading()
+        await client.socket.wait_closed()
+        return client.socket.close_code
+
+    assert run(work()) == 4408
+
+
+def test_a_client_that_answers_pings_stays(make_service):
+    service = make_service('simple', server__idle_timeout=1, server__ping_interval=0.5)
+
+    async def work(client):
+        await asyncio.sleep(2.5)
+        await client.call('session.ping', {})
+
+    run(session(client_of(service), work))
