@@ -64,9 +64,11 @@ install_engine() {
 setup_object_store() {
   [[ -x $TOOLS/minio ]] && return
   setup_python
-  usable_go go || usable_go "$TOOLS/go/bin/go" || step "Go toolchain" install_go
+  setup_go
   step "S3 store, built from source (3 to 5 minutes, once)" build_object_store
 }
+
+setup_go() { usable_go go || usable_go "$TOOLS/go/bin/go" || step "Go toolchain" install_go; }
 
 # Go 1.21 and newer fetch by themselves the version that the store asks for.
 usable_go() {
@@ -84,10 +86,31 @@ install_go() {
   rm -r "$work"
 }
 
-build_object_store() {
+# The machine's Go, or the one of setup_go.
+run_go() {
   local go=go
   usable_go go || go=$TOOLS/go/bin/go
-  GOBIN=$TOOLS CGO_ENABLED=0 "$go" install -trimpath -ldflags='-s -w' "$MINIO_MODULE"
+  CGO_ENABLED=0 "$go" "$@"
+}
+
+build_object_store() {
+  GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$MINIO_MODULE"
+}
+
+# Independent WebSocket implementations that the tests talk to.
+setup_websocket_peers() {
+  setup_python
+  setup_go
+  local peers=$ROOT/tests/spec/rfc6455/peers
+  [[ -x $TOOLS/websocket_peer && -d $peers/node/node_modules/ws ]] || rm -f "$STAMPS/websocket_peers"
+  once websocket_peers "WebSocket peers" "$peers/node/package-lock.json" "$peers/go"/* \
+    -- install_websocket_peers "$peers"
+}
+
+# install_websocket_peers FOLDER
+install_websocket_peers() {
+  (cd "$1/node" && npm ci --no-audit --no-fund --silent) || return
+  (cd "$1/go" && run_go build -trimpath -o "$TOOLS/websocket_peer" .)
 }
 
 setup_jars() {
@@ -110,4 +133,4 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_jars; setup_reference_server; }
+setup_everything() { setup_servers; setup_websocket_peers; setup_jars; setup_reference_server; }

@@ -87,6 +87,7 @@ interop_tests() {
   [[ -z $2 ]] || options+=(-k "$2")
   setup_servers
   if ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
+  setup_websocket_peers
   setup_jars
   with_stack "$1" "$PYTHON" -m pytest "${options[@]}" "${PYTEST_FOLDERS[@]}"
 }

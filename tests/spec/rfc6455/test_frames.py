@@ -142,6 +142,11 @@ def test_5_4_ping_between_fragments_is_answered_first(peer):
     assert peer.read() == (TEXT, b"ab")
 
 
+def test_5_5_2_pong_goes_before_the_answer_to_what_followed_the_ping(peer):
+    peer.socket.sendall(frame(TEXT, b"a", final=False) + frame(PING, b"p") + frame(CONTINUATION, b"b") + frame(PING, b"q"))
+    assert [peer.read() for _ in range(3)] == [(PONG, b"p"), (TEXT, b"ab"), (PONG, b"q")]
+
+
 REFUSED = {
     "5_1_unmasked_text": (frame(TEXT, b"x", masked=False), 1002),
     "5_1_unmasked_ping": (frame(PING, masked=False), 1002),
