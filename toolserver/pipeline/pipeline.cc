@@ -109,6 +109,9 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
   p.stage = "execute";
   CO_ASSIGN_OR_RETURN(auto result, co_await execute(p, std::move(approved), std::move(progress)));
 
+  // Nobody was asked about a rehearsal, so what the tool found is not told.
+  if (p.call.dry_run) result = {.content = {}, .structured = {}, .is_error = result.is_error};
+
   // 10. Output limit: before the filters, which need not read what is refused.
   p.stage = "output_limit";
   CO_ASSIGN_OR_RETURN(std::size_t bytes,
@@ -125,7 +128,7 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
     CO_ASSIGN_OR_RETURN(bytes,
                         measure(filtered.result, p.entry->capability, options_.output_bytes));
   }
-  CO_RETURN_IF_ERROR(check_output(filtered.result, *p.entry));
+  if (!p.call.dry_run) CO_RETURN_IF_ERROR(check_output(filtered.result, *p.entry));
 
   PipelineReply reply;
   reply.usage = {std::chrono::duration_cast<std::chrono::milliseconds>(p.timing.tool), bytes};

@@ -191,6 +191,31 @@ TEST_F(PipelineOutputTest, an_answer_keeps_the_promise_of_its_tool) {
   EXPECT_EQ(answer(std::nullopt, true, "w.a"), "ok");
 }
 
+TEST_F(PipelineOutputTest, a_dry_run_tells_nothing_that_nobody_agreed_to) {
+  Capability tool = capability("t.a");
+  tool.consent = ConsentRule::kAlways;
+  tool.output_schema = object(R"({"type":"object","required":["row"]})");
+  bool fails = false;
+  add({tool})->invoke_with = [&](Approved<Invocation>,
+                                 Progress) -> base::Task<Outcome<ToolResult>> {
+    auto result = text_result("a secret row");
+    result.structured = object(R"({"row":"secret"})");
+    result.is_error = fails;
+    co_return result;
+  };
+  auto call = call_of("t.a");
+  call.dry_run = true;
+  for (bool expected : {false, true}) {
+    fails = expected;
+    auto reply = ask(call);
+    ASSERT_TRUE(reply.has_value()) << reply.error().detail;
+    EXPECT_TRUE(reply->result.content.empty());
+    EXPECT_FALSE(reply->result.structured.has_value());
+    EXPECT_EQ(reply->result.is_error, expected);
+    EXPECT_EQ(reply->usage.bytes, 0u);
+  }
+}
+
 TEST_F(PipelineOutputTest, a_dry_run_reaches_only_tools_that_know_of_it) {
   Capability tool = capability("t.a");
   tool.consent = ConsentRule::kAlways;

@@ -44,6 +44,22 @@ def test_large_content_comes_before_the_answer(service):
     run(session(client_of(service), work))
 
 
+def test_a_dry_run_changes_and_shows_nothing(service, consent):
+    async def work(client):
+        asked = len(consent.asked)
+        for tool, arguments, fails in (('files.write', {'path': 'notes/dry.txt', 'content': 'x'}, False), ('sql.query', {'sql': 'SELECT 1'}, False),
+                                       ('files.read', {'path': 'notes/welcome.txt'}, False), ('files.read', {'path': 'notes/none.txt'}, True)):
+            answer = await client.call('tool.invoke', {'tool': tool, 'args': arguments, 'dry_run': True})
+            assert answer['content'] == [] and 'structured' not in answer and answer['is_error'] is fails, tool
+        with pytest.raises(Refused) as refused:
+            await client.call('tool.invoke', {'tool': 'files.read', 'args': {'path': '../data/orders.csv'}, 'dry_run': True})
+        assert refused.value.code == 'E_POLICY'
+        assert len(consent.asked) == asked
+
+    run(session(client_of(service), work))
+    assert not (service.folder / 'files/notes/dry.txt').exists()
+
+
 def test_pages_of_capabilities(service):
     async def work(client):
         everything = await client.call('cap.list', {'limit': 1000})
