@@ -68,6 +68,12 @@ Object tree_of(const Envelope& envelope) {
   return tree;
 }
 
+void add_signature(Object& tree, const MessageSignature& signature) {
+  tree["sig"] = {{"alg", signature.algorithm},
+                 {"kid", signature.key_id},
+                 {"v", base::crypto::to_base64url(base::crypto::view(signature.value))}};
+}
+
 }  // namespace
 
 std::string_view name(MessageType type) {
@@ -127,18 +133,16 @@ base::Result<std::string> canonical_without_sig(const Envelope& envelope) {
 }
 
 base::Result<std::string> write_envelope(const Envelope& envelope) {
-  if (!envelope.signature) return canonical_without_sig(envelope);
-  if (!has_others(envelope)) {
+  if (!has_others(envelope) && !has_large_double(envelope.payload)) {
     ASSIGN_OR_RETURN(auto message, write_unsigned(envelope));
+    if (!envelope.signature) return std::move(message.text);
     return with_signature(std::move(message), *envelope.signature);
   }
   Object tree = tree_of(envelope);
-  tree["sig"] = {
-      {"alg", envelope.signature->algorithm},
-      {"kid", envelope.signature->key_id},
-      {"v", base::crypto::to_base64url(base::crypto::view(envelope.signature->value))},
-  };
-  return base::json::canonical(tree);
+  if (envelope.signature) add_signature(tree, *envelope.signature);
+  ASSIGN_OR_RETURN(auto text, base::json::canonical(tree));
+  if (has_large_double(tree)) return base::json::write(tree);
+  return text;
 }
 
 }  // namespace tool

@@ -82,12 +82,14 @@ struct Origin {
 /// Errors: kInvalid  as base::json::canonical().
 [[nodiscard]] base::Result<std::string> canonical_without_sig(const Envelope& envelope);
 
-/// The canonical text of the whole envelope, with its signature if it has one.
+/// The text of the whole envelope, with its signature if it has one: canonical,
+/// unless a number would not be read back from that, see has_large_double().
 /// Errors: kInvalid  as above.
 [[nodiscard]] base::Result<std::string> write_envelope(const Envelope& envelope);
 
 /// The canonical text of an envelope that is about to be signed, and where its
-/// sig belongs: one pass for a message of our own.
+/// sig belongs: one pass for a message of our own. To be sent as it is only
+/// without a large double in it.
 struct Unsigned {
   std::string text;
   std::size_t signature_at = 0;

@@ -56,7 +56,7 @@ TEST(EnvelopeTest, writes_the_canonical_form_of_what_it_read) {
       with(R"("p":)", R"("seq":4,"p":)"),
       with(R"("t":"req")", R"("t":"evt","seq":7)"),
       with(R"("op":)", R"( "op" : )"),
-      with(R"({"tool":"sql.query"})", R"({"b":1.0,"a":[true,null,-0.0,1e21,"\u0041\n"]})"),
+      with(R"({"tool":"sql.query"})", R"({"b":1.0,"a":[true,null,-0.0,1.5e-9,"\u0041\n"]})"),
   };
   for (const auto& text : texts) {
     auto envelope = parse_envelope(text);
@@ -72,6 +72,22 @@ TEST(EnvelopeTest, writes_the_canonical_form_of_what_it_read) {
     auto again = parse_envelope(*write_envelope(*envelope));
     ASSERT_TRUE(again.has_value()) << text;
     EXPECT_EQ(*write_envelope(*again), *write_envelope(*envelope));
+  }
+}
+
+// Its canonical form would be an integer beyond 2^53-1, which is refused.
+TEST(EnvelopeTest, a_large_double_is_signed_in_canonical_form_and_sent_in_another) {
+  for (std::string_view value : {"1e20", "-1e20", "9007199254740992.0", "1.2345678901234567e19",
+                                 "999999999999999900000.0"}) {
+    for (const auto& text : {with(R"("sql.query")", value),
+                             with(R"("p":)", R"("x":[)" + std::string(value) + R"(],"p":)")}) {
+      auto envelope = parse_envelope(text);
+      ASSERT_TRUE(envelope.has_value()) << text;
+      auto again = parse_envelope(*write_envelope(*envelope));
+      ASSERT_TRUE(again.has_value()) << *write_envelope(*envelope);
+      EXPECT_EQ(*canonical_without_sig(*again), *canonical_without_sig(*envelope));
+      EXPECT_FALSE(parse_envelope(*canonical_without_sig(*envelope)).has_value());
+    }
   }
 }
 

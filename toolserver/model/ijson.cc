@@ -77,6 +77,11 @@ bool has_long_integer(std::string_view text) {
 
 }  // namespace
 
+bool has_large_double(const base::json::Object& value) {
+  return check_all(value, [](const auto& member) -> const auto& { return member.value(); }) ==
+         Numbers::kLookAtText;
+}
+
 Outcome<base::json::Value> parse_ijson(std::string_view text, const MessageLimits& limits) {
   auto value = base::json::parse(
       text, {.bytes = limits.bytes, .depth = limits.depth, .values = limits.values});

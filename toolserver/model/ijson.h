@@ -29,4 +29,8 @@ struct MessageLimits {
 [[nodiscard]] Outcome<base::json::Value> parse_ijson(std::string_view text,
                                                      const MessageLimits& limits = {});
 
+/// Whether a double in `value` is so large that its canonical form is an
+/// integer which nobody may read back: such a text is signed, and never sent.
+[[nodiscard]] bool has_large_double(const base::json::Object& value);
+
 }  // namespace tool

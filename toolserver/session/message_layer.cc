@@ -64,11 +64,18 @@ Outcome<Frame> MessageLayer::write(const Envelope& envelope) {
     return Fault{Code::kInternal, "the answer cannot be written", std::nullopt,
                  message.error().message()};
   }
+  bool send_as_signed = !has_large_double(envelope.payload);
   if (auto* records = std::get_if<Records>(&protection_)) {
-    return Frame{FrameKind::kBinary, records->sealer.seal(message->text)};
+    if (send_as_signed) return Frame{FrameKind::kBinary, records->sealer.seal(message->text)};
+    return Frame{FrameKind::kBinary, records->sealer.seal(write_envelope(envelope).value())};
   }
   auto signature = std::get<Signatures>(protection_).ours.sign(transcript_, message->text);
-  return Frame{FrameKind::kText, with_signature(std::move(*message), signature)};
+  if (send_as_signed) {
+    return Frame{FrameKind::kText, with_signature(std::move(*message), signature)};
+  }
+  Envelope whole = envelope;
+  whole.signature = std::move(signature);
+  return Frame{FrameKind::kText, write_envelope(whole).value()};
 }
 
 void MessageLayer::rekey(const Digest& th_r, const SecretBytes& dh) {

@@ -67,6 +67,21 @@ TEST(SessionTest, a_call_goes_there_and_back) {
   }
 }
 
+TEST(SessionTest, large_doubles_go_there_and_back) {
+  for (const auto& options : both()) {
+    Pair pair(options);
+    ASSERT_TRUE(pair.open());
+    const base::json::Object payload{{"a", 1e20}, {"b", {9007199254740992.0, -1e300, 0.1}}};
+    auto running = call(pair, payload);
+    EXPECT_EQ(running.envelope.payload, payload);
+    auto event = pair.server.encode_event(running.id, Op::kProgress, payload);
+    EXPECT_NE(find<Event>(give(pair.client, *event)), nullptr);
+    auto answers = give(pair.client, *pair.server.encode_result(running.id, payload));
+    ASSERT_NE(find<Answer>(answers), nullptr);
+    EXPECT_EQ(find<Answer>(answers)->payload, payload);
+  }
+}
+
 TEST(SessionTest, a_refusal_arrives_with_code_retry_and_data) {
   for (const auto& options : both()) {
     Pair pair(options);
