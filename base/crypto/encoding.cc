@@ -106,11 +106,10 @@ Result<std::string> from_base64(std::string_view text, std::size_t max_bytes) {
 }
 
 std::string to_hex(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size() * 2);
+  std::string out(bytes.size() * 2, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    out += kHex[byte_at(bytes, i) >> 4];
-    out += kHex[byte_at(bytes, i) & 15];
+    out[2 * i] = kHex[byte_at(bytes, i) >> 4];
+    out[2 * i + 1] = kHex[byte_at(bytes, i) & 15];
   }
   return out;
 }

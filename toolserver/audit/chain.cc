@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 
 #include "base/crypto/encoding.h"
 #include "base/json/canonical.h"
@@ -18,12 +17,16 @@ using base::crypto::view;
 // A member and its comma after what stands in `out`.
 void append_member(std::string& out, std::string_view key, std::string_view json) {
   if (out.back() != '{') out += ',';
-  fmt::format_to(std::back_inserter(out), "\"{}\":{}", key, json);
+  out += '"';
+  out += key;
+  out += "\":";
+  out += json;
 }
 
-Digest hash_of(const Digest& prev, std::string_view record) {
+// Of a record in one part or in two.
+Digest hash_of(const Digest& prev, std::string_view record, std::string_view rest = {}) {
   base::crypto::Sha256 hash;
-  hash.update(view(prev)).update(record);
+  hash.update(view(prev)).update(record).update(rest);
   return hash.finish();
 }
 
@@ -46,23 +49,22 @@ bool has_frame(const base::json::Object& record) {
 std::string ChainHead::hash_text() const { return base::crypto::to_hex(view(hash)); }
 
 void link(ChainHead& head, const LineParts& parts, std::string& out) {
-  std::string record = parts.before_hash;
-  record.reserve(record.size() + parts.before_prev.size() + parts.before_seq.size() +
-                 parts.after_seq.size() + 256);
-  std::size_t hash_at = record.size();
-  record += ',';
-  record += parts.before_prev;
-  append_member(record, "prev", quoted_hex(head.hash));
-  record += ',';
-  record += parts.before_seq;
-  append_member(record, "seq", fmt::format_int(head.seq + 1).str());
-  record += ',';
-  record += parts.after_seq;
-  head.hash = hash_of(head.hash, record);
+  std::string rest;
+  rest.reserve(parts.before_prev.size() + parts.before_seq.size() + parts.after_seq.size() + 128);
+  rest += ',';
+  rest += parts.before_prev;
+  append_member(rest, "prev", quoted_hex(head.hash));
+  rest += ',';
+  rest += parts.before_seq;
+  append_member(rest, "seq", fmt::format_int(head.seq + 1).str());
+  rest += ',';
+  rest += parts.after_seq;
+  head.hash = hash_of(head.hash, parts.before_hash, rest);
   head.seq += 1;
-  out.append(record, 0, hash_at);
+  out.reserve(out.size() + parts.before_hash.size() + rest.size() + 128);
+  out += parts.before_hash;
   append_member(out, "hash", quoted_hex(head.hash));
-  out.append(record, hash_at);
+  out += rest;
   out += '\n';
 }
 

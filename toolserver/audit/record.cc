@@ -84,6 +84,7 @@ std::string before_hash(const CallRecord& record, const Origin& origin) {
 
 std::string before_prev(const CallRecord& record, RecordKind kind, const Origin& origin) {
   std::string out;
+  out.reserve(192);
   Members members(out);
   if (record.hop > 0) members.number("hop", record.hop);
   members.text("kind", kind == RecordKind::kOpen ? "open" : "seal");
@@ -96,6 +97,7 @@ std::string before_prev(const CallRecord& record, RecordKind kind, const Origin&
 
 std::string before_seq(const CallRecord& record) {
   std::string out;
+  out.reserve(256);
   Members members(out);
   members.object("principal", [&](Members& m) {
     m.text("iss", record.issuer);
@@ -115,6 +117,7 @@ std::string before_seq(const CallRecord& record) {
 
 std::string after_seq(const CallRecord& record) {
   std::string out;
+  out.reserve(256);
   Members members(out);
   members.text("sid", record.session_id);
   if (const auto& timing = record.timing) {
@@ -138,14 +141,23 @@ LineParts line_parts(const CallRecord& record, RecordKind kind, const Origin& or
           after_seq(record)};
 }
 
+// Once for every line of the trail: digits are put in place, not formatted.
 std::string time_text(base::WallTime time) {
   auto day = std::chrono::floor<std::chrono::days>(time);
   std::chrono::year_month_day date(day);
   std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+  std::string out = "0000-00-00T00:00:00.000000Z";
+  auto put = [&](std::size_t last, std::int64_t number) {
+    for (; number > 0; number /= 10, --last) out[last] = static_cast<char>('0' + number % 10);
+  };
+  put(3, static_cast<int>(date.year()));
+  put(6, static_cast<unsigned>(date.month()));
+  put(9, static_cast<unsigned>(date.day()));
+  put(12, clock.hours().count());
+  put(15, clock.minutes().count());
+  put(18, clock.seconds().count());
+  put(25, clock.subseconds().count());
+  return out;
 }
 
 }  // namespace tool::audit

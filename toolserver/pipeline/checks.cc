@@ -1,6 +1,7 @@
 #include "toolserver/pipeline/checks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "toolserver/model/digest.h"
 
@@ -26,11 +27,11 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
   if (!hash) return to_fault(std::move(hash).error().with_context("args"));
   Invocation invocation{.tool = entry.capability.id};
   invocation.context.request_id = call.log_id;
-  invocation.request_id = call.request_id;
-  invocation.session_id = call.session_id;
-  invocation.peer = call.peer;
-  invocation.traceparent = call.traceparent;
-  invocation.principal = call.principal;
+  invocation.request_id = std::move(call.request_id);
+  invocation.session_id = std::move(call.session_id);
+  invocation.peer = std::move(call.peer);
+  invocation.traceparent = std::move(call.traceparent);
+  invocation.principal = std::move(call.principal);
   invocation.mode = call.mode;
   invocation.args = std::move(args.get_object());
   invocation.args_hash = std::move(*hash);
