@@ -61,21 +61,6 @@ std::optional<http::Response> check_handshake(const http::Request& request) {
   return std::nullopt;
 }
 
-std::optional<http::Response> check_who_asks(const http::Headers& headers,
-                                             const AcceptOptions& options) {
-  if (options.host_check == HostCheck::kLoopback &&
-      !is_loopback(only(headers, "Host").value_or(""))) {
-    return refusal(421, "this host name is not served here");
-  }
-  for (const auto& field : headers.fields()) {
-    if (equals_ignoring_case(field.name, "Origin") &&
-        std::ranges::find(options.origins, field.value) == options.origins.end()) {
-      return refusal(403, "the origin is not allowed");
-    }
-  }
-  return std::nullopt;
-}
-
 bool offers(const http::Headers& headers, std::string_view subprotocol) {
   std::vector<std::string_view> offered = list_of(headers, "Sec-WebSocket-Protocol");
   return std::ranges::find(offered, subprotocol) != offered.end();
@@ -104,6 +89,21 @@ Task<void> serve(http::ByteStream& stream, std::string received, ConnectionOptio
 }
 
 }  // namespace
+
+std::optional<http::Response> check_who_asks(const http::Headers& headers,
+                                             const AcceptOptions& options) {
+  if (options.host_check == HostCheck::kLoopback &&
+      !is_loopback(only(headers, "Host").value_or(""))) {
+    return refusal(421, "this host name is not served here");
+  }
+  for (const auto& field : headers.fields()) {
+    if (equals_ignoring_case(field.name, "Origin") &&
+        std::ranges::find(options.origins, field.value) == options.origins.end()) {
+      return refusal(403, "the origin is not allowed");
+    }
+  }
+  return std::nullopt;
+}
 
 http::Response accept(const http::Request& request, const AcceptOptions& options, Session session) {
   if (auto refused = check_handshake(request)) return std::move(*refused);

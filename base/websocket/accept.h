@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct AcceptOptions {
   HostCheck host_check = HostCheck::kLoopback;
   ConnectionOptions connection;
 };
+
+/// The refusal of one who must not ask at all, by origin or host: 403 and 421 as
+/// below. For the other paths of the same port; accept() asks it by itself.
+[[nodiscard]] std::optional<http::Response> check_who_asks(const http::Headers& headers,
+                                                           const AcceptOptions& options);
 
 /// Answers `request`, whose path the caller has checked: with a 101 that
 /// upgrades to a WebSocket and runs `session` on it, or with a refusal.

@@ -81,6 +81,7 @@ class Run {
   base::TaskGroup tasks_;
   asio::steady_timer timer_;
   std::vector<std::unique_ptr<Call>> calls_;
+  std::unique_ptr<asio::cancellation_signal> verification_;  // Of the last one.
   std::shared_ptr<const Caller> caller_;
   bool ending_ = false;
 };
@@ -119,8 +120,8 @@ base::Task<void> Run::serve() {
   services_.metrics.sessions.add(1);
   connection_->on_drain([this] { perform(session_.begin_drain()); });
   tasks_.spawn(keep_time());
+  connection_->set_message_limit(session_.message_limit(), session::kCloseTooLarge);
   while (true) {
-    connection_->set_message_limit(session_.message_limit(), session::kCloseTooLarge);
     auto message = co_await connection_->receive();
     if (!message) break;
     perform(message->kind == ws::Message::Kind::kText
@@ -131,6 +132,7 @@ base::Task<void> Run::serve() {
   // The tasks below hold references into this frame.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   for (auto& call : calls_) call->cancel.emit(asio::cancellation_type::terminal);
+  if (verification_) verification_->emit(asio::cancellation_type::terminal);
   timer_.cancel();
   co_await tasks_.wait();
   services_.metrics.sessions.add(-1);
@@ -141,6 +143,8 @@ void Run::perform(session::ServerActions actions) {
   for (auto& action : actions) {
     std::visit([this](auto& one) { perform(std::move(one)); }, action);
   }
+  // Also while receive() waits: the verification ends in a task of its own.
+  connection_->set_message_limit(session_.message_limit(), session::kCloseTooLarge);
 }
 
 void Run::send(session::Frame frame) {
@@ -156,9 +160,17 @@ void Run::perform(session::Close action) {
   connection_->close(action.code, std::move(action.reason));
 }
 
-void Run::perform(session::VerifyCredential action) { tasks_.spawn(verify(std::move(action))); }
+// Cancelled with the connection, so that one who left holds no place while
+// somebody far away is asked about him.
+void Run::perform(session::VerifyCredential action) {
+  auto done = std::exchange(verification_, std::make_unique<asio::cancellation_signal>());
+  asio::post(timer_.get_executor(), [done = std::move(done)] {});
+  tasks_.spawn(verify(std::move(action)), verification_->slot());
+}
 
 base::Task<void> Run::verify(session::VerifyCredential action) {
+  // A cancellation is an answer like any other.
+  co_await asio::this_coro::throw_if_cancelled(false);
   base::RequestContext context;
   context.deadline = std::chrono::steady_clock::now() + kVerifyTime;
   CredentialCheck::Presented presented{action.method, std::move(action.credential), action.th1, {}};
@@ -199,6 +211,9 @@ void Run::perform(session::Request action) {
 }
 
 base::Task<void> Run::run_call(Call& call, session::Request request) {
+  // One that comes after the tool's end would be an exception else, with nobody
+  // to catch it.
+  co_await asio::this_coro::throw_if_cancelled(false);
   Ulid id = call.id;
   Events events(*this, id);
   Answer answer = co_await services_.operations.run(base::RequestContext{}, caller_, request.op,

@@ -61,6 +61,9 @@ class Endpoint {
   http::Response answer(const http::Request& request) const {
     auto path = request.path();
     if (path == options_.path) return open_session(request);
+    if (auto stranger = base::ws::check_who_asks(request.headers, options_.websocket)) {
+      return std::move(*stranger);
+    }
     if (request.method != http::Method::kGet && request.method != http::Method::kHead) {
       return error_response(405, "only GET is offered here");
     }
