@@ -193,6 +193,7 @@ Status Core::send(Message message) {
     cut(End::kSlowConsumer);
     return fail(ErrorKind::kTooLarge, "the peer does not read").with_reason("slow_consumer");
   }
+  queue_pong();  // Before the answers to what came after the ping.
   queue_.add(text ? Opcode::kText : Opcode::kBinary, std::move(message.data));
   if (queue_.bytes() >= kFlushAt) {
     flush();
