@@ -173,6 +173,11 @@ base::Result<base::jose::Signer> session_signer(const SecureConfig& config) {
 
 base::Result<base::jose::Signer> client_signer(const SecureConfig& config) {
   if (config.security.jwt_algorithm == settings::JwtAlgorithm::kRs256) return rs256_signer(config);
+  if (!config.security.federation_jwt_public_key_path.empty()) {
+    return fail(ErrorKind::kInvalid,
+                "security.jwt_private_key_path: missing; this node checks the client tokens of "
+                "another one, and mints none");
+  }
   return session::client_token_signer(config.core.jwt_secret, config.core.kdf_salt);
 }
 
