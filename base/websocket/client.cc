@@ -111,6 +111,15 @@ Task<Error> broken(ClientStream& stream) {
   co_return http::unavailable("the connection ended during the WebSocket handshake");
 }
 
+// A server that refuses our certificate says so when it has ended the
+// connection already: its alert is still to be read when our write fails.
+// Source: RFC 8446, section 4.4.2.4.
+Task<Error> broken_while_writing(ClientStream& stream) {
+  std::array<char, 1> unused;
+  if (!co_await http::was_cancelled()) (void)co_await stream.read(unused);
+  co_return co_await broken(stream);
+}
+
 struct Head {
   std::string head;
   std::string received;  ///< What came after it.
@@ -142,7 +151,7 @@ Task<Connected> shake_hands(std::unique_ptr<ClientStream> stream, Target target,
   SystemRandom system;
   std::string key = make_key(options.random ? *options.random : system);
   CO_ASSIGN_OR_RETURN(std::string request, request_head(target, options, key));
-  if (!co_await stream->write(request, {})) co_return co_await broken(*stream);
+  if (!co_await stream->write(request, {})) co_return co_await broken_while_writing(*stream);
   CO_ASSIGN_OR_RETURN(Head head, co_await read_head(*stream, options.header_bytes));
   std::optional<Answer> answer = parse_answer(head.head);
   if (!answer) co_return not_a_websocket("not HTTP");

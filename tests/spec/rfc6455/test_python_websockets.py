@@ -196,7 +196,8 @@ def test_server_that_asks_for_a_certificate(send, authority):
     with foreign_server(echo, ssl=server_tls(authority, clients=True)) as port:
         url = f"wss://localhost:{port}/"
         assert send(url, "--ca", authority.ca, "--cert", chain, "--key", key).startswith("ok ")
-        assert send(url, "--ca", authority.ca) == "refused forbidden tls 0"
+        # Whether its alert or the end of the connection comes first is chance.
+        assert {send(url, "--ca", authority.ca) for _ in range(10)} == {"refused forbidden tls 0"}
 
 
 def test_server_with_tls_1_2_is_refused(send, authority):
