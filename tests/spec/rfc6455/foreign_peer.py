@@ -124,7 +124,8 @@ class ForeignPeer:
     @contextlib.contextmanager
     def connected(self, url, *steps, subprotocols=(), cut=0):
         """Gives outcome() of a client of `url`."""
-        with self._playing(role="client", url=url, subprotocols=subprotocols, cut=cut, steps=steps) as (opened, outcome):
+        script = {"subprotocols": subprotocols, "cut": cut, "steps": steps}
+        with self._playing(role="client", url=url, **script) as (opened, outcome):
             assert opened == {}
             yield outcome
 
@@ -148,14 +149,15 @@ class Tap:
         self.url = f"ws://127.0.0.1:{self.listener.getsockname()[1]}/echo"
         self.server = port
         self.sent = {"client": b"", "server": b""}
-        self.thread = threading.Thread(target=self._run)
+        self.listener.settimeout(SECONDS)
+        self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
     def _run(self):
         client, _ = self.listener.accept()
         server = socket.create_connection(("127.0.0.1", self.server))
         with client, server:
-            other = threading.Thread(target=self._copy, args=("server", server, client))
+            other = threading.Thread(target=self._copy, args=("server", server, client), daemon=True)
             other.start()
             self._copy("client", client, server)
             other.join()

@@ -222,7 +222,8 @@ def test_server_agrees_on_the_subprotocol(peer, send):
         assert outcome().subprotocol == "scp.v3.json"
 
 
-@pytest.mark.parametrize("answer", [{}, {"subprotocols": ["other"]}, {"insist": "other"}], ids=["none", "others", "wrong"])
+@pytest.mark.parametrize("answer", [{}, {"subprotocols": ["other"]}, {"insist": "other"}],
+                         ids=["none", "others", "wrong"])
 def test_server_without_the_subprotocol_is_refused(peer, send, answer):
     with peer.serving(receive(), **answer) as (url, outcome):
         assert send(url, "--subprotocol", "scp.v3.json").startswith("refused unsupported")

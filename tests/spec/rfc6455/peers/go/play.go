@@ -29,7 +29,7 @@ type event struct {
 	Count  int    `json:"count"`
 }
 
-var deadline = func() time.Time { return time.Now().Add(10 * time.Second) }
+func deadline() time.Time { return time.Now().Add(10 * time.Second) }
 
 // What the other end did, in its order; a close is the last.
 func watch(connection *websocket.Conn) <-chan event {
@@ -50,7 +50,8 @@ func watch(connection *websocket.Conn) <-chan event {
 				events <- closing(err)
 				return
 			}
-			events <- event{Event: map[int]string{websocket.TextMessage: "text", websocket.BinaryMessage: "binary"}[kind], Data: data}
+			name := map[int]string{websocket.TextMessage: "text", websocket.BinaryMessage: "binary"}[kind]
+			events <- event{Event: name, Data: data}
 		}
 	}()
 	return events
