@@ -24,11 +24,12 @@ TaskGroup::TaskGroup(asio::any_io_executor executor)
 
 TaskGroup::~TaskGroup() = default;
 
-void TaskGroup::spawn(Task<void> task) { spawn(std::move(task), {}); }
+void TaskGroup::spawn(Task<void> task) { spawn(std::move(task), nullptr); }
 
-void TaskGroup::spawn(Task<void> task, asio::cancellation_slot slot) {
+void TaskGroup::spawn(Task<void> task, std::shared_ptr<asio::cancellation_signal> cancel) {
   state_->running += 1;
-  auto ended = [state = state_](std::exception_ptr error) {
+  auto slot = cancel ? cancel->slot() : asio::cancellation_slot();
+  auto ended = [state = state_, cancel = std::move(cancel)](std::exception_ptr error) {
     if (error) std::terminate();
     state->running -= 1;
     state->changed.cancel();

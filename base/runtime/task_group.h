@@ -21,8 +21,9 @@ class TaskGroup {
 
   /// Starts `task`. An exception that leaves it ends the process.
   void spawn(Task<void> task);
-  /// The same; an emission on `slot` cancels the task.
-  void spawn(Task<void> task, boost::asio::cancellation_slot slot);
+  /// The same; an emission of `cancel` cancels the task. The group keeps the
+  /// signal until nothing of the task is left, which is after its last line.
+  void spawn(Task<void> task, std::shared_ptr<boost::asio::cancellation_signal> cancel);
   [[nodiscard]] std::size_t running() const;
   /// Returns when no task is running.
   [[nodiscard]] Task<void> wait();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -54,7 +53,7 @@ class Run {
   // A request that runs, and the way to end it.
   struct Call {
     Ulid id;
-    asio::cancellation_signal cancel;
+    std::shared_ptr<asio::cancellation_signal> cancel;
   };
   class Events;
 
@@ -67,9 +66,8 @@ class Run {
   void send(session::Frame frame);
 
   base::Task<void> verify(session::VerifyCredential action);
-  base::Task<void> run_call(Call& call, session::Request request);
+  base::Task<void> run_call(session::Request request);
   base::Task<void> keep_time();
-  void forget(const Ulid& id);
   void finish_call(const Ulid& id, Answer answer);
   void log_end() const;
 
@@ -80,8 +78,8 @@ class Run {
   base::log::Logger log_;
   base::TaskGroup tasks_;
   asio::steady_timer timer_;
-  std::vector<std::unique_ptr<Call>> calls_;
-  std::unique_ptr<asio::cancellation_signal> verification_;  // Of the last one.
+  std::vector<Call> calls_;
+  std::shared_ptr<asio::cancellation_signal> verification_;  // Of the last one.
   std::shared_ptr<const Caller> caller_;
   bool ending_ = false;
 };
@@ -131,7 +129,10 @@ base::Task<void> Run::serve() {
   ending_ = true;
   // The tasks below hold references into this frame.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  for (auto& call : calls_) call->cancel.emit(asio::cancellation_type::terminal);
+  // A call may end, and be forgotten, in the middle of its cancellation.
+  for (const auto& call : std::exchange(calls_, {})) {
+    call.cancel->emit(asio::cancellation_type::terminal);
+  }
   if (verification_) verification_->emit(asio::cancellation_type::terminal);
   timer_.cancel();
   co_await tasks_.wait();
@@ -163,9 +164,8 @@ void Run::perform(session::Close action) {
 // Cancelled with the connection, so that one who left holds no place while
 // somebody far away is asked about him.
 void Run::perform(session::VerifyCredential action) {
-  auto done = std::exchange(verification_, std::make_unique<asio::cancellation_signal>());
-  asio::post(timer_.get_executor(), [done = std::move(done)] {});
-  tasks_.spawn(verify(std::move(action)), verification_->slot());
+  verification_ = std::make_shared<asio::cancellation_signal>();
+  tasks_.spawn(verify(std::move(action)), verification_);
 }
 
 base::Task<void> Run::verify(session::VerifyCredential action) {
@@ -203,32 +203,21 @@ base::Task<void> Run::verify(session::VerifyCredential action) {
 }
 
 void Run::perform(session::Request action) {
-  auto call = std::make_unique<Call>();
-  call->id = action.envelope.id;
-  Call& running = *call;
-  calls_.push_back(std::move(call));
-  tasks_.spawn(run_call(running, std::move(action)), running.cancel.slot());
+  auto cancel = std::make_shared<asio::cancellation_signal>();
+  calls_.push_back({action.envelope.id, cancel});
+  tasks_.spawn(run_call(std::move(action)), std::move(cancel));
 }
 
-base::Task<void> Run::run_call(Call& call, session::Request request) {
+base::Task<void> Run::run_call(session::Request request) {
   // One that comes after the tool's end would be an exception else, with nobody
   // to catch it.
   co_await asio::this_coro::throw_if_cancelled(false);
-  Ulid id = call.id;
+  Ulid id = request.envelope.id;
   Events events(*this, id);
   Answer answer = co_await services_.operations.run(base::RequestContext{}, caller_, request.op,
                                                     std::move(request.envelope), events);
-  forget(id);
+  std::erase_if(calls_, [&](const Call& one) { return one.id == id; });
   if (!ending_) finish_call(id, std::move(answer));
-}
-
-// The signal must outlive the coroutine that it can cancel, and we are still in
-// that coroutine: the signal goes in a turn of its own.
-void Run::forget(const Ulid& id) {
-  auto found = std::ranges::find_if(calls_, [&](const auto& one) { return one->id == id; });
-  std::swap(*found, calls_.back());
-  asio::post(timer_.get_executor(), [call = std::move(calls_.back())] {});
-  calls_.pop_back();
 }
 
 void Run::finish_call(const Ulid& id, Answer answer) {
@@ -243,9 +232,10 @@ void Run::finish_call(const Ulid& id, Answer answer) {
 }
 
 void Run::perform(session::Cancel action) {
-  for (auto& call : calls_) {
-    if (call->id == action.id) call->cancel.emit(asio::cancellation_type::terminal);
-  }
+  auto found = std::ranges::find(calls_, action.id, &Call::id);
+  if (found == calls_.end()) return;
+  auto cancel = found->cancel;  // The call may be forgotten while it is cancelled.
+  cancel->emit(asio::cancellation_type::terminal);
 }
 
 // The times only move on, so the first one is waited for and then asked again.
