@@ -33,12 +33,4 @@ class GuardStage {
                                                         const Capability& capability) = 0;
 };
 
-/// No policy engine is configured: all is allowed, and the audit says so.
-class NoGuard final : public GuardStage {
- public:
-  [[nodiscard]] base::Task<GuardDecision> judge(const Invocation&, const Capability&) override {
-    co_return GuardDecision{Verdict::kAllowed, "no guard", ConsentDemand::kByRule};
-  }
-};
-
 }  // namespace tool::pipeline

@@ -38,7 +38,8 @@ struct PipelineOptions {
 };
 
 /// What a pipeline stands on; all outlive it. `guard` and `consent` may be
-/// null: then NoGuard judges, and what needs consent is refused.
+/// null: then nothing is judged, which the audit says, and what needs consent is
+/// refused.
 struct PipelineParts {
   ToolRegistry& registry;
   audit::AuditLog& audit;

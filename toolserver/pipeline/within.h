@@ -26,10 +26,8 @@ namespace tool::pipeline {
 /// Of one event loop; shared by who waits and what is waited for.
 template <class T>
 struct Awaited {
-  explicit Awaited(const boost::asio::any_io_executor& loop) : changed(loop) {}
-
   boost::asio::cancellation_signal cancel;
-  boost::asio::steady_timer changed;  ///< Cancelled when the task ends.
+  std::optional<boost::asio::steady_timer> changed;  ///< Cancelled when the task ends.
   std::optional<Outcome<T>> outcome;
 };
 
@@ -50,7 +48,7 @@ template <class T>
 base::Task<void> run_to_end(std::shared_ptr<Awaited<T>> awaited, base::Task<Outcome<T>> task) {
   auto outcome = co_await without_exception(std::move(task));
   awaited->outcome = std::move(outcome);
-  awaited->changed.cancel();
+  if (awaited->changed) awaited->changed->cancel();
 }
 
 /// The caller must have set this_coro::throw_if_cancelled(false).
@@ -60,7 +58,7 @@ template <class T>
 base::Task<Outcome<T>> within(base::Deadline deadline, base::Task<Outcome<T>> task) {
   namespace asio = boost::asio;
   auto loop = co_await asio::this_coro::executor;
-  auto awaited = std::make_shared<Awaited<T>>(loop);
+  auto awaited = std::make_shared<Awaited<T>>();
   // Runs at once, up to the first thing that it has to wait for. What it leaves
   // behind keeps the signal until it is gone.
   asio::co_spawn(loop, run_to_end(awaited, std::move(task)),
@@ -69,14 +67,14 @@ base::Task<Outcome<T>> within(base::Deadline deadline, base::Task<Outcome<T>> ta
   if (awaited->outcome) co_return std::move(*awaited->outcome);
 
   boost::system::error_code woken;
-  awaited->changed.expires_at(deadline);
-  co_await awaited->changed.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  awaited->changed.emplace(loop, deadline);
+  co_await awaited->changed->async_wait(asio::redirect_error(asio::use_awaitable, woken));
   if (awaited->outcome) co_return std::move(*awaited->outcome);
   bool deadline_passed = !woken;
   awaited->cancel.emit(asio::cancellation_type::all);
   while (!awaited->outcome) {
-    awaited->changed.expires_at(base::Deadline::max());
-    co_await awaited->changed.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    awaited->changed->expires_at(base::Deadline::max());
+    co_await awaited->changed->async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
   co_return deadline_passed ? refuse(Code::kTimeout, "the deadline passed")
                             : refuse(Code::kCancelled, "cancelled");
