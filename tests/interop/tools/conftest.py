@@ -45,9 +45,9 @@ def make_service(tmp_path_factory, authority, identity, consent):
     """Starts further services, with settings of their own, until the end of the run."""
     running = []
 
-    def make(mode, **changes):
+    def make(mode, provider=None, **changes):
         changes = {'hooks.consent_url': consent.url, **{name.replace('__', '.'): value for name, value in changes.items()}}
-        service = ToolService(tmp_path_factory.mktemp(f'service-{mode}'), mode, authority, identity, BINARY, changes)
+        service = ToolService(tmp_path_factory.mktemp(f'service-{mode}'), mode, authority, provider or identity, BINARY, changes)
         running.append(service)
         return service.start()
 

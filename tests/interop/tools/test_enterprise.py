@@ -10,6 +10,7 @@ from scp import Refused
 from scp.keys import b64, hmac
 from test_modes import run, session
 from tool_stack.authority import Authority, make_rsa
+from tool_stack.identity import IdentityProvider
 
 
 @pytest.fixture(scope='module')
@@ -72,18 +73,27 @@ def test_algorithms_that_are_not_pinned_are_refused(pinned):
         assert refused.value.code == 'E_AUTH', name
 
 
-def test_a_rotated_key_is_found_and_not_asked_for_at_will(make_service, identity):
+@pytest.fixture
+def rotating(tmp_path, authority, identity):
+    """A provider of its own: services that know the other one's keys keep them."""
+    provider = IdentityProvider(tmp_path / 'identity', authority, identity.audience, identity.clients)
+    provider.start()
+    yield provider
+    provider.stop()
+
+
+def test_a_rotated_key_is_found_and_not_asked_for_at_will(make_service, rotating):
     # Each event loop has its own cache of keys.
-    service = make_service('enterprise', server__workers=1)
-    assert connect(service, identity.token('agent'))['principal']['sub'] == 'agent'
-    old = identity.token('agent')
-    identity.rotate()
+    service = make_service('enterprise', rotating, server__workers=1)
+    assert connect(service, rotating.token('agent'))['principal']['sub'] == 'agent'
+    old = rotating.token('agent')
+    rotating.rotate()
     # An unknown key makes the cache ask again, but not sooner than 30 s after it last did.
     with pytest.raises(Refused) as refused:
-        connect(service, identity.token('agent'))
+        connect(service, rotating.token('agent'))
     assert refused.value.code == 'E_AUTH'
-    fresh = make_service('enterprise', server__workers=1)
-    assert connect(fresh, identity.token('agent'))['principal']['sub'] == 'agent'
+    fresh = make_service('enterprise', rotating, server__workers=1)
+    assert connect(fresh, rotating.token('agent'))['principal']['sub'] == 'agent'
     with pytest.raises(Refused) as refused:
         connect(fresh, old)
     assert refused.value.code == 'E_AUTH'

@@ -4,12 +4,9 @@ import contextlib
 import http.client
 import json
 import os
-import re
 import signal
 import socket
 import time
-import urllib.error
-import urllib.request
 
 import pytest
 import websockets
@@ -235,23 +232,17 @@ def test_half_a_frame_does_not_stop_the_clock(hurried):
 
 def test_a_peer_that_is_gone_without_a_word(hurried):
     """A connection whose other end answers no ping is given up; nothing tells the server but the silence."""
-    def sessions():
-        with urllib.request.urlopen(hurried.http_url + '/metrics', timeout=5) as answer:
-            return int(float(re.search(r'^securetool_sessions (\S+)', answer.read().decode(), re.M)[1]))
-
     async def work():
         client = await raw_of(hurried).to('READY')
-        assert sessions() == 1
         client.socket.transport.pause_reading()  # the pings stay in the kernel
-        for _ in range(200):
-            await asyncio.sleep(0.05)
-            if sessions() == 0:
-                break
-        left = sessions()
-        await client.close()
-        return left
+        await asyncio.sleep(1.3)
+        client.socket.transport.resume_reading()
+        try:
+            return await client.refusal()
+        finally:
+            await client.close()
 
-    assert run(work()) == 0
+    assert run(work()) == (None, 4408)
 
 
 def test_a_slow_reader_of_large_answers(make_service):
@@ -311,8 +302,8 @@ def test_calls_whose_caller_goes_away(make_service):
 
     run(work())
     assert service.process.alive()
-    report = json.loads(service.run('audit', 'verify').stdout)
-    assert report['unfinished'] == 0 or service.process.alive()
+    service.stop()
+    assert json.loads(service.run('audit', 'verify').stdout)['unfinished'] == 0, 'each call that began has its end on record'
 
 
 def test_half_requests_do_not_shut_others_out(make_service):
@@ -373,7 +364,7 @@ async def exit_code(service, seconds=30):
     raise AssertionError('the service does not end')
 
 
-@pytest.mark.parametrize('mode', ['simple', 'basic', 'encrypted', 'enterprise'])
+@pytest.mark.parametrize('mode', ['basic', 'encrypted'])
 def test_drain(make_service, mode):
     """Running calls end, new ones are E_BUSY, connections before READY are closed with 4503, the exit code is 0."""
     service = make_service(mode)
@@ -381,8 +372,8 @@ def test_drain(make_service, mode):
     async def work():
         client, waiting = raw_of(service), await raw_of(service).to('NEGOTIATED')
         await client.connect()
-        call = asyncio.ensure_future(client.invoke_tool('sql.query', deadline_ms=1500, sql=SLOW))
-        await asyncio.sleep(0.3)
+        call = asyncio.ensure_future(client.invoke_tool('sql.query', deadline_ms=900, sql=SLOW))
+        await asyncio.sleep(0.2)
         os.kill(service.process.pid, signal.SIGTERM)
         closed = (await waiting.refusal())[1]
         late = await code_of(client.invoke_tool('files.stat', path='notes/welcome.txt'))

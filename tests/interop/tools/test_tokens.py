@@ -196,8 +196,10 @@ async def code_of(awaitable):
     return None
 
 
-def test_a_token_that_ends_during_the_session(taking):
+def test_a_token_that_ends_during_the_session(services):
     """Past its end nothing is done for it, until another for the same subject comes."""
+    taking = services['encrypted']
+
     async def work():
         client = raw_of(taking, token=hs256(taking, exp=int(time.time()) + 2))
         await client.connect()
