@@ -66,13 +66,22 @@ def service(request, services):
     return services[request.param]
 
 
+def token_of(issuer, get, tokens={}):
+    """One token of an issuer serves the whole run: to get one costs a process or a TLS handshake."""
+    if issuer not in tokens:
+        tokens[issuer] = get()
+    return tokens[issuer]
+
+
 def client_of(service, kind=Client, **changes):
     """The Python client, or another `kind` of it, with the credentials of the mode."""
     options = {'secret_key': service.secret('secret_key'), 'kdf_salt': service.secret('kdf_salt'), 'ca': service.authority.roots}
-    if service.mode in ('simple', 'encrypted'):
+    if 'token' in changes:
+        pass
+    elif service.mode in ('simple', 'encrypted'):
         options['api_key'] = service.secret('api_key')
     elif service.mode == 'basic':
-        options['token'] = service.mint()
+        options['token'] = token_of(service, service.mint)
     else:
-        options['token'] = service.identity.token('agent')
+        options['token'] = token_of(service.identity, lambda: service.identity.token('agent'))
     return kind(service.url, service.mode, **{**options, **changes})
