@@ -32,6 +32,7 @@ Owned<EVP_CIPHER_CTX> with_key(Aead::Algorithm algorithm, std::string_view key, 
 
 // Starts a record: the nonce, and the additional data.
 void begin(EVP_CIPHER_CTX* context, const Aead::Nonce& nonce, std::string_view aad, Direction to) {
+  require(context != nullptr);
   require(EVP_CipherInit_ex2(context, nullptr, nullptr, nonce.data(), to, nullptr) == 1);
   int size = 0;
   require(aad.size() <= Aead::kMaxBytes);
@@ -59,10 +60,12 @@ Aead::Aead(Aead&&) noexcept = default;
 Aead& Aead::operator=(Aead&&) noexcept = default;
 Aead::~Aead() = default;
 
-Result<Aead> Aead::create(Algorithm algorithm, std::string_view key) {
+Result<Aead> Aead::create(Algorithm algorithm, std::string_view key, Use use) {
   if (key.size() != kKeyBytes) return fail(ErrorKind::kInvalid, "the key must be 32 bytes");
-  return Aead(std::make_unique<State>(with_key(algorithm, key, kSealing),
-                                      with_key(algorithm, key, kOpening)));
+  auto state = std::make_unique<State>();
+  if (use != Use::kOpening) state->sealing = with_key(algorithm, key, kSealing);
+  if (use != Use::kSealing) state->opening = with_key(algorithm, key, kOpening);
+  return Aead(std::move(state));
 }
 
 void Aead::seal_into(const Nonce& nonce, std::string_view aad, std::string_view plaintext,

@@ -21,6 +21,9 @@ namespace base::crypto {
 class Aead {
  public:
   enum class Algorithm : std::uint8_t { kAes256Gcm, kChaCha20Poly1305 };
+  /// A cipher that is used one way needs half of the memory, which counts when
+  /// each of many connections has two.
+  enum class Use : std::uint8_t { kBoth, kSealing, kOpening };
   using Nonce = std::array<std::uint8_t, 12>;
   static constexpr std::size_t kKeyBytes = 32;
   static constexpr std::size_t kTagBytes = 16;
@@ -28,8 +31,10 @@ class Aead {
   static constexpr std::size_t kMaxBytes = 1U << 30;
 
   /// Copies the key; its copies are wiped on destruction.
+  /// What is not in `use` aborts.
   /// Errors: kInvalid  `key` is not 32 bytes.
-  [[nodiscard]] static Result<Aead> create(Algorithm algorithm, std::string_view key);
+  [[nodiscard]] static Result<Aead> create(Algorithm algorithm, std::string_view key,
+                                           Use use = Use::kBoth);
 
   Aead(Aead&&) noexcept;
   Aead& operator=(Aead&&) noexcept;

@@ -141,6 +141,18 @@ TEST_P(AeadOf, a_moved_cipher_works_on) {
   EXPECT_EQ(aead.open(nonce, "", sealed), "x");
 }
 
+TEST(AeadTest, one_way_ciphers_work_together_and_abort_the_other_way) {
+  std::string key(Aead::kKeyBytes, 'k');
+  auto sealer = Aead::create(Algorithm::kAes256Gcm, key, Aead::Use::kSealing);
+  auto opener = Aead::create(Algorithm::kAes256Gcm, key, Aead::Use::kOpening);
+  ASSERT_TRUE(sealer && opener);
+  Aead::Nonce one{1};
+  std::string sealed = sealer->seal(one, "aad", "plain");
+  EXPECT_EQ(opener->open(one, "aad", sealed), "plain");
+  EXPECT_DEATH((void)sealer->open(one, "aad", sealed), "");
+  EXPECT_DEATH((void)opener->seal(one, "aad", "plain"), "");
+}
+
 TEST(AeadTest, a_key_must_be_32_bytes) {
   for (std::size_t size : {0U, 16U, 31U, 33U, 64U}) {
     auto made = Aead::create(Algorithm::kAes256Gcm, std::string(size, 'k'));

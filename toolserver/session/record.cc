@@ -14,8 +14,8 @@ constexpr char kType = 1;
 constexpr std::size_t kEpochAt = 2;
 constexpr std::size_t kCounterAt = 4;
 
-Aead make_aead(const RecordStart& start) {
-  auto aead = Aead::create(start.algorithm, start.key);
+Aead make_aead(const RecordStart& start, Aead::Use use) {
+  auto aead = Aead::create(start.algorithm, start.key, use);
   if (!aead || start.iv.size() != std::tuple_size_v<Aead::Nonce>) std::abort();  // Sizes are ours.
   return std::move(*aead);
 }
@@ -36,8 +36,8 @@ RecordStart record_start(Suite suite, const SessionKeys& keys, Direction directi
           .epoch = epoch};
 }
 
-RecordState::RecordState(const RecordStart& start)
-    : aead_(make_aead(start)), iv_(SecretBytes::copy_of(start.iv)), counter_(start.counter) {
+RecordState::RecordState(const RecordStart& start, Aead::Use use)
+    : aead_(make_aead(start, use)), iv_(SecretBytes::copy_of(start.iv)), counter_(start.counter) {
   bound_[0] = kMark;
   bound_[1] = kType;
   write_big_endian(bound_.data() + kEpochAt, start.epoch, 2);

@@ -46,7 +46,7 @@ struct RecordStart {
 /// Key, IV, epoch, counter and additional data of one direction.
 class RecordState {
  public:
-  explicit RecordState(const RecordStart& start);
+  RecordState(const RecordStart& start, base::crypto::Aead::Use use);
 
   /// Whether `times` the limits are reached.
   [[nodiscard]] bool reached(const RekeyLimits& limits, std::uint64_t times) const;
@@ -74,14 +74,16 @@ class RecordState {
 /// Not thread-safe.
 class RecordSealer : public RecordState {
  public:
-  using RecordState::RecordState;
+  explicit RecordSealer(const RecordStart& start)
+      : RecordState(start, base::crypto::Aead::Use::kSealing) {}
   [[nodiscard]] std::string seal(std::string_view plaintext);
 };
 
 /// Not thread-safe.
 class RecordOpener : public RecordState {
  public:
-  using RecordState::RecordState;
+  explicit RecordOpener(const RecordStart& start)
+      : RecordState(start, base::crypto::Aead::Use::kOpening) {}
   /// The plaintext. After an error the session is at its end.
   /// Errors: E_PARSE  short, or of another type; E_REPLAY  another epoch or
   ///         counter than the next; E_SIG  the tag is wrong.
