@@ -23,7 +23,7 @@ struct EndpointOptions {
   std::string certificate_hash;
 };
 
-/// Whether the service can take work: not draining, audit writable. Called on
+/// Whether the service takes work: it does until it drains. Called on
 /// any loop; cheap.
 using Readiness = std::function<bool()>;
 
