@@ -91,6 +91,15 @@ TEST(EnvelopeTest, a_large_double_is_signed_in_canonical_form_and_sent_in_anothe
   }
 }
 
+// Counts of our own are unsigned in the tree; they must not hide the double.
+TEST(EnvelopeTest, a_large_double_beside_a_count_is_sent_as_a_double) {
+  auto envelope = *parse_envelope(with(R"("sql.query")", "1"));
+  envelope.payload = {{"bytes", std::size_t{198}}, {"rows", {{1e20}}}};
+  auto again = parse_envelope(*write_envelope(envelope));
+  ASSERT_TRUE(again.has_value()) << *write_envelope(envelope);
+  EXPECT_EQ(again->payload.at("rows"), envelope.payload.at("rows"));
+}
+
 TEST(EnvelopeTest, signing_in_one_pass_gives_the_same_text) {
   auto envelope = *parse_envelope(with(R"("t":"req")", R"("t":"evt","seq":9007199254740991)"));
   MessageSignature signature{.algorithm = "HS256", .key_id = "s", .value = {1, 2, 3}};

@@ -75,11 +75,23 @@ bool has_long_integer(std::string_view text) {
   return false;
 }
 
+// Not check_numbers(): a tree of our own may hold a std::size_t, which that one
+// refuses before it comes to a double.
+bool is_or_holds_large_double(const base::json::Value& value) {
+  switch (value.kind()) {
+    case boost::json::kind::double_: return std::abs(value.get_double()) >= kFirstUnsafe;
+    case boost::json::kind::array:
+      return std::ranges::any_of(value.get_array(), is_or_holds_large_double);
+    case boost::json::kind::object: return has_large_double(value.get_object());
+    default: return false;
+  }
+}
+
 }  // namespace
 
 bool has_large_double(const base::json::Object& value) {
-  return check_all(value, [](const auto& member) -> const auto& { return member.value(); }) ==
-         Numbers::kLookAtText;
+  return std::ranges::any_of(
+      value, [](const auto& member) { return is_or_holds_large_double(member.value()); });
 }
 
 Outcome<base::json::Value> parse_ijson(std::string_view text, const MessageLimits& limits) {

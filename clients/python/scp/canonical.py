@@ -63,6 +63,11 @@ def _text(value):
     return '{' + ','.join(f'{_text(name)}:{_text(value[name])}' for name in names) + '}'
 
 
+def to_wire(value):
+    """The form a message is sent in: a double keeps its point or exponent. Section 2.2."""
+    return json.dumps(value, ensure_ascii=False, separators=(',', ':'), allow_nan=False).encode('utf-8')
+
+
 def number(value):
     """A double as ECMAScript's Number::toString prints it."""
     if value == 0:

@@ -10,7 +10,7 @@ import websockets
 from cryptography.exceptions import InvalidTag
 
 from . import keys
-from .canonical import canonical, parse
+from .canonical import canonical, parse, to_wire
 
 ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 MODES_WITH_RECORDS = {'encrypted'}
@@ -239,9 +239,9 @@ class Client:
 
     def _encode(self, message, transcript):
         if self.sender:
-            return self.sender.seal(canonical(message))
+            return self.sender.seal(to_wire(message))
         value = keys.signature(self.keys['c2s sig'], transcript, canonical(message))
-        return canonical({**message, 'sig': {'alg': 'HS256', 'kid': 'c', 'v': keys.b64(value)}}).decode()
+        return to_wire({**message, 'sig': {'alg': 'HS256', 'kid': 'c', 'v': keys.b64(value)}}).decode()
 
     def _decode(self, data, transcript):
         if isinstance(data, bytes) != bool(self.sender):

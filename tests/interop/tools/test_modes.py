@@ -81,6 +81,15 @@ def test_refuses_with_the_code(service, tool, arguments, code):
     assert refused.value.code == code
 
 
+def test_a_double_that_looks_like_an_integer_arrives(service):
+    async def work(client):
+        for value in (1e20, 9007199254740992.0, -1e300, 0.1):
+            answer = await client.invoke_tool('sql.query', sql='SELECT $1::DOUBLE AS d', params=[value])
+            assert answer['structured']['rows'] == [[value]], answer
+
+    run(session(client_of(service), work))
+
+
 def test_many_calls_at_once(service):
     async def work(client):
         answers = await asyncio.gather(*(client.invoke_tool('sql.query', sql=f'SELECT {n}::INTEGER AS n') for n in range(4)))
