@@ -8,6 +8,7 @@
 #include "toolserver/pipeline/consent_webhook.h"
 #include "toolserver/pipeline/filter_webhook.h"
 #include "toolserver/session/close_code.h"
+#include "toolserver/settings/endpoint.h"
 
 namespace tool::app {
 namespace {
@@ -49,10 +50,6 @@ base::Result<std::unique_ptr<pipeline::Webhook>> webhook(const std::string& url,
   options.answer_bytes = answer_bytes;
   options.timeout = duration_cast<milliseconds>(timeout);
   return pipeline::Webhook::create(std::move(options));
-}
-
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1" || host == "localhost";
 }
 
 }  // namespace
@@ -106,8 +103,8 @@ base::Status Generation::make_endpoint() {
   auto& websocket = endpoint_.websocket;
   websocket.subprotocol = "scp.v3.json";
   websocket.origins = server.allowed_origins;
-  websocket.host_check =
-      is_loopback(server.host) ? base::ws::HostCheck::kLoopback : base::ws::HostCheck::kAny;
+  websocket.host_check = settings::is_loopback(server.host) ? base::ws::HostCheck::kLoopback
+                                                            : base::ws::HostCheck::kAny;
   websocket.connection.message_bytes = config_.limits.handshake_bytes;
   websocket.connection.send_queue_bytes = config_.limits.send_queue_bytes;
   websocket.connection.ping = duration_cast<milliseconds>(server.ping_interval);
