@@ -5,7 +5,7 @@ import pathlib
 import time
 
 import websockets
-from conftest import client_of
+from tool_clients import client_of
 from scp import Client
 from scp.canonical import canonical, parse
 from scp.client import make_ulid

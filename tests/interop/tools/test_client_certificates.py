@@ -1,7 +1,7 @@
 """A TLS client certificate as the credential: method mtls."""
 import pytest
 import websockets
-from conftest import client_of
+from tool_clients import client_of
 from scp import Refused
 from test_modes import run, session
 from tool_stack.authority import Authority

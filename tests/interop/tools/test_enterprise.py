@@ -3,7 +3,7 @@ import json
 import time
 
 import pytest
-from conftest import client_of
+from tool_clients import client_of
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 from scp import Refused

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from conftest import BINARY
+from tool_clients import BINARY
 
 
 def run(service, **changes):

@@ -3,7 +3,7 @@ import asyncio
 import json
 
 import pytest
-from conftest import client_of
+from tool_clients import client_of
 from scp import Client, Refused
 from scp.keys import SUITES
 

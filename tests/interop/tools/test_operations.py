@@ -3,7 +3,7 @@ import asyncio
 import base64
 
 import pytest
-from conftest import client_of
+from tool_clients import client_of
 from scp import Refused
 from test_modes import run, session
 

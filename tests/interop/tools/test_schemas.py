@@ -5,7 +5,7 @@ import json
 import pathlib
 
 import pytest
-from conftest import client_of
+from tool_clients import client_of
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from scp import Client, Refused

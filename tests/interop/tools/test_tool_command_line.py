@@ -11,7 +11,9 @@ from raw import raw_of, run
 from scp import keys
 from scp.canonical import canonical, parse
 from test_handshake_attacks import HELLO, WELCOME, applies, editor
+from tool_clients import AGENT_SECRET, ROOT
 from tool_stack.meddler import Meddler
+from tool_stack.service import SCOPES
 
 
 @pytest.fixture(scope='module')
@@ -101,7 +103,6 @@ def test_check_and_show(service):
 
 
 def test_the_document_is_that_of_the_repository(simple):
-    from conftest import ROOT
     assert (ROOT / 'docs/tool-configuration.md').read_text() == simple.run_bare('config', 'document').stdout
 
 
@@ -141,7 +142,6 @@ def flags(service):
     if service.mode == 'basic':
         return ['--set', 'SCP_SECURITY_CLIENT_TOKEN=' + service.mint()]
     if service.mode == 'enterprise':
-        from conftest import AGENT_SECRET, SCOPES
         return ['--set', 'SCP_OAUTH2_CLIENT_ID=agent', '--set', 'SCP_OAUTH2_CLIENT_SECRET=' + AGENT_SECRET,
                 '--set', 'SCP_OAUTH2_TOKEN_URL=' + service.identity.token_url, '--set', 'SCP_OAUTH2_SCOPE=' + ' '.join(SCOPES)]
     return []
