@@ -4,7 +4,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
-#include <functional>
 
 #include "toolserver/app/command.h"
 #include "toolserver/app/secure_server.h"
@@ -27,24 +26,35 @@ void reload(SecureServer& server, const ConfigFlags& flags) {
        {"needs_restart", fmt::format("{}", fmt::join(reloaded->needs_restart, " "))}});
 }
 
-// SIGHUP reloads; SIGINT and SIGTERM end it.
-void wait_for_the_end(SecureServer& server, const ConfigFlags& flags) {
-  asio::io_context loop(1);
-  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
-  std::function<void(boost::system::error_code, int)> on_signal =
-      [&](boost::system::error_code error, int number) {
-        if (error || number != SIGHUP) return;
-        reload(server, flags);
-        signals.async_wait(on_signal);
-      };
-  signals.async_wait(on_signal);
-  loop.run();
-}
+// SIGHUP reloads; SIGINT and SIGTERM end it. Signals are caught from the moment
+// it is made, so that one that comes during the start is not lost and does not
+// kill: it waits for wait().
+class Signals {
+ public:
+  Signals() : loop_(1), signals_(loop_, SIGINT, SIGTERM, SIGHUP) { std::signal(SIGPIPE, SIG_IGN); }
+
+  void wait(SecureServer& server, const ConfigFlags& flags) {
+    listen(server, flags);
+    loop_.run();
+  }
+
+ private:
+  void listen(SecureServer& server, const ConfigFlags& flags) {
+    signals_.async_wait([&](boost::system::error_code error, int number) {
+      if (error || number != SIGHUP) return;
+      reload(server, flags);
+      listen(server, flags);
+    });
+  }
+
+  asio::io_context loop_;
+  asio::signal_set signals_;
+};
 
 }  // namespace
 
 int serve(const ConfigFlags& flags) {
-  std::signal(SIGPIPE, SIG_IGN);
+  Signals signals;
   auto loaded = settings::load(flags.places(), settings::Role::kServer);
   if (!loaded) {
     fmt::print(stderr, "{}\n", loaded.error().message());
@@ -61,7 +71,7 @@ int serve(const ConfigFlags& flags) {
                                       {"port", (*server)->port()},
                                       {"mode", name(config.core.mode)},
                                       {"node", config.core.node_id}});
-  wait_for_the_end(**server, flags);
+  signals.wait(**server, flags);
   (*server)->log().info("stopping");
   (*server)->stop();
   (*server)->log().info("stopped");
