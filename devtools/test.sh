@@ -55,7 +55,7 @@ sanitizer_options() {
   local log=log_path=$RESULTS/sanitizer
   export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=1:$log
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:$log
-  export TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1:suppressions=$ROOT/devtools/tsan.supp:$log
+  export TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1:die_after_fork=0:suppressions=$ROOT/devtools/tsan.supp:$log
   export ASAN_SYMBOLIZER_PATH=$symbolizer TSAN_SYMBOLIZER_PATH=$symbolizer
 }
 
