@@ -1,4 +1,5 @@
 """A tool service of its own: folder, secrets, sample data, configuration, process."""
+import os
 import pathlib
 import secrets
 import socket
@@ -42,7 +43,7 @@ class ToolService:
 
     def start(self):
         config = self.write_config()
-        self.process = process.start([self.binary, 'serve', '--config', config], self.log, env={'PATH': '/usr/bin:/bin'},
+        self.process = process.start([self.binary, 'serve', '--config', config], self.log, env=environment(),
                                      cwd=self.folder)
         process.wait_ready(f'the tool service in mode {self.mode}', self.process, self.log, self._listens, 20)
         return self
@@ -62,12 +63,12 @@ class ToolService:
     def run(self, *arguments, check=True):
         """The command line with this service's configuration."""
         command = [self.binary, *arguments, '--config', self.write_config()]
-        return subprocess.run([str(word) for word in command], cwd=self.folder, env={'PATH': '/usr/bin:/bin'}, check=check,
+        return subprocess.run([str(word) for word in command], cwd=self.folder, env=environment(), check=check,
                               timeout=60, capture_output=True, text=True)
 
     def run_bare(self, *arguments, check=True, env=None):
         """The command line without a configuration."""
-        return subprocess.run([str(word) for word in (self.binary, *arguments)], cwd=self.folder, env={'PATH': '/usr/bin:/bin', **(env or {})},
+        return subprocess.run([str(word) for word in (self.binary, *arguments)], cwd=self.folder, env={**environment(), **(env or {})},
                               check=check, timeout=60, capture_output=True, text=True)
 
     def mint(self, subject='alice', scopes=SCOPES, seconds=600):
@@ -108,6 +109,12 @@ class ToolService:
             own = {'oauth2.audience': self.identity.audience, 'oauth2.issuer': self.identity.issuer,
                    'oauth2.jwks_url': self.identity.jwks_url, 'oauth2.ca_cert_path': str(self.authority.roots)}
         return {**common, **transport, **own}
+
+
+def environment():
+    """No setting of another service; what a sanitizer's run-time reads stays."""
+    kept = {name: value for name, value in os.environ.items() if name.endswith(('SAN_OPTIONS', 'SYMBOLIZER_PATH'))}
+    return {'PATH': '/usr/bin:/bin', **kept}
 
 
 def strong(count=36):
