@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/core/text.h"
+
 namespace base::crypto {
 namespace {
 
@@ -106,12 +108,7 @@ Result<std::string> from_base64(std::string_view text, std::size_t max_bytes) {
 }
 
 std::string to_hex(std::string_view bytes) {
-  std::string out(bytes.size() * 2, '\0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    out[2 * i] = kHex[byte_at(bytes, i) >> 4];
-    out[2 * i + 1] = kHex[byte_at(bytes, i) & 15];
-  }
-  return out;
+  return base::to_hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
 Result<std::string> from_hex(std::string_view text, std::size_t max_bytes) {

@@ -1,21 +1,13 @@
 #include "base/jose/endpoint.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+
+#include "base/core/loopback.h"
 
 namespace base::jose {
 namespace {
 
 constexpr std::size_t kMaxUrlBytes = 2048;
-
-// A literal address: a name could come to stand for another machine.
-bool is_loopback(const std::string& host) {
-  in_addr v4{};
-  in6_addr v6{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
 
 bool is_url_character(char c) { return c > 0x20 && c < 0x7f && c != '#' && c != '\\' && c != '"'; }
 
@@ -31,7 +23,7 @@ Result<Endpoint> Endpoint::parse(std::string_view url, PlainHttp plain) {
   Endpoint out;
   ASSIGN_OR_RETURN(out.origin, http::Origin::parse(url.substr(0, authority_end)));
   if (!out.origin.encrypted &&
-      (plain != PlainHttp::kOnLoopbackForTests || !is_loopback(out.origin.host))) {
+      (plain != PlainHttp::kOnLoopbackForTests || !is_loopback_address(out.origin.host))) {
     return fail(ErrorKind::kInvalid, "must be an https URL");
   }
   out.target = url.substr(authority_end);

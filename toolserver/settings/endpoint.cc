@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/core/loopback.h"
 #include "base/core/text.h"
 
 namespace tool::settings {
@@ -71,14 +72,7 @@ std::optional<Endpoint> parse_endpoint(std::string_view url) {
 }
 
 bool is_loopback(std::string_view host) {
-  if (lower(host) == "localhost") return true;
-  // A NUL would end the text early for the C functions below.
-  std::string text(host);
-  if (text.contains('\0')) return false;
-  in_addr v4{};
-  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, text.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+  return lower(host) == "localhost" || base::is_loopback_address(host);
 }
 
 bool is_plaintext(const Endpoint& endpoint) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/core/loopback.h"
 #include "base/json/json.h"
 #include "toolserver/session/session_state.h"
 
@@ -43,8 +44,9 @@ json::Object describe(const session::ServerConfig& config, const std::string& pa
           {"path", path}};
 }
 
+// As the kernel writes it: an IPv4 peer of an IPv6 socket comes mapped.
 bool is_loopback(std::string_view address) {
-  return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
+  return base::is_loopback_address(address) || address.starts_with("::ffff:127.");
 }
 
 class Endpoint {
