@@ -51,6 +51,7 @@ test_phases() {
 # What the sanitizers' run-time reads: the first finding ends the program, and so the test.
 sanitizer_options() {
   local symbolizer
+  # A plain run needs none, and may be on a machine without it.
   symbolizer=$(command -v "llvm-symbolizer-$COMPILER") || true
   local log=log_path=$RESULTS/sanitizer
   export ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=1:$log
