@@ -17,8 +17,7 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers need these two to be cacheable.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/compile.sh ${CMAKE_SOURCE_DIR})
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
 endif()

@@ -52,7 +52,7 @@ program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 
 # The tool service: a message walks down from app to audit.
 room(toolserver/model USES base/core base/json base/runtime base/crypto)
-room(toolserver/settings USES base/core base/config base/log toolserver/model)
+room(toolserver/settings USES base/core base/config base/log toolserver/model TEST_USES base/testing)
 room(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
 room(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
 room(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)

@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "base/testing/repository.h"
 
 namespace base::testing {
 namespace {
 
 std::filesystem::path path_of(std::string_view name) {
-  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-  return root / "tests" / "golden" / name;
+  return repository() / "tests" / "golden" / name;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/config/write.h"
+#include "base/testing/repository.h"
 #include "toolserver/settings/good_config.h"
 #include "toolserver/settings/rows.h"
 
@@ -460,7 +461,7 @@ TEST_F(SettingsTest, describes_what_is_on) {
 
 // Written anew with UPDATE_DOCS=1 in the environment of this test.
 TEST(DocumentationTest, the_page_is_the_tables) {
-  Path page = Path(__FILE__).parent_path() / "../../docs/tool-configuration.md";
+  Path page = base::testing::repository() / "docs/tool-configuration.md";
   if (std::getenv("UPDATE_DOCS") != nullptr) std::ofstream(page) << markdown();
   std::ostringstream text;
   text << std::ifstream(page).rdbuf();
