@@ -13,6 +13,7 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "base/runtime/workers.h"
+#include "lakeproxy/export/client_deletes.h"
 #include "lakeproxy/materialize/export_plan.h"
 #include "lakeproxy/objects/store.h"
 
@@ -44,6 +45,51 @@ class Exporter {
   /// Errors: as make().
   [[nodiscard]] base::Task<base::Result<std::map<model::FieldId, std::int64_t>>> count_nans(
       base::RequestContext context, std::string location, std::vector<model::FieldId> columns);
+
+  /// What a client's position-delete files (Parquet) and deletion vectors
+  /// delete. `prefix` is the catalog's own. Whether the data files exist and
+  /// have so many rows is not looked at.
+  /// Errors: kInvalid  names the delete file: it lies elsewhere, does not exist
+  ///         or breaks its format, names another data file than the manifest
+  ///         does, holds another number of positions than its record_count
+  ///         (deletion vectors), or is the second vector of a data file;
+  ///         kUnsupported  Avro, ORC, encrypted; kTooLarge  over kMostPositions
+  ///         in a delete file, kMostPositionsAtOnce, or the engine's memory;
+  ///         kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<PositionsByFile>> read_positions(
+      base::RequestContext context, objects::Location prefix,
+      std::vector<model::DataFile> delete_files);
+
+  /// The rows of the candidates that the equality-delete files delete. Of a
+  /// candidate only the footer and the delete columns are brought here.
+  /// Errors: kInvalid  names the delete file: it lies elsewhere, does not exist
+  ///         or breaks its format, lacks a delete column, or has one that is
+  ///         unknown, nested, in a list or map, or of floating point;
+  ///         kCorrupt  names the data file: it does not exist, breaks its
+  ///         format, or has another type than can become the column's;
+  ///         kUnsupported  Avro, ORC, encrypted, a type that the engine does
+  ///         not have, a data file without field ids and name mapping;
+  ///         kTooLarge, kUnavailable, kTimeout  as read_positions().
+  [[nodiscard]] base::Task<base::Result<PositionsByFile>> find_equal(base::RequestContext context,
+                                                                     EqualitySearch search);
+
+  /// The positions in a DuckLake delete file that `snapshot` sees.
+  /// Errors: kCorrupt  missing, or neither position deletes nor a deletion
+  ///         vector; kUnsupported  a vector with deletes of later snapshots;
+  ///         kTooLarge, kUnavailable, kTimeout  as read_positions().
+  [[nodiscard]] base::Task<base::Result<Positions>> lake_positions(base::RequestContext context,
+                                                                   model::LakeDeleteFile file,
+                                                                   model::SnapshotId snapshot);
+
+  /// Puts a delete file with `positions` (ascending, each once, not none) of
+  /// `data_file`, unless there is an object at `location`. DuckDB reads it as
+  /// DuckLake's and Iceberg's readers as position deletes.
+  /// Errors: kInvalid  `data_file` is not UTF-8; kCorrupt  `location` is not in
+  ///         the bucket; kTooLarge, kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<PutDeletes>> put_delete_file(base::RequestContext context,
+                                                                     std::string location,
+                                                                     std::string data_file,
+                                                                     Positions positions);
 
  private:
   base::duckdb::Engine* engine_;
