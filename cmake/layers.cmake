@@ -20,7 +20,8 @@ room(base/testing USES base/core base/runtime LINKS Boost::headers GTest::gmock)
 
 room(lakeproxy/model USES base/core base/json TEST_USES base/testing)
 room(lakeproxy/settings USES base/core base/config base/log)
-room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model TEST_USES base/testing)
+room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model LINKS ZLIB::ZLIB
+  TEST_USES base/testing)
 
 room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model lakeproxy/materialize
   TEST_USES base/testing)
@@ -31,7 +32,7 @@ room(lakeproxy/measure USES base/core base/runtime base/postgres)
 room(lakeproxy/objects USES base/core base/runtime base/http lakeproxy/measure LINKS OpenSSL::Crypto TEST_USES base/testing)
 
 room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/model lakeproxy/materialize
-  lakeproxy/objects LINKS ZLIB::ZLIB TEST_USES base/testing)
+  lakeproxy/objects TEST_USES base/testing)
 
 room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/model lakeproxy/ducklake
   lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing base/duckdb base/postgres)

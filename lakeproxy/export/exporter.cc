@@ -24,7 +24,6 @@ using materialize::InlinedGroup;
 using objects::ObjectKey;
 using objects::ObjectStore;
 
-using Positions = std::vector<std::int64_t>;
 using Named = std::pair<std::string, ExportedFile>;
 
 /// Files in the making at once: each may hold an object in memory.
@@ -93,7 +92,7 @@ Task<Result<Positions>> read_source(Means means, RequestContext context,
   }
   auto read = [engine = means.engine, text = std::move(*bytes), puffin, snapshot,
                deadline = context.deadline] {
-    return puffin ? read_deletion_vectors(text)
+    return puffin ? materialize::read_deletion_vectors(text)
                   : read_position_deletes(*engine, text, snapshot, deadline);
   };
   co_return co_await means.blocking->run(std::move(read));

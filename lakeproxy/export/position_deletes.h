@@ -14,8 +14,8 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
+#include "lakeproxy/materialize/deletion_vector.h"
 #include "lakeproxy/model/ids.h"
-#include "lakeproxy/export/deletion_vector.h"
 
 namespace lake::exporter {
 
@@ -28,7 +28,8 @@ namespace lake::exporter {
 ///         kTimeout; kInternal.
 [[nodiscard]] base::Result<std::vector<std::int64_t>> read_position_deletes(
     base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
-    std::chrono::steady_clock::time_point deadline, std::size_t limit = kMostPositions);
+    std::chrono::steady_clock::time_point deadline,
+    std::size_t limit = materialize::kMostPositions);
 
 /// A position-delete file for `positions` (ascending, each once) of the data
 /// file at `data_file`. The engine marks both columns as optional where

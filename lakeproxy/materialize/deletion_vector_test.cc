@@ -1,4 +1,4 @@
-#include "lakeproxy/export/deletion_vector.h"
+#include "lakeproxy/materialize/deletion_vector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/core/text.h"
-#include "lakeproxy/export/roaring.h"
+#include "lakeproxy/materialize/roaring.h"
 
-namespace lake::exporter {
+namespace lake::materialize {
 namespace {
 
 using base::ErrorKind;
@@ -246,4 +246,4 @@ TEST(DeletionVectorTest, reads_no_byte_of_a_file_twice) {
 }
 
 }  // namespace
-}  // namespace lake::exporter
+}  // namespace lake::materialize

@@ -1,4 +1,4 @@
-#include "lakeproxy/export/deletion_vector.h"
+#include "lakeproxy/materialize/deletion_vector.h"
 
 #include <zlib.h>
 
@@ -7,17 +7,15 @@
 #include <string>
 
 #include "base/json/json.h"
-#include "lakeproxy/export/roaring.h"
+#include "lakeproxy/materialize/roaring.h"
 
-namespace lake::exporter {
+namespace lake::materialize {
 namespace {
 
 using base::ErrorKind;
 using base::fail;
 
 constexpr std::string_view kVectorMagic = "\xd1\xd3\x39\x64";
-constexpr std::string_view kPuffinMagic = "PFA1";
-constexpr std::string_view kVectorType = "deletion-vector-v1";
 constexpr std::size_t kNumberBytes = 4;
 // Payload size, flags and magic end the file; another magic begins the footer.
 constexpr std::size_t kFooterEnd = 3 * kNumberBytes;
@@ -34,28 +32,17 @@ std::uint32_t big_endian(std::string_view bytes) {
   return value;
 }
 
+std::string big_endian_bytes(std::uint32_t value) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xff);
+  return out;
+}
+
 std::uint32_t little_endian(std::string_view bytes) { return __builtin_bswap32(big_endian(bytes)); }
 
 std::uint32_t crc32_of(std::string_view bytes) {
-  // The caller has bounded the bytes by a 32-bit length.
   return static_cast<std::uint32_t>(
       ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-// Length of magic and bitmap, magic, bitmap, checksum of magic and bitmap.
-base::Result<std::vector<std::int64_t>> read_vector(std::string_view blob, std::size_t limit) {
-  if (blob.size() < 2 * kNumberBytes + kVectorMagic.size()) {
-    return corrupt("a deletion vector ends early");
-  }
-  if (big_endian(blob) != blob.size() - 2 * kNumberBytes) {
-    return corrupt("a deletion vector's length is wrong");
-  }
-  std::string_view body = blob.substr(kNumberBytes, blob.size() - 2 * kNumberBytes);
-  if (!body.starts_with(kVectorMagic)) return corrupt("a deletion vector's magic is wrong");
-  if (big_endian(blob.substr(blob.size() - kNumberBytes)) != crc32_of(body)) {
-    return corrupt("a deletion vector's checksum is wrong");
-  }
-  return read_roaring64(body.substr(kVectorMagic.size()), limit);
 }
 
 base::Result<std::string_view> footer_payload(std::string_view bytes) {
@@ -91,7 +78,8 @@ base::Result<std::vector<std::int64_t>> read_blob(std::string_view file,
   if (blob == nullptr) return corrupt("a Puffin footer's blob is not an object");
   const auto* type = blob->if_contains("type");
   if (type == nullptr || !type->is_string()) return corrupt("a Puffin footer's blob has no type");
-  if (std::string_view(type->get_string()) != kVectorType) return std::vector<std::int64_t>{};
+  if (std::string_view(type->get_string()) != kDeletionVectorType)
+    return std::vector<std::int64_t>{};
   const auto* codec = blob->if_contains("compression-codec");
   if (codec != nullptr && !codec->is_null()) {
     return fail(ErrorKind::kUnsupported, "a deletion vector is compressed");
@@ -109,7 +97,7 @@ base::Result<std::vector<std::int64_t>> read_blob(std::string_view file,
   // Or one vector, listed many times over, would keep us busy for long.
   if (*length > bytes_left) return corrupt("a Puffin footer's blobs overlap");
   bytes_left -= *length;
-  return read_vector(file.substr(*offset, *length), limit);
+  return read_deletion_vector(file.substr(*offset, *length), limit);
 }
 
 base::Result<std::vector<std::int64_t>> read_puffin(std::string_view bytes, std::size_t limit) {
@@ -136,11 +124,36 @@ base::Result<std::vector<std::int64_t>> read_puffin(std::string_view bytes, std:
 
 }  // namespace
 
+// Length of magic and bitmap, magic, bitmap, checksum of magic and bitmap.
+base::Result<std::vector<std::int64_t>> read_deletion_vector(std::string_view blob,
+                                                             std::size_t limit) {
+  if (blob.size() < 2 * kNumberBytes + kVectorMagic.size()) {
+    return corrupt("a deletion vector ends early");
+  }
+  if (big_endian(blob) != blob.size() - 2 * kNumberBytes) {
+    return corrupt("a deletion vector's length is wrong");
+  }
+  std::string_view body = blob.substr(kNumberBytes, blob.size() - 2 * kNumberBytes);
+  if (!body.starts_with(kVectorMagic)) return corrupt("a deletion vector's magic is wrong");
+  if (big_endian(blob.substr(blob.size() - kNumberBytes)) != crc32_of(body)) {
+    return corrupt("a deletion vector's checksum is wrong");
+  }
+  return read_roaring64(body.substr(kVectorMagic.size()), limit);
+}
+
+std::string write_deletion_vector(std::span<const std::int64_t> positions) {
+  std::string body(kVectorMagic);
+  body += write_roaring64(positions);
+  // The sparsest vector of so many positions is far below the 4 GiB of a length.
+  return big_endian_bytes(static_cast<std::uint32_t>(body.size())) + body +
+         big_endian_bytes(crc32_of(body));
+}
+
 base::Result<std::vector<std::int64_t>> read_deletion_vectors(std::string_view bytes,
                                                               std::size_t limit) {
   // A bare vector begins with its length, which "PFA1" would give as 1.3 GB.
   if (bytes.starts_with(kPuffinMagic)) return read_puffin(bytes, limit);
-  return read_vector(bytes, limit);
+  return read_deletion_vector(bytes, limit);
 }
 
-}  // namespace lake::exporter
+}  // namespace lake::materialize

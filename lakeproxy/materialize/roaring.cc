@@ -1,9 +1,9 @@
-#include "lakeproxy/export/roaring.h"
+#include "lakeproxy/materialize/roaring.h"
 
 #include <bit>
 #include <optional>
 
-namespace lake::exporter {
+namespace lake::materialize {
 namespace {
 
 using base::ErrorKind;
@@ -199,4 +199,4 @@ base::Result<std::vector<std::int64_t>> read_roaring64(std::string_view bytes, s
   return positions;
 }
 
-}  // namespace lake::exporter
+}  // namespace lake::materialize

@@ -1,0 +1,44 @@
+#pragma once
+
+// Deleted positions of one data file as a bitmap between a length and a
+// checksum: the blob of Iceberg's deletion vectors, which DuckLake keeps bare or
+// in a Puffin file.
+// Sources: Iceberg Puffin specification, "File structure", "deletion-vector-v1
+// blob type"; that DuckLake 1.0 writes the bare blob was seen.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/result.h"
+
+namespace lake::materialize {
+
+/// The most positions that one delete file may hold here: 128 MiB of them.
+inline constexpr std::size_t kMostPositions = 16 << 20;
+
+inline constexpr std::string_view kDeletionVectorType = "deletion-vector-v1";
+inline constexpr std::string_view kPuffinMagic = "PFA1";
+
+/// The positions of one blob, ascending, each once.
+/// Errors: kCorrupt  a length, magic or checksum is wrong; kTooLarge  over
+///         `limit` positions.
+[[nodiscard]] base::Result<std::vector<std::int64_t>> read_deletion_vector(
+    std::string_view blob, std::size_t limit = kMostPositions);
+
+/// The blob of `positions`: not negative, ascending, each once, at most
+/// kMostPositions.
+[[nodiscard]] std::string write_deletion_vector(std::span<const std::int64_t> positions);
+
+/// All positions of a bare blob or of a Puffin file, ascending, each once.
+/// Several vectors in one Puffin file are united, as DuckDB does.
+/// Errors: as read_deletion_vector(), and kCorrupt  neither form;
+///         kUnsupported  compressed, or vectors of different snapshots (DuckLake
+///         1.1).
+[[nodiscard]] base::Result<std::vector<std::int64_t>> read_deletion_vectors(
+    std::string_view bytes, std::size_t limit = kMostPositions);
+
+}  // namespace lake::materialize
