@@ -40,7 +40,8 @@ room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metr
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth)
 room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
-  lakeproxy/govern lakeproxy/publish lakeproxy/ducklake lakeproxy/materialize lakeproxy/objects TEST_USES base/testing)
+  lakeproxy/govern lakeproxy/publish lakeproxy/ducklake lakeproxy/materialize lakeproxy/export lakeproxy/objects
+  TEST_USES base/testing)
 
 room(lakeproxy/route USES base/core base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
   lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)

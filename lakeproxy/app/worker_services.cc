@@ -83,6 +83,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   catalog.writer = &writer_;
   catalog.views = &views_;
   catalog.manifests = &manifests_;
+  catalog.exporter = &exporter_;
   catalog.store = store_.get();
   catalog.background = &background_;
   catalog.meter = &meter_;

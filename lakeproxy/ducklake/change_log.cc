@@ -151,4 +151,12 @@ bool touches_table(std::string_view changes_made, model::TableId table) {
   return std::ranges::binary_search(tables, table);
 }
 
+bool redefines_table(std::string_view changes_made, model::TableId table) {
+  const ChangeLog log = parse_changes(changes_made);
+  return log.unknown || std::ranges::any_of(log.changes, [&](const LakeChange& change) {
+           return change.id == table.value && (change.kind == ChangeKind::kAlteredTable ||
+                                               change.kind == ChangeKind::kDroppedTable);
+         });
+}
+
 }  // namespace lake::ducklake

@@ -62,4 +62,7 @@ struct ChangeLog {
 /// the table only as created: compare names too.
 [[nodiscard]] bool touches_table(std::string_view changes_made, model::TableId table);
 
+/// The same of the table's definition alone.
+[[nodiscard]] bool redefines_table(std::string_view changes_made, model::TableId table);
+
 }  // namespace lake::ducklake

@@ -75,5 +75,15 @@ TEST(TouchesTable, names_are_not_entries) {
   EXPECT_TRUE(touches_table("something_new:9", TableId(5)));
 }
 
+TEST(RedefinesTable, tells_changes_of_a_definition_from_those_of_rows) {
+  for (const char* line : {"altered_table:5", "inserted_into_table:5,dropped_table:5", "new:9"}) {
+    EXPECT_TRUE(redefines_table(line, TableId(5))) << line;
+  }
+  for (const char* line : {"", "altered_table:6", "altered_view:5", "merge_adjacent:5",
+                           "inserted_into_table:5,deleted_from_table:5,inlined_delete:5"}) {
+    EXPECT_FALSE(redefines_table(line, TableId(5))) << line;
+  }
+}
+
 }  // namespace
 }  // namespace lake::ducklake

@@ -22,6 +22,8 @@
 
 namespace lake::ducklake {
 
+struct LiveFile;
+
 /// Where a lake's tables stand. Both names are validated by open().
 struct LakeOptions {
   std::string catalog;          ///< The REST prefix, e.g. "lake".
@@ -108,6 +110,13 @@ class LakeReader {
   [[nodiscard]] base::Task<base::Result<model::LakeChanges>> read_changes(
       base::RequestContext context, const model::LakeTable* table,
       std::optional<model::SnapshotId> after, model::SnapshotId up_to);
+  /// The rows of `table`'s live files at `locations`, by rising ids, each with
+  /// what of it is deleted. A location may have several, or none. `table`
+  /// outlives the task.
+  /// Errors: kUnsupported  a delete file of an unknown format.
+  [[nodiscard]] base::Task<base::Result<std::vector<LiveFile>>> live_files(
+      base::RequestContext context, const model::LakeTable* table,
+      std::vector<std::string> locations);
 
  private:
   struct Impl;

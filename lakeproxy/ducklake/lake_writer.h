@@ -13,6 +13,7 @@
 #include "lakeproxy/ducklake/appended.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_files.h"
+#include "lakeproxy/ducklake/row_deletes.h"
 #include "lakeproxy/ducklake/snapshot_commit.h"
 
 namespace lake::ducklake {
@@ -22,6 +23,10 @@ struct AddedSnapshot {
   model::SnapshotId client_snapshot_id;
   std::vector<AddedFile> files;
   std::string summary_json;  ///< The client's summary, kept with the lake's snapshot.
+  /// Locations of the live data files that it takes away, one for each of them.
+  std::vector<std::string> removed = {};
+  /// Of files that stay and of files that it adds.
+  RowDeletes deletes = {};
 };
 
 /// A table to be made, with ids already assigned.
@@ -31,6 +36,12 @@ struct NewTable {
   std::vector<AddedSnapshot> snapshots;
 };
 
+/// What of the table must still be as it was read when the change is written.
+enum class StandsOn {
+  kRows,        ///< All of it.
+  kDefinition,  ///< Its rows may have changed: the change only appends to them.
+};
+
 /// A checked change to an existing table. The table as `before` was read must
 /// still be what the lake holds, or nothing is written.
 struct TableChange {
@@ -38,6 +49,7 @@ struct TableChange {
   /// The definition after the change; snapshots and logs do not count.
   model::TableMetadata after;
   std::vector<AddedSnapshot> snapshots;
+  StandsOn stands_on = StandsOn::kRows;
 };
 
 /// Where a table that was dropped stood.
@@ -92,7 +104,8 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                             model::TableIdentifier from,
                                                             model::TableIdentifier to);
-  /// Errors: kConflict (kStale)  the table is not as `before` says;
+  /// Errors: kConflict (kStale)  the table is not as `before` says; kConflict
+  ///         a snapshot was added before, or takes away a file that is not live;
   ///         kUnsupported  a type the lake cannot hold.
   [[nodiscard]] base::Task<base::Result<ChangedTable>> change_table(base::RequestContext context,
                                                                     TableChange change);

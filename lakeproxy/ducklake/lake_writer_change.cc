@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lakeproxy/ducklake/change_log.h"
 #include "lakeproxy/ducklake/column_rows.h"
 #include "lakeproxy/ducklake/lake_writer.h"
@@ -19,10 +21,33 @@ using Facts = std::vector<RowsPtr>;
 constexpr std::int64_t kMaxChanges = 1000;
 
 // The last two are asked for a new schema only.
-enum Fact : std::size_t { kChanges, kRevision, kTable, kNextRow, kColumns, kInlined };
+enum Fact : std::size_t {
+  kChanges,
+  kRevision,
+  kTable,
+  kNextRow,
+  kAlias,
+  kLiveFiles,
+  kColumns,
+  kInlined
+};
 
 bool has_new_schema(const TableChange& change) {
   return change.after.current_schema_id != change.before->metadata.current_schema_id;
+}
+
+std::vector<std::int64_t> client_ids(const TableChange& change) {
+  std::vector<std::int64_t> ids;
+  for (const AddedSnapshot& added : change.snapshots) ids.push_back(added.client_snapshot_id.value);
+  return ids;
+}
+
+std::vector<std::optional<std::string>> removed_files(const TableChange& change) {
+  std::set<std::string> locations;
+  for (const AddedSnapshot& added : change.snapshots) {
+    locations.insert(added.removed.begin(), added.removed.end());
+  }
+  return {locations.begin(), locations.end()};
 }
 
 std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change) {
@@ -38,6 +63,10 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change)
            "IS NULL"),
        {param(table)}},
       {sql("SELECT next_row_id FROM @ducklake_table_stats WHERE table_id = $1"), {param(table)}},
+      {sql("SELECT client_snapshot_id FROM @lakeproxy_snapshot_alias WHERE table_id = $1 AND "
+           "client_snapshot_id = ANY ($2::bigint[])"),
+       {param(table), base::pg::array_param(client_ids(change))}},
+      LiveFiles::query(sql, before, removed_files(change)),
   };
   if (!has_new_schema(change)) return queries;
   queries.push_back(
@@ -50,10 +79,18 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change)
   return queries;
 }
 
+bool any_of(const Facts& facts, bool (*of_table)(std::string_view, model::TableId),
+            model::TableId table) {
+  for (std::size_t i = 0; i < facts[kChanges]->size(); ++i) {
+    if (of_table(facts[kChanges]->text(i, 0), table)) return true;
+  }
+  return false;
+}
+
 // The decision was made on `before`; it holds only if nobody changed the table.
 // `before` may be old: it counts only if the lake's history since then is whole.
-base::Status check_unchanged(const model::LakeTable& before, const LakeHead& head,
-                             const Facts& facts) {
+base::Status check_unchanged(const TableChange& change, const LakeHead& head, const Facts& facts) {
+  const model::LakeTable& before = *change.before;
   auto stale = [] {
     return base::fail(ErrorKind::kConflict, "The table changed while the commit was prepared.")
         .with_reason(kStale);
@@ -70,10 +107,22 @@ base::Status check_unchanged(const model::LakeTable& before, const LakeHead& hea
       facts[kTable]->int64(0, 1) != before.namespace_id.value) {
     return stale();
   }
-  for (std::size_t i = 0; i < facts[kChanges]->size(); ++i) {
-    if (touches_table(facts[kChanges]->text(i, 0), before.table_id)) return stale();
-  }
+  auto* differs = change.stands_on == StandsOn::kRows ? touches_table : redefines_table;
+  if (any_of(facts, differs, before.table_id)) return stale();
   return {};
+}
+
+// A client that did not hear the answer must not add its rows twice.
+base::Status check_new(const Facts& facts) {
+  if (facts[kAlias]->empty()) return {};
+  return base::fail(ErrorKind::kConflict,
+                    fmt::format("snapshot {} was committed before", facts[kAlias]->int64(0, 0)));
+}
+
+bool only_adds(const TableChange& change) {
+  return std::ranges::all_of(change.snapshots, [](const AddedSnapshot& added) {
+    return added.removed.empty() && added.deletes.empty();
+  });
 }
 
 std::set<std::int32_t> schema_ids(const model::TableMetadata& metadata) {
@@ -124,7 +173,8 @@ bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) 
 base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
                                      const LakeHead& head, const Facts& facts) {
   const model::LakeTable& before = *change.before;
-  RETURN_IF_ERROR(check_unchanged(before, head, facts));
+  RETURN_IF_ERROR(check_unchanged(change, head, facts));
+  RETURN_IF_ERROR(check_new(facts));
   CommitPlan plan;
   LakeDelta delta;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
@@ -145,11 +195,13 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   if (!plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
     plan.sidecar_queries.push_back(put_table(sql, place, change.after));
   }
-  plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty();
+  plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty() && only_adds(change) &&
+                   !any_of(facts, touches_table, before.table_id);
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
                   facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
-  RETURN_IF_ERROR(add_snapshots(sql, {files, &before, &change.after, &change.snapshots},
-                                std::move(delta), plan));
+  RETURN_IF_ERROR(add_snapshots(
+      sql, {files, &before, &change.after, &change.snapshots, LiveFiles(*facts[kLiveFiles])},
+      std::move(delta), plan));
   return plan;
 }
 

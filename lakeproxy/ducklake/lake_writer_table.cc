@@ -89,7 +89,7 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   model::LakeTable fresh;
   fresh.metadata = table.metadata;
   FilePlace files{id, begin + 1, head.next_file_id, 0};
-  RETURN_IF_ERROR(add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots}, {}, plan));
+  RETURN_IF_ERROR(add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots, {}}, {}, plan));
   return plan;
 }
 

@@ -52,8 +52,8 @@ struct CommitPlan {
   /// Sidecar rows, written after the deltas' rows; any of them makes the
   /// revision rise to head.revision + 1, which they may use.
   std::vector<base::pg::Query> sidecar_queries;
-  /// All that changes are the rows of one table: its definition and its
-  /// properties stay.
+  /// The table that it is planned for differs from what the planner knew of it
+  /// by the rows that this adds, and by nothing else.
   bool only_rows = false;
 };
 

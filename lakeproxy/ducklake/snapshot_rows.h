@@ -5,6 +5,7 @@
 
 #include "lakeproxy/ducklake/file_rows.h"
 #include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/live_files.h"
 
 namespace lake::ducklake {
 
@@ -13,12 +14,14 @@ struct SnapshotAdditions {
   const model::LakeTable* before = nullptr;
   const model::TableMetadata* after = nullptr;
   const std::vector<AddedSnapshot>* snapshots = nullptr;
+  LiveFiles live;  ///< Of all that the snapshots take away.
 };
 
 /// Appends the deltas to `plan`. `first` is what the first of them changes
 /// besides rows; without snapshots it stands alone, if it changes anything.
-/// Errors: those of file_rows().
-[[nodiscard]] base::Status add_snapshots(const SchemaSql& sql, const SnapshotAdditions& additions,
+/// Errors: those of lake_files() and file_rows(); kConflict  a file that is to
+///         be taken away is not live: names its location.
+[[nodiscard]] base::Status add_snapshots(const SchemaSql& sql, SnapshotAdditions additions,
                                          LakeDelta first, CommitPlan& plan);
 
 }  // namespace lake::ducklake

@@ -19,21 +19,23 @@ constexpr model::FieldId kDeleteFilePath = 2147483546;
 // Keys that count what a snapshot did: ours are computed from the lake.
 bool is_count(std::string_view key) {
   return key.starts_with("added-") || key.starts_with("deleted-") || key.starts_with("removed-") ||
-         key.starts_with("total-") || key == "operation";
+         key.starts_with("total-");
 }
 
-std::map<std::string, std::string> client_summary(const model::LakeCommit& commit) {
-  std::map<std::string, std::string> summary;
-  if (!commit.extra_info) return summary;
+void take_client_summary(const model::LakeCommit& commit, SnapshotChange& change) {
+  if (!commit.extra_info) return;
   auto json = base::json::parse(*commit.extra_info);
   // Free text of a DuckDB user is no summary of ours.
-  if (!json || !json->is_object()) return summary;
+  if (!json || !json->is_object()) return;
   for (const auto& member : json->as_object()) {
-    if (member.value().is_string() && !is_count(member.key())) {
-      summary[std::string(member.key())] = std::string(member.value().as_string());
+    if (!member.value().is_string()) continue;
+    std::string value(member.value().as_string());
+    if (member.key() == "operation") {
+      change.said = model::parse_operation(value);
+    } else if (!is_count(member.key())) {
+      change.extra_summary[std::string(member.key())] = std::move(value);
     }
   }
-  return summary;
 }
 
 // Without what stands in quotes: a name may look like an entry. A quote inside
@@ -217,7 +219,7 @@ base::Result<std::vector<SnapshotChange>> Split::run() {
     change.timestamp_ms = commit.committed_ms;
     change.schema_id = schema_id_at(table_, commit.snapshot);
     change.rewrites_only = rewrites_only(commit.changes_made);
-    change.extra_summary = client_summary(commit);
+    take_client_summary(commit, change);
     result.push_back(std::move(change));
   }
   return result;

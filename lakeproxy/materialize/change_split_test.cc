@@ -303,6 +303,27 @@ TEST(ChangeSplit, keeps_a_clients_summary_but_not_its_counts) {
   }
 }
 
+TEST(ChangeSplit, the_clients_own_word_for_its_operation_is_kept) {
+  struct Case {
+    const char* text;
+    std::optional<model::Operation> said;
+  } cases[] = {
+      {R"({"operation":"replace"})", model::Operation::kReplace},
+      {R"({"operation":"guess"})", std::nullopt},
+      {R"({"operation":1})", std::nullopt},
+      {R"({"other":"append"})", std::nullopt},
+  };
+  for (const auto& c : cases) {
+    LakeChanges all;
+    all.commits = {lake_commit(1)};
+    all.commits[0].extra_info = c.text;
+    auto split = split_changes(sample_lake(), all, {}, {});
+    ASSERT_TRUE(split);
+    EXPECT_EQ(split->at(0).said, c.said) << c.text;
+    EXPECT_FALSE(split->at(0).extra_summary.contains("operation")) << c.text;
+  }
+}
+
 TEST(ChangeSplit, names_the_schema_of_each_snapshot) {
   auto table = sample_lake();
   table.schema_at = {{SnapshotId(2), 0}, {SnapshotId(4), 1}};

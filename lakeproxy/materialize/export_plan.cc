@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/core/text.h"
+
 namespace lake::materialize {
 namespace {
 
@@ -201,6 +203,22 @@ std::string inlined_location(const model::LakeTable& table, std::int64_t schema_
                              SnapshotId begin) {
   return fmt::format("{}/metadata/inlined-{}-{}-{}", table.metadata.location, schema_version,
                      begin.value, table.epoch);
+}
+
+std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
+                                                   std::string_view location) {
+  const std::string prefix = table.metadata.location + "/metadata/inlined-";
+  if (!location.starts_with(prefix)) return std::nullopt;
+  std::string_view rest = location.substr(prefix.size());
+  const std::size_t dash = rest.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  auto version = base::parse_int64(rest.substr(0, dash));
+  auto begin = base::parse_int64(rest.substr(dash + 1, rest.find('-', dash + 1) - dash - 1));
+  if (!version || !begin) return std::nullopt;
+  InlinedPlace place{*version, SnapshotId(*begin)};
+  // A spelling of our own, and of this epoch: or it is somebody else's file.
+  if (inlined_location(table, place.schema_version, place.begin) != location) return std::nullopt;
+  return place;
 }
 
 ExportPlan plan_exports(const model::LakeTable& table, const model::LakeChanges& changes) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lakeproxy/model/lake_table.h"
@@ -72,6 +73,14 @@ using Exported = std::map<std::string, ExportedFile>;
 /// Where the rows that began at `begin` under `schema_version` stand.
 [[nodiscard]] std::string inlined_location(const model::LakeTable& table,
                                            std::int64_t schema_version, model::SnapshotId begin);
+
+/// What such a location names; nothing for any other, or of another epoch.
+struct InlinedPlace {
+  std::int64_t schema_version = 0;
+  model::SnapshotId begin;
+};
+[[nodiscard]] std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
+                                                                 std::string_view location);
 
 /// The first listed commit at or after `snapshot`: the one that shows what
 /// happened at `snapshot`. Nothing when that is after the last one.

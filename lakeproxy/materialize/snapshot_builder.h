@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct SnapshotChange {
   model::TimestampMs timestamp_ms = 0;
   std::int32_t schema_id = 0;
   bool rewrites_only = false;  ///< Merge, flush, rewrite: the rows stay the same.
+  /// What the client called it, for a snapshot that was committed through us.
+  std::optional<model::Operation> said = std::nullopt;
   std::map<std::string, std::string> extra_summary;
   std::vector<FileView> added_data;
   std::vector<std::string> removed_data;  ///< Paths.

@@ -17,6 +17,7 @@ struct RemovedFiles {
   std::vector<model::DataFile> deletes;
 };
 
+/// The client's own word where it fits what was done, else what was done.
 [[nodiscard]] model::Operation operation_of(const SnapshotChange& change,
                                             const RemovedFiles& removed);
 

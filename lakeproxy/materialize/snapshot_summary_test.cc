@@ -38,6 +38,31 @@ TEST(SnapshotSummary, names_the_operation) {
   }
 }
 
+TEST(SnapshotSummary, the_clients_word_counts_unless_it_misleads) {
+  const FileView data = plain_view("f");
+  struct Case {
+    Operation said;
+    bool adds, removes;
+    Operation shown;
+  } cases[] = {
+      {Operation::kReplace, true, true, Operation::kReplace},
+      {Operation::kOverwrite, true, false, Operation::kOverwrite},
+      {Operation::kOverwrite, false, true, Operation::kOverwrite},
+      {Operation::kAppend, true, false, Operation::kAppend},
+      {Operation::kAppend, true, true, Operation::kOverwrite},
+      {Operation::kDelete, false, true, Operation::kDelete},
+      {Operation::kDelete, true, true, Operation::kOverwrite},
+  };
+  for (const Case& c : cases) {
+    SnapshotChange change;
+    RemovedFiles removed;
+    change.said = c.said;
+    if (c.adds) change.added_data = {data};
+    if (c.removes) removed.data = {data.file};
+    EXPECT_EQ(operation_of(change, removed), c.shown) << to_string(c.said);
+  }
+}
+
 TEST(SnapshotSummary, carries_the_totals_forward) {
   model::Snapshot parent;
   parent.summary = {{"total-data-files", "5"},       {"total-records", "50"},

@@ -25,6 +25,7 @@ struct Catalog {
   ducklake::LakeWriter* writer = nullptr;
   publish::TableViews* views = nullptr;
   publish::ManifestStore* manifests = nullptr;
+  exporter::Exporter* exporter = nullptr;
   objects::ObjectStore* store = nullptr;
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;

@@ -2,23 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/manifest_reader.h"
 #include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/list_diff.h"
 
 namespace lake::operation {
 namespace {
 
 using base::ErrorKind;
+using materialize::ListedManifest;
 
 constexpr std::string_view kClientIdKey = "lakeproxy-client-snapshot-id";
 
-base::Error not_append(const std::string& why) {
-  return base::fail(ErrorKind::kUnsupported, "add-snapshot: only appends are supported: " + why);
-}
+// Entries that one commit may bring or take apart; some hundred megabytes.
+constexpr std::int64_t kMostEntries = 500'000;
+// Manifests that are read at once.
+constexpr std::size_t kReadsAtOnce = 16;
 
 base::Status check_place(const std::string& text, const std::string& table_location) {
   auto place = objects::Location::parse(text);
@@ -41,59 +42,110 @@ base::Error as_client_fault(base::Error error, const std::string& location) {
   return error;
 }
 
-base::Task<base::Result<materialize::Manifest>> read_manifest(base::RequestContext context,
-                                                              Catalog* catalog,
-                                                              std::string location) {
+base::Task<base::Result<ListedManifest>> read_made(base::RequestContext context, Catalog* catalog,
+                                                   model::ManifestFile listed) {
+  auto bytes = co_await catalog->manifests->bytes(context, listed.manifest_path);
+  if (!bytes) co_return as_client_fault(std::move(bytes).error(), listed.manifest_path);
+  auto manifest = materialize::read_manifest(*bytes);
+  if (!manifest) co_return as_client_fault(std::move(manifest).error(), listed.manifest_path);
+  CO_RETURN_IF_ERROR(check_listed(listed, manifest->header, manifest->entries));
+  auto entries =
+      std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest->entries));
+  co_return ListedManifest{std::move(listed), std::move(entries)};
+}
+
+base::Task<base::Result<ListedManifest>> read_dropped(base::RequestContext context,
+                                                      Catalog* catalog,
+                                                      model::ManifestFile listed) {
+  CO_ASSIGN_OR_RETURN(auto entries,
+                      co_await catalog->manifests->entries(context, listed.manifest_path));
+  co_return ListedManifest{std::move(listed), std::move(entries)};
+}
+
+using ReadOne = base::Task<base::Result<ListedManifest>> (*)(base::RequestContext, Catalog*,
+                                                             model::ManifestFile);
+
+base::Task<base::Result<std::vector<ListedManifest>>> read_all(
+    base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> manifests,
+    ReadOne read_one) {
+  std::vector<ListedManifest> all;
+  for (std::size_t begin = 0; begin < manifests.size(); begin += kReadsAtOnce) {
+    std::vector<base::Task<base::Result<ListedManifest>>> reads;
+    for (std::size_t i = begin; i < std::min(begin + kReadsAtOnce, manifests.size()); ++i) {
+      reads.push_back(read_one(context, catalog, std::move(manifests[i])));
+    }
+    for (auto& read : co_await base::gather(std::move(reads))) {
+      if (!read) co_return std::move(read).error();
+      all.push_back(std::move(*read));
+    }
+  }
+  co_return all;
+}
+
+base::Task<base::Result<std::vector<model::ManifestFile>>> read_list(base::RequestContext context,
+                                                                     Catalog* catalog,
+                                                                     std::string location) {
   auto bytes = co_await catalog->manifests->bytes(context, location);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  auto manifest = materialize::read_manifest(*bytes);
-  if (!manifest) co_return as_client_fault(std::move(manifest).error(), location);
-  co_return std::move(*manifest);
+  auto list = materialize::read_manifest_list(*bytes);
+  if (!list) co_return as_client_fault(std::move(list).error(), location);
+  co_return std::move(*list);
 }
 
-std::int64_t live_files(const model::ManifestFile& manifest) {
-  return std::int64_t{manifest.added_files_count} + manifest.existing_files_count;
+base::Task<base::Result<publish::ManifestList>> base_manifests(base::RequestContext context,
+                                                               Catalog* catalog,
+                                                               std::string location) {
+  if (location.empty()) co_return std::make_shared<const std::vector<model::ManifestFile>>();
+  co_return co_await catalog->manifests->list(context, std::move(location));
 }
 
-struct NewManifests {
-  std::vector<model::ManifestFile> added;
-  std::int64_t dropped_files = 0;  ///< Live files of ours that the list left out.
-};
-
-NewManifests compare(const std::vector<model::ManifestFile>& ours,
-                     const std::vector<model::ManifestFile>& given) {
-  std::set<std::string> known, kept;
-  for (const auto& manifest : ours) known.insert(manifest.manifest_path);
-  NewManifests result;
-  for (const auto& manifest : given) {
-    if (known.contains(manifest.manifest_path)) {
-      kept.insert(manifest.manifest_path);
-    } else {
-      result.added.push_back(manifest);
-    }
+base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext context,
+                                                      Catalog* catalog,
+                                                      const model::TableMetadata* metadata,
+                                                      publish::ManifestList base,
+                                                      std::string given_list) {
+  CO_RETURN_IF_ERROR(check_place(given_list, metadata->location));
+  CO_ASSIGN_OR_RETURN(auto given, co_await read_list(context, catalog, given_list));
+  ManifestSplit split = split_lists(*base, given);
+  for (const auto& manifest : split.made) {
+    CO_RETURN_IF_ERROR(check_place(manifest.manifest_path, metadata->location));
   }
-  for (const auto& manifest : ours) {
-    if (!kept.contains(manifest.manifest_path)) result.dropped_files += live_files(manifest);
+  if (count_entries(split.made) + count_entries(split.dropped) > kMostEntries) {
+    co_return base::fail(ErrorKind::kTooLarge,
+                         fmt::format("add-snapshot: its manifests must differ from the table's in "
+                                     "at most {} entries; commit in parts",
+                                     kMostEntries));
   }
-  return result;
+  co_return split;
 }
 
-// An append may merge manifests of ours into new ones, whose entries are then
-// "existing"; every live file must still be there.
-base::Status take_entries(const materialize::Manifest& manifest, const model::ManifestFile& file,
-                          std::int64_t& existing, std::vector<ducklake::AddedFile>& added) {
-  for (const model::ManifestEntry& entry : manifest.entries) {
-    switch (entry.status) {
-      case model::EntryStatus::kExisting: ++existing; break;
-      case model::EntryStatus::kDeleted:
-        return not_append("it removes " + entry.data_file.file_path);
-      case model::EntryStatus::kAdded:
-        if (file.content != model::ManifestContent::kData) {
-          return not_append("it adds the delete file " + entry.data_file.file_path);
-        }
-        added.push_back({entry.data_file, file.partition_spec_id});
-        break;
-    }
+base::Task<base::Result<ListDiff>> read_diff(base::RequestContext context, Catalog* catalog,
+                                             model::SnapshotId id, ManifestSplit split) {
+  CO_ASSIGN_OR_RETURN(auto made,
+                      co_await read_all(context, catalog, std::move(split.made), read_made));
+  CO_ASSIGN_OR_RETURN(auto dropped,
+                      co_await read_all(context, catalog, std::move(split.dropped), read_dropped));
+  co_return diff_lists(id, made, dropped);
+}
+
+bool changes_deletes(const ListDiff& diff) {
+  return !diff.added_deletes.empty() || !diff.removed_deletes.empty();
+}
+
+base::Status check_diff(const model::Snapshot& given, const ListDiff& diff) {
+  RETURN_IF_ERROR(check_summary(given, diff));
+  const bool takes = !diff.removed.empty() || changes_deletes(diff);
+  if (given.operation == model::Operation::kAppend && takes) {
+    return base::fail(
+        ErrorKind::kInvalid,
+        "add-snapshot: summary.operation is append, but it does not only add data "
+        "files: " +
+            (!diff.removed.empty()         ? diff.removed.front()
+             : !diff.added_deletes.empty() ? diff.added_deletes.front().file.file_path
+                                           : diff.removed_deletes.front().file.file_path));
+  }
+  if (changes_deletes(diff)) {
+    return base::fail(ErrorKind::kUnsupported, "add-snapshot: delete files are not supported");
   }
   return {};
 }
@@ -101,6 +153,7 @@ base::Status take_entries(const materialize::Manifest& manifest, const model::Ma
 std::string summary_json(const model::Snapshot& given) {
   base::json::Object object;
   for (const auto& [key, value] : given.summary) object[key] = value;
+  object["operation"] = to_string(given.operation);
   object[kClientIdKey] = std::to_string(given.snapshot_id.value);
   return base::json::write(object);
 }
@@ -108,44 +161,21 @@ std::string summary_json(const model::Snapshot& given) {
 }  // namespace
 
 base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestContext context,
-                                                              Catalog* catalog,
-                                                              const model::TableMetadata* metadata,
-                                                              std::string current_list,
+                                                              Catalog* catalog, SnapshotBase on,
                                                               model::Snapshot given) {
-  if (given.operation != model::Operation::kAppend) {
-    co_return not_append(fmt::format("summary.operation is {}", to_string(given.operation)));
-  }
-  CO_RETURN_IF_ERROR(check_place(given.manifest_list, metadata->location));
-  std::vector<model::ManifestFile> ours;
-  if (!current_list.empty()) {
-    CO_ASSIGN_OR_RETURN(auto list, co_await catalog->manifests->list(context, current_list));
-    ours = *list;
-  }
-  auto bytes = co_await catalog->manifests->bytes(context, given.manifest_list);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), given.manifest_list);
-  auto list = materialize::read_manifest_list(*bytes);
-  if (!list) co_return as_client_fault(std::move(list).error(), given.manifest_list);
-  NewManifests manifests = compare(ours, *list);
+  CO_ASSIGN_OR_RETURN(auto base, co_await base_manifests(context, catalog, on.list));
+  CO_ASSIGN_OR_RETURN(
+      auto split, co_await compare_lists(context, catalog, on.metadata, base, given.manifest_list));
   ClientSnapshot snapshot;
-  snapshot.added.client_snapshot_id = given.snapshot_id;
-  snapshot.added.summary_json = summary_json(given);
   snapshot.objects.push_back(given.manifest_list);
-  std::vector<base::Task<base::Result<materialize::Manifest>>> reads;
-  for (const auto& file : manifests.added) {
-    CO_RETURN_IF_ERROR(check_place(file.manifest_path, metadata->location));
-    snapshot.objects.push_back(file.manifest_path);
-    reads.push_back(read_manifest(context, catalog, file.manifest_path));
-  }
-  auto read = co_await base::gather(std::move(reads));
-  std::int64_t existing = 0;
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!read[i]) co_return std::move(read[i]).error();
-    CO_RETURN_IF_ERROR(take_entries(*read[i], manifests.added[i], existing, snapshot.added.files));
-  }
-  if (existing != manifests.dropped_files) {
-    co_return not_append(fmt::format("{} live files are not in its manifest list",
-                                     manifests.dropped_files - existing));
-  }
+  for (const auto& made : split.made) snapshot.objects.push_back(made.manifest_path);
+  CO_ASSIGN_OR_RETURN(auto diff,
+                      co_await read_diff(context, catalog, given.snapshot_id, std::move(split)));
+  CO_RETURN_IF_ERROR(check_diff(given, diff));
+  snapshot.added.client_snapshot_id = given.snapshot_id;
+  snapshot.added.files = std::move(diff.added);
+  snapshot.added.removed = std::move(diff.removed);
+  snapshot.added.summary_json = summary_json(given);
   co_return snapshot;
 }
 

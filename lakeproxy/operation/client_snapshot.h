@@ -1,7 +1,7 @@
 #pragma once
 
 // A client commits a snapshot by naming a manifest list that it has written.
-// This reads what is new in it: the manifests that the table did not have.
+// This reads what is new in it, and finds what it takes away.
 // Source: Iceberg REST description, "AddSnapshotUpdate".
 
 #include <string>
@@ -14,18 +14,28 @@ namespace lake::operation {
 
 struct ClientSnapshot {
   ducklake::AddedSnapshot added;
-  /// The client's list and new manifests, of no use once ours are written.
+  /// The client's list, new manifests and delete files, of no use once ours are
+  /// written.
   std::vector<std::string> objects;
 };
 
-/// Reads `given` for the table that `metadata` describes; `current_list` is the
-/// manifest list of its newest snapshot, or empty. Only places under the
-/// table's own prefix are read.
+/// What a new snapshot stands on.
+struct SnapshotBase {
+  /// The lake's table; nothing for one that the commit makes.
+  const model::LakeTable* table = nullptr;
+  const model::TableMetadata* metadata = nullptr;  ///< After the commit.
+  std::string list;  ///< Manifest list of the snapshot before it, or empty.
+  /// That list shows the lake as it is: it is not one of the same commit.
+  bool is_shown = true;
+};
+
+/// Reads `given`, and puts the delete files that it becomes. Only places under
+/// the table's own prefix are read. What `on` points to outlives the task.
 /// Errors: kInvalid  a list or manifest that does not parse, is missing, lies
-///         elsewhere, or names an unknown spec; kUnsupported  a snapshot that
-///         does more than append.
+///         elsewhere, disagrees with the list or the summary, or an append that
+///         removes; kConflict  a file that is said to be live or deleted and is
+///         not live; kTooLarge  over 500,000 entries; kUnsupported  delete files.
 [[nodiscard]] base::Task<base::Result<ClientSnapshot>> read_client_snapshot(
-    base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
-    std::string current_list, model::Snapshot given);
+    base::RequestContext context, Catalog* catalog, SnapshotBase on, model::Snapshot given);
 
 }  // namespace lake::operation

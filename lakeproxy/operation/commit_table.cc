@@ -7,12 +7,12 @@
 //   6 behind the answer: the metadata file, the record of it, and the client's
 //     manifests removed
 
-#include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
 #include "lakeproxy/operation/commit_metrics.h"
 #include "lakeproxy/operation/new_table.h"
 #include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/snapshot_base.h"
 #include "lakeproxy/operation/tables.h"
 #include "lakeproxy/operation/update_plan.h"
 
@@ -24,14 +24,6 @@ using base::ErrorKind;
 // The table changed between 1 and 4 so many times in a row: the client is told.
 constexpr int kAttempts = 20;
 
-base::Status check_requirements(const publish::TableView& view, const model::TableCommit& commit) {
-  for (const auto& requirement : commit.requirements) {
-    RETURN_IF_ERROR(
-        model::check_requirement(&view.metadata, resolve_aliases(view.table, requirement)));
-  }
-  return {};
-}
-
 struct Attempt {
   ducklake::ChangedTable changed;
   std::vector<std::string> left_over;  ///< The client's lists and manifests.
@@ -40,21 +32,20 @@ struct Attempt {
 base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog* catalog,
                                           publish::TableViewPtr view,
                                           const model::TableCommit* commit) {
-  CO_RETURN_IF_ERROR(check_requirements(*view, *commit));
+  const Rebase rebase = may_rebase(view->metadata, *commit);
+  CO_RETURN_IF_ERROR(check_requirements(*view, *commit, rebase));
   CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&view->table, view->metadata, commit->updates));
   Attempt result;
   ducklake::TableChange change;
   change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
   change.after = std::move(plan.after);
   change.after.last_updated_ms = now_ms(*catalog->clock);
-  const model::Snapshot* current = view->metadata.current_snapshot();
-  std::string list = current != nullptr ? current->manifest_list : "";
-  for (auto& snapshot : plan.snapshots) {
-    // A second snapshot of one request stands on the first: its list holds
-    // that one's manifests, and what it adds is what the first did not have.
-    CO_ASSIGN_OR_RETURN(
-        auto read, co_await read_client_snapshot(context, catalog, &change.after, list, snapshot));
-    list = snapshot.manifest_list;
+  if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
+  for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
+    SnapshotBase on{&view->table, &change.after, {}, i == 0};
+    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan.snapshots, i));
+    CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
+                                                                 plan.snapshots[i]));
     change.snapshots.push_back(std::move(read.added));
     for (auto& object : read.objects) result.left_over.push_back(std::move(object));
   }

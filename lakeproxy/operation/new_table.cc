@@ -77,8 +77,9 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
   std::vector<std::string> left_over;
   std::string list;
   for (auto& snapshot : plan.snapshots) {
+    SnapshotBase on{nullptr, &metadata, list, false};
     CO_ASSIGN_OR_RETURN(auto read,
-                        co_await read_client_snapshot(context, catalog, &metadata, list, snapshot));
+                        co_await read_client_snapshot(context, catalog, std::move(on), snapshot));
     list = snapshot.manifest_list;
     table.snapshots.push_back(std::move(read.added));
     for (auto& object : read.objects) left_over.push_back(std::move(object));

@@ -1,0 +1,204 @@
+#include "lakeproxy/operation/list_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/core/text.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+using materialize::ListedManifest;
+using model::EntryStatus;
+using model::ManifestContent;
+using model::ManifestEntry;
+
+std::int64_t known(std::int32_t count) { return std::max(count, 0); }
+
+base::Error invalid(const model::ManifestFile& manifest, std::string_view what) {
+  return base::fail(ErrorKind::kInvalid, fmt::format("add-snapshot: {}: {} than its list says",
+                                                     manifest.manifest_path, what));
+}
+
+// Several deletion vectors may share one object.
+std::string key_of(const model::DataFile& file) {
+  if (!file.content_offset) return file.file_path;
+  return fmt::format("{}#{}", file.file_path, *file.content_offset);
+}
+
+// The live files of manifests that were dropped, to be taken one by one.
+class Gone {
+ public:
+  explicit Gone(const std::vector<ListedManifest>& dropped) {
+    for (const ListedManifest& listed : dropped) {
+      for (const ManifestEntry& entry : *listed.entries) {
+        if (entry.status == EntryStatus::kDeleted) continue;
+        files_.emplace(key_of(entry.data_file),
+                       ducklake::AddedFile{entry.data_file, listed.manifest.partition_spec_id});
+      }
+    }
+  }
+
+  bool take(const model::DataFile& file) {
+    auto found = files_.find(key_of(file));
+    if (found == files_.end()) return false;
+    files_.erase(found);
+    return true;
+  }
+  [[nodiscard]] std::size_t count(const model::DataFile& file) const {
+    return files_.count(key_of(file));
+  }
+  [[nodiscard]] const std::multimap<std::string, ducklake::AddedFile>& left() const {
+    return files_;
+  }
+
+ private:
+  std::multimap<std::string, ducklake::AddedFile> files_;
+};
+
+base::Error not_live(std::string_view said, const model::DataFile& file) {
+  return base::fail(ErrorKind::kConflict,
+                    fmt::format("add-snapshot: said to be {}, but not a live file that its list "
+                                "leaves out: {}",
+                                said, file.file_path));
+}
+
+base::Status check_added(const ManifestEntry& entry, model::SnapshotId id) {
+  const std::string& path = entry.data_file.file_path;
+  if (!base::is_utf8(path) || path.find('\0') != std::string::npos || path.empty()) {
+    return base::fail(ErrorKind::kInvalid, "add-snapshot: file_path: must be UTF-8 text");
+  }
+  if (entry.snapshot_id && *entry.snapshot_id != id) {
+    return base::fail(ErrorKind::kInvalid,
+                      fmt::format("add-snapshot: added by snapshot {}, not by this one: {}",
+                                  entry.snapshot_id->value, path));
+  }
+  return {};
+}
+
+// Every "deleted" entry of this snapshot has a file of its own among those gone.
+base::Status check_claims(model::SnapshotId id, const std::vector<ListedManifest>& made,
+                          const Gone& gone) {
+  std::map<std::string, std::size_t> claimed;
+  for (const ListedManifest& listed : made) {
+    for (const ManifestEntry& entry : *listed.entries) {
+      if (entry.status != EntryStatus::kDeleted) continue;
+      // What an earlier snapshot has deleted may be carried along.
+      if (entry.snapshot_id && *entry.snapshot_id != id) continue;
+      if (++claimed[key_of(entry.data_file)] > gone.count(entry.data_file)) {
+        return not_live("deleted", entry.data_file);
+      }
+    }
+  }
+  return {};
+}
+
+base::Status take_live(model::SnapshotId id, const std::vector<ListedManifest>& made, Gone& gone,
+                       ListDiff& diff) {
+  for (const ListedManifest& listed : made) {
+    const bool is_data = listed.manifest.content == ManifestContent::kData;
+    for (const ManifestEntry& entry : *listed.entries) {
+      if (entry.status == EntryStatus::kExisting && !gone.take(entry.data_file)) {
+        return not_live("existing", entry.data_file);
+      }
+      if (entry.status != EntryStatus::kAdded) continue;
+      RETURN_IF_ERROR(check_added(entry, id));
+      (is_data ? diff.added : diff.added_deletes)
+          .push_back({entry.data_file, listed.manifest.partition_spec_id});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+ManifestSplit split_lists(const std::vector<model::ManifestFile>& base,
+                          const std::vector<model::ManifestFile>& given) {
+  auto paths = [](const std::vector<model::ManifestFile>& list) {
+    std::set<std::string> result;
+    for (const auto& manifest : list) result.insert(manifest.manifest_path);
+    return result;
+  };
+  auto only = [](const std::vector<model::ManifestFile>& list, const std::set<std::string>& other) {
+    std::vector<model::ManifestFile> result;
+    for (const auto& manifest : list) {
+      if (!other.contains(manifest.manifest_path)) result.push_back(manifest);
+    }
+    return result;
+  };
+  return {only(given, paths(base)), only(base, paths(given))};
+}
+
+std::int64_t count_entries(const std::vector<model::ManifestFile>& manifests) {
+  std::int64_t count = 0;
+  for (const auto& manifest : manifests) {
+    count += known(manifest.added_files_count) + known(manifest.existing_files_count) +
+             known(manifest.deleted_files_count);
+  }
+  return count;
+}
+
+base::Status check_listed(const model::ManifestFile& listed, const model::ManifestHeader& header,
+                          const std::vector<ManifestEntry>& entries) {
+  std::int64_t added = 0, existing = 0, deleted = 0;
+  for (const ManifestEntry& entry : entries) {
+    switch (entry.status) {
+      case EntryStatus::kAdded: ++added; break;
+      case EntryStatus::kExisting: ++existing; break;
+      case EntryStatus::kDeleted: ++deleted; break;
+    }
+  }
+  auto differs = [](std::int32_t said, std::int64_t found) { return said >= 0 && said != found; };
+  if (differs(listed.added_files_count, added) || differs(listed.existing_files_count, existing) ||
+      differs(listed.deleted_files_count, deleted)) {
+    return invalid(listed, "holds other counts of added, existing or deleted files");
+  }
+  if (header.spec.spec_id != listed.partition_spec_id) return invalid(listed, "has another spec");
+  const bool is_data = header.content == model::FileContent::kData;
+  if (is_data != (listed.content == ManifestContent::kData)) {
+    return invalid(listed, "has other content");
+  }
+  return {};
+}
+
+base::Result<ListDiff> diff_lists(model::SnapshotId id, const std::vector<ListedManifest>& made,
+                                  const std::vector<ListedManifest>& dropped) {
+  ListDiff diff;
+  Gone gone(dropped);
+  RETURN_IF_ERROR(take_live(id, made, gone, diff));
+  RETURN_IF_ERROR(check_claims(id, made, gone));
+  for (const auto& [key, file] : gone.left()) {
+    if (file.file.content == model::FileContent::kData) {
+      diff.removed.push_back(file.file.file_path);
+    } else {
+      diff.removed_deletes.push_back(file);
+    }
+  }
+  return diff;
+}
+
+base::Status check_summary(const model::Snapshot& given, const ListDiff& diff) {
+  const std::pair<const char*, std::size_t> counts[] = {
+      {"added-data-files", diff.added.size()},
+      {"deleted-data-files", diff.removed.size()},
+      {"added-delete-files", diff.added_deletes.size()},
+      {"removed-delete-files", diff.removed_deletes.size()},
+  };
+  for (const auto& [key, found] : counts) {
+    auto said = given.summary.find(key);
+    if (said == given.summary.end()) continue;
+    auto count = base::parse_int64(said->second);
+    if (!count || *count != static_cast<std::int64_t>(found)) {
+      return base::fail(ErrorKind::kInvalid,
+                        fmt::format("add-snapshot: summary.{} is {}, but its manifests say {}", key,
+                                    said->second, found));
+    }
+  }
+  return {};
+}
+
+}  // namespace lake::operation

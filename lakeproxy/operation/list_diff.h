@@ -1,0 +1,57 @@
+#pragma once
+
+// A client says what its snapshot does by a whole new manifest list. What it
+// adds and takes away is the difference between that list and the one that the
+// client started from. The list is the truth: a file that stands in none of its
+// manifests is gone, whether or not an entry says "deleted".
+// Source: Iceberg table specification, "Manifests", "Snapshots".
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "lakeproxy/ducklake/lake_files.h"
+#include "lakeproxy/materialize/snapshot_builder.h"
+
+namespace lake::operation {
+
+/// Manifests that only one of two lists has.
+struct ManifestSplit {
+  std::vector<model::ManifestFile> made;     ///< Of the client.
+  std::vector<model::ManifestFile> dropped;  ///< Of the base, and left out.
+};
+[[nodiscard]] ManifestSplit split_lists(const std::vector<model::ManifestFile>& base,
+                                        const std::vector<model::ManifestFile>& given);
+
+/// How many entries `manifests` hold, by what their list says; a count that it
+/// leaves out counts as none.
+[[nodiscard]] std::int64_t count_entries(const std::vector<model::ManifestFile>& manifests);
+
+/// Errors: kInvalid  the manifest holds other counts, another spec or other
+///         content than its list says.
+[[nodiscard]] base::Status check_listed(const model::ManifestFile& listed,
+                                        const model::ManifestHeader& header,
+                                        const std::vector<model::ManifestEntry>& entries);
+
+struct ListDiff {
+  std::vector<ducklake::AddedFile> added;
+  std::vector<ducklake::AddedFile> added_deletes;
+  /// Locations, one for each file: one may stand in a table twice.
+  std::vector<std::string> removed;
+  std::vector<ducklake::AddedFile> removed_deletes;
+};
+
+/// What snapshot `id` does; each of the manifests has its entries.
+/// Errors: kInvalid  an added file is said to come from another snapshot, or its
+///         location is no text; kConflict  an entry is "existing" or "deleted"
+///         and no live file of the base that is dropped: names its location.
+[[nodiscard]] base::Result<ListDiff> diff_lists(
+    model::SnapshotId id, const std::vector<materialize::ListedManifest>& made,
+    const std::vector<materialize::ListedManifest>& dropped);
+
+/// Compares what the client counted with what its manifests hold.
+/// Errors: kInvalid  names the key of the summary.
+[[nodiscard]] base::Status check_summary(const model::Snapshot& given, const ListDiff& diff);
+
+}  // namespace lake::operation
