@@ -1,80 +1,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
-#include <optional>
-
 #include "base/core/text.h"
-#include "base/testing/minio_server.h"
-#include "lakeproxy/export/engine_fixture_test.h"
-#include "lakeproxy/export/exporter.h"
+#include "lakeproxy/export/exporter_fixture_test.h"
 #include "lakeproxy/export/position_deletes.h"
 
 namespace lake::exporter {
 namespace {
 
-namespace asio = boost::asio;
 using base::ErrorKind;
 using base::RequestContext;
-using base::testing::MinioServer;
 using materialize::DeleteGroup;
 using materialize::ExportPlan;
 using materialize::InlinedGroup;
 using model::Type;
 using model::TypeKind;
-using objects::ObjectKey;
-using objects::ObjectStore;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-class ExporterMinioTest : public ::testing::Test {
+class ExporterMinioTest : public ExporterFixture {
  protected:
-  static void TearDownTestSuite() { minio.reset(); }
-
-  void SetUp() override {
-    if (!minio) {
-      auto started = MinioServer::start();
-      ASSERT_TRUE(started) << started.error().message() << "\n" << started.error().detail();
-      minio.emplace(std::move(*started));
-    }
-    static int number = 0;
-    objects::StoreOptions options{.endpoint = minio->endpoint(),
-                                  .bucket = "export-" + std::to_string(++number),
-                                  .access_key = MinioServer::kAccessKey,
-                                  .secret_key = base::Secret(MinioServer::kSecretKey)};
-    bucket = options.bucket;
-    auto made = ObjectStore::create(std::move(options), clock, random);
-    ASSERT_TRUE(made) << made.error().message();
-    store = std::move(*made);
-    ASSERT_TRUE(run(store->create_bucket(context())));
-    exporter = std::make_unique<Exporter>(*engine, blocking, *store);
-  }
-
-  static RequestContext context() {
-    return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60)};
-  }
-  template <class T>
-  T run(base::Task<T> task) {
-    auto future = asio::co_spawn(loop, std::move(task), asio::use_future);
-    loop.restart();
-    loop.run();
-    return future.get();
-  }
-  [[nodiscard]] std::string at(const std::string& name) const {
-    return "s3://" + bucket + "/" + name;
-  }
-  void put(const std::string& name, std::string bytes) {
-    auto done = run(store->put(context(), *ObjectKey::parse(name),
-                               base::http::Body(std::move(bytes)), "text/plain"));
-    ASSERT_TRUE(done) << done.error().message();
-  }
-  std::string get(const std::string& name) {
-    auto got = run(store->get(context(), *ObjectKey::parse(name)));
-    EXPECT_TRUE(got) << name;
-    return got ? std::move(*got) : std::string();
-  }
   [[nodiscard]] InlinedGroup inlined(const std::string& name) const {
     return {.location = at(name),
             .columns = {{.id = 1, .name = "i", .type = Type(TypeKind::kInt)},
@@ -84,19 +29,7 @@ class ExporterMinioTest : public ::testing::Test {
   [[nodiscard]] DeleteGroup deletes(const std::string& name) const {
     return {.location = at(name), .data_file = at("d.parquet")};
   }
-
-  static std::optional<MinioServer> minio;
-  base::SystemClock clock;
-  base::SystemRandom random;
-  std::string bucket;
-  SampleEngine engine;
-  base::BlockingPool blocking{2};
-  asio::io_context loop{1};  // Outlives the store.
-  std::unique_ptr<ObjectStore> store;
-  std::unique_ptr<Exporter> exporter;
 };
-
-std::optional<MinioServer> ExporterMinioTest::minio;
 
 TEST_F(ExporterMinioTest, makes_every_file_of_a_plan) {
   put("src/deletes.parquet", engine.parquet("SELECT 'x' AS file_path, 4::BIGINT AS pos"));
@@ -121,9 +54,10 @@ TEST_F(ExporterMinioTest, makes_every_file_of_a_plan) {
   ASSERT_EQ(made->at(at("t/inlined-5")).stats.size(), 2);
   EXPECT_EQ(made->at(at("t/inlined-5")).stats[1].nan_count, 1);
   auto positions = [&](const std::string& name) {
-    EXPECT_EQ(
-        made->at(at(name)).record_count,
-        static_cast<std::int64_t>(read_position_deletes(*engine, get(name), model::SnapshotId(100), kNoDeadline)->size()));
+    EXPECT_EQ(made->at(at(name)).record_count,
+              static_cast<std::int64_t>(
+                  read_position_deletes(*engine, get(name), model::SnapshotId(100), kNoDeadline)
+                      ->size()));
     return *read_position_deletes(*engine, get(name), model::SnapshotId(100), kNoDeadline);
   };
   EXPECT_THAT(positions("t/d0"), ElementsAre(3, 9));

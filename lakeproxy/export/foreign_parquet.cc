@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -31,7 +32,7 @@ ParquetShape shape_of(const Rows& rows, bool leaf) {
 }
 
 // The schema is listed depth first, each element before its children.
-base::Result<ParquetNode> read_node(Rows& rows, int depth) {
+base::Result<ParquetNode> read_node(Rows& rows, int depth, std::int64_t& leaves) {
   ASSIGN_OR_RETURN(bool more, rows.next());
   if (!more || depth > kMostDepth) {
     return fail(ErrorKind::kCorrupt, "a Parquet file's schema is broken");
@@ -42,8 +43,10 @@ base::Result<ParquetNode> read_node(Rows& rows, int depth) {
   }
   ParquetNode node{.name = text_or_empty(rows, 0),
                    .physical_type = text_or_empty(rows, 1),
+                   .engine_type = text_or_empty(rows, 7),
                    .shape = shape_of(rows, children == 0),
-                   .repeated = text_or_empty(rows, 2) == "REPEATED"};
+                   .repeated = text_or_empty(rows, 2) == "REPEATED",
+                   .leaf = children == 0 ? leaves++ : leaves};
   if (!rows.is_null(6)) {
     std::int64_t id = rows.int64(6);
     if (id >= 0 && id <= std::numeric_limits<model::FieldId>::max()) {
@@ -51,7 +54,7 @@ base::Result<ParquetNode> read_node(Rows& rows, int depth) {
     }
   }
   for (std::int64_t i = 0; i < children; ++i) {
-    ASSIGN_OR_RETURN(ParquetNode child, read_node(rows, depth + 1));
+    ASSIGN_OR_RETURN(ParquetNode child, read_node(rows, depth + 1, leaves));
     node.children.push_back(std::move(child));
   }
   return node;
@@ -63,10 +66,27 @@ base::Result<ParquetNode> read_parquet_tree(base::duckdb::Connection& connection
                                             const std::string& path) {
   auto rows = connection.execute(fmt::format(
       "SELECT name, type, repetition_type, CAST(num_children AS BIGINT), converted_type, "
-      "logical_type, CAST(field_id AS BIGINT) FROM parquet_schema({})",
+      "logical_type, CAST(field_id AS BIGINT), duckdb_type FROM parquet_schema({})",
       base::duckdb::quote_literal(path)));
   if (!rows) return as_foreign(std::move(rows).error());
-  return read_node(*rows, 0);
+  std::int64_t leaves = 0;
+  return read_node(*rows, 0, leaves);
+}
+
+bool has_field_ids(const ParquetNode& node) {
+  return std::ranges::any_of(node.children, [](const ParquetNode& child) {
+    return child.field_id.has_value() || has_field_ids(child);
+  });
+}
+
+const ParquetNode* find_reserved(const ParquetNode& root, model::FieldId id,
+                                 std::string_view name) {
+  const ParquetNode* named = nullptr;
+  for (const auto& column : root.children) {
+    if (column.field_id == id) return &column;
+    if (column.name == name) named = &column;
+  }
+  return named;
 }
 
 base::Error as_foreign(base::Error error) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
@@ -21,9 +22,11 @@ enum class ParquetShape { kLeaf, kStruct, kList, kMap };
 struct ParquetNode {
   std::string name;
   std::string physical_type;  ///< Of a leaf, e.g. "INT64".
+  std::string engine_type;    ///< What the engine reads a leaf as, e.g. "BIGINT".
   ParquetShape shape = ParquetShape::kLeaf;
   bool repeated = false;
   std::optional<model::FieldId> field_id;
+  std::int64_t leaf = 0;  ///< Which of the file's leaves it is, or its first one.
   std::vector<ParquetNode> children;
 };
 
@@ -31,6 +34,14 @@ struct ParquetNode {
 /// Errors: kCorrupt  not Parquet; kTooLarge, kTimeout, kInternal  as Statement.
 [[nodiscard]] base::Result<ParquetNode> read_parquet_tree(base::duckdb::Connection& connection,
                                                           const std::string& path);
+
+/// The top-level column with that field id, or else the one of that name; null
+/// when there is none.
+[[nodiscard]] const ParquetNode* find_reserved(const ParquetNode& root, model::FieldId id,
+                                               std::string_view name);
+
+/// Whether a column below `node`, at any depth, has a field id.
+[[nodiscard]] bool has_field_ids(const ParquetNode& node);
 
 /// The error of a statement that reads a foreign file: what the engine refuses
 /// or fails at, apart from its own limits, is the file's fault.

@@ -20,10 +20,6 @@ using base::duckdb::Connection;
 using base::duckdb::Param;
 using base::duckdb::quote_literal;
 
-// Reserved by the Iceberg specification, "Reserved Field IDs".
-constexpr std::int64_t kFilePathId = 2'147'483'546;
-constexpr std::int64_t kPositionId = 2'147'483'545;
-
 constexpr std::string_view kSnapshotColumn = "_ducklake_internal_snapshot_id";
 
 const ParquetNode* find_column(const ParquetNode& root, std::string_view name) {
@@ -62,9 +58,9 @@ base::Result<std::vector<std::int64_t>> read_position_deletes(
   connection.set_deadline(deadline);
   ASSIGN_OR_RETURN(std::string visible, visible_at(connection, path, snapshot));
   // One more than allowed, so that a longer file is noticed and not cut off.
-  auto rows = connection.execute(fmt::format(
-      "SELECT CAST(pos AS BIGINT) FROM read_parquet({}) WHERE {} LIMIT {}", quote_literal(path),
-      visible, limit + 1));
+  auto rows = connection.execute(
+      fmt::format("SELECT CAST(pos AS BIGINT) FROM read_parquet({}) WHERE {} LIMIT {}",
+                  quote_literal(path), visible, limit + 1));
   if (!rows) return as_foreign(std::move(rows).error());
   std::vector<std::int64_t> positions;
   for (;;) {

@@ -19,6 +19,11 @@
 
 namespace lake::exporter {
 
+/// Field ids of the columns. Source: Iceberg table specification, "Reserved
+/// Field IDs".
+inline constexpr model::FieldId kFilePathId = 2'147'483'546;
+inline constexpr model::FieldId kPositionId = 2'147'483'545;
+
 /// The positions in a Parquet delete file that `snapshot` sees, ascending, each
 /// once. DuckDB applies a delete file to its data file without a look at the
 /// column file_path; a file that it has written again for later snapshots has a

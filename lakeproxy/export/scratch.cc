@@ -1,6 +1,8 @@
 #include "lakeproxy/export/scratch.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -45,6 +47,22 @@ base::Status append_file(const std::string& path, std::string_view bytes) {
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
   if (!out) return fail(ErrorKind::kInternal, "a scratch file cannot be written");
+  return {};
+}
+
+base::Status write_file_at(const std::string& path, std::uint64_t offset, std::string_view bytes) {
+  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  bool written = file >= 0;
+  while (written && !bytes.empty()) {
+    auto count = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    written = count > 0;
+    if (!written) break;
+    offset += static_cast<std::uint64_t>(count);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (file >= 0 && ::close(file) != 0) written = false;
+  if (!written) return fail(ErrorKind::kInternal, "a scratch file cannot be written");
   return {};
 }
 

@@ -3,6 +3,7 @@
 // A file on its way through the engine lies in a folder of its own, which is
 // gone with all it holds whichever way the work ends.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,12 @@ class ScratchFolder {
 /// Adds `bytes` to the end of the file, which is made when it is not there.
 /// Errors: kInternal  not written (a full disk).
 [[nodiscard]] base::Status append_file(const std::string& path, std::string_view bytes);
+
+/// Writes `bytes` at `offset` of the file, which is made when it is not there
+/// and has a hole where nothing was written.
+/// Errors: kInternal  not written (a full disk).
+[[nodiscard]] base::Status write_file_at(const std::string& path, std::uint64_t offset,
+                                         std::string_view bytes);
 
 /// The whole file. Errors: kInternal  not read.
 [[nodiscard]] base::Result<std::string> read_file(const std::string& path);

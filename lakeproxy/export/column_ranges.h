@@ -1,0 +1,47 @@
+#pragma once
+
+// Of a data file only the delete columns are of interest here, and they may be
+// a hundredth of it. They are brought to their own places of a file that is
+// otherwise a hole: the engine reads the footer and the columns that a
+// statement names, and nothing between them.
+// Source: Apache Parquet format, "File format", "ColumnMetaData".
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/duckdb/connection.h"
+#include "lakeproxy/export/equality_columns.h"
+
+namespace lake::exporter {
+
+/// Read with the file's end in one request; most footers are in it whole.
+inline constexpr std::uint64_t kTailBytes = 64 << 10;
+/// The column chunks that are brought of one file.
+inline constexpr std::uint64_t kMostColumnBytes = 2ULL << 30;
+
+/// Bytes [begin, end) of an object.
+struct ByteRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+/// Where the footer of a file of `file_bytes` begins, of which `tail` is the
+/// end.
+/// Errors: kCorrupt  not Parquet; kUnsupported  its footer is encrypted;
+///         kTooLarge  a footer of more than 64 MiB.
+[[nodiscard]] base::Result<std::uint64_t> footer_begin(std::string_view tail,
+                                                       std::uint64_t file_bytes);
+
+/// The ranges of `columns` in the file at `path`, of which [there, its end) is
+/// there: ascending, near ones as one, nothing from `there` on.
+/// Errors: kCorrupt  not Parquet, or a chunk without a place; kTooLarge  over
+///         kMostColumnBytes; kTimeout; kInternal.
+[[nodiscard]] base::Result<std::vector<ByteRange>> column_ranges(
+    base::duckdb::Connection& connection, const std::string& path,
+    const std::vector<FileColumn>& columns, std::uint64_t there);
+
+}  // namespace lake::exporter

@@ -1,0 +1,93 @@
+#pragma once
+
+// Files on their way between the object store and the engine's scratch folder:
+// on disk whole, in memory a part at a time.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/runtime/gather.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "base/runtime/workers.h"
+#include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/objects/store.h"
+
+namespace base::duckdb {
+class Engine;
+}
+
+namespace lake::exporter {
+
+/// What a job of the exporter works with; all outlive it.
+struct Means {
+  base::duckdb::Engine* engine;
+  base::BlockingPool* blocking;
+  objects::ObjectStore* store;
+};
+
+/// Jobs at once: each may hold an object in memory.
+inline constexpr std::size_t kAtOnce = 4;
+/// What one file holds in memory while it is brought.
+inline constexpr std::uint64_t kPartBytes = 2 << 20;
+
+/// A file that the lake lists. Errors: kCorrupt  not in the lake's bucket.
+[[nodiscard]] base::Result<objects::ObjectKey> key_of(const objects::ObjectStore& store,
+                                                      std::string_view location);
+/// A file that a client names. Errors: kInvalid  not below `prefix`.
+[[nodiscard]] base::Result<objects::ObjectKey> key_below(const objects::ObjectStore& store,
+                                                         const objects::Location& prefix,
+                                                         std::string_view location);
+
+/// A file that the lake lists and the store does not have is the lake's fault,
+/// not the request's.
+[[nodiscard]] base::Error as_listed(base::Error error);
+/// Names the file, and blames the client for one that is missing or broken.
+[[nodiscard]] base::Error as_given(base::Error error, std::string_view location);
+
+/// Puts `bytes` unless there is an object. The size of the one that stands
+/// there in the end. Errors: key_of(), ObjectStore::put_if_absent().
+[[nodiscard]] base::Task<base::Result<std::int64_t>> upload(Means means,
+                                                            base::RequestContext context,
+                                                            std::string location,
+                                                            std::string bytes);
+
+/// `length` > 0 bytes from `begin`.
+/// Errors: those of ObjectStore::get_range(); kCorrupt  the object is shorter.
+[[nodiscard]] base::Task<base::Result<std::string>> get_exactly(Means means,
+                                                                base::RequestContext context,
+                                                                objects::ObjectKey key,
+                                                                std::uint64_t begin,
+                                                                std::uint64_t length);
+
+/// The bytes [begin, end) of an object, to the same place of the file at
+/// `path`; what lies before may stay a hole.
+/// Errors: as get_exactly(); kInternal  scratch is full.
+[[nodiscard]] base::Task<base::Status> bring(Means means, base::RequestContext context,
+                                             objects::ObjectKey key, std::string path,
+                                             std::uint64_t begin, std::uint64_t end);
+
+/// Runs the jobs a few at a time and hands on what each gives, in their order;
+/// the first error ends it after its few. What `take` refers to outlives it.
+template <class T>
+base::Task<base::Status> run_few(std::vector<base::Task<base::Result<T>>> jobs,
+                                 std::function<base::Status(T)> take) {
+  for (std::size_t begin = 0; begin < jobs.size(); begin += kAtOnce) {
+    std::vector<base::Task<base::Result<T>>> few;
+    for (std::size_t i = begin; i < jobs.size() && few.size() < kAtOnce; ++i) {
+      few.push_back(std::move(jobs[i]));
+    }
+    auto results = co_await base::gather(std::move(few));
+    for (auto& result : results) {
+      if (!result) co_return std::move(result).error();
+      CO_RETURN_IF_ERROR(take(std::move(*result)));
+    }
+  }
+  co_return base::Status{};
+}
+
+}  // namespace lake::exporter
