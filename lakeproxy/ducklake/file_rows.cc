@@ -183,32 +183,4 @@ base::Result<FileRows> file_rows(const SchemaSql& sql, const FilePlace& place,
   return result;
 }
 
-std::vector<Query> table_stats_queries(const SchemaSql& sql, std::int64_t table_id,
-                                       const model::Schema& schema, const FileRows& rows) {
-  Numbers columns, floats;
-  model::visit_fields(schema.fields, [&](const model::Field& field) {
-    if (!field.type.is_primitive()) return;
-    columns.push_back(field.id);
-    bool is_float = field.type.kind() == model::TypeKind::kFloat ||
-                    field.type.kind() == model::TypeKind::kDouble;
-    floats.push_back(is_float ? 1 : 0);
-  });
-  return {{sql("WITH raised AS (UPDATE @ducklake_table_stats SET record_count = record_count + $2, "
-               "next_row_id = next_row_id + $2, file_size_bytes = file_size_bytes + $3 WHERE "
-               "table_id = $1 RETURNING 1) INSERT INTO @ducklake_table_stats (table_id, "
-               "record_count, next_row_id, file_size_bytes) SELECT $1, $2, $2, $3 WHERE NOT EXISTS "
-               "(SELECT 1 FROM raised)"),
-           {param(table_id), param(rows.record_count), param(rows.file_size_bytes)}},
-          {sql("UPDATE @ducklake_table_column_stats SET contains_null = true, min_value = NULL, "
-               "max_value = NULL, contains_nan = CASE WHEN contains_nan IS NULL THEN NULL ELSE "
-               "true END WHERE table_id = $1"),
-           {param(table_id)}},
-          {sql("INSERT INTO @ducklake_table_column_stats (table_id, column_id, contains_null, "
-               "contains_nan, min_value, max_value, extra_stats) SELECT $1, c, true, CASE WHEN f = "
-               "1 THEN true END, NULL, NULL, NULL FROM unnest($2::bigint[], $3::bigint[]) AS u(c, "
-               "f) WHERE NOT EXISTS (SELECT 1 FROM @ducklake_table_column_stats WHERE table_id = "
-               "$1 AND column_id = c)"),
-           {param(table_id), array_param(columns), array_param(floats)}}};
-}
-
 }  // namespace lake::ducklake

@@ -29,11 +29,4 @@ struct FileRows {
                                                const model::TableMetadata& metadata,
                                                const std::vector<model::LakeDataFile>& files);
 
-/// Raises the table's totals, and makes the catalog-wide bounds unknown: the
-/// client's bounds may be loose, and DuckDB answers a lone MIN or MAX from them.
-[[nodiscard]] std::vector<base::pg::Query> table_stats_queries(const SchemaSql& sql,
-                                                               std::int64_t table_id,
-                                                               const model::Schema& schema,
-                                                               const FileRows& rows);
-
 }  // namespace lake::ducklake

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lakeproxy/ducklake/table_stats.h"
 #include "lakeproxy/materialize/export_plan.h"
 
 namespace lake::ducklake {
