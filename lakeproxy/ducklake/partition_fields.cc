@@ -40,6 +40,14 @@ bool can_show(const Transform& transform, const LakeColumn& source, std::int32_t
   return transform.kind != TransformKind::kBucket || bucket_is_icebergs(source.type);
 }
 
+// A client's spec may have a bucket that the lake fills by another hash.
+bool means_the_same(const LakeColumns& columns, const LakePartition& partition,
+                    const LakePartitionKey& key, const Transform& transform) {
+  if (transform.kind != TransformKind::kBucket) return true;
+  const LakeColumn* source = source_of(columns, key, partition.begin);
+  return source != nullptr && bucket_is_icebergs(source->type);
+}
+
 std::string free_name(const LakeColumns& columns, const std::vector<PartitionField>& fields,
                       const std::string& name, const PartitionField& field) {
   auto taken = [&](const std::string& wanted) {
@@ -89,13 +97,14 @@ std::vector<PartitionField> partition_fields(const LakeColumns& columns,
   return fields;
 }
 
-model::PartitionKeys keys_of_fields(const model::PartitionSpec& spec,
+model::PartitionKeys keys_of_fields(const LakeColumns& columns, const model::PartitionSpec& spec,
                                     const LakePartition& partition) {
   model::PartitionKeys keys{.count = static_cast<std::int64_t>(partition.keys.size())};
   for (const PartitionField& field : spec.fields) {
     auto found = std::ranges::find_if(partition.keys, [&](const LakePartitionKey& key) {
       return key.column_id == field.source_id &&
-             iceberg_transform(key.transform) == std::optional(field.transform);
+             iceberg_transform(key.transform) == std::optional(field.transform) &&
+             means_the_same(columns, partition, key, field.transform);
     });
     keys.of_field.push_back(found == partition.keys.end() ? std::nullopt
                                                           : std::optional(found->index));

@@ -21,8 +21,10 @@ namespace lake::ducklake {
 [[nodiscard]] std::vector<model::PartitionField> partition_fields(const LakeColumns& columns,
                                                                   const LakePartition& partition);
 
-/// Where the values of a spec's fields stand in the lake's partition.
-[[nodiscard]] model::PartitionKeys keys_of_fields(const model::PartitionSpec& spec,
+/// Where the values of a spec's fields stand in the lake's partition. A field
+/// whose values the lake computes in another way has none there.
+[[nodiscard]] model::PartitionKeys keys_of_fields(const LakeColumns& columns,
+                                                  const model::PartitionSpec& spec,
                                                   const LakePartition& partition);
 
 }  // namespace lake::ducklake

@@ -93,7 +93,7 @@ class Walk {
       auto spec = history_.spec_of_partition.find(partition.partition_id);
       if (spec == history_.spec_of_partition.end()) continue;
       history_.keys_of_partition[partition.partition_id] =
-          keys_of_fields(spec_of(spec->second), partition);
+          keys_of_fields(columns_, spec_of(spec->second), partition);
     }
     return std::move(history_);
   }

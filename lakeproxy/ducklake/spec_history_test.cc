@@ -71,6 +71,15 @@ TEST(SpecHistory, leaves_out_buckets_that_are_not_icebergs) {
   EXPECT_EQ(history.keys_of_partition.at(9), (model::PartitionKeys{.count = 2, .of_field = {1}}));
 }
 
+TEST(SpecHistory, a_clients_bucket_that_the_lake_hashes_otherwise_has_no_values_there) {
+  const auto bucket = field(3, 1000, "id", TransformKind::kBucket, 4);
+  const SpecHistory history =
+      spec_history(kColumns, {partition(9, 4, {{0, 3, "bucket(4)"}})}, {client(1, 4, {bucket}, 9)});
+  EXPECT_EQ(history.spec_of_partition.at(9), 1);
+  EXPECT_EQ(history.keys_of_partition.at(9).of_field,
+            (std::vector<std::optional<std::int64_t>>{std::nullopt}));
+}
+
 TEST(SpecHistory, nothing_to_show_is_unpartitioned) {
   for (const char* transform : {"bucket(4)", "epoch_day", "bucket(0)", "year"}) {
     const SpecHistory history = spec_history(kColumns, {partition(9, 4, {{0, 3, transform}})}, {});
