@@ -4,6 +4,7 @@ import concurrent.futures
 import pyarrow as pa
 import pytest
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.expressions import EqualTo
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import (BucketTransform, DayTransform, HourTransform, IdentityTransform,
                                   MonthTransform, TruncateTransform, YearTransform)
@@ -121,6 +122,30 @@ def test_statistics_of_appended_files_never_hide_rows(catalog, duck, schema):
         alone = duck.execute(f'SELECT {aggregate} FROM {name}').fetchone()
         scanned = duck.execute(f'SELECT {aggregate} FROM (FROM {name} WHERE random() >= 0)').fetchone()
         assert repr(alone) == repr(scanned) and (exact is None or alone[0] == exact), aggregate
+
+
+def test_rows_of_a_client_are_found_after_duckdb_wrote_next(catalog, duck, schema):
+    """DuckDB merges what it knows of its own file into what it knows of the table."""
+    table = catalog.create_table(f'{schema}.mixed', iceberg_tables.every_type())
+    append_small(table, 0, 50)
+    name = f'lake.{schema}.mixed'
+    for first in (1000, 2000):
+        duck.execute(f"INSERT INTO {name} (i, s, day) SELECT n, 'z' || n, DATE '2050-01-01' FROM range({first}, {first} + 20) t(n)")
+        assert duck.execute(f'SELECT s FROM {name} WHERE i = 7').fetchall() == [('ü7',)]
+        assert duck.execute(f"SELECT i FROM {name} WHERE day < DATE '2040-01-01' AND i = 30").fetchall() == [(30,)]
+        assert duck.execute(f'SELECT min(i) FROM {name}').fetchone() == (0,)
+        assert duck.execute(f'SELECT max(i) FROM {name}').fetchone() == (first + 19,)
+
+
+def test_duckdb_writes_a_table_whose_bucket_it_hashes_otherwise(catalog, duck, truth, readers, schema):
+    kinds = iceberg_tables.every_type()
+    table = catalog.create_table(f'{schema}.otherwise', kinds, partition_spec=partitioned_by(kinds, 'id', BucketTransform(3)))
+    append_small(table, 0)
+    duck.execute(f"INSERT INTO lake.{schema}.otherwise (id) SELECT uuid() FROM range(30)")
+    assert assert_agree(truth, readers, f'{schema}.otherwise') == 51
+    for value in duck.execute(f'SELECT id::VARCHAR FROM lake.{schema}.otherwise WHERE i IS NULL AND id IS NOT NULL').fetchall():
+        found = catalog.load_table(f'{schema}.otherwise').scan(row_filter=EqualTo('id', value[0])).to_arrow()
+        assert found.num_rows == 1
 
 
 def test_tables_come_go_and_change_names(catalog, duck, schema):
