@@ -13,14 +13,23 @@ namespace {
 using base::pg::array_param;
 using base::pg::param;
 
+// DuckLake numbers a column by its id, and does so again when it renames one.
+// So do we, as long as the numbers of neighbours rise; else two of them could
+// get one number, and each client its own order of the two.
+std::int64_t next_order(std::int64_t wanted, std::int64_t& last) {
+  last = std::max(wanted, last + 1);
+  return last;
+}
+
 base::Status add_rows(const std::vector<model::Field>& fields, std::optional<model::FieldId> parent,
                       std::vector<ColumnRow>& rows) {
+  std::int64_t last = 0;
   for (const model::Field& field : fields) {
     auto lake = lake_type(field.type);
     if (!lake) return std::move(lake).error().with_context("column " + field.name);
     std::string type = std::move(*lake);
-    rows.push_back({field.id, static_cast<std::int64_t>(rows.size()) + 1, field.name, type,
-                    !field.required, parent});
+    rows.push_back(
+        {field.id, next_order(field.id, last), field.name, type, !field.required, parent});
     if (!field.type.is_primitive())
       RETURN_IF_ERROR(add_rows(field.type.children(), field.id, rows));
   }
@@ -31,12 +40,10 @@ base::Status add_rows(const std::vector<model::Field>& fields, std::optional<mod
 // column at the end touches no other row.
 void keep_orders(const std::map<model::FieldId, ColumnRow>& current,
                  std::vector<ColumnRow>& wanted) {
-  std::int64_t last = 0;
+  std::map<std::optional<model::FieldId>, std::int64_t> last;
   for (ColumnRow& row : wanted) {
     auto held = current.find(row.id);
-    std::int64_t order = held == current.end() ? last + 1 : held->second.order;
-    row.order = std::max(order, last + 1);
-    last = row.order;
+    row.order = next_order(held == current.end() ? row.id : held->second.order, last[row.parent]);
   }
 }
 

@@ -34,9 +34,9 @@ TEST(ColumnRows, parents_come_before_their_parts_in_schema_order) {
   ASSERT_TRUE(rows);
   Rows wanted{row(1, 1, "a"),
               row(2, 2, "s", "struct"),
-              row(4, 3, "x", "int32", 2),
-              row(5, 4, "y", "int32", 2),
-              row(3, 5, "m", "map"),
+              row(4, 4, "x", "int32", 2),
+              row(5, 5, "y", "int32", 2),
+              row(3, 3, "m", "map"),
               row(6, 6, "key", "varchar", 3),
               row(7, 7, "value", "list", 3),
               row(8, 8, "element", "int32", 7)};
@@ -74,7 +74,7 @@ TEST(ColumnRows, only_what_differs_ends_and_begins) {
        {row(1, 1, "a")},
        {row(2, 1, "b"), row(1, 2, "a")},
        {1},
-       {row(2, 1, "b"), row(1, 2, "a")}},
+       {row(2, 2, "b"), row(1, 3, "a")}},
       {"drop", {row(1, 1, "a"), row(2, 2, "b")}, {row(2, 1, "b")}, {1}, {}},
       {"drop_nested",
        {row(1, 1, "s", "struct"), row(2, 2, "x", "int32", 1), row(3, 3, "y", "int32", 1)},

@@ -137,6 +137,18 @@ def test_rows_of_a_client_are_found_after_duckdb_wrote_next(catalog, duck, schem
         assert duck.execute(f'SELECT max(i) FROM {name}').fetchone() == (first + 19,)
 
 
+def test_fields_that_duckdb_renames_keep_their_places(catalog, duck, truth, readers, schema):
+    kinds = iceberg_tables.every_type()
+    table = catalog.create_table(f'{schema}.fields', kinds)
+    append_small(table, 0, 5)
+    duck.execute(f'ALTER TABLE lake.{schema}.fields RENAME COLUMN pair.a TO first')
+    assert [name for name, _ in truth.columns(f'{schema}.fields')] == [field.name for field in kinds.fields]
+    fields = catalog.load_table(f'{schema}.fields').schema().find_field('pair').field_type.fields
+    assert [field.name for field in fields] == ['first', 'b']
+    assert dict(truth.columns(f'{schema}.fields'))['pair'].replace('"', '') == 'STRUCT(first INTEGER, b VARCHAR)'
+    assert assert_agree(truth, readers, f'{schema}.fields') == 6
+
+
 def test_duckdb_writes_a_table_whose_bucket_it_hashes_otherwise(catalog, duck, truth, readers, schema):
     kinds = iceberg_tables.every_type()
     table = catalog.create_table(f'{schema}.otherwise', kinds, partition_spec=partitioned_by(kinds, 'id', BucketTransform(3)))
