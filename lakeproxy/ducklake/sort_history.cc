@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lakeproxy/ducklake/type_mapping.h"
+
 namespace lake::ducklake {
 namespace {
 
@@ -30,12 +32,20 @@ std::optional<std::string> column_name(std::string_view expression) {
   return std::nullopt;
 }
 
+// DuckDB also sorts by lists and structs, which no order of Iceberg's may do.
+bool can_sort_by(const LakeColumn& column, std::int32_t format_version) {
+  auto type = iceberg_type(column.type, format_version);
+  return type && model::can_transform(model::Transform{.kind = TransformKind::kIdentity}, *type);
+}
+
 // A plain name that is no column's is an expression: nothing.
 std::optional<model::FieldId> find_column(const LakeColumns& columns, std::string_view expression) {
   auto name = column_name(expression);
   if (!name) return std::nullopt;
   for (const LakeColumn& column : columns.columns) {
-    if (!column.end && !column.parent && equal_in_any_case(column.name, *name)) return column.id;
+    if (column.end || column.parent || !equal_in_any_case(column.name, *name)) continue;
+    if (!can_sort_by(column, columns.format_version)) return std::nullopt;
+    return column.id;
   }
   return std::nullopt;
 }

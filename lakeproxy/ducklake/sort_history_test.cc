@@ -13,7 +13,8 @@ using model::SortOrder;
 
 const LakeColumns kColumns{
     .columns = {{.id = 1, .begin = SnapshotId(1), .name = "i", .type = "int32"},
-                {.id = 2, .begin = SnapshotId(1), .name = "we\"ird", .type = "varchar"}}};
+                {.id = 2, .begin = SnapshotId(1), .name = "we\"ird", .type = "varchar"},
+                {.id = 3, .begin = SnapshotId(1), .name = "l", .type = "list"}}};
 
 LakeSortKey key(std::string expression, SortDirection direction = SortDirection::kAscending) {
   return {.expression = std::move(expression), .direction = direction};
@@ -25,7 +26,7 @@ TEST(SortOrders, an_unsorted_table_has_order_0) {
   EXPECT_EQ(orders.default_order_id, 0);
 }
 
-TEST(SortOrders, takes_the_columns_up_to_the_first_expression) {
+TEST(SortOrders, takes_the_columns_up_to_the_first_that_iceberg_cannot_sort_by) {
   struct Case {
     std::vector<LakeSortKey> keys;
     std::vector<model::FieldId> sources;
@@ -36,6 +37,8 @@ TEST(SortOrders, takes_the_columns_up_to_the_first_expression) {
       {{key("i"), key("(i + 1)"), key("\"we\"\"ird\"")}, {1}},
       {{key("(i + 1)"), key("i")}, {}},
       {{key("gone")}, {}},
+      {{key("l"), key("i")}, {}},
+      {{key("i"), key("l")}, {1}},
       {{key("\"i")}, {}},
   };
   for (const Case& c : cases) {
