@@ -69,6 +69,7 @@ void set_plain_parts(TableRow& row, LakeTable& table) {
   table.name = std::move(row.name);
   table.created = row.created;
   table.epoch = row.epoch;
+  table.cleared_at = row.cleared_at;
   table.metadata.table_uuid = row.uuid;
   table.metadata.location = std::move(row.location);
   table.metadata.last_updated_ms = row.last_updated_ms;

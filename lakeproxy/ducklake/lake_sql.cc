@@ -59,7 +59,7 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
        (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
        (SELECT min(begin_snapshot) FROM @ducklake_table WHERE table_id = $1),
        p.table_uuid, p.format_version, p.properties, p.refs, p.sort_orders,
-       p.default_sort_order_id, p.last_partition_id, p.updated_ms,
+       p.default_sort_order_id, p.last_partition_id, p.updated_ms, p.cleared_at,
        coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0),
        (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = $1 AND g.key = 'comment'
            AND g.end_snapshot IS NULL ORDER BY g.begin_snapshot DESC LIMIT 1),

@@ -42,6 +42,12 @@ enum class StandsOn {
   kDefinition,  ///< Its rows may have changed: the change only appends to them.
 };
 
+/// What becomes of the rows that a table has, before snapshots add others.
+enum class Content {
+  kStays,
+  kEnds,  ///< Without new snapshots the table has no current one then.
+};
+
 /// A checked change to an existing table. The table as `before` was read must
 /// still be what the lake holds, or nothing is written.
 struct TableChange {
@@ -50,6 +56,9 @@ struct TableChange {
   model::TableMetadata after;
   std::vector<AddedSnapshot> snapshots;
   StandsOn stands_on = StandsOn::kRows;
+  Content content = Content::kStays;
+  /// The content becomes that of this snapshot again; there are no new ones.
+  std::optional<model::SnapshotId> restores = std::nullopt;
 };
 
 /// Where a table that was dropped stood.
@@ -106,7 +115,8 @@ class LakeWriter {
                                                             model::TableIdentifier to);
   /// Errors: kConflict (kStale)  the table is not as `before` says; kConflict
   ///         a snapshot was added before, or takes away a file that is not live;
-  ///         kUnsupported  a type the lake cannot hold.
+  ///         kUnsupported  a type the lake cannot hold, or rows of an older
+  ///         snapshot that cannot be shown as they were.
   [[nodiscard]] base::Task<base::Result<ChangedTable>> change_table(base::RequestContext context,
                                                                     TableChange change);
 

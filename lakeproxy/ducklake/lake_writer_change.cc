@@ -4,6 +4,7 @@
 
 #include "lakeproxy/ducklake/change_log.h"
 #include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/content_change.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/ducklake/snapshot_rows.h"
@@ -20,7 +21,8 @@ using Facts = std::vector<RowsPtr>;
 // Beyond this many snapshots of others it is cheaper to read the table again.
 constexpr std::int64_t kMaxChanges = 1000;
 
-// The last two are asked for a new schema only.
+// The columns are asked for a new schema only. Those of restore_facts() come
+// last where an older content comes back.
 enum Fact : std::size_t {
   kChanges,
   kRevision,
@@ -28,8 +30,8 @@ enum Fact : std::size_t {
   kNextRow,
   kAlias,
   kLiveFiles,
+  kInlined,
   kColumns,
-  kInlined
 };
 
 bool has_new_schema(const TableChange& change) {
@@ -50,6 +52,13 @@ std::vector<std::optional<std::string>> removed_files(const TableChange& change)
   return {locations.begin(), locations.end()};
 }
 
+Query current_columns(const SchemaSql& sql, std::int64_t table) {
+  return {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
+              "parent_column FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS NULL "
+              "ORDER BY column_order"),
+          {param(table)}};
+}
+
 std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change) {
   const model::LakeTable& before = *change.before;
   std::int64_t table = before.table_id.value;
@@ -67,15 +76,14 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change)
            "client_snapshot_id = ANY ($2::bigint[])"),
        {param(table), base::pg::array_param(client_ids(change))}},
       LiveFiles::query(sql, before, removed_files(change)),
+      {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"),
+       {param(table)}},
   };
-  if (!has_new_schema(change)) return queries;
-  queries.push_back(
-      {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, parent_column "
-           "FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS NULL ORDER BY "
-           "column_order"),
-       {param(table)}});
-  queries.push_back({sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"),
-                     {param(table)}});
+  if (has_new_schema(change)) queries.push_back(current_columns(sql, table));
+  if (!change.restores) return queries;
+  for (Query& query : restore_facts(sql, before.table_id, *change.restores)) {
+    queries.push_back(std::move(query));
+  }
   return queries;
 }
 
@@ -170,13 +178,10 @@ bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) 
          a.last_partition_id == b.last_partition_id;
 }
 
-base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
-                                     const LakeHead& head, const Facts& facts) {
+// What changes besides rows.
+base::Status plan_definition(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
+                             const Facts& facts, LakeDelta& delta, CommitPlan& plan) {
   const model::LakeTable& before = *change.before;
-  RETURN_IF_ERROR(check_unchanged(change, head, facts));
-  RETURN_IF_ERROR(check_new(facts));
-  CommitPlan plan;
-  LakeDelta delta;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
   bool new_current = has_new_schema(change);
   if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, facts, delta));
@@ -192,13 +197,42 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
     delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));
     delta.altered_tables.push_back(before.table_id.value);
   }
-  if (!plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
+  const bool clears = change.content == Content::kEnds;
+  if (clears || !plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
     plan.sidecar_queries.push_back(put_table(sql, place, change.after));
   }
-  plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty() && only_adds(change) &&
-                   !any_of(facts, touches_table, before.table_id);
+  if (clears && change.snapshots.empty()) {
+    plan.sidecar_queries.push_back(
+        {sql("UPDATE @lakeproxy_table SET cleared_at = $2 WHERE table_id = $1"),
+         {param(place.table_id), param(place.begin)}});
+  }
+  return {};
+}
+
+// What becomes of the rows that are there.
+base::Status plan_content(const SchemaSql& sql, const TableChange& change, const FilePlace& place,
+                          const Facts& facts, LakeDelta& delta) {
+  const HasInlined inlined = facts[kInlined]->empty() ? HasInlined::kNo : HasInlined::kYes;
+  if (change.content == Content::kEnds) end_content(sql, place, inlined, delta);
+  if (!change.restores) return {};
+  const Restore restore{*change.restores, inlined, facts[facts.size() - 2].get(),
+                        facts.back().get()};
+  return restore_content(sql, place, restore, delta);
+}
+
+base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
+                                     const LakeHead& head, const Facts& facts) {
+  const model::LakeTable& before = *change.before;
+  RETURN_IF_ERROR(check_unchanged(change, head, facts));
+  RETURN_IF_ERROR(check_new(facts));
+  CommitPlan plan;
+  LakeDelta delta;
+  RETURN_IF_ERROR(plan_definition(sql, change, head, facts, delta, plan));
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
                   facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
+  RETURN_IF_ERROR(plan_content(sql, change, files, facts, delta));
+  plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty() && only_adds(change) &&
+                   !any_of(facts, touches_table, before.table_id);
   RETURN_IF_ERROR(add_snapshots(
       sql, {files, &before, &change.after, &change.snapshots, LiveFiles(*facts[kLiveFiles])},
       std::move(delta), plan));

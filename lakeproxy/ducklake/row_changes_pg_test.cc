@@ -1,83 +1,11 @@
-#include "lakeproxy/ducklake/lake_fixture_test.h"
-#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/row_changes_fixture_test.h"
 #include "lakeproxy/materialize/export_plan.h"
-#include "lakeproxy/model/metadata_change.h"
 
 namespace lake::ducklake {
 namespace {
 
 using base::ErrorKind;
 using model::SnapshotId;
-using model::Type;
-using model::TypeKind;
-using LakeTablePtr = std::shared_ptr<const model::LakeTable>;
-
-const model::TableIdentifier kTable{model::Namespace{{"main"}}, "t"};
-const std::string kFolder = "s3://lake/data/main/t/";
-
-AddedFile file(const std::string& name) {
-  AddedFile added;
-  added.file.file_path = kFolder + name;
-  added.file.record_count = 100;
-  added.file.file_size_in_bytes = 1000;
-  return added;
-}
-
-AddedSnapshot adds(std::int64_t id, std::vector<AddedFile> files,
-                   const std::vector<std::string>& removed = {}) {
-  AddedSnapshot added{SnapshotId(id), std::move(files), "{}", {}, {}};
-  for (const auto& name : removed) added.removed.push_back(kFolder + name);
-  return added;
-}
-
-/// A table whose only column is a number; lake table 1.
-class RowChanges : public LakeFixture {
- protected:
-  void SetUp() override {
-    open();
-    model::CreateTable request{.name = "t"};
-    request.schema.fields = {{.id = 1, .name = "i", .type = Type(TypeKind::kLong)}};
-    auto made = model::new_table(
-        request,
-        {.uuid = base::make_uuid_v4(random_), .location = "s3://lake/data/main/t", .now_ms = 1});
-    ASSERT_TRUE(made) << made.error().message();
-    ASSERT_TRUE(run(writer().create_table(soon(), {kTable, *made, {}})));
-  }
-  LakeWriter writer() { return {*pool_, options_, clock_, random_}; }
-  LakeTablePtr load() {
-    LakeReader reader(*pool_, options_);
-    auto table = run(reader.load_table(soon(), *run(reader.find_table(soon(), kTable))));
-    EXPECT_TRUE(table) << table.error().message();
-    return std::make_shared<const model::LakeTable>(std::move(*table));
-  }
-  base::Result<ChangedTable> change(const LakeTablePtr& before,
-                                    std::vector<AddedSnapshot> snapshots,
-                                    StandsOn stands_on = StandsOn::kRows) {
-    return run(
-        writer().change_table(soon(), {before, before->metadata, std::move(snapshots), stands_on}));
-  }
-  void must_change(std::vector<AddedSnapshot> snapshots) {
-    auto changed = change(load(), std::move(snapshots));
-    ASSERT_TRUE(changed) << changed.error().message() << changed.error().detail();
-  }
-  /// "name:begin-end ..." of all rows of a table of files, in order of their ids.
-  std::string spans(const char* of, const char* id) {
-    return text(
-        fmt::format("SELECT coalesce(string_agg(path || ':' || begin_snapshot || '-' || "
-                    "coalesce(end_snapshot::text, ''), ' ' ORDER BY {}), '') FROM {}.{}",
-                    id, options_.metadata_schema, of));
-  }
-  std::string files() { return spans("ducklake_data_file", "data_file_id"); }
-  std::string line() {
-    return text(
-        fmt::format("SELECT changes_made FROM {}.ducklake_snapshot_changes ORDER BY "
-                    "snapshot_id DESC LIMIT 1",
-                    options_.metadata_schema));
-  }
-
-  base::SystemClock clock_;
-  base::SystemRandom random_;
-};
 
 TEST_F(RowChanges, a_removed_file_ends_with_its_delete_file) {
   must_change({adds(11, {file("a"), file("b")})});

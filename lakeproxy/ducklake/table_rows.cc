@@ -47,6 +47,7 @@ enum Column : std::size_t {
   kDefaultSortOrder,
   kLastPartitionId,
   kUpdatedMs,
+  kClearedAt,
   kEpoch,
   kComment,
   kNextRowId,
@@ -128,6 +129,7 @@ Result<TableRow> read_table(const Rows& rows) {
                  .namespace_id = model::NamespaceId(rows.int64(0, kSchemaId)),
                  .location = location_of(rows),
                  .created = SnapshotId(rows.int64(0, kCreated)),
+                 .cleared_at = opt_snapshot(rows, 0, kClearedAt),
                  .epoch = rows.int64(0, kEpoch),
                  .next_row_id = rows.opt_int64(0, kNextRowId).value_or(0)};
   ASSIGN_OR_RETURN(table.properties, read_properties(rows));

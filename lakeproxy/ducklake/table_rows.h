@@ -29,6 +29,7 @@ struct TableRow {
   std::map<std::string, model::SnapshotRef> refs;
   SortOrders sort_orders;
   std::int32_t last_partition_id = model::kNoPartitionFieldId;
+  std::optional<model::SnapshotId> cleared_at = std::nullopt;
   std::int64_t epoch = 0;
   std::int64_t next_row_id = 0;
   model::TimestampMs last_updated_ms = 0;

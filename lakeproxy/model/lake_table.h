@@ -175,6 +175,9 @@ struct LakeTable {
   SnapshotList materialized;
   /// Lake snapshot that created the table.
   SnapshotId created;
+  /// The lake snapshot that took main away, with all rows; the table has no
+  /// current snapshot until a later one adds rows.
+  std::optional<SnapshotId> cleared_at = std::nullopt;
   /// Lake snapshots after the last materialised one that changed rows.
   std::vector<SnapshotId> pending;
   /// Client-chosen snapshot ids and the lake's ids that stand for them.

@@ -40,10 +40,12 @@ base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog*
   change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
   change.after = std::move(plan.after);
   change.after.last_updated_ms = now_ms(*catalog->clock);
+  if (plan.clears_main) change.content = ducklake::Content::kEnds;
+  change.restores = plan.restores;
   if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
   for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
     SnapshotBase on{&view->table, &change.after, {}, i == 0};
-    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan.snapshots, i));
+    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
     CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
                                                                  plan.snapshots[i]));
     change.snapshots.push_back(std::move(read.added));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/operation/update_plan.h"
 
 namespace lake::operation {
 namespace {
@@ -62,14 +61,15 @@ base::Status check_requirements(const publish::TableView& view, const model::Tab
   return {};
 }
 
-base::Result<std::string> base_list(const publish::TableView& view,
-                                    const std::vector<model::Snapshot>& snapshots, std::size_t i) {
-  const model::Snapshot& given = snapshots[i];
+base::Result<std::string> base_list(const publish::TableView& view, const UpdatePlan& plan,
+                                    std::size_t i) {
+  const model::Snapshot& given = plan.snapshots[i];
   if (view.table.aliases.contains(given.snapshot_id.value)) {
     return base::fail(ErrorKind::kConflict,
                       fmt::format("snapshot {} was committed before", given.snapshot_id.value));
   }
-  if (i > 0) return snapshots[i - 1].manifest_list;
+  if (i > 0) return plan.snapshots[i - 1].manifest_list;
+  if (plan.clears_main) return std::string();
   const model::Snapshot* parent = parent_of(view, given);
   if (given.parent_snapshot_id && parent == nullptr) return moved_on(given);
   const model::Snapshot* current = view.metadata.current_snapshot();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lakeproxy/model/table_update.h"
+#include "lakeproxy/operation/update_plan.h"
 #include "lakeproxy/publish/table_view.h"
 
 namespace lake::operation {
@@ -27,12 +28,11 @@ enum class Rebase { kNo, kYes };
 [[nodiscard]] base::Status check_requirements(const publish::TableView& view,
                                               const model::TableCommit& commit, Rebase rebase);
 
-/// The manifest list that `snapshots[i]` was made from, empty for none: that of
-/// the snapshot before it in the same commit, else of its parent.
+/// The manifest list that the i-th snapshot of `plan` was made from, empty for
+/// none: that of the snapshot before it in the same commit, else of its parent.
 /// Errors: kConflict  the parent is not the current snapshot, and this is no
 ///         append or the parent is unknown; or the snapshot was added before.
 [[nodiscard]] base::Result<std::string> base_list(const publish::TableView& view,
-                                                  const std::vector<model::Snapshot>& snapshots,
-                                                  std::size_t i);
+                                                  const UpdatePlan& plan, std::size_t i);
 
 }  // namespace lake::operation

@@ -45,6 +45,12 @@ model::TableCommit commit_of(model::Snapshot snapshot, std::optional<std::int64_
   return commit;
 }
 
+UpdatePlan plan_of(std::vector<model::Snapshot> snapshots) {
+  UpdatePlan plan;
+  plan.snapshots = std::move(snapshots);
+  return plan;
+}
+
 base::Status check(const model::TableCommit& commit) {
   const auto view = two_snapshots();
   return check_requirements(view, commit, may_rebase(view.metadata, commit));
@@ -79,7 +85,7 @@ TEST(SnapshotBase, anything_else_must_come_from_the_current_one) {
 TEST(SnapshotBase, a_list_is_compared_with_that_of_its_parent) {
   const auto view = two_snapshots();
   auto list = [&](Operation operation, std::optional<std::int64_t> parent) {
-    return base_list(view, {given(operation, parent)}, 0);
+    return base_list(view, plan_of({given(operation, parent)}), 0);
   };
   EXPECT_EQ(list(Operation::kDelete, 6).value(), "list-6");
   EXPECT_EQ(list(Operation::kDelete, 600).value(), "list-6");
@@ -88,14 +94,18 @@ TEST(SnapshotBase, a_list_is_compared_with_that_of_its_parent) {
   EXPECT_FALSE(list(Operation::kDelete, 5));
   EXPECT_FALSE(list(Operation::kDelete, std::nullopt));
   EXPECT_FALSE(list(Operation::kAppend, 4)) << "unknown";
-  auto second = base_list(view, {given(Operation::kAppend, 6), given(Operation::kDelete, 700)}, 1);
+  auto two = plan_of({given(Operation::kAppend, 6), given(Operation::kDelete, 700)});
+  auto second = base_list(view, two, 1);
   EXPECT_EQ(second.value(), "given");
+  auto replaced = plan_of({given(Operation::kAppend, std::nullopt)});
+  replaced.clears_main = true;
+  EXPECT_EQ(base_list(view, replaced, 0).value(), "") << "nothing is left to compare with";
 }
 
 TEST(SnapshotBase, a_snapshot_is_added_once) {
   auto again = given(Operation::kAppend, 5);
   again.snapshot_id = SnapshotId(600);
-  auto list = base_list(two_snapshots(), {again}, 0);
+  auto list = base_list(two_snapshots(), plan_of({again}), 0);
   ASSERT_FALSE(list);
   EXPECT_EQ(list.error().kind(), ErrorKind::kConflict);
 }

@@ -69,7 +69,7 @@ class Updater {
   base::Status operator()(const SetSnapshotRef& update);
   base::Status operator()(const RemoveSnapshots&) { return not_offered("remove-snapshots"); }
   base::Status operator()(const RemoveSnapshotRef& update) {
-    if (update.name == kMainBranch) return not_offered("remove-snapshot-ref main");
+    if (update.name == kMainBranch) return clear_main();
     plan_.after.refs.erase(update.name);
     return {};
   }
@@ -96,6 +96,7 @@ class Updater {
   [[nodiscard]] std::optional<SnapshotId> resolve(SnapshotId id) const;
   [[nodiscard]] bool is_new(SnapshotId id) const;
   base::Status set_main(SnapshotId id);
+  base::Status clear_main();
 
   const LakeTable* table_;
   UpdatePlan plan_;
@@ -124,12 +125,25 @@ base::Status Updater::set_main(SnapshotId id) {
     return {};
   }
   auto resolved = resolve(id);
-  if (resolved && resolved == plan_.after.current_snapshot_id) return {};
   if (!resolved && !is_new(id)) {
     return base::fail(ErrorKind::kInvalid,
                       fmt::format("set-snapshot-ref main: snapshot {} does not exist", id.value));
   }
-  return not_offered("set-snapshot-ref main to an older snapshot");
+  if (!resolved) return not_offered("set-snapshot-ref main to a snapshot that is not the last");
+  plan_.restores.reset();
+  if (resolved != plan_.after.current_snapshot_id) plan_.restores = resolved;
+  return {};
+}
+
+base::Status Updater::clear_main() {
+  if (!plan_.snapshots.empty()) {
+    return not_offered("remove-snapshot-ref main after a new snapshot");
+  }
+  // A new table has none.
+  plan_.clears_main = table_ != nullptr && plan_.after.current_snapshot_id.has_value();
+  plan_.after.current_snapshot_id.reset();
+  plan_.after.refs.erase(std::string(kMainBranch));
+  return {};
 }
 
 base::Status Updater::operator()(const SetSnapshotRef& update) {
@@ -154,13 +168,18 @@ base::Status Updater::operator()(const SetLocation& update) {
     plan_.after.location = location;
     return {};
   }
-  if (location == plan_.after.location) return {};
+  // A table that is replaced stays where it is: as at its creation, its place
+  // follows the server's own rule.
+  if (location == plan_.after.location || plan_.clears_main) return {};
   return not_offered("set-location");
 }
 
 base::Result<UpdatePlan> Updater::finish() {
   if (on_main_ != plan_.snapshots.size()) {
     return not_offered("a snapshot that main does not point to");
+  }
+  if (plan_.restores && !plan_.snapshots.empty()) {
+    return not_offered("a new snapshot on top of an older one");
   }
   RETURN_IF_ERROR(check_default_columns(plan_.after));
   return std::move(plan_);

@@ -5,6 +5,7 @@
 // definition. No I/O.
 // Source: Iceberg REST description, "TableUpdate".
 
+#include <optional>
 #include <vector>
 
 #include "lakeproxy/model/lake_table.h"
@@ -14,6 +15,10 @@ namespace lake::operation {
 
 struct UpdatePlan {
   model::TableMetadata after;
+  /// main is removed before the snapshots come: all rows go.
+  bool clears_main = false;
+  /// The older snapshot that main is set to; there are no new ones then.
+  std::optional<model::SnapshotId> restores;
   /// In order; main points to the last of them at the end.
   std::vector<model::Snapshot> snapshots;
 };

@@ -63,10 +63,13 @@ void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata
     metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
   }
   if (metadata.snapshots.empty()) return;
-  metadata.current_snapshot_id = metadata.snapshots.back().snapshot_id;
-  model::SnapshotRef main;
-  main.snapshot_id = *metadata.current_snapshot_id;
-  metadata.refs[std::string(model::kMainBranch)] = main;
+  const model::SnapshotId newest = metadata.snapshots.back().snapshot_id;
+  if (!table.cleared_at || newest > *table.cleared_at) {
+    metadata.current_snapshot_id = newest;
+    model::SnapshotRef main;
+    main.snapshot_id = newest;
+    metadata.refs[std::string(model::kMainBranch)] = main;
+  }
   // A tag of a snapshot that the lake has expired points to nothing.
   std::erase_if(metadata.refs, [&](const auto& ref) {
     return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
