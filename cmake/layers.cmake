@@ -38,12 +38,12 @@ room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metr
   lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing base/duckdb base/postgres)
 
 room(lakeproxy/auth)
-room(lakeproxy/govern USES base/core lakeproxy/auth)
+room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)
 room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
   lakeproxy/govern lakeproxy/publish lakeproxy/ducklake lakeproxy/materialize lakeproxy/export lakeproxy/objects
   TEST_USES base/testing)
 
-room(lakeproxy/route USES base/core base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
+room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
   lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb

@@ -95,6 +95,7 @@ class Process {
         views_(settings.catalog.cache_max, metrics_),
         manifests_(kManifestEntriesCached),
         commits_(metrics_),
+        reports_(metrics_),
         workers_(worker_count(settings)) {
     shared_.settings = &settings_;
     shared_.clock = &clock_;
@@ -106,6 +107,7 @@ class Process {
     shared_.views = &views_;
     shared_.manifests = &manifests_;
     shared_.commits = &commits_;
+    shared_.reports = &reports_;
   }
 
   base::Status start();
@@ -123,6 +125,7 @@ class Process {
   publish::SharedViews views_;
   publish::ManifestCache manifests_;
   operation::CommitMetrics commits_;
+  operation::ReportedMetrics reports_;
   Shared shared_;
   base::Workers workers_;
   std::vector<std::unique_ptr<WorkerServices>> services_;

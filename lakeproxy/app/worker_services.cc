@@ -44,6 +44,17 @@ ducklake::LakeOptions lake_options(const settings::Settings& settings) {
   return options;
 }
 
+namespace {
+
+base::json::Object client_keys(const settings::Settings& settings) {
+  const settings::Storage& storage = settings.storage;
+  if (settings.catalog.root_credentials != settings::RootCredentials::kSentToClients) return {};
+  return {{"s3.access-key-id", storage.root_key.reveal()},
+          {"s3.secret-access-key", storage.root_secret.reveal()}};
+}
+
+}  // namespace
+
 std::string client_config(const settings::Settings& settings) {
   const settings::Storage& storage = settings.storage;
   bool path_style = storage.addressing == settings::Addressing::kPath;
@@ -51,11 +62,13 @@ std::string client_config(const settings::Settings& settings) {
                             {"s3.region", storage.region},
                             {"client.region", storage.region},
                             {"s3.path-style-access", path_style ? "true" : "false"}};
-  if (settings.catalog.root_credentials == settings::RootCredentials::kSentToClients) {
-    config["s3.access-key-id"] = storage.root_key.reveal();
-    config["s3.secret-access-key"] = storage.root_secret.reveal();
-  }
+  for (const auto& key : client_keys(settings)) config[key.key()] = key.value();
   return base::json::write(config);
+}
+
+std::string client_credentials(const settings::Settings& settings) {
+  auto keys = client_keys(settings);
+  return keys.empty() ? "" : base::json::write(keys);
 }
 
 base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
@@ -73,6 +86,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       background_(std::move(loop)),
       reader_(*pool_, lake_options(*shared.settings)),
       writer_(*pool_, lake_options(*shared.settings), *shared.clock, *shared.random),
+      receipts_(*pool_, lake_options(*shared.settings).metadata_schema),
       exporter_(*shared.engine, *shared.blocking, *store_),
       manifests_(*store_, *shared.manifests),
       publisher_(reader_, writer_, exporter_, manifests_, client_config(*shared.settings)),
@@ -81,6 +95,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   operation::Catalog& catalog = routes_.catalog;
   catalog.reader = &reader_;
   catalog.writer = &writer_;
+  catalog.receipts = &receipts_;
   catalog.views = &views_;
   catalog.manifests = &manifests_;
   catalog.exporter = &exporter_;
@@ -88,11 +103,14 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   catalog.background = &background_;
   catalog.meter = &meter_;
   catalog.commit_metrics = shared.commits;
+  catalog.reported_metrics = shared.reports;
   catalog.clock = shared.clock;
   catalog.random = shared.random;
   catalog.log.emplace(*shared.log);
   catalog.lake = lake_options(*shared.settings);
   catalog.client_config = client_config(*shared.settings);
+  catalog.client_credentials = client_credentials(*shared.settings);
+  catalog.public_url = shared.settings->server.public_url;
   catalog.default_format_version = shared.settings->catalog.default_format_version;
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };

@@ -15,6 +15,7 @@
 #include "base/runtime/workers.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/receipts.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/publish/manifest_store.h"
@@ -37,6 +38,7 @@ struct Shared {
   publish::SharedViews* views = nullptr;
   publish::ManifestCache* manifests = nullptr;
   operation::CommitMetrics* commits = nullptr;
+  operation::ReportedMetrics* reports = nullptr;
   std::atomic<bool> opened = false;
 };
 
@@ -45,6 +47,8 @@ struct Shared {
 [[nodiscard]] ducklake::LakeOptions lake_options(const settings::Settings& settings);
 /// "config" of every LoadTableResult. Source: specification, section 2.3.
 [[nodiscard]] std::string client_config(const settings::Settings& settings);
+/// "config" of a storage credential; empty when no keys are handed out.
+[[nodiscard]] std::string client_credentials(const settings::Settings& settings);
 
 /// `shared` and the loop outlive it.
 class WorkerServices {
@@ -71,6 +75,7 @@ class WorkerServices {
   base::TaskGroup background_;
   ducklake::LakeReader reader_;
   ducklake::LakeWriter writer_;
+  ducklake::Receipts receipts_;
   exporter::Exporter exporter_;
   publish::ManifestStore manifests_;
   publish::Publisher publisher_;

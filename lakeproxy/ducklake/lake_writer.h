@@ -7,9 +7,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/core/clock.h"
+#include "base/json/json.h"
 #include "lakeproxy/ducklake/appended.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_files.h"
@@ -29,11 +31,29 @@ struct AddedSnapshot {
   RowDeletes deletes = {};
 };
 
+/// What becomes of a table that has the name already.
+enum class Existing { kRefused, kReplaced };
+
 /// A table to be made, with ids already assigned.
 struct NewTable {
   model::TableIdentifier identifier;
   model::TableMetadata metadata;  ///< No snapshots; schemas, specs and orders as shown.
   std::vector<AddedSnapshot> snapshots;
+  Existing existing = Existing::kRefused;
+};
+
+/// A table that was dropped, to be shown again under a name.
+struct RestoredTable {
+  model::TableId table;
+  model::TableIdentifier identifier;
+  Existing existing = Existing::kRefused;
+};
+
+/// The table of this lake that a metadata file shows.
+struct Origin {
+  model::TableId table;
+  bool newest = false;  ///< No later metadata file was written for it.
+  bool live = false;    ///< The table is there.
 };
 
 /// What of the table must still be as it was read when the change is written.
@@ -61,6 +81,9 @@ struct TableChange {
   std::optional<model::SnapshotId> restores = std::nullopt;
 };
 
+/// What a commit of several tables asks of one of them.
+using TableCommitPart = std::variant<TableChange, NewTable>;
+
 /// Where a table that was dropped stood.
 struct DroppedTable {
   std::string location;  ///< Without a trailing '/'.
@@ -78,6 +101,8 @@ struct PropertyChanges {
   std::vector<std::string> removed;
   std::vector<std::string> missing;
 };
+/// As the API describes the answer.
+[[nodiscard]] base::json::Value to_json(const PropertyChanges& changes);
 
 /// reason() of kConflict: the table changed since it was read; read it again.
 inline constexpr std::string_view kStale = "stale";
@@ -88,6 +113,14 @@ class LakeWriter {
  public:
   LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
              base::Random& random);
+
+  /// The same writer for one change that the client named by a key: its receipt
+  /// is written with the change. Errors besides: kConflict (kAlreadyDone).
+  [[nodiscard]] LakeWriter keyed(std::optional<model::ChangeKey> key) const {
+    LakeWriter writer = *this;
+    writer.key_ = std::move(key);
+    return writer;
+  }
 
   /// Errors: kAlreadyExists; kNotFound (kNoSuchNamespace)  a parent is missing.
   [[nodiscard]] base::Task<base::Result<void>> create_namespace(
@@ -108,8 +141,27 @@ class LakeWriter {
   /// Errors: kNotFound (kNoSuchTable).
   [[nodiscard]] base::Task<base::Result<DroppedTable>> drop_table(
       base::RequestContext context, model::TableIdentifier identifier);
-  /// Errors: kNotFound (kNoSuchTable, kNoSuchNamespace); kAlreadyExists;
-  ///         kUnsupported  another namespace.
+  /// Drops a table as it was read, so that nothing is lost that was committed
+  /// meanwhile. `answer` is kept by the change's receipt.
+  /// Errors: kNotFound (kNoSuchTable); kConflict (kStale)  read it again.
+  [[nodiscard]] base::Task<base::Result<void>> unregister_table(
+      base::RequestContext context, model::TableIdentifier identifier,
+      std::shared_ptr<const model::LakeTable> before, std::string answer);
+  /// Nothing for a metadata file that this lake did not write.
+  [[nodiscard]] base::Task<base::Result<std::optional<Origin>>> find_origin(
+      base::RequestContext context, std::string metadata_location);
+  /// Whether a table that is there stands at `location`, one of that id apart.
+  [[nodiscard]] base::Task<base::Result<bool>> is_location_taken(base::RequestContext context,
+                                                                 std::string location,
+                                                                 std::optional<model::TableId> but);
+  /// Brings a dropped table back with its ids, rows and snapshots.
+  /// Errors: kAlreadyExists  a table or view has the name, or the table is there;
+  ///         kNotFound (kNoSuchNamespace, kNoSuchTable); kConflict  the lake has
+  ///         expired what it showed before its drop.
+  [[nodiscard]] base::Task<base::Result<void>> restore_table(base::RequestContext context,
+                                                             RestoredTable restored);
+  /// Also into another namespace; the files stay where they are.
+  /// Errors: kNotFound (kNoSuchTable, kNoSuchNamespace); kAlreadyExists.
   [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                             model::TableIdentifier from,
                                                             model::TableIdentifier to);
@@ -119,6 +171,12 @@ class LakeWriter {
   ///         snapshot that cannot be shown as they were.
   [[nodiscard]] base::Task<base::Result<ChangedTable>> change_table(base::RequestContext context,
                                                                     TableChange change);
+
+  /// Several tables at once, all of them or none, each once; each change that
+  /// concerns rows or a definition is a lake snapshot of its own.
+  /// Errors: those of change_table and create_table.
+  [[nodiscard]] base::Task<base::Result<Committed>> commit_parts(
+      base::RequestContext context, std::vector<TableCommitPart> parts);
 
   /// Remembers what was put into the object store for `table`: snapshots of its
   /// epoch, and the metadata file that shows them. What somebody else has
@@ -156,6 +214,7 @@ class LakeWriter {
   SchemaSql sql_;
   const base::Clock* clock_;
   base::Random* random_;
+  std::optional<model::ChangeKey> key_;
 };
 
 }  // namespace lake::ducklake

@@ -8,6 +8,7 @@
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/ducklake/snapshot_rows.h"
+#include "lakeproxy/ducklake/table_steps.h"
 
 namespace lake::ducklake {
 namespace {
@@ -16,7 +17,7 @@ using base::ErrorKind;
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = std::vector<RowsPtr>;
+using Facts = std::span<const RowsPtr>;
 
 // Beyond this many snapshots of others it is cheaper to read the table again.
 constexpr std::int64_t kMaxChanges = 1000;
@@ -223,8 +224,6 @@ base::Status plan_content(const SchemaSql& sql, const TableChange& change, const
 base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
                                      const LakeHead& head, const Facts& facts) {
   const model::LakeTable& before = *change.before;
-  RETURN_IF_ERROR(check_unchanged(change, head, facts));
-  RETURN_IF_ERROR(check_new(facts));
   CommitPlan plan;
   LakeDelta delta;
   RETURN_IF_ERROR(plan_definition(sql, change, head, facts, delta, plan));
@@ -241,19 +240,30 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
 
 }  // namespace
 
+TableStep change_step(const SchemaSql& sql, TableChange change) {
+  std::vector<Query> facts = fact_queries(sql, change);
+  auto plan = [sql, change = std::move(change)](const LakeHead& first, const LakeHead& head,
+                                                Facts rows) -> base::Result<CommitPlan> {
+    RETURN_IF_ERROR(check_unchanged(change, first, rows));
+    RETURN_IF_ERROR(check_new(rows));
+    return plan_change(sql, change, head, rows);
+  };
+  return {std::move(facts), std::move(plan)};
+}
+
 base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestContext context,
                                                                 TableChange change) {
-  std::vector<Query> facts = fact_queries(sql_, change);
   std::shared_ptr<const model::LakeTable> before = change.before;
   std::vector<model::SnapshotId> aliases;
   for (const AddedSnapshot& added : change.snapshots) aliases.push_back(added.client_snapshot_id);
-  Planner planner = [sql = sql_, change = std::move(change)](const LakeHead& head,
-                                                             const Facts& rows) {
-    return plan_change(sql, change, head, rows);
+  TableStep step = change_step(sql_, std::move(change));
+  Planner planner = [plan = std::move(step.plan)](const LakeHead& head,
+                                                  const std::vector<RowsPtr>& rows) {
+    return plan(head, head, rows);
   };
-  CO_ASSIGN_OR_RETURN(
-      auto committed,
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+  CO_ASSIGN_OR_RETURN(auto committed,
+                      co_await commit_to_lake(context, pool_, sql_, std::move(step.facts),
+                                              std::move(planner), key_));
   ChangedTable changed{committed, std::nullopt};
   if (committed.only_rows && !aliases.empty() && before->pending.empty()) {
     changed.appended = append_to(*before, std::move(committed), aliases);

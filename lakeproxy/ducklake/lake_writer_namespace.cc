@@ -124,7 +124,19 @@ PropertyChanges change(Properties& properties, const std::vector<std::string>& r
   return changes;
 }
 
+base::json::Value strings_json(const std::vector<std::string>& strings) {
+  base::json::Array array;
+  for (const auto& text : strings) array.emplace_back(text);
+  return array;
+}
+
 }  // namespace
+
+base::json::Value to_json(const PropertyChanges& changes) {
+  return base::json::Object{{"updated", strings_json(changes.updated)},
+                            {"removed", strings_json(changes.removed)},
+                            {"missing", strings_json(changes.missing)}};
+}
 
 base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext context,
                                                             model::Namespace name,
@@ -139,7 +151,7 @@ base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext
     return plan_create(sql, name, text, uuid, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -150,7 +162,7 @@ base::Task<base::Result<void>> LakeWriter::drop_namespace(base::RequestContext c
     return plan_drop(sql, name, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -171,10 +183,11 @@ base::Task<base::Result<PropertyChanges>> LakeWriter::change_namespace(
     CommitPlan plan;
     plan.sidecar_queries.push_back(
         put_namespace(sql, rows[0]->int64(0, 0), name, properties_text(properties)));
+    plan.answer = base::json::write(to_json(*changes));
     return plan;
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
   co_return std::move(*changes);
 }
 

@@ -8,6 +8,8 @@
 #include "lakeproxy/ducklake/path_names.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/ducklake/snapshot_rows.h"
+#include "lakeproxy/ducklake/table_life.h"
+#include "lakeproxy/ducklake/table_steps.h"
 
 namespace lake::ducklake {
 namespace {
@@ -16,7 +18,7 @@ using base::ErrorKind;
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = std::vector<RowsPtr>;
+using Facts = std::span<const RowsPtr>;
 
 Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
   return {sql("SELECT schema_id, path, path_is_relative FROM @ducklake_schema WHERE schema_name = "
@@ -56,30 +58,48 @@ StoredPath stored_path(const std::string& location, const std::string& data_path
   return {full, false};
 }
 
-base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
-                                     const NewTable& table, const std::vector<ColumnRow>& columns,
-                                     const LakeHead& head, const Facts& facts) {
-  if (facts[0]->empty()) return no_such_namespace(table.identifier.name_space);
-  if (!facts[1]->empty()) return name_taken(table.identifier, *facts[1]);
+// A table that has the name is refused, or goes in the snapshot before.
+base::Status end_existing(const SchemaSql& sql, const NewTable& table,
+                          const base::pg::Rows& relation, LakeHead& head, CommitPlan& plan) {
+  if (relation.empty()) return {};
+  if (table.existing == Existing::kRefused || relation.text(0, 0) != "t") {
+    return name_taken(table.identifier, relation);
+  }
+  plan.deltas.push_back(drop_table_delta(sql, relation.int64(0, 1), head.snapshot.value + 1));
+  head = head_after(head, plan.deltas.back());
+  return {};
+}
+
+LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const StoredPath& path,
+                       const std::vector<ColumnRow>& columns, const LakeHead& head,
+                       std::int64_t schema_id) {
   std::int64_t id = head.next_catalog_id;
   std::int64_t begin = head.snapshot.value + 1;
-  StoredPath path = stored_path(table.metadata.location, data_path, *facts[0]);
   LakeDelta delta;
   delta.queries.push_back(
       {sql("INSERT INTO @ducklake_table (table_id, table_uuid, begin_snapshot, end_snapshot, "
            "schema_id, table_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, NULL, $4, $5, "
            "$6, $7)"),
        {param(id), param(base::to_string(table.metadata.table_uuid)), param(begin),
-        param(facts[0]->int64(0, 0)), param(table.identifier.name), param(path.path),
-        param(path.relative)}});
+        param(schema_id), param(table.identifier.name), param(path.path), param(path.relative)}});
   delta.queries.push_back(insert_columns(sql, id, begin, columns));
   delta.changes.push_back(
       "created_table:" + quote_change_name(flat_schema_name(table.identifier.name_space)) + "." +
       quote_change_name(table.identifier.name));
   delta.altered_tables.push_back(id);
   delta.catalog_ids_used = 1;
+  return delta;
+}
+
+base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
+                                     const NewTable& table, const std::vector<ColumnRow>& columns,
+                                     LakeHead head, const Facts& facts) {
+  if (facts[0]->empty()) return no_such_namespace(table.identifier.name_space);
   CommitPlan plan;
-  SidecarPlace place{id, begin, head.revision + 1};
+  RETURN_IF_ERROR(end_existing(sql, table, *facts[1], head, plan));
+  StoredPath path = stored_path(table.metadata.location, data_path, *facts[0]);
+  LakeDelta delta = create_delta(sql, table, path, columns, head, facts[0]->int64(0, 0));
+  SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
   RETURN_IF_ERROR(put_new_specs(sql, place, table.metadata, {}, delta, plan.sidecar_queries,
                                 head.next_catalog_id));
   put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
@@ -88,8 +108,9 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   // Its first rows come in the snapshots after the one that makes the table.
   model::LakeTable fresh;
   fresh.metadata = table.metadata;
-  FilePlace files{id, begin + 1, head.next_file_id, 0};
-  RETURN_IF_ERROR(add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots, {}}, {}, plan));
+  FilePlace files{place.table_id, place.begin + 1, head.next_file_id, 0};
+  RETURN_IF_ERROR(
+      add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots, {}}, {}, plan));
   return plan;
 }
 
@@ -104,33 +125,12 @@ void add_unpartitioned_spec(model::TableMetadata& metadata) {
   metadata.partition_specs.push_back({last + 1, {}});
 }
 
-constexpr const char* kEndWithTable[] = {
-    "UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
-    "UPDATE @ducklake_partition_info SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
-    "NULL",
-    "UPDATE @ducklake_column SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
-    "UPDATE @ducklake_column_tag SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
-    "NULL",
-    "UPDATE @ducklake_data_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS NULL",
-    "UPDATE @ducklake_delete_file SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
-    "NULL",
-    "UPDATE @ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 AND end_snapshot IS NULL",
-    "UPDATE @ducklake_sort_info SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
-    "NULL",
-};
-
 base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdentifier& identifier,
                                    const LakeHead& head, const Facts& facts) {
   if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(identifier.display());
   std::int64_t id = facts[0]->int64(0, 1);
-  LakeDelta delta;
-  for (const char* text : kEndWithTable) {
-    delta.queries.push_back({sql(text), {param(id), param(head.snapshot.value + 1)}});
-  }
-  delta.changes.push_back(fmt::format("dropped_table:{}", id));
-  delta.schema_changes = true;
   CommitPlan plan;
-  plan.deltas.push_back(std::move(delta));
+  plan.deltas.push_back(drop_table_delta(sql, id, head.snapshot.value + 1));
   return plan;
 }
 
@@ -157,25 +157,18 @@ DroppedTable read_place(const base::pg::Rows& rows, const std::string& data_path
 }
 
 // DuckLake renames by ending the table's row and beginning one with the same id.
-base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIdentifier& from,
+base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& data_path,
+                                     const model::TableIdentifier& from,
                                      const model::TableIdentifier& to, const LakeHead& head,
                                      const Facts& facts) {
   if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(from.display());
   if (facts[1]->empty()) return no_such_namespace(to.name_space);
-  if (from.name_space != to.name_space) {
-    return base::fail(ErrorKind::kUnsupported,
-                      "destination.namespace: must be the source's namespace");
-  }
   if (!facts[2]->empty()) return name_taken(to, *facts[2]);
   std::int64_t id = facts[0]->int64(0, 1);
   std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
   delta.queries.push_back(
-      {sql("INSERT INTO @ducklake_table (table_id, table_uuid, begin_snapshot, end_snapshot, "
-           "schema_id, table_name, path, path_is_relative) SELECT table_id, table_uuid, $2, NULL, "
-           "schema_id, $3, path, path_is_relative FROM @ducklake_table WHERE table_id = $1 AND "
-           "end_snapshot IS NULL"),
-       {param(id), param(begin), param(to.name)}});
+      insert_table_row(sql, data_path, {id, begin, to.name, facts[1]->int64(0, 0), std::nullopt}));
   delta.queries.push_back(
       {sql("UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
            "NULL AND begin_snapshot < $2"),
@@ -227,20 +220,30 @@ std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std:
   return name_space.location + "/" + unique_path_name(table, base::to_string(uuid));
 }
 
-base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestContext context,
-                                                                  NewTable table) {
-  CO_ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
+base::Result<TableStep> create_step(const SchemaSql& sql, const std::string& data_path,
+                                    NewTable table) {
+  ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
   add_unpartitioned_spec(table.metadata);
-  std::vector<Query> facts{find_schema(sql_, table.identifier.name_space),
-                           find_relation(sql_, table.identifier)};
-  auto id = std::make_shared<model::TableId>();
-  Planner planner = [sql = sql_, data_path = options_.data_path, table = std::move(table), columns,
-                     id](const LakeHead& head, const Facts& rows) {
-    *id = model::TableId(head.next_catalog_id);
+  std::vector<Query> facts{find_schema(sql, table.identifier.name_space),
+                           find_relation(sql, table.identifier)};
+  auto plan = [sql, data_path, table = std::move(table), columns = std::move(columns)](
+                  const LakeHead&, const LakeHead& head, Facts rows) {
     return plan_create(sql, data_path, table, columns, head, rows);
   };
-  CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+  return TableStep{std::move(facts), std::move(plan)};
+}
+
+base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestContext context,
+                                                                  NewTable table) {
+  CO_ASSIGN_OR_RETURN(auto step, create_step(sql_, options_.data_path, std::move(table)));
+  auto id = std::make_shared<model::TableId>();
+  Planner planner = [plan = std::move(step.plan), id](const LakeHead& head,
+                                                      const std::vector<RowsPtr>& rows) {
+    *id = model::TableId(head.next_catalog_id);
+    return plan(head, head, rows);
+  };
+  CO_RETURN_IF_ERROR(co_await commit_to_lake(context, pool_, sql_, std::move(step.facts),
+                                             std::move(planner), key_));
   co_return *id;
 }
 
@@ -254,7 +257,7 @@ base::Task<base::Result<DroppedTable>> LakeWriter::drop_table(base::RequestConte
     return plan_drop(sql, identifier, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
   co_return std::move(*dropped);
 }
 
@@ -262,11 +265,12 @@ base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext con
                                                         model::TableIdentifier from,
                                                         model::TableIdentifier to) {
   std::vector<Query> facts = rename_facts(sql_, from, to);
-  Planner planner = [sql = sql_, from, to](const LakeHead& head, const Facts& rows) {
-    return plan_rename(sql, from, to, head, rows);
+  Planner planner = [sql = sql_, data_path = options_.data_path, from, to](const LakeHead& head,
+                                                                           const Facts& rows) {
+    return plan_rename(sql, data_path, from, to, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner)));
+      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "lakeproxy/ducklake/receipts.h"
 #include "lakeproxy/ducklake/shown_time.h"
 
 namespace lake::ducklake {
@@ -17,14 +18,27 @@ using base::pg::Query;
 
 constexpr int kAttempts = 20;
 
-std::vector<Query> opening_queries(const SchemaSql& sql, std::vector<Query> facts) {
+using Key = std::optional<model::ChangeKey>;
+
+std::vector<Query> opening_queries(const SchemaSql& sql, std::vector<Query> facts, const Key& key) {
   std::vector<Query> queries;
   queries.push_back({sql("SELECT revision FROM @lakeproxy_state FOR UPDATE"), {}});
   queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id "
                          "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
                      {}});
   for (Query& fact : facts) queries.push_back(std::move(fact));
+  if (key) queries.push_back(find_receipt(sql, key->id));
   return queries;
+}
+
+// Under the lock of lakeproxy_state nobody else can write the receipt now.
+base::Status check_first_time(const Key& key, std::vector<base::pg::RowsPtr>& rows) {
+  if (!key) return {};
+  base::pg::RowsPtr receipt = std::move(rows.back());
+  rows.pop_back();
+  if (receipt->empty()) return {};
+  return base::fail(base::ErrorKind::kConflict, "The change was asked for before.")
+      .with_reason(kAlreadyDone);
 }
 
 base::Result<LakeHead> read_head(const std::vector<base::pg::RowsPtr>& rows) {
@@ -44,11 +58,8 @@ base::Result<LakeHead> read_head(const std::vector<base::pg::RowsPtr>& rows) {
 // time travel by timestamp stays in the order of the ids.
 void append_snapshot_rows(const SchemaSql& sql, const LakeDelta& delta, LakeHead& head,
                           std::vector<Query>& out) {
-  std::int64_t id = head.snapshot.value + 1;
-  bool altered = delta.schema_changes || !delta.altered_tables.empty();
-  head.schema_version += altered ? 1 : 0;
-  head.next_catalog_id += delta.catalog_ids_used;
-  head.next_file_id += delta.file_ids_used;
+  head = head_after(head, delta);
+  std::int64_t id = head.snapshot.value;
   out.push_back({sql("INSERT INTO @ducklake_snapshot (snapshot_id, snapshot_time, schema_version, "
                      "next_catalog_id, next_file_id) SELECT $1, greatest(clock_timestamp(), "
                      "snapshot_time + interval '1 millisecond'), $2, $3, $4 "
@@ -66,7 +77,6 @@ void append_snapshot_rows(const SchemaSql& sql, const LakeDelta& delta, LakeHead
                        "table_id) VALUES ($1, $2, $3)"),
                    {param(id), param(head.schema_version), param(table)}});
   }
-  head.snapshot = model::SnapshotId(id);
 }
 
 struct ClosingQueries {
@@ -82,7 +92,15 @@ model::LakeCommit commit_of(const LakeDelta& delta, model::SnapshotId snapshot) 
   return commit;
 }
 
-ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head) {
+void add_receipt(const SchemaSql& sql, const Key& key, const std::string& answer,
+                 std::vector<Query>& queries) {
+  if (!key || queries.empty()) return;
+  queries.push_back(put_receipt(sql, *key, answer));
+  queries.push_back(remove_old_receipts(sql));
+}
+
+ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head,
+                               const Key& key) {
   ClosingQueries closing;
   Committed& committed = closing.committed;
   committed.head = head;
@@ -102,27 +120,29 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
         {sql("UPDATE @lakeproxy_state SET revision = $1"), {param(head.revision)}});
     for (Query& query : plan.sidecar_queries) closing.queries.push_back(std::move(query));
   }
+  add_receipt(sql, key, plan.answer, closing.queries);
   committed.version = {head.snapshot, head.revision};
   return closing;
 }
 
 base::Task<base::Result<Committed>> attempt(base::RequestContext context, base::pg::Pool* pool,
                                             const SchemaSql* sql, std::vector<Query> facts,
-                                            const Planner* planner) {
+                                            const Planner* planner, const Key* key) {
   CO_ASSIGN_OR_RETURN(auto begun,
-                      co_await pool->begin(context, opening_queries(*sql, std::move(facts))));
+                      co_await pool->begin(context, opening_queries(*sql, std::move(facts), *key)));
+  auto first_time = check_first_time(*key, begun.rows);
   auto head = read_head(begun.rows);
   begun.rows.erase(begun.rows.begin(), begun.rows.begin() + 2);
-  if (!head) {
+  if (!first_time || !head) {
     co_await begun.transaction->rollback();
-    co_return std::move(head).error();
+    co_return first_time ? std::move(head).error() : std::move(first_time).error();
   }
   auto plan = (*planner)(*head, begun.rows);
   if (!plan) {
     co_await begun.transaction->rollback();
     co_return std::move(plan).error();
   }
-  ClosingQueries closing = closing_queries(*sql, std::move(*plan), *head);
+  ClosingQueries closing = closing_queries(*sql, std::move(*plan), *head, *key);
   if (closing.queries.empty()) {
     co_await begun.transaction->rollback();
     co_return closing.committed;
@@ -146,13 +166,23 @@ bool is_collision(const base::Error& error) {
 
 }  // namespace
 
+LakeHead head_after(LakeHead head, const LakeDelta& delta) {
+  bool altered = delta.schema_changes || !delta.altered_tables.empty();
+  head.snapshot = model::SnapshotId(head.snapshot.value + 1);
+  head.schema_version += altered ? 1 : 0;
+  head.next_catalog_id += delta.catalog_ids_used;
+  head.next_file_id += delta.file_ids_used;
+  return head;
+}
+
 base::Task<base::Result<Committed>> commit_to_lake(base::RequestContext context,
                                                    base::pg::Pool* pool, SchemaSql sql,
-                                                   std::vector<Query> facts, Planner planner) {
+                                                   std::vector<Query> facts, Planner planner,
+                                                   std::optional<model::ChangeKey> key) {
   namespace asio = boost::asio;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (int i = 0; i < kAttempts; ++i) {
-    auto committed = co_await attempt(context, pool, &sql, facts, &planner);
+    auto committed = co_await attempt(context, pool, &sql, facts, &planner, &key);
     if (committed || !is_collision(committed.error())) co_return committed;
     if (context.expired()) {
       co_return base::fail(base::ErrorKind::kTimeout,

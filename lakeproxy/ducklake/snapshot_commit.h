@@ -13,11 +13,13 @@
 //   3 write the rows, the snapshots and their changes, and COMMIT
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/schema_sql.h"
+#include "lakeproxy/model/change_key.h"
 #include "lakeproxy/model/lake_table.h"
 
 namespace lake::ducklake {
@@ -46,6 +48,9 @@ struct LakeDelta {
   std::vector<model::LakeDataFile> added_files;  ///< What `queries` add of them.
 };
 
+/// The head that the snapshot after `delta` stands on.
+[[nodiscard]] LakeHead head_after(LakeHead head, const LakeDelta& delta);
+
 struct CommitPlan {
   /// Snapshots head+1, head+2, ...; empty when only sidecars change.
   std::vector<LakeDelta> deltas;
@@ -55,6 +60,8 @@ struct CommitPlan {
   /// The table that it is planned for differs from what the planner knew of it
   /// by the rows that this adds, and by nothing else.
   bool only_rows = false;
+  /// What the change's receipt keeps, where no later state tells it.
+  std::string answer;
 };
 
 struct Committed {
@@ -72,16 +79,19 @@ struct Committed {
 using Planner = std::function<base::Result<CommitPlan>(
     const LakeHead& head, const std::vector<base::pg::RowsPtr>& facts)>;
 
+/// reason() of kConflict: a receipt of the change's key is there already.
+inline constexpr std::string_view kAlreadyDone = "already_done";
+
 /// Runs steps 1 to 3, and again after a collision with another writer, up to
-/// `context`'s deadline and at most 20 times.
-/// Errors: the planner's; kConflict  20 collisions; kOutcomeUnknown  the
-///         connection broke after COMMIT was sent; kUnavailable, kTimeout
-///         nothing was changed.
-[[nodiscard]] base::Task<base::Result<Committed>> commit_to_lake(base::RequestContext context,
-                                                                 base::pg::Pool* pool,
-                                                                 SchemaSql sql,
-                                                                 std::vector<base::pg::Query> facts,
-                                                                 Planner planner);
+/// `context`'s deadline and at most 20 times. With a `key` the receipt of the
+/// change is written in the same transaction: one commit for each key.
+/// Errors: the planner's; kConflict  20 collisions, or (kAlreadyDone) the key
+///         has a receipt; kOutcomeUnknown  the connection broke after COMMIT was
+///         sent; kUnavailable, kTimeout  nothing was changed.
+[[nodiscard]] base::Task<base::Result<Committed>> commit_to_lake(
+    base::RequestContext context, base::pg::Pool* pool, SchemaSql sql,
+    std::vector<base::pg::Query> facts, Planner planner,
+    std::optional<model::ChangeKey> key = std::nullopt);
 
 /// `name` in double quotes, quotes doubled, for changes_made.
 [[nodiscard]] std::string quote_change_name(std::string_view name);

@@ -4,10 +4,12 @@
 // only authorize() can make one. An operation that skips policy does not
 // compile.
 
+#include <optional>
 #include <utility>
 
 #include "base/core/result.h"
 #include "lakeproxy/auth/principal.h"
+#include "lakeproxy/model/change_key.h"
 
 namespace lake::govern {
 
@@ -25,27 +27,32 @@ class Authorized {
   [[nodiscard]] const T& operator*() const { return request_; }
   [[nodiscard]] const T* operator->() const { return &request_; }
   [[nodiscard]] const auth::Principal& principal() const { return principal_; }
+  /// The name that the client gave the change, for the transaction that makes it.
+  [[nodiscard]] const std::optional<model::ChangeKey>& key() const { return key_; }
 
  private:
-  Authorized(auth::Principal principal, T request)
-      : principal_(std::move(principal)), request_(std::move(request)) {}
+  Authorized(auth::Principal principal, T request, std::optional<model::ChangeKey> key)
+      : principal_(std::move(principal)), request_(std::move(request)), key_(std::move(key)) {}
 
   template <class U>
   friend base::Result<Authorized<U>> authorize(const auth::Principal& principal,
-                                               Permission permission, U request);
+                                               Permission permission, U request,
+                                               std::optional<model::ChangeKey> key);
 
   auth::Principal principal_;
   T request_;
+  std::optional<model::ChangeKey> key_;
 };
 
 /// Errors: kForbidden  the principal lacks the permission.
 template <class T>
-[[nodiscard]] base::Result<Authorized<T>> authorize(const auth::Principal& principal,
-                                                    Permission permission, T request) {
+[[nodiscard]] base::Result<Authorized<T>> authorize(
+    const auth::Principal& principal, Permission permission, T request,
+    std::optional<model::ChangeKey> key = std::nullopt) {
   if (permission != Permission::kPublic && !principal.superuser) {
     return base::fail(base::ErrorKind::kForbidden, "not allowed to " + principal.subject);
   }
-  return Authorized<T>(principal, std::move(request));
+  return Authorized<T>(principal, std::move(request), std::move(key));
 }
 
 }  // namespace lake::govern

@@ -12,9 +12,11 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/receipts.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/commit_metrics.h"
+#include "lakeproxy/operation/reported_metrics.h"
 #include "lakeproxy/publish/manifest_store.h"
 #include "lakeproxy/publish/table_views.h"
 
@@ -23,6 +25,7 @@ namespace lake::operation {
 struct Catalog {
   ducklake::LakeReader* reader = nullptr;
   ducklake::LakeWriter* writer = nullptr;
+  ducklake::Receipts* receipts = nullptr;
   publish::TableViews* views = nullptr;
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
@@ -30,12 +33,16 @@ struct Catalog {
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
   CommitMetrics* commit_metrics = nullptr;
+  ReportedMetrics* reported_metrics = nullptr;
   const base::Clock* clock = nullptr;
   base::Random* random = nullptr;
   std::optional<base::log::Logger> log;
   ducklake::LakeOptions lake;
   /// How clients reach the object store: "config" of every LoadTableResult, as JSON.
   std::string client_config;
+  /// "config" of a storage credential, as JSON; empty when none is handed out.
+  std::string client_credentials;
+  std::string public_url;  ///< As clients see this service; empty when not set.
   std::int32_t default_format_version = 2;
 };
 

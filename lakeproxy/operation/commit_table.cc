@@ -7,19 +7,16 @@
 //   6 behind the answer: the metadata file, the record of it, and the client's
 //     manifests removed
 
-#include "lakeproxy/objects/location_rules.h"
-#include "lakeproxy/operation/client_snapshot.h"
 #include "lakeproxy/operation/commit_metrics.h"
 #include "lakeproxy/operation/new_table.h"
-#include "lakeproxy/operation/now.h"
-#include "lakeproxy/operation/snapshot_base.h"
+#include "lakeproxy/operation/table_change.h"
 #include "lakeproxy/operation/tables.h"
-#include "lakeproxy/operation/update_plan.h"
 
 namespace lake::operation {
 namespace {
 
 using base::ErrorKind;
+using Key = std::optional<model::ChangeKey>;
 
 // The table changed between 1 and 4 so many times in a row: the client is told.
 constexpr int kAttempts = 20;
@@ -31,28 +28,12 @@ struct Attempt {
 
 base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog* catalog,
                                           publish::TableViewPtr view,
-                                          const model::TableCommit* commit) {
-  const Rebase rebase = may_rebase(view->metadata, *commit);
-  CO_RETURN_IF_ERROR(check_requirements(*view, *commit, rebase));
-  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&view->table, view->metadata, commit->updates));
+                                          const model::TableCommit* commit, const Key* key) {
+  CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare_change(context, catalog, view, commit));
   Attempt result;
-  ducklake::TableChange change;
-  change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
-  change.after = std::move(plan.after);
-  change.after.last_updated_ms = now_ms(*catalog->clock);
-  if (plan.clears_main) change.content = ducklake::Content::kEnds;
-  change.restores = plan.restores;
-  if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
-  for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
-    SnapshotBase on{&view->table, &change.after, {}, i == 0};
-    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
-    CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
-                                                                 plan.snapshots[i]));
-    change.snapshots.push_back(std::move(read.added));
-    for (auto& object : read.objects) result.left_over.push_back(std::move(object));
-  }
-  CO_ASSIGN_OR_RETURN(result.changed,
-                      co_await catalog->writer->change_table(context, std::move(change)));
+  result.left_over = std::move(prepared.left_over);
+  CO_ASSIGN_OR_RETURN(result.changed, co_await catalog->writer->keyed(*key).change_table(
+                                          context, std::move(prepared.change)));
   co_return result;
 }
 
@@ -66,16 +47,19 @@ struct Done {
 // made on the table as it is.
 base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* catalog,
                                       const model::TableIdentifier* identifier,
-                                      const model::TableCommit* request) {
+                                      const model::TableCommit* request, const Key* key) {
   CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->remembered(context, *identifier));
   bool is_current = view == nullptr;
   if (is_current) {
     CO_ASSIGN_OR_RETURN(view, co_await catalog->views->get(context, *identifier));
   }
   for (int i = 0; i < kAttempts; ++i) {
-    auto done = co_await attempt(context, catalog, view, request);
+    auto done = co_await attempt(context, catalog, view, request, key);
     if (done) co_return Done{std::move(view), std::move(*done)};
-    if (done.error().kind() == ErrorKind::kOutcomeUnknown) co_return std::move(done).error();
+    if (done.error().kind() == ErrorKind::kOutcomeUnknown ||
+        done.error().reason() == ducklake::kAlreadyDone) {
+      co_return std::move(done).error();
+    }
     const bool stale = done.error().reason() == ducklake::kStale;
     if (is_current && !stale) co_return std::move(done).error();
     CO_ASSIGN_OR_RETURN(auto now, co_await catalog->views->get(context, *identifier));
@@ -84,22 +68,6 @@ base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* cat
     is_current = true;
   }
   co_return base::fail(ErrorKind::kConflict, "The table keeps changing; nothing was committed.");
-}
-
-base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
-                                  std::vector<std::string> locations) {
-  std::vector<objects::ObjectKey> keys;
-  for (const auto& text : locations) {
-    auto location = objects::Location::parse(text);
-    if (!location) continue;
-    if (auto key = location->key()) keys.push_back(*key);
-  }
-  context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  auto removed = co_await catalog->store->remove_many(context, std::move(keys));
-  if (!removed || !removed->empty()) {
-    catalog->log->for_request(context.request_id)
-        .warning("manifests of a client were left behind after its commit");
-  }
 }
 
 base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
@@ -130,13 +98,6 @@ base::Task<base::Result<publish::SharedViews::HeldPtr>> publish_commit(
   co_return publish::SharedViews::HeldPtr(std::move(held));
 }
 
-bool creates(const model::TableCommit& commit) {
-  for (const auto& requirement : commit.requirements) {
-    if (std::holds_alternative<model::AssertCreate>(requirement)) return true;
-  }
-  return false;
-}
-
 // The answer, and what is to be done behind it.
 struct Answer {
   publish::SharedViews::HeldPtr held;
@@ -144,11 +105,11 @@ struct Answer {
 };
 
 base::Task<base::Result<Answer>> create_by_commit(base::RequestContext context, Catalog* catalog,
-                                                  const CommitTable* request) {
+                                                  const CommitTable* request, const Key* key) {
   Answer answer;
   CO_ASSIGN_OR_RETURN(
       answer.left_over,
-      co_await commit_new_table(context, catalog, request->identifier, &request->commit));
+      co_await commit_new_table(context, catalog, request->identifier, &request->commit, *key));
   auto held = std::make_shared<publish::SharedViews::Held>();
   CO_ASSIGN_OR_RETURN(held->view, co_await catalog->views->get(context, request->identifier));
   answer.held = std::move(held);
@@ -156,9 +117,9 @@ base::Task<base::Result<Answer>> create_by_commit(base::RequestContext context, 
 }
 
 base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, Catalog* catalog,
-                                                  const CommitTable* request) {
-  CO_ASSIGN_OR_RETURN(auto done,
-                      co_await commit(context, catalog, &request->identifier, &request->commit));
+                                                  const CommitTable* request, const Key* key) {
+  CO_ASSIGN_OR_RETURN(
+      auto done, co_await commit(context, catalog, &request->identifier, &request->commit, key));
   auto held = co_await publish_commit(context, catalog, &request->identifier, std::move(done.view),
                                       std::move(done.attempt.changed));
   if (!held) {
@@ -177,8 +138,9 @@ base::Task<base::Result<publish::TableViewPtr>> commit_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request) {
   MeasuredCommit measured(*catalog->commit_metrics, *catalog->meter, context.request_id);
   const CommitTable* asked = &*request;
-  auto answer = creates(asked->commit) ? co_await create_by_commit(context, catalog, asked)
-                                       : co_await change_by_commit(context, catalog, asked);
+  const Key* key = &request.key();
+  auto answer = creates(asked->commit) ? co_await create_by_commit(context, catalog, asked, key)
+                                       : co_await change_by_commit(context, catalog, asked, key);
   if (!answer) co_return std::move(answer).error();
   measured.answered();
   publish::TableViewPtr view = answer->held->view;

@@ -46,8 +46,9 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
     }
     co_return CreatedTable{nullptr, publish::staged_body(metadata, catalog->client_config)};
   }
-  CO_RETURN_IF_ERROR(co_await catalog->writer->create_table(
-      context, ducklake::NewTable{identifier, std::move(metadata), {}}));
+  CO_RETURN_IF_ERROR(
+      co_await catalog->writer->keyed(request.key())
+          .create_table(context, ducklake::NewTable{identifier, std::move(metadata), {}}));
   CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, identifier));
   co_return CreatedTable{std::move(view), std::nullopt};
 }

@@ -24,12 +24,25 @@ base::Task<base::Status> remove_prefix(base::RequestContext context, Catalog* ca
   co_return base::Status{};
 }
 
+// The metadata file that a commit's answer has named is what brings the table
+// back; it is there before the table goes. The drop does not depend on it.
+base::Task<void> finish_publication(base::RequestContext context, Catalog* catalog,
+                                    const model::TableIdentifier* identifier) {
+  auto settled = co_await catalog->views->remembered(context, *identifier);
+  if (settled) co_return;
+  catalog->log->for_request(context.request_id)
+      .warning("a table is dropped before its last metadata file is there",
+               {{"table", identifier->display()}, {"error", settled.error().message()}});
+}
+
 }  // namespace
 
 base::Task<base::Result<void>> drop_table(base::RequestContext context, Catalog* catalog,
                                           govern::Authorized<DropTable> request) {
-  CO_ASSIGN_OR_RETURN(auto place,
-                      co_await catalog->writer->drop_table(context, request->identifier));
+  co_await finish_publication(context, catalog, &request->identifier);
+  CO_ASSIGN_OR_RETURN(
+      auto place,
+      co_await catalog->writer->keyed(request.key()).drop_table(context, request->identifier));
   if (request->purge == Purge::kNo) co_return base::Result<void>{};
   // A table that was dropped and made again by DuckDB stands under the prefix
   // of its predecessor: what the lake's history still needs must not go.

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "lakeproxy/operation/tables.h"
+#include "lakeproxy/publish/table_at.h"
 
 namespace lake::operation {
 
@@ -6,6 +9,18 @@ base::Task<base::Result<publish::TableViewPtr>> load_table(base::RequestContext 
                                                            Catalog* catalog,
                                                            govern::Authorized<LoadTable> request) {
   co_return co_await catalog->views->get(context, request->identifier);
+}
+
+base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Catalog* catalog,
+                                                govern::Authorized<LoadTableAt> request) {
+  CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, request->identifier));
+  auto snapshot = publish::find_snapshot(*view, request->snapshot_id);
+  if (!snapshot) {
+    co_return base::fail(
+        base::ErrorKind::kNotFound,
+        fmt::format("snapshot-id: the table has no snapshot {}", request->snapshot_id.value));
+  }
+  co_return TableAt{std::move(view), *snapshot};
 }
 
 }  // namespace lake::operation

@@ -24,7 +24,8 @@ base::Task<base::Result<void>> create_namespace(base::RequestContext context, Ca
   for (const auto& [key, value] : request->properties) {
     CO_RETURN_IF_ERROR(model::check_property_key(key));
   }
-  co_return co_await catalog->writer->create_namespace(context, request->name, request->properties);
+  co_return co_await catalog->writer->keyed(request.key())
+      .create_namespace(context, request->name, request->properties);
 }
 
 base::Task<base::Result<ducklake::NamespaceInfo>> load_namespace(
@@ -34,7 +35,7 @@ base::Task<base::Result<ducklake::NamespaceInfo>> load_namespace(
 
 base::Task<base::Result<void>> drop_namespace(base::RequestContext context, Catalog* catalog,
                                               govern::Authorized<DropNamespace> request) {
-  co_return co_await catalog->writer->drop_namespace(context, request->name);
+  co_return co_await catalog->writer->keyed(request.key()).drop_namespace(context, request->name);
 }
 
 base::Task<base::Result<ducklake::PropertyChanges>> change_namespace(
@@ -45,8 +46,8 @@ base::Task<base::Result<ducklake::PropertyChanges>> change_namespace(
   for (const auto& [key, value] : request->updates) {
     CO_RETURN_IF_ERROR(model::check_property_key(key));
   }
-  co_return co_await catalog->writer->change_namespace(context, request->name, request->removals,
-                                                       request->updates);
+  co_return co_await catalog->writer->keyed(request.key())
+      .change_namespace(context, request->name, request->removals, request->updates);
 }
 
 }  // namespace lake::operation

@@ -49,9 +49,10 @@ base::Status check_location(const std::string& location, const ducklake::Namespa
 
 }  // namespace
 
-base::Task<base::Result<std::vector<std::string>>> commit_new_table(
-    base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
-    const model::TableCommit* commit) {
+base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext context,
+                                                          Catalog* catalog,
+                                                          model::TableIdentifier identifier,
+                                                          const model::TableCommit* commit) {
   for (const auto& requirement : commit->requirements) {
     CO_RETURN_IF_ERROR(model::check_requirement(nullptr, requirement));
   }
@@ -73,23 +74,31 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
         catalog->writer->new_table_location(parent, identifier.name, metadata.table_uuid);
   }
   CO_RETURN_IF_ERROR(check_location(metadata.location, parent));
-  ducklake::NewTable table{identifier, metadata, {}};
-  std::vector<std::string> left_over;
+  PreparedTable prepared{{identifier, metadata, {}}, {}};
   std::string list;
   for (auto& snapshot : plan.snapshots) {
     SnapshotBase on{nullptr, &metadata, list, false};
     CO_ASSIGN_OR_RETURN(auto read,
                         co_await read_client_snapshot(context, catalog, std::move(on), snapshot));
     list = snapshot.manifest_list;
-    table.snapshots.push_back(std::move(read.added));
-    for (auto& object : read.objects) left_over.push_back(std::move(object));
+    prepared.table.snapshots.push_back(std::move(read.added));
+    for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
   }
-  auto created = co_await catalog->writer->create_table(context, std::move(table));
+  co_return prepared;
+}
+
+base::Task<base::Result<std::vector<std::string>>> commit_new_table(
+    base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
+    const model::TableCommit* commit, std::optional<model::ChangeKey> key) {
+  CO_ASSIGN_OR_RETURN(auto prepared,
+                      co_await prepare_new_table(context, catalog, identifier, commit));
+  auto created = co_await catalog->writer->keyed(std::move(key))
+                     .create_table(context, std::move(prepared.table));
   if (!created && created.error().kind() == ErrorKind::kAlreadyExists) {
     co_return already_there(identifier);
   }
   if (!created) co_return std::move(created).error();
-  co_return left_over;
+  co_return std::move(prepared.left_over);
 }
 
 }  // namespace lake::operation

@@ -5,7 +5,8 @@ namespace lake::operation {
 base::Task<base::Result<void>> rename_table(base::RequestContext context, Catalog* catalog,
                                             govern::Authorized<RenameTable> request) {
   CO_RETURN_IF_ERROR(model::validate_new_name(request->to.name));
-  co_return co_await catalog->writer->rename_table(context, request->from, request->to);
+  co_return co_await catalog->writer->keyed(request.key())
+      .rename_table(context, request->from, request->to);
 }
 
 }  // namespace lake::operation

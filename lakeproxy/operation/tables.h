@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/model/metrics_report.h"
 #include "lakeproxy/model/table_update.h"
 #include "lakeproxy/operation/catalog.h"
 #include "lakeproxy/operation/namespaces.h"
@@ -41,6 +42,25 @@ struct LoadTable {
 [[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> load_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<LoadTable> request);
 
+struct LoadTableAt {
+  model::TableIdentifier identifier;
+  model::SnapshotId snapshot_id;  ///< The lake's, or the client's own.
+};
+struct TableAt {
+  publish::TableViewPtr view;
+  model::SnapshotId snapshot_id;  ///< The lake's.
+};
+/// Errors: kNotFound  also for a snapshot that the table does not have.
+[[nodiscard]] base::Task<base::Result<TableAt>> load_table_at(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadTableAt> request);
+
+struct ReportMetrics {
+  model::TableIdentifier identifier;
+  model::MetricsReport report;
+};
+[[nodiscard]] base::Task<base::Result<void>> report_metrics(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<ReportMetrics> request);
+
 struct CommitTable {
   model::TableIdentifier identifier;
   model::TableCommit commit;
@@ -50,6 +70,13 @@ struct CommitTable {
 ///         kOutcomeUnknown  read the table before trying again.
 [[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> commit_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request);
+
+struct CommitTransaction {
+  std::vector<model::TableCommit> commits;  ///< Each with its identifier, none twice.
+};
+/// All of them or none. Errors: as commit_table().
+[[nodiscard]] base::Task<base::Result<void>> commit_transaction(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTransaction> request);
 
 enum class Purge { kNo, kYes };
 struct DropTable {
@@ -61,11 +88,31 @@ struct DropTable {
                                                         Catalog* catalog,
                                                         govern::Authorized<DropTable> request);
 
+struct RegisterTable {
+  model::TableIdentifier identifier;
+  std::string metadata_location;
+  ducklake::Existing existing = ducklake::Existing::kRefused;
+};
+/// Errors: kAlreadyExists; kInvalid  a location outside of the catalog's prefix,
+///         or what stands there is no table's metadata; kUnsupported  what the
+///         lake cannot hold, named; kConflict  the lake has expired the table.
+[[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> register_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<RegisterTable> request);
+
+struct UnregisterTable {
+  model::TableIdentifier identifier;
+};
+/// Drops the table and keeps its files. Returns UnregisterTableResult as JSON:
+/// the metadata with every commit that was made before.
+/// Errors: kConflict  it keeps changing, and is still there.
+[[nodiscard]] base::Task<base::Result<std::string>> unregister_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<UnregisterTable> request);
+
 struct RenameTable {
   model::TableIdentifier from;
   model::TableIdentifier to;
 };
-/// Errors: kAlreadyExists; kUnsupported  to another namespace.
+/// Errors: kAlreadyExists  also for its own name.
 [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                           Catalog* catalog,
                                                           govern::Authorized<RenameTable> request);

@@ -26,11 +26,22 @@ ActionResult update_namespace_properties(base::RequestContext context, Call call
 // table_actions.cc
 ActionResult list_tables(base::RequestContext context, Call call);
 ActionResult create_table(base::RequestContext context, Call call);
-ActionResult load_table(base::RequestContext context, Call call);
-ActionResult table_exists(base::RequestContext context, Call call);
 ActionResult commit_table(base::RequestContext context, Call call);
+ActionResult commit_transaction(base::RequestContext context, Call call);
 ActionResult drop_table(base::RequestContext context, Call call);
 ActionResult rename_table(base::RequestContext context, Call call);
+ActionResult register_table(base::RequestContext context, Call call);
+ActionResult unregister_table(base::RequestContext context, Call call);
+
+// load_actions.cc
+ActionResult load_table(base::RequestContext context, Call call);
+ActionResult table_exists(base::RequestContext context, Call call);
 ActionResult report_metrics(base::RequestContext context, Call call);
+ActionResult load_credentials(base::RequestContext context, Call call);
+
+// What a change answers that was made before: by its request and the state.
+ActionResult created_namespace(base::RequestContext context, Call call);
+ActionResult created_table(base::RequestContext context, Call call);
+ActionResult committed_table(base::RequestContext context, Call call);
 
 }  // namespace lake::route

@@ -14,12 +14,6 @@ json::Value properties_json(const std::map<std::string, std::string>& properties
   return object;
 }
 
-json::Value strings_json(const std::vector<std::string>& strings) {
-  json::Array array;
-  for (const auto& text : strings) array.emplace_back(text);
-  return array;
-}
-
 base::Result<operation::CreateNamespace> parse_create(const json::Value& body) {
   ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
   ASSIGN_OR_RETURN(auto levels, fields.strings("namespace"));
@@ -68,15 +62,23 @@ ActionResult list_namespaces(base::RequestContext context, Call call) {
   co_return json_response(200, json::Value(std::move(body)));
 }
 
+// The answer says what was asked for.
+ActionResult created_namespace(base::RequestContext, Call call) {
+  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
+  CO_ASSIGN_OR_RETURN(auto create, parse_create(body));
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(create)));
+  json::Object answer{{"namespace", to_json(request->name)},
+                      {"properties", properties_json(request->properties)}};
+  co_return json_response(200, json::Value(std::move(answer)));
+}
+
 ActionResult create_namespace(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto body, body_of(call));
   CO_ASSIGN_OR_RETURN(auto create, parse_create(body));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, create));
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(create)));
   CO_RETURN_IF_ERROR(
       co_await operation::create_namespace(context, call.catalog(), std::move(request)));
-  json::Object answer{{"namespace", to_json(create.name)},
-                      {"properties", properties_json(create.properties)}};
-  co_return json_response(200, json::Value(std::move(answer)));
+  co_return co_await created_namespace(context, std::move(call));
 }
 
 ActionResult load_namespace(base::RequestContext context, Call call) {
@@ -111,10 +113,7 @@ ActionResult update_namespace_properties(base::RequestContext context, Call call
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(change)));
   CO_ASSIGN_OR_RETURN(auto changes, co_await operation::change_namespace(context, call.catalog(),
                                                                          std::move(request)));
-  json::Object answer{{"updated", strings_json(changes.updated)},
-                      {"removed", strings_json(changes.removed)},
-                      {"missing", strings_json(changes.missing)}};
-  co_return json_response(200, json::Value(std::move(answer)));
+  co_return json_response(200, ducklake::to_json(changes));
 }
 
 }  // namespace lake::route

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "lakeproxy/route/idempotency.h"
 #include "lakeproxy/route/route_table.h"
 
 namespace lake::route {
@@ -55,6 +56,13 @@ std::optional<Response> find_catalog(Call& call) {
   return refusal(404, "No such catalog: " + prefix->second);
 }
 
+std::optional<Response> name_change(Call& call) {
+  auto key = change_key_of(call);
+  if (!key) return error_response(key.error(), call.route->effect, "");
+  call.key = std::move(*key);
+  return std::nullopt;
+}
+
 // The order is the design:
 constexpr Stage kStages[] = {
     find_route,        // nothing else is known before the route is
@@ -62,6 +70,7 @@ constexpr Stage kStages[] = {
     authenticate,      // who it is, before anything is said about what exists
     check_opened,      // without a lake no name can be looked up
     find_catalog,      // names to things; policy and the operation follow in the action
+    name_change,       // a change that was made already is answered, not made again
 };
 
 // Series of one route, resolved once.
@@ -97,15 +106,20 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
   }
 }
 
-base::Task<Response> answer(base::RequestContext context, Call* call) {
-  for (Stage stage : kStages) {
-    if (auto response = stage(*call)) co_return std::move(*response);
-  }
+base::Task<Response> act(base::RequestContext context, Call* call) {
   auto result = co_await call->route->action(context, *call);
   if (result) co_return std::move(*result);
   Response response = error_response(result.error(), call->route->effect, context.id_text());
   log_failure(*call, context, result.error(), response.status);
   co_return response;
+}
+
+base::Task<Response> answer(base::RequestContext context, Call* call) {
+  for (Stage stage : kStages) {
+    if (auto response = stage(*call)) co_return std::move(*response);
+  }
+  if (call->key) co_return co_await act_once(context, call, act);
+  co_return co_await act(context, call);
 }
 
 base::Task<Response> handle(base::RequestContext context, base::http::Request request,

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ struct Call {
   const Route* route = nullptr;
   std::map<std::string, std::string, std::less<>> parameters;  ///< Decoded path parts.
   auth::Principal principal;
+  std::optional<model::ChangeKey> key;  ///< Of a change that the client named.
   Services* services = nullptr;
 
   [[nodiscard]] operation::Catalog* catalog() const { return &services->catalog; }
@@ -61,7 +63,7 @@ struct Route {
 /// Asks policy for what the call's route says.
 template <class T>
 [[nodiscard]] base::Result<govern::Authorized<T>> authorized(const Call& call, T request) {
-  return govern::authorize(call.principal, call.route->permission, std::move(request));
+  return govern::authorize(call.principal, call.route->permission, std::move(request), call.key);
 }
 
 }  // namespace lake::route

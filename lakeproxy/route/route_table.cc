@@ -15,6 +15,12 @@ constexpr std::string_view kProperties = "/v1/{prefix}/namespaces/{namespace}/pr
 constexpr std::string_view kTables = "/v1/{prefix}/namespaces/{namespace}/tables";
 constexpr std::string_view kTable = "/v1/{prefix}/namespaces/{namespace}/tables/{table}";
 constexpr std::string_view kReports = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics";
+constexpr std::string_view kRegister = "/v1/{prefix}/namespaces/{namespace}/register";
+constexpr std::string_view kUnregister =
+    "/v1/{prefix}/namespaces/{namespace}/tables/{table}/unregister";
+constexpr std::string_view kCredentials =
+    "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
+constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
 constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
 
 // clang-format off
@@ -36,7 +42,11 @@ constexpr Route kRoutes[] = {
     {Method::kHead,   kTable,          "tableExists",      Permission::kReadNamespace,    Effect::kRead,   table_exists},
     {Method::kPost,   kTable,          "updateTable",      Permission::kWriteNamespace,   Effect::kCommit, commit_table},
     {Method::kDelete, kTable,          "dropTable",        Permission::kWriteNamespace,   Effect::kChange, drop_table},
+    {Method::kGet,    kCredentials,    "loadCredentials",  Permission::kReadNamespace,    Effect::kRead,   load_credentials},
     {Method::kPost,   kReports,        "reportMetrics",    Permission::kReadNamespace,    Effect::kRead,   report_metrics},
+    {Method::kPost,   kTransaction,    "commitTransaction", Permission::kWriteNamespace,  Effect::kCommit, commit_transaction},
+    {Method::kPost,   kRegister,       "registerTable",    Permission::kWriteNamespace,   Effect::kChange, register_table},
+    {Method::kPost,   kUnregister,     "unregisterTable",  Permission::kWriteNamespace,   Effect::kChange, unregister_table},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange, rename_table},
 };
 // clang-format on
@@ -67,6 +77,15 @@ bool match_path(std::string_view pattern, std::string_view path, Match& found) {
 }  // namespace
 
 std::span<const Route> route_table() { return kRoutes; }
+
+std::vector<std::string> announced_endpoints() {
+  std::vector<std::string> endpoints;
+  for (const Route& route : kRoutes) {
+    if (!route.path.starts_with("/v1/{prefix}/")) continue;
+    endpoints.push_back(std::string(to_string(route.method)) + " " + std::string(route.path));
+  }
+  return endpoints;
+}
 
 Match match(Method method, std::string_view path) {
   Match result;

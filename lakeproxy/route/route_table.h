@@ -9,6 +9,9 @@ namespace lake::route {
 /// Every route there is.
 [[nodiscard]] std::span<const Route> route_table();
 
+/// "METHOD /path" of each route of the catalog API, as /v1/config lists them.
+[[nodiscard]] std::vector<std::string> announced_endpoints();
+
 /// Where a target leads.
 struct Match {
   const Route* route = nullptr;  ///< Null when no route has that path and method.

@@ -58,6 +58,22 @@ TEST(RouteTable, names_the_methods_that_a_path_has) {
   EXPECT_EQ(found.allow, "GET, HEAD, DELETE");
 }
 
+TEST(RouteTable, announces_each_endpoint_that_it_has_and_no_other) {
+  std::size_t catalog = 0;
+  for (const Route& route : route_table()) catalog += route.path.starts_with("/v1/{prefix}/");
+  auto announced = announced_endpoints();
+  EXPECT_EQ(announced.size(), catalog);
+  for (const std::string& endpoint : announced) {
+    SCOPED_TRACE(endpoint);
+    auto space = endpoint.find(' ');
+    ASSERT_NE(space, std::string::npos);
+    Method method = base::http::parse_method(endpoint.substr(0, space));
+    const Route* route = match(method, endpoint.substr(space + 1)).route;
+    ASSERT_NE(route, nullptr);
+    EXPECT_EQ(route->path, endpoint.substr(space + 1));
+  }
+}
+
 TEST(RouteTable, has_no_operation_and_no_path_twice) {
   std::set<std::string> seen;
   for (const Route& route : route_table()) {

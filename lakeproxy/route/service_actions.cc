@@ -56,7 +56,7 @@ ActionResult get_metrics(base::RequestContext, Call call) {
 }
 
 // The description names what this server answers; the bodies are Iceberg's own.
-ActionResult get_openapi(base::RequestContext, Call) {
+ActionResult get_openapi(base::RequestContext, Call call) {
   json::Object paths;
   for (const Route& route : route_table()) {
     json::Value& path = paths[route.path];
@@ -69,6 +69,8 @@ ActionResult get_openapi(base::RequestContext, Call) {
   json::Object info{{"title", "lakeproxy: an Iceberg REST catalog over DuckLake"},
                     {"version", "1"}};
   json::Object description{{"openapi", "3.1.0"}, {"info", info}, {"paths", std::move(paths)}};
+  const std::string& url = call.catalog()->public_url;
+  if (!url.empty()) description["servers"] = json::Array{json::Object{{"url", url}}};
   co_return json_response(200, json::Value(std::move(description)));
 }
 
@@ -79,13 +81,11 @@ ActionResult get_config(base::RequestContext, Call call) {
     co_return base::fail(base::ErrorKind::kNotFound, "Warehouse does not exist: " + *warehouse);
   }
   json::Array endpoints;
-  for (const Route& route : route_table()) {
-    if (!route.path.starts_with("/v1/{prefix}/")) continue;
-    endpoints.emplace_back(std::string(to_string(route.method)) + " " + std::string(route.path));
-  }
+  for (const std::string& endpoint : announced_endpoints()) endpoints.emplace_back(endpoint);
   json::Object answer{{"defaults", json::Object{}},
                       {"overrides", json::Object{{"prefix", catalog}}},
-                      {"endpoints", std::move(endpoints)}};
+                      {"endpoints", std::move(endpoints)},
+                      {"idempotency-key-lifetime", ducklake::kReceiptLifetime}};
   co_return json_response(200, json::Value(std::move(answer)));
 }
 

@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include "base/json/fields.h"
 #include "lakeproxy/model/table_update_json.h"
 #include "lakeproxy/operation/tables.h"
 #include "lakeproxy/route/actions.h"
+#include "lakeproxy/route/table_answer.h"
 #include "lakeproxy/route/wire.h"
 
 namespace lake::route {
@@ -11,32 +10,7 @@ namespace {
 
 namespace json = base::json;
 
-enum class Snapshots { kAll, kRefs };
-
-base::Result<Snapshots> snapshots_of(const Call& call) {
-  auto text = call.request->query("snapshots");
-  if (!text || *text == "all") return Snapshots::kAll;
-  if (*text == "refs") return Snapshots::kRefs;
-  return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
-}
-
-// The two forms of one table are two representations.
-std::string etag_of(const publish::TableView& view, Snapshots snapshots) {
-  return fmt::format("\"{}{}\"", view.etag, snapshots == Snapshots::kRefs ? "-refs" : "");
-}
-
-base::http::Response view_response(const publish::TableView& view, Snapshots snapshots) {
-  auto response = json_response(
-      200, base::http::Body(snapshots == Snapshots::kRefs ? view.body_refs : view.body));
-  response.headers.add("ETag", etag_of(view, snapshots));
-  return response;
-}
-
-// Source: RFC 9110, section 13.1.2.
-bool matches(const base::http::Request& request, const std::string& etag) {
-  auto header = request.headers.get("If-None-Match");
-  return header && (*header == "*" || header->find(etag) != std::string_view::npos);
-}
+using Snapshots = model::SnapshotSelection;
 
 base::Result<operation::RenameTable> parse_rename(const json::Value& body) {
   ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
@@ -81,29 +55,6 @@ ActionResult create_table(base::RequestContext context, Call call) {
   co_return view_response(*created.view, Snapshots::kAll);
 }
 
-ActionResult load_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(auto snapshots, snapshots_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
-  CO_ASSIGN_OR_RETURN(auto view,
-                      co_await operation::load_table(context, call.catalog(), std::move(request)));
-  std::string etag = etag_of(*view, snapshots);
-  if (matches(*call.request, etag)) {
-    base::http::Response response;
-    response.status = 304;
-    response.headers.add("ETag", std::move(etag));
-    co_return response;
-  }
-  co_return view_response(*view, snapshots);
-}
-
-ActionResult table_exists(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
-  CO_RETURN_IF_ERROR(co_await operation::load_table(context, call.catalog(), std::move(request)));
-  co_return no_content();
-}
-
 ActionResult commit_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
   CO_ASSIGN_OR_RETURN(auto body, body_of(call));
@@ -113,6 +64,16 @@ ActionResult commit_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(
       auto view, co_await operation::commit_table(context, call.catalog(), std::move(request)));
   co_return view_response(*view, Snapshots::kAll);
+}
+
+ActionResult commit_transaction(base::RequestContext context, Call call) {
+  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
+  CO_ASSIGN_OR_RETURN(auto commits, model::transaction_from_json(body));
+  CO_ASSIGN_OR_RETURN(auto request,
+                      authorized(call, operation::CommitTransaction{std::move(commits)}));
+  CO_RETURN_IF_ERROR(
+      co_await operation::commit_transaction(context, call.catalog(), std::move(request)));
+  co_return no_content();
 }
 
 ActionResult drop_table(base::RequestContext context, Call call) {
@@ -125,24 +86,35 @@ ActionResult drop_table(base::RequestContext context, Call call) {
   co_return no_content();
 }
 
+ActionResult register_table(base::RequestContext context, Call call) {
+  operation::RegisterTable table;
+  CO_ASSIGN_OR_RETURN(table.identifier.name_space, namespace_of(call));
+  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
+  CO_ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, ""));
+  CO_ASSIGN_OR_RETURN(table.identifier.name, fields.string("name"));
+  CO_ASSIGN_OR_RETURN(table.metadata_location, fields.string("metadata-location"));
+  CO_ASSIGN_OR_RETURN(auto overwrite, fields.opt_boolean("overwrite"));
+  if (overwrite.value_or(false)) table.existing = ducklake::Existing::kReplaced;
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(table)));
+  CO_ASSIGN_OR_RETURN(
+      auto view, co_await operation::register_table(context, call.catalog(), std::move(request)));
+  co_return view_response(*view, Snapshots::kAll);
+}
+
+ActionResult unregister_table(base::RequestContext context, Call call) {
+  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
+  CO_ASSIGN_OR_RETURN(auto request,
+                      authorized(call, operation::UnregisterTable{std::move(identifier)}));
+  CO_ASSIGN_OR_RETURN(
+      auto body, co_await operation::unregister_table(context, call.catalog(), std::move(request)));
+  co_return json_response(200, base::http::Body(std::move(body)));
+}
+
 ActionResult rename_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto body, body_of(call));
   CO_ASSIGN_OR_RETURN(auto rename, parse_rename(body));
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(rename)));
   CO_RETURN_IF_ERROR(co_await operation::rename_table(context, call.catalog(), std::move(request)));
-  co_return no_content();
-}
-
-// Clients report what their scans and commits cost. A line in the log keeps it.
-ActionResult report_metrics(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
-  CO_ASSIGN_OR_RETURN(auto type, fields.string("report-type"));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
-  call.catalog()
-      ->log->for_request(context.request_id)
-      .info("metrics report", {{"report", type}, {"table", request->identifier.display()}});
   co_return no_content();
 }
 

@@ -1,5 +1,7 @@
 """The catalog as plain HTTP."""
 import dataclasses
+import secrets
+import time
 
 import requests
 
@@ -38,6 +40,16 @@ def assert_error(answer, *statuses):
     assert set(error) >= {'message', 'type', 'code'}
     assert error['code'] == answer.status_code
     assert error['message'] and error['type']
+
+
+def new_key():
+    """An Idempotency-Key: a UUID of version 7."""
+    text = f'{int(time.time() * 1000):012x}7{secrets.token_hex(2)[1:]}8{secrets.token_hex(8)[1:]}'
+    return '-'.join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def keyed(key=None):
+    return {'headers': {'Idempotency-Key': key or new_key()}}
 
 
 COLUMN = {'id': 1, 'name': 'a', 'type': 'long', 'required': False}

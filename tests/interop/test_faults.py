@@ -10,7 +10,7 @@ import requests
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients.lake import Lake
-from rest import Rest, assert_error
+from rest import Rest, assert_error, keyed, table_body
 from stack.process import wait_until
 from stack.stack import Stack
 
@@ -134,3 +134,45 @@ def test_kill_9_during_appends_loses_no_committed_row(own, own_lake):
     assert set(found.values()) == {BATCH}, 'a batch is there in part, or twice'
     rows = iceberg_client.connect(own_lake).load_table('f.killed').scan().to_arrow()
     assert rows.num_rows == BATCH * len(found)
+
+
+class Creator(threading.Thread):
+    """Makes tables, each under a key, and asks again after every failure."""
+
+    def __init__(self, lake):
+        super().__init__()
+        self.rest = Rest.of(lake)
+        self.statuses = []
+        self.stopping = threading.Event()
+
+    def run(self):
+        while not self.stopping.is_set():
+            key, body = keyed(), table_body(f'keyed_{len(self.statuses)}')
+            while (answer := self.ask(key, body)) >= 500:
+                time.sleep(0.02)
+            self.statuses.append(answer)
+
+    def ask(self, key, body):
+        try:
+            return self.rest.post('namespaces/f/tables', body, **key).status_code
+        except requests.RequestException:
+            return 599
+
+
+def test_a_key_outlives_the_server(own, own_lake, own_duck):
+    creator = Creator(own_lake)
+    creator.start()
+    try:
+        for kill in range(KILLS):
+            wanted = len(creator.statuses) + 3
+            assert wait_until(lambda n=wanted: len(creator.statuses) >= n, 60)
+            time.sleep(0.011 * kill)
+            own.stop(own.catalog, kill=True)
+            own.start(own.catalog)
+    finally:
+        creator.stopping.set()
+        creator.join()
+    assert set(creator.statuses) == {200}, 'a creation that had been made was made or refused again'
+    made = own_duck.execute("""SELECT count(*) FROM ducklake_snapshots('lake')
+                               WHERE changes::VARCHAR LIKE '%keyed_%'""").fetchone()[0]
+    assert made == len(creator.statuses)

@@ -1,0 +1,85 @@
+// A commit of several tables, from top to bottom:
+//   1 each table as it is, its requirements and updates, and what its new
+//     snapshots add (publish/, objects/)
+//   2 one PostgreSQL transaction for all of them, which checks that 1 still
+//     holds (ducklake/)
+//   3 behind the answer: the tables published, and the clients' manifests removed
+
+#include "lakeproxy/operation/new_table.h"
+#include "lakeproxy/operation/table_change.h"
+#include "lakeproxy/operation/tables.h"
+
+namespace lake::operation {
+namespace {
+
+// A table changed between 1 and 2 so many times in a row: the client is told.
+constexpr int kAttempts = 20;
+
+struct Prepared {
+  std::vector<ducklake::TableCommitPart> parts;
+  std::vector<std::string> left_over;
+};
+
+void keep(std::vector<std::string> from, std::vector<std::string>& to) {
+  for (auto& text : from) to.push_back(std::move(text));
+}
+
+base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog* catalog,
+                                           const std::vector<model::TableCommit>* commits) {
+  Prepared all;
+  for (const model::TableCommit& commit : *commits) {
+    if (creates(commit)) {
+      CO_ASSIGN_OR_RETURN(
+          auto made, co_await prepare_new_table(context, catalog, *commit.identifier, &commit));
+      all.parts.emplace_back(std::move(made.table));
+      keep(std::move(made.left_over), all.left_over);
+    } else {
+      CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, *commit.identifier));
+      CO_ASSIGN_OR_RETURN(auto changed, co_await prepare_change(context, catalog, view, &commit));
+      all.parts.emplace_back(std::move(changed.change));
+      keep(std::move(changed.left_over), all.left_over);
+    }
+  }
+  co_return all;
+}
+
+base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
+                               std::vector<model::TableIdentifier> tables,
+                               std::vector<std::string> left_over) {
+  base::RequestContext own = context;
+  own.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (const model::TableIdentifier& table : tables) {
+    auto view = co_await catalog->views->get(own, table);
+    if (view || view.error().kind() == base::ErrorKind::kNotFound) continue;
+    catalog->log->for_request(context.request_id)
+        .warning("a table could not be published; its next request repeats it",
+                 {{"table", table.display()},
+                  {"error", view.error().message()},
+                  {"detail", view.error().detail()}});
+  }
+  if (!left_over.empty()) co_await remove_left_over(context, catalog, std::move(left_over));
+}
+
+}  // namespace
+
+base::Task<base::Result<void>> commit_transaction(base::RequestContext context, Catalog* catalog,
+                                                  govern::Authorized<CommitTransaction> request) {
+  const std::vector<model::TableCommit>& commits = request->commits;
+  for (int i = 0; i < kAttempts; ++i) {
+    CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare(context, catalog, &commits));
+    auto committed = co_await catalog->writer->keyed(request.key())
+                         .commit_parts(context, std::move(prepared.parts));
+    if (committed) {
+      std::vector<model::TableIdentifier> tables;
+      for (const auto& commit : commits) tables.push_back(*commit.identifier);
+      catalog->background->spawn(
+          finish_behind(context, catalog, std::move(tables), std::move(prepared.left_over)));
+      co_return base::Result<void>{};
+    }
+    if (committed.error().reason() != ducklake::kStale) co_return std::move(committed).error();
+  }
+  co_return base::fail(base::ErrorKind::kConflict,
+                       "The tables keep changing; nothing was committed.");
+}
+
+}  // namespace lake::operation

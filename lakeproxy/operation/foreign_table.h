@@ -1,0 +1,30 @@
+#pragma once
+
+// A table that another catalog has made, read from its metadata file for a lake
+// that is to show it: what the current snapshot holds, file by file. Data files
+// stay where they are and none is opened.
+// Source: Iceberg REST description, "registerTable".
+
+#include <string>
+
+#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/operation/catalog.h"
+
+namespace lake::operation {
+
+/// The metadata file at `location`. Only the catalog's own prefix is read.
+/// Errors: kInvalid  elsewhere, missing, too large or no metadata;
+///         kUnsupported  a compressed or an encrypted one.
+[[nodiscard]] base::Task<base::Result<model::TableMetadata>> read_metadata_file(
+    base::RequestContext context, Catalog* catalog, std::string location);
+
+/// The table of `metadata` under a new name, with its files as one snapshot.
+/// Errors: kInvalid  its location or a manifest is outside of the catalog's
+///         prefix, missing or broken; kForbidden  a reserved property;
+///         kUnsupported  a format version, delete files, or files without field
+///         ids (schema.name-mapping.default).
+[[nodiscard]] base::Task<base::Result<ducklake::NewTable>> read_foreign_table(
+    base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
+    model::TableMetadata metadata);
+
+}  // namespace lake::operation

@@ -1,0 +1,83 @@
+// A table registered by its metadata file, from top to bottom:
+//   1 the file, read from the catalog's own prefix (objects/)
+//   2 whose it is: a table that was dropped here comes back as it was;
+//     any other is read manifest by manifest (objects/)
+//   3 one PostgreSQL transaction (ducklake/)
+//   4 the table as it is now (publish/)
+
+#include "lakeproxy/operation/foreign_table.h"
+#include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/tables.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+
+base::Status check_origin(const ducklake::Origin& origin) {
+  if (origin.live) {
+    return fail(ErrorKind::kAlreadyExists, "metadata-location: belongs to a table that is there");
+  }
+  if (!origin.newest) {
+    return fail(ErrorKind::kUnsupported,
+                "metadata-location: a table comes back by its newest metadata file only");
+  }
+  return {};
+}
+
+// A name that is taken is said before a long reading; the transaction checks it again.
+base::Status check_free(const RegisterTable& request, const base::Result<model::TableId>& found) {
+  if (found && request.existing == ducklake::Existing::kRefused) {
+    return fail(ErrorKind::kAlreadyExists, "Table already exists: " + request.identifier.display());
+  }
+  if (!found && found.error().kind() != ErrorKind::kNotFound) return found.error();
+  return {};
+}
+
+base::Task<base::Status> register_foreign(base::RequestContext context, Catalog* catalog,
+                                          const RegisterTable* request,
+                                          ducklake::LakeWriter* writer,
+                                          model::TableMetadata metadata,
+                                          std::optional<model::TableId> replaced) {
+  CO_ASSIGN_OR_RETURN(bool taken,
+                      co_await writer->is_location_taken(context, metadata.location, replaced));
+  if (taken) {
+    co_return fail(ErrorKind::kAlreadyExists, "location: belongs to a table that is there");
+  }
+  CO_ASSIGN_OR_RETURN(auto table, co_await read_foreign_table(context, catalog, request->identifier,
+                                                              std::move(metadata)));
+  table.metadata.last_updated_ms = now_ms(*catalog->clock);
+  table.existing = request->existing;
+  CO_RETURN_IF_ERROR(co_await writer->create_table(context, std::move(table)));
+  co_return base::Status{};
+}
+
+}  // namespace
+
+base::Task<base::Result<publish::TableViewPtr>> register_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<RegisterTable> request) {
+  const model::TableIdentifier& identifier = request->identifier;
+  CO_RETURN_IF_ERROR(model::validate_new_name(identifier.name));
+  CO_RETURN_IF_ERROR(co_await catalog->reader->load_namespace(context, identifier.name_space));
+  auto found = co_await catalog->reader->find_table(context, identifier);
+  CO_RETURN_IF_ERROR(check_free(*request, found));
+  CO_ASSIGN_OR_RETURN(auto metadata,
+                      co_await read_metadata_file(context, catalog, request->metadata_location));
+  ducklake::LakeWriter writer = catalog->writer->keyed(request.key());
+  CO_ASSIGN_OR_RETURN(auto origin,
+                      co_await writer.find_origin(context, request->metadata_location));
+  if (origin) {
+    CO_RETURN_IF_ERROR(check_origin(*origin));
+    ducklake::RestoredTable restored{origin->table, identifier, request->existing};
+    CO_RETURN_IF_ERROR(co_await writer.restore_table(context, std::move(restored)));
+  } else {
+    std::optional<model::TableId> replaced;
+    if (found) replaced = *found;
+    CO_RETURN_IF_ERROR(co_await register_foreign(context, catalog, &*request, &writer,
+                                                 std::move(metadata), replaced));
+  }
+  co_return co_await catalog->views->get(context, identifier);
+}
+
+}  // namespace lake::operation

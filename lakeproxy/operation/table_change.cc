@@ -1,0 +1,60 @@
+#include "lakeproxy/operation/table_change.h"
+
+#include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/client_snapshot.h"
+#include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/snapshot_base.h"
+#include "lakeproxy/operation/update_plan.h"
+
+namespace lake::operation {
+
+bool creates(const model::TableCommit& commit) {
+  for (const auto& requirement : commit.requirements) {
+    if (std::holds_alternative<model::AssertCreate>(requirement)) return true;
+  }
+  return false;
+}
+
+base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext context,
+                                                        Catalog* catalog,
+                                                        publish::TableViewPtr view,
+                                                        const model::TableCommit* commit) {
+  const Rebase rebase = may_rebase(view->metadata, *commit);
+  CO_RETURN_IF_ERROR(check_requirements(*view, *commit, rebase));
+  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&view->table, view->metadata, commit->updates));
+  PreparedChange prepared;
+  ducklake::TableChange& change = prepared.change;
+  change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
+  change.after = std::move(plan.after);
+  change.after.last_updated_ms = now_ms(*catalog->clock);
+  if (plan.clears_main) change.content = ducklake::Content::kEnds;
+  change.restores = plan.restores;
+  if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
+  for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
+    SnapshotBase on{&view->table, &change.after, {}, i == 0};
+    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
+    CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
+                                                                 plan.snapshots[i]));
+    change.snapshots.push_back(std::move(read.added));
+    for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
+  }
+  co_return prepared;
+}
+
+base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
+                                  std::vector<std::string> locations) {
+  std::vector<objects::ObjectKey> keys;
+  for (const auto& text : locations) {
+    auto location = objects::Location::parse(text);
+    if (!location) continue;
+    if (auto key = location->key()) keys.push_back(*key);
+  }
+  context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto removed = co_await catalog->store->remove_many(context, std::move(keys));
+  if (!removed || !removed->empty()) {
+    catalog->log->for_request(context.request_id)
+        .warning("manifests of a client were left behind after its commit");
+  }
+}
+
+}  // namespace lake::operation

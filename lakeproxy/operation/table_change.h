@@ -1,0 +1,35 @@
+#pragma once
+
+// A client's commit to one table, made ready for the lake: requirements and
+// updates applied to the table as a value, and what its new snapshots add read
+// from the object store. A commit of one table and one of several begin so.
+// Source: Iceberg REST description, "CommitTableRequest".
+
+#include <string>
+#include <vector>
+
+#include "lakeproxy/model/table_update.h"
+#include "lakeproxy/operation/catalog.h"
+
+namespace lake::operation {
+
+/// Whether the commit makes the table (assert-create).
+[[nodiscard]] bool creates(const model::TableCommit& commit);
+
+struct PreparedChange {
+  ducklake::TableChange change;
+  std::vector<std::string> left_over;  ///< The client's lists and manifests.
+};
+
+/// `commit` outlives the task.
+/// Errors: kConflict  a requirement does not hold; those of plan_updates() and
+///         read_client_snapshot().
+[[nodiscard]] base::Task<base::Result<PreparedChange>> prepare_change(
+    base::RequestContext context, Catalog* catalog, publish::TableViewPtr view,
+    const model::TableCommit* commit);
+
+/// Removes what a client wrote and nothing names any more; a failure is logged.
+[[nodiscard]] base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
+                                                std::vector<std::string> locations);
+
+}  // namespace lake::operation

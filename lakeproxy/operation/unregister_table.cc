@@ -1,0 +1,33 @@
+#include "base/json/json.h"
+#include "lakeproxy/operation/tables.h"
+
+namespace lake::operation {
+namespace {
+
+// The table changed between the reading and the drop so many times in a row.
+constexpr int kAttempts = 20;
+
+std::string body_of(const publish::TableView& view) {
+  std::string body = R"({"metadata-location":)";
+  base::json::append_quoted(body, view.metadata_location);
+  return body.append(R"(,"metadata":)").append(view.document()).append("}");
+}
+
+}  // namespace
+
+base::Task<base::Result<std::string>> unregister_table(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<UnregisterTable> request) {
+  for (int i = 0; i < kAttempts; ++i) {
+    CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, request->identifier));
+    std::string answer = body_of(*view);
+    auto dropped =
+        co_await catalog->writer->keyed(request.key())
+            .unregister_table(context, request->identifier,
+                              std::shared_ptr<const model::LakeTable>(view, &view->table), answer);
+    if (dropped) co_return answer;
+    if (dropped.error().reason() != ducklake::kStale) co_return std::move(dropped).error();
+  }
+  co_return base::fail(base::ErrorKind::kConflict, "The table keeps changing; it is still there.");
+}
+
+}  // namespace lake::operation

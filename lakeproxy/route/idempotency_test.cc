@@ -1,0 +1,84 @@
+#include "lakeproxy/route/idempotency.h"
+
+#include <gtest/gtest.h>
+
+#include "lakeproxy/route/route_table.h"
+
+namespace lake::route {
+namespace {
+
+using base::http::Method;
+
+struct Asked {
+  base::http::Request request;
+  Call call;
+};
+
+std::unique_ptr<Asked> ask(Method method, const std::string& target, const char* key) {
+  auto asked = std::make_unique<Asked>();
+  asked->request.method = method;
+  asked->request.target = target;
+  if (key != nullptr) asked->request.headers.add("Idempotency-Key", key);
+  asked->call.request = &asked->request;
+  asked->call.route = match(method, asked->request.path()).route;
+  asked->call.principal = auth::unauthenticated();
+  return asked;
+}
+
+constexpr const char* kKey = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F";
+constexpr const char* kChange = "/v1/lake/namespaces/a/tables/t";
+
+TEST(IdempotencyKey, is_a_uuid_of_version_7) {
+  const char* refused[] = {"",
+                           "key",
+                           "017F22E2-79B0-4CC3-98C4-DC0C0C07398F",
+                           "017F22E2-79B0-7CC3-18C4-DC0C0C07398F",
+                           "017F22E279B07CC398C4DC0C0C07398F",
+                           "017F22E2-79B0-7CC3-98C4-DC0C0C07398G",
+                           "017F22E2-79B0-7CC3-98C4-DC0C0C07398F0"};
+  for (const char* key : refused) {
+    auto parsed = change_key_of(ask(Method::kDelete, kChange, key)->call);
+    ASSERT_FALSE(parsed) << key;
+    EXPECT_EQ(parsed.error().kind(), base::ErrorKind::kInvalid);
+  }
+  auto upper = change_key_of(ask(Method::kDelete, kChange, kKey)->call);
+  auto lower =
+      change_key_of(ask(Method::kDelete, kChange, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")->call);
+  ASSERT_TRUE(upper && *upper && lower && *lower);
+  EXPECT_EQ((*upper)->id, (*lower)->id);
+}
+
+TEST(IdempotencyKey, means_nothing_to_a_read_and_may_be_absent) {
+  auto read = change_key_of(ask(Method::kGet, kChange, "garbage")->call);
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(*read);
+  auto absent = change_key_of(ask(Method::kDelete, kChange, nullptr)->call);
+  ASSERT_TRUE(absent);
+  EXPECT_FALSE(*absent);
+}
+
+TEST(IdempotencyKey, tells_one_request_from_another) {
+  auto hash = [](const Call& call) { return change_key_of(call)->value().request_hash; };
+  auto one = ask(Method::kDelete, kChange, kKey);
+  EXPECT_EQ(hash(one->call), hash(ask(Method::kDelete, kChange, kKey)->call));
+  EXPECT_NE(hash(one->call), hash(ask(Method::kPost, kChange, kKey)->call));
+  EXPECT_NE(hash(one->call),
+            hash(ask(Method::kDelete, "/v1/lake/namespaces/a/tables/u", kKey)->call));
+  EXPECT_NE(hash(one->call),
+            hash(ask(Method::kDelete, std::string(kChange) + "?purgeRequested=true", kKey)->call));
+  auto other_body = ask(Method::kDelete, kChange, kKey);
+  other_body->request.body = "{}";
+  EXPECT_NE(hash(one->call), hash(other_body->call));
+  auto other_client = ask(Method::kDelete, kChange, kKey);
+  other_client->call.principal.subject = "someone else";
+  EXPECT_NE(hash(one->call), hash(other_client->call));
+}
+
+TEST(IdempotencyKey, every_change_can_be_told_again) {
+  for (const Route& route : route_table()) {
+    EXPECT_EQ(remake_of(route) != nullptr, route.effect != Effect::kRead) << route.operation;
+  }
+}
+
+}  // namespace
+}  // namespace lake::route

@@ -1,0 +1,202 @@
+"""Tables that come back after a drop, and tables that another catalog has made."""
+import pyarrow as pa
+import pytest
+from pyiceberg.expressions import EqualTo
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType
+
+from foreign_catalog import ForeignCatalog
+from lake_clients import iceberg as iceberg_client
+from rest import Rest, assert_error, table_body
+
+SCHEMA = pa.schema([('a', pa.int64()), ('s', pa.string())])
+
+
+@pytest.fixture
+def rest(lake):
+    return Rest.of(lake)
+
+
+@pytest.fixture
+def foreign(lake, schema):
+    """Another catalog that keeps its tables under our prefix."""
+    storage = {key: value for key, value in iceberg_client.properties(lake).items() if key.startswith('s3.')}
+    return ForeignCatalog(f'{lake.data_path}foreign/{schema}', **storage)
+
+
+def rows(first, count):
+    return pa.table({'a': list(range(first, first + count)), 's': [f's{n}' for n in range(first, first + count)]},
+                    schema=SCHEMA)
+
+
+def register(rest, schema, name, location, **more):
+    return rest.post(f'namespaces/{schema}/register', {'name': name, 'metadata-location': location, **more})
+
+
+def count(duck, table):
+    return duck.execute(f'SELECT count(*), sum(a) FROM lake.{table}').fetchone()
+
+
+def test_a_dropped_table_comes_back_as_it_was(rest, duck, catalog, schema):
+    table = catalog.create_table(f'{schema}.t', SCHEMA, properties={'owner': 'me'})
+    table.append(rows(0, 10))
+    duck.execute(f"INSERT INTO lake.{schema}.t VALUES (10, 'inlined')")
+    duck.execute(f'DELETE FROM lake.{schema}.t WHERE a = 3')
+    duck.execute(f"INSERT INTO lake.{schema}.t SELECT n, 'x' FROM range(11, 40) r(n)")
+    before = rest.get(f'namespaces/{schema}/tables/t').json()
+    rows_before = duck.execute(f'SELECT rowid, * FROM lake.{schema}.t ORDER BY a').fetchall()
+    there = newest(duck)
+    catalog.drop_table(f'{schema}.t')
+    gone = newest(duck)
+    answer = register(rest, schema, 't', before['metadata-location'])
+    assert answer.status_code == 200, answer.text
+    after = answer.json()
+    for member in ('table-uuid', 'location', 'schemas', 'snapshots', 'snapshot-log', 'current-snapshot-id',
+                   'properties', 'partition-specs', 'refs'):
+        assert after['metadata'][member] == before['metadata'][member], member
+    assert duck.execute(f'SELECT rowid, * FROM lake.{schema}.t ORDER BY a').fetchall() == rows_before
+    assert count(duck, f'{schema}.t AT (VERSION => {there})')[0] == len(rows_before)
+    with pytest.raises(Exception, match='does not exist'):
+        count(duck, f'{schema}.t AT (VERSION => {gone})')
+    duck.execute(f"INSERT INTO lake.{schema}.t VALUES (50, 'small')")
+    catalog.load_table(f'{schema}.t').append(rows(60, 5))
+    seen = sorted(catalog.load_table(f'{schema}.t').scan().to_arrow()['a'].to_pylist())
+    assert seen == sorted(n for n, in duck.execute(f'SELECT a FROM lake.{schema}.t').fetchall())
+    assert len(seen) == len(rows_before) + 6
+
+
+def newest(duck):
+    return duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
+
+
+def test_a_table_that_came_back_outlives_its_expired_past(rest, duck, catalog, schema):
+    first = newest(duck) + 1
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 10))
+    location = catalog.load_table(f'{schema}.t').metadata_location
+    last = newest(duck)
+    catalog.drop_table(f'{schema}.t')
+    assert register(rest, schema, 't', location).status_code == 200
+    versions = ', '.join(map(str, range(first, last + 1)))
+    duck.execute(f"CALL ducklake_expire_snapshots('lake', versions => [{versions}])")
+    duck.execute("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    assert count(duck, f'{schema}.t') == (10, 45)
+    assert catalog.load_table(f'{schema}.t').scan().to_arrow().num_rows == 10
+
+
+def test_what_the_lake_has_expired_does_not_come_back(rest, duck, catalog, schema):
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 10))
+    location = catalog.load_table(f'{schema}.t').metadata_location
+    last = newest(duck)
+    catalog.drop_table(f'{schema}.t')
+    duck.execute(f"CALL ducklake_expire_snapshots('lake', versions => [{last}])")
+    assert_error(register(rest, schema, 't', location), 404, 409)
+    assert rest.send('HEAD', f'namespaces/{schema}/tables/t').status_code == 404
+
+
+def test_a_dropped_table_comes_back_under_another_name_beside_its_successor(rest, duck, catalog, schema):
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 10))
+    duck.execute(f'CREATE SCHEMA IF NOT EXISTS lake.{schema}_other')
+    location = catalog.load_table(f'{schema}.t').metadata_location
+    catalog.drop_table(f'{schema}.t')
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 3))
+    between = newest(duck)
+    assert_error(register(rest, schema, 't', location), 409)
+    assert register(rest, f'{schema}_other', 'old', location).status_code == 200
+    assert count(duck, f'{schema}_other.old') == (10, 45)
+    assert count(duck, f'{schema}.t') == (3, 3)
+    assert count(duck, f'{schema}.t AT (VERSION => {between})') == (3, 3)
+    assert catalog.load_table(f'{schema}_other.old').scan().to_arrow().num_rows == 10
+    assert_error(register(rest, schema, 'twice', location), 409)
+
+
+def test_a_table_takes_the_place_of_another(rest, duck, catalog, schema):
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 10))
+    location = catalog.load_table(f'{schema}.t').metadata_location
+    catalog.drop_table(f'{schema}.t')
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 3))
+    before = newest(duck)
+    assert register(rest, schema, 't', location, overwrite=True).status_code == 200
+    assert count(duck, f'{schema}.t') == (10, 45)
+    assert count(duck, f'{schema}.t AT (VERSION => {before})') == (3, 3)
+    assert catalog.load_table(f'{schema}.t').scan().to_arrow().num_rows == 10
+
+
+def test_pyiceberg_registers_a_table(duck, catalog, schema):
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 10))
+    location = catalog.load_table(f'{schema}.t').metadata_location
+    catalog.drop_table(f'{schema}.t')
+    assert catalog.register_table(f'{schema}.t', location).scan().to_arrow().num_rows == 10
+    assert count(duck, f'{schema}.t') == (10, 45)
+
+
+def test_a_foreign_table_is_registered_in_place(rest, duck, catalog, foreign, schema):
+    made = Schema(NestedField(1, 'a', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
+    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), 's'))
+    table = foreign.create_table('ns.t', made, partition_spec=spec, properties={'owner': 'them'})
+    table.append(rows(0, 5))
+    table.append(rows(5, 5))
+    table.delete(EqualTo('s', 's3'))
+    with table.update_schema() as update:
+        update.add_column('later', LongType())
+    answer = register(rest, schema, 't', table.metadata_location)
+    assert answer.status_code == 200, answer.text
+    metadata = answer.json()['metadata']
+    assert metadata['location'] == table.location() and metadata['properties']['owner'] == 'them'
+    assert len(metadata['snapshots']) == 1
+    ours = catalog.load_table(f'{schema}.t')
+    assert sorted(ours.scan().to_arrow()['a'].to_pylist()) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert ours.scan(row_filter=EqualTo('s', 's7')).to_arrow()['a'].to_pylist() == [7]
+    assert {task.file.file_path for task in ours.scan().plan_files()} == {
+        task.file.file_path for task in table.scan().plan_files()}, 'nothing was copied'
+    assert count(duck, f'{schema}.t') == (9, 42)
+    assert duck.execute(f"SELECT a FROM lake.{schema}.t WHERE s = 's7'").fetchall() == [(7,)]
+    ours.append(pa.table({'a': [10], 's': ['s10'], 'later': [1]}))
+    duck.execute(f"INSERT INTO lake.{schema}.t VALUES (11, 's11', 2)")
+    assert count(duck, f'{schema}.t')[0] == catalog.load_table(f'{schema}.t').scan().to_arrow().num_rows == 11
+    assert_error(register(rest, schema, 'again', table.metadata_location), 409)
+
+
+def test_a_foreign_table_without_snapshots_is_registered(rest, duck, foreign, schema):
+    table = foreign.create_table('ns.t', SCHEMA)
+    assert register(rest, schema, 't', table.metadata_location).status_code == 200
+    assert count(duck, f'{schema}.t') == (0, None)
+
+
+def test_what_is_no_table_is_refused(lake, rest, duck, foreign, schema):
+    table = foreign.create_table('ns.t', SCHEMA)
+    table.append(rows(0, 2))
+    own = rest.post(f'namespaces/{schema}/tables', table_body('own')).json()['metadata-location']
+    manifests = table.current_snapshot().manifest_list
+    cases = {
+        'elsewhere': (f's3://{lake.s3_bucket}/other/metadata/1.metadata.json', 400),
+        'another bucket': ('s3://other/data/1.metadata.json', 400),
+        'out of the prefix': (f'{lake.data_path}../other/1.metadata.json', 400),
+        'a local file': ('file:///etc/passwd', 400),
+        'nothing': ('', 400),
+        'missing': (f'{lake.data_path}none/metadata/1.metadata.json', 400),
+        'no JSON': (manifests, 400),
+        'of a table that is there': (own, 409),
+    }
+    for name, (location, status) in cases.items():
+        answer = register(rest, schema, 't', location)
+        assert answer.status_code == status, (name, answer.text)
+        assert_error(answer, status)
+    assert_error(register(rest, schema, '__mask_t', table.metadata_location), 400)
+    assert_error(register(rest, 'nowhere', 't', table.metadata_location), 404)
+    assert_error(rest.post(f'namespaces/{schema}/register', {'name': 't'}), 400)
+    assert rest.send('HEAD', f'namespaces/{schema}/tables/t').status_code == 404
+
+
+def test_a_table_is_unregistered_with_all_that_was_committed(rest, duck, catalog, schema):
+    catalog.create_table(f'{schema}.t', SCHEMA).append(rows(0, 10))
+    duck.execute(f"INSERT INTO lake.{schema}.t VALUES (10, 'unseen')")
+    path = f'namespaces/{schema}/tables/t'
+    answer = rest.post(f'{path}/unregister')
+    assert answer.status_code == 200, answer.text
+    assert len(answer.json()['metadata']['snapshots']) == 2
+    assert rest.send('HEAD', path).status_code == 404
+    assert_error(rest.post(f'{path}/unregister'), 404)
+    assert register(rest, schema, 't', answer.json()['metadata-location']).status_code == 200
+    assert count(duck, f'{schema}.t') == (11, 55)
