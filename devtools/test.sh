@@ -2,7 +2,7 @@
 # compatibility kit. One summary line at the end.
 
 TEST_STACK=test
-PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop" "$ROOT/tests/spec")
+PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop" "$ROOT/tests/spec" "$ROOT/tests/oracle")
 
 test_command() {
   local sanitizer='' filter=''

@@ -1,0 +1,14 @@
+# The oracle: random histories of a lake, read through both doors. docs/oracle.md.
+
+ORACLE_STACK=oracle
+
+# oracle_command [--minutes N] [--seed S] ...: on a private stack, which is removed afterwards.
+oracle_command() {
+  setup_servers
+  build_preset dev lakeproxy
+  "$PYTHON" -m stack down --name "$ORACLE_STACK" --wipe >/dev/null
+  trap '"$PYTHON" -m stack down --name "$ORACLE_STACK" --wipe >/dev/null' EXIT
+  "$PYTHON" -m stack up --name "$ORACLE_STACK" || return
+  # shellcheck disable=SC1090
+  (source "$DEV/stacks/$ORACLE_STACK/env" && PYTHONPATH=$PYTHONPATH:$ROOT/tests "$PYTHON" -W ignore -m oracle "$@")
+}

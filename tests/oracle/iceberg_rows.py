@@ -1,0 +1,158 @@
+"""Changes of rows by PyIceberg, a client that rewrites the files it changes."""
+import contextlib
+
+import pyarrow as pa
+from pyiceberg.exceptions import ValidationError
+
+from oracle import conditions
+from oracle.literals import many_rows, values_clause
+from oracle.reading import Truth, bag
+from oracle.steps import Skip, operation
+from oracle.world import quoted
+
+# What the client itself does not do; a refusal by the catalog is an answer over HTTP instead.
+OWN_LIMITS = (ValueError, TypeError, ZeroDivisionError, ValidationError, pa.ArrowInvalid,
+              pa.ArrowNotImplementedError, pa.ArrowTypeError)
+
+
+@contextlib.contextmanager
+def client(world, text):
+    world.note(f'PyIceberg: {text}')
+    try:
+        yield
+    except OWN_LIMITS as fault:
+        raise Skip(f'PyIceberg: {type(fault).__name__}: {str(fault).splitlines()[0]}') from fault
+
+
+def load(world, table):
+    """A table that is not shown, for whatever good reason, is not changed through this door either."""
+    try:
+        return world.load(table)
+    except NotImplementedError as refusal:
+        raise Skip(f'not shown: {refusal}') from refusal
+
+
+def arrow(world, table, loaded, sql):
+    """The rows of a SELECT as the client wants them."""
+    columns = world.columns(table)
+    names = ', '.join(quoted(name) for name, _ in columns)
+    rows = world.engine.execute(f'SELECT {", ".join(shaped(*column) for column in columns)} FROM ({sql}) v({names})')
+    target = loaded.schema().as_arrow()
+    return pa.table([cast(column, field.type) for column, field in zip(rows.to_arrow_table().columns, target)], schema=target)
+
+
+def shaped(name, kind):
+    column = quoted(name)
+    return f"unhex(replace(CAST({column} AS VARCHAR), '-', ''))" if kind == 'UUID' else f'CAST({column} AS {kind})'
+
+
+def cast(column, kind):
+    if isinstance(kind, pa.BaseExtensionType):
+        storage = column.cast(kind.storage_type)
+        return pa.chunked_array([kind.wrap_array(chunk) for chunk in storage.chunks], kind)
+    return column.cast(kind)
+
+
+def random_rows(world, random, table, loaded, most=30):
+    types = [kind for _, kind in world.columns(table)]
+    count = random.choice((1, 3, most))
+    sql = values_clause(random, types, count) if count <= 3 else many_rows(random, types, count)
+    return sql, arrow(world, table, loaded, sql)
+
+
+def random_expression(world, random, table):
+    truth = Truth(world, table)
+    chosen = conditions.random_filter(random, table, truth.rows, truth.columns)
+    if chosen is None:
+        raise Skip('no column to filter by')
+    return chosen
+
+
+@operation('pyiceberg.append', 6)
+def append(world, random):
+    table = world.pick(random)
+    loaded = load(world, table)
+    with client(world, f'append to {table.name}'):
+        sql, rows = random_rows(world, random, table, loaded)
+        world.note(sql)
+        truth = Truth(world, table)
+        loaded.append(rows)
+        world.expect(table, truth.bag(world) + bag(world, rows, truth.columns))
+
+
+@operation('pyiceberg.append_twice', 2)
+def append_twice(world, random):
+    """Two snapshots in one commit."""
+    table = world.pick(random)
+    loaded = load(world, table)
+    with client(world, f'append twice to {table.name}'):
+        with loaded.transaction() as change:
+            for _ in range(2):
+                sql, rows = random_rows(world, random, table, loaded)
+                world.note(sql)
+                change.append(rows)
+
+
+@operation('pyiceberg.overwrite', 2)
+def overwrite(world, random):
+    table = world.pick(random)
+    loaded = load(world, table)
+    with client(world, f'overwrite {table.name} with'):
+        sql, rows = random_rows(world, random, table, loaded)
+        world.note(sql)
+        columns = Truth(world, table).columns
+        loaded.overwrite(rows)
+        world.expect(table, bag(world, rows, columns))
+
+
+@operation('pyiceberg.overwrite_where', 2)
+def overwrite_where(world, random):
+    table = world.pick(random)
+    loaded = load(world, table)
+    chosen = random_expression(world, random, table)
+    with client(world, f'overwrite the rows of {table.name} where {chosen} with'):
+        sql, rows = random_rows(world, random, table, loaded)
+        world.note(sql)
+        loaded.overwrite(rows, overwrite_filter=chosen.expression)
+
+
+@operation('pyiceberg.delete', 4)
+def delete(world, random):
+    table = world.pick(random)
+    loaded = load(world, table)
+    chosen = random_expression(world, random, table)
+    with client(world, f'delete from {table.name} where {chosen}'):
+        truth = Truth(world, table)
+        loaded.delete(chosen.expression)
+        world.expect(table, truth.bag(world) - bag(world, truth.rows, truth.columns, where=chosen.sql))
+
+
+@operation('pyiceberg.upsert', 2)
+def upsert(world, random):
+    table = world.pick(random)
+    loaded = load(world, table)
+    keys = [name for name, kind in world.columns(table) if kind in ('INTEGER', 'BIGINT', 'VARCHAR', 'DATE')]
+    if not keys:
+        raise Skip('no column to join on')
+    key = random.choice(keys)
+    with client(world, f'upsert into {table.name} by {key}'):
+        names = ', '.join(quoted(name) for name, _ in world.columns(table))
+        pool = values_clause(random, [kind for _, kind in world.columns(table)], 5)
+        sql = (f'SELECT DISTINCT ON ({quoted(key)}) * FROM ({pool}) v({names}) '
+               f'WHERE {quoted(key)} IS NOT NULL ORDER BY ALL')
+        world.note(sql)
+        loaded.upsert(arrow(world, table, loaded, sql), join_cols=[key])
+
+
+@operation('pyiceberg.overwrite_partitions', 2)
+def overwrite_partitions(world, random):
+    table = world.pick(random)
+    loaded = load(world, table)
+    if loaded.spec().is_unpartitioned():
+        raise Skip('no partitions')
+    with client(world, f'overwrite partitions of {table.name} with'):
+        sql, rows = random_rows(world, random, table, loaded)
+        world.note(sql)
+        loaded.dynamic_partition_overwrite(rows)
+
+

@@ -1,0 +1,80 @@
+"""What the Iceberg specification asks of a table's metadata, whatever rows it shows."""
+from oracle.steps import Difference
+
+
+def demand(holds, text):
+    if not holds:
+        raise Difference('metadata', text)
+
+
+def check_metadata(loaded):
+    metadata = loaded.metadata
+    check_ids(metadata)
+    check_chain(metadata)
+    check_snapshot_log(metadata)
+    check_metadata_log(metadata, loaded.metadata_location)
+    check_refs(metadata)
+
+
+def check_ids(metadata):
+    schemas = [schema.schema_id for schema in metadata.schemas]
+    demand(len(set(schemas)) == len(schemas), f'schema ids come twice: {schemas}')
+    demand(metadata.current_schema_id in schemas, f'current-schema-id {metadata.current_schema_id} is none of {schemas}')
+    highest = max((schema.highest_field_id for schema in metadata.schemas), default=0)
+    demand(metadata.last_column_id >= highest, f'last-column-id {metadata.last_column_id} is below field {highest}')
+    specs = [spec.spec_id for spec in metadata.partition_specs]
+    demand(len(set(specs)) == len(specs), f'spec ids come twice: {specs}')
+    demand(metadata.default_spec_id in specs, f'default-spec-id {metadata.default_spec_id} is none of {specs}')
+    fields = [field.field_id for spec in metadata.partition_specs for field in spec.fields]
+    demand(metadata.last_partition_id >= max(fields, default=999), f'last-partition-id {metadata.last_partition_id} is below {fields}')
+    orders = [order.order_id for order in metadata.sort_orders]
+    demand(metadata.default_sort_order_id in orders, f'default-sort-order-id {metadata.default_sort_order_id} is none of {orders}')
+
+
+def check_chain(metadata):
+    """Parents are older; numbers grow; nothing is younger than the table says it is."""
+    known = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
+    schemas = {schema.schema_id for schema in metadata.schemas}
+    demand(len(known) == len(metadata.snapshots), 'a snapshot id comes twice')
+    for snapshot in metadata.snapshots:
+        demand(snapshot.sequence_number <= metadata.last_sequence_number,
+               f'{snapshot.snapshot_id} has sequence number {snapshot.sequence_number}, above last-sequence-number '
+               f'{metadata.last_sequence_number}')
+        demand(snapshot.schema_id in schemas, f'schema {snapshot.schema_id} of snapshot {snapshot.snapshot_id} is not there')
+        parent = known.get(snapshot.parent_snapshot_id)
+        if parent is None:
+            continue
+        demand(parent.sequence_number < snapshot.sequence_number, f'{snapshot.snapshot_id} has no higher number than its parent')
+        demand(parent.timestamp_ms <= snapshot.timestamp_ms, f'{snapshot.snapshot_id} is older than its parent')
+    numbers = [snapshot.sequence_number for snapshot in metadata.snapshots]
+    demand(len(set(numbers)) == len(numbers), f'a sequence number comes twice: {numbers}')
+
+
+def check_snapshot_log(metadata):
+    log = metadata.snapshot_log
+    known = {snapshot.snapshot_id for snapshot in metadata.snapshots}
+    times = [entry.timestamp_ms for entry in log]
+    demand(times == sorted(times), f'snapshot-log goes back in time: {times}')
+    unknown = [entry.snapshot_id for entry in log if entry.snapshot_id not in known]
+    demand(not unknown, f'snapshot-log names snapshots that are not there: {unknown}')
+    if metadata.current_snapshot_id is not None:
+        demand(log and log[-1].snapshot_id == metadata.current_snapshot_id, 'snapshot-log does not end with the current snapshot')
+        demand(metadata.last_updated_ms >= times[-1], 'last-updated-ms is before the end of snapshot-log')
+
+
+def check_metadata_log(metadata, location):
+    files = [entry.metadata_file for entry in metadata.metadata_log]
+    times = [entry.timestamp_ms for entry in metadata.metadata_log]
+    demand(times == sorted(times), f'metadata-log goes back in time: {times}')
+    demand(len(set(files)) == len(files), f'metadata-log names a file twice: {files}')
+    demand(location not in files, f'metadata-log names the present file {location}')
+
+
+def check_refs(metadata):
+    known = {snapshot.snapshot_id for snapshot in metadata.snapshots}
+    for name, ref in metadata.refs.items():
+        demand(ref.snapshot_id in known, f'ref {name} names snapshot {ref.snapshot_id}, which is not there')
+    main = metadata.refs.get('main')
+    demand((main.snapshot_id if main else None) == metadata.current_snapshot_id, 'main is not the current snapshot')
+    if metadata.current_snapshot_id is not None:
+        demand(metadata.current_snapshot_id in known, 'the current snapshot is not there')

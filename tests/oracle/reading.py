@@ -1,0 +1,102 @@
+"""The rows of a table at a snapshot, from each door, and whether they are the same rows."""
+import collections
+
+from oracle.literals import parsed
+from oracle.steps import Difference
+from oracle.world import quoted
+
+SHOWN = 6
+
+
+def version(snapshot):
+    return '' if snapshot is None else f' AT (VERSION => {snapshot})'
+
+
+class Truth:
+    """What DuckDB on DuckLake shows: the rows in Arrow, and (name, type) of the columns."""
+
+    def __init__(self, world, table, snapshot=None):
+        result = world.duck.execute(f'FROM {world.full_name(table, snapshot)}{version(snapshot)}')
+        self.columns = [(column[0], str(column[1])) for column in result.description]
+        self.rows = result.to_arrow_table()
+
+    def bag(self, world):
+        return bag(world, self.rows, self.columns)
+
+
+def bag(world, rows, columns, where='true'):
+    """Every row as exact text, with how often it is there. Clients name types differently: the lake's decide."""
+    world.engine.register('shown', rows)
+    casts = ', '.join(f'CAST({quoted(name)} AS {kind}) AS {quoted(name)}' for name, kind in columns)
+    parts = ', '.join(quoted(name) for name, _ in columns)
+    found = world.engine.execute(
+        f'SELECT CAST(row({parts}) AS VARCHAR) FROM (SELECT {casts} FROM shown) WHERE {where}').fetchall()
+    return collections.Counter(row[0] for row in found)
+
+
+def compare(check, expected, found, reader, truth='DuckDB on the lake'):
+    """Raises a Difference that shows both sides."""
+    if expected == found:
+        return
+    missing, extra = expected - found, found - expected
+    raise Difference(check, '\n'.join((f'{truth} has {expected.total()} rows, {reader} {found.total()}',
+                                       *side(f'only {truth}', missing), *side(f'only {reader}', extra))))
+
+
+def side(label, rows):
+    shown = [f'  {label}: {count} x {row[:400]}' for row, count in sorted(rows.items())[:SHOWN]]
+    rest = len(rows) - SHOWN
+    return shown + ([f'  {label}: and {rest} more'] if rest > 0 else [])
+
+
+def read_pyiceberg(loaded, snapshot=None, expression=None):
+    options = {} if expression is None else {'row_filter': expression}
+    return loaded.scan(snapshot_id=snapshot, **options).to_arrow()
+
+
+def compare_names(check, columns, rows, reader):
+    wanted = [name for name, _ in columns]
+    if rows.column_names != wanted:
+        raise Difference(check, f'DuckDB on the lake has the columns {wanted}, {reader} {rows.column_names}')
+
+
+def compare_schema(truth, schema, check):
+    """Names, types and order of the columns; nested ones too."""
+    wanted = [(name, iceberg_type(kind)) for name, kind in truth.columns]
+    found = [(field.name, plain(field.field_type)) for field in schema.fields]
+    if wanted != found:
+        raise Difference(check, f'DuckDB on the lake has\n  {wanted}\nthe Iceberg schema has\n  {found}')
+
+
+NAMES = {'BOOLEAN': 'boolean', 'TINYINT': 'int', 'SMALLINT': 'int', 'UTINYINT': 'int', 'USMALLINT': 'int',
+         'INTEGER': 'int', 'BIGINT': 'long', 'FLOAT': 'float', 'DOUBLE': 'double', 'DATE': 'date', 'TIME': 'time',
+         'TIMESTAMP': 'timestamp', 'TIMESTAMP_S': 'timestamp', 'TIMESTAMP WITH TIME ZONE': 'timestamptz',
+         'VARCHAR': 'string', 'JSON': 'string', 'UUID': 'uuid', 'BLOB': 'binary'}
+
+
+def iceberg_type(kind):
+    if kind in NAMES:
+        return NAMES[kind]
+    if kind.startswith('DECIMAL') and kind.endswith(')'):
+        return kind.lower().replace(',', ', ')
+    shape = parsed(kind)
+    children = [iceberg_type(str(child)) for _, child in shape.children]
+    if shape.id == 'struct':
+        return tuple((name, child) for (name, _), child in zip(shape.children, children))
+    return (shape.id, *children)
+
+
+def plain(kind):
+    """PyIceberg's type in the same form."""
+    if kind.is_struct:
+        return tuple((field.name, plain(field.field_type)) for field in kind.fields)
+    if hasattr(kind, 'element_type'):
+        return ('list', plain(kind.element_type))
+    if hasattr(kind, 'value_type'):
+        return ('map', plain(kind.key_type), plain(kind.value_type))
+    return 'binary' if str(kind).startswith('fixed') else str(kind)
+
+
+def read_duck_iceberg(world, table, snapshot=None):
+    return world.ice().execute(
+        f'FROM ice.{world.schema}.{quoted(table.name)}{version(snapshot)}').to_arrow_table()

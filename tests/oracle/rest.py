@@ -1,0 +1,25 @@
+"""The catalog as plain HTTP, for what PyIceberg does not do or does not do alone."""
+import json
+
+import requests
+
+TIMEOUT = 60
+
+
+class Rest:
+    def __init__(self, lake):
+        self.root = f'{lake.uri}/v1/{lake.warehouse}'
+        self.session = requests.Session()
+
+    def post(self, path, body):
+        """The answer's JSON. A refusal by name is the same error as PyIceberg makes of it."""
+        answer = self.session.post(f'{self.root}/{path}', json=body, timeout=TIMEOUT)
+        if answer.status_code == 501:
+            raise NotImplementedError(answer.json()['error']['message'])
+        if not answer.ok:
+            raise RuntimeError(f'POST {path}: {answer.status_code} {answer.text[:2000]}\n{json.dumps(body)[:4000]}')
+        return answer.json() if answer.content else None
+
+    def commit(self, schema, name, requirements, updates):
+        body = {'identifier': {'namespace': [schema], 'name': name}, 'requirements': requirements, 'updates': updates}
+        return self.post(f'namespaces/{schema}/tables/{requests.utils.quote(name, safe="")}', body)

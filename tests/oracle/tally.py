@@ -1,0 +1,38 @@
+"""What a run did. An operation that never happened proves nothing, so it is counted too."""
+import collections
+import time
+
+from oracle import offered
+from oracle.steps import OPERATIONS
+
+
+class Tally:
+    def __init__(self):
+        self.began = time.monotonic()
+        self.histories = self.steps = self.compared = self.reads = self.filters = 0
+        self.done = collections.Counter()
+        self.skipped = collections.Counter()
+        self.refused = collections.Counter()
+        self.reasons = collections.Counter()
+
+    def refused_load(self, reason):
+        self.reasons[f'not shown: {reason}'] += 1
+
+    def summary(self):
+        seconds = max(time.monotonic() - self.began, 0.001)
+        lines = ['operations (done, without occasion, refused):']
+        lines += [f'  {name:<32} {self.done[name]:>6} {self.skipped[name]:>6} {self.refused[name]:>6}' for name in sorted(OPERATIONS)]
+        lines += [f'  {count:>5} x {reason}' for reason, count in sorted(self.reasons.items())]
+        lines.append(f'oracle: {self.histories} histories, {self.steps} steps, {self.compared} snapshots compared, '
+                     f'{self.reads} reads ({self.filters} with filters) in {seconds:.0f} s: '
+                     f'{self.steps / seconds:.1f} steps/s, {self.compared / seconds:.1f} snapshots/s')
+        return '\n'.join(lines)
+
+    def never_done(self):
+        return [name for name in sorted(OPERATIONS) if not self.done[name] and name not in offered.REFUSED]
+
+    def faults(self):
+        """What makes a long run fail although no two readers disagreed."""
+        stale = [f'{name} stands among the refused operations and is never refused' for name in sorted(offered.REFUSED)
+                 if self.done[name] > 3 and not self.refused[name]]
+        return [f'{name} is offered and was never done' for name in self.never_done()] + stale
