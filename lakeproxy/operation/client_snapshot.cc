@@ -6,6 +6,7 @@
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/manifest_reader.h"
 #include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/client_deletes.h"
 #include "lakeproxy/operation/list_diff.h"
 
 namespace lake::operation {
@@ -132,7 +133,8 @@ bool changes_deletes(const ListDiff& diff) {
   return !diff.added_deletes.empty() || !diff.removed_deletes.empty();
 }
 
-base::Status check_diff(const model::Snapshot& given, const ListDiff& diff) {
+base::Status check_diff(const model::Snapshot& given, const SnapshotBase& on,
+                        const ListDiff& diff) {
   RETURN_IF_ERROR(check_summary(given, diff));
   const bool takes = !diff.removed.empty() || changes_deletes(diff);
   if (given.operation == model::Operation::kAppend && takes) {
@@ -144,10 +146,21 @@ base::Status check_diff(const model::Snapshot& given, const ListDiff& diff) {
              : !diff.added_deletes.empty() ? diff.added_deletes.front().file.file_path
                                            : diff.removed_deletes.front().file.file_path));
   }
-  if (changes_deletes(diff)) {
-    return base::fail(ErrorKind::kUnsupported, "add-snapshot: delete files are not supported");
+  if (changes_deletes(diff) && (on.table == nullptr || !on.is_shown)) {
+    return base::fail(ErrorKind::kUnsupported,
+                      "add-snapshot: delete files are not supported in a new table or in the "
+                      "second snapshot of a commit");
   }
   return {};
+}
+
+// Delete files of ours are shown by older snapshots, too.
+void leave_deletes(const ListDiff& diff, const SnapshotBase& on, ClientSnapshot& snapshot) {
+  for (const auto& added : diff.added_deletes) {
+    const std::string& path = added.file.file_path;
+    const bool is_ours = path.starts_with(on.metadata->location + "/metadata/deletes-");
+    if (!is_ours && check_place(path, on.metadata->location)) snapshot.objects.push_back(path);
+  }
 }
 
 std::string summary_json(const model::Snapshot& given) {
@@ -171,7 +184,13 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
   for (const auto& made : split.made) snapshot.objects.push_back(made.manifest_path);
   CO_ASSIGN_OR_RETURN(auto diff,
                       co_await read_diff(context, catalog, given.snapshot_id, std::move(split)));
-  CO_RETURN_IF_ERROR(check_diff(given, diff));
+  CO_RETURN_IF_ERROR(check_diff(given, on, diff));
+  if (changes_deletes(diff)) {
+    const DeleteBase deletes_on{on.table, on.metadata, base};
+    CO_ASSIGN_OR_RETURN(snapshot.added.deletes,
+                        co_await convert_deletes(context, catalog, &deletes_on, &diff));
+    leave_deletes(diff, on, snapshot);
+  }
   snapshot.added.client_snapshot_id = given.snapshot_id;
   snapshot.added.files = std::move(diff.added);
   snapshot.added.removed = std::move(diff.removed);

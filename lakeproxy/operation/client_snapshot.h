@@ -34,7 +34,8 @@ struct SnapshotBase {
 /// Errors: kInvalid  a list or manifest that does not parse, is missing, lies
 ///         elsewhere, disagrees with the list or the summary, or an append that
 ///         removes; kConflict  a file that is said to be live or deleted and is
-///         not live; kTooLarge  over 500,000 entries; kUnsupported  delete files.
+///         not live; kTooLarge  over 500,000 entries; kUnsupported  delete files
+///         in a commit's second snapshot; those of convert_deletes().
 [[nodiscard]] base::Task<base::Result<ClientSnapshot>> read_client_snapshot(
     base::RequestContext context, Catalog* catalog, SnapshotBase on, model::Snapshot given);
 

@@ -28,15 +28,15 @@ def test_spark_rolls_back(spark, duck, catalog, truth, readers, schema):
 def test_spark_replaces_a_table(spark, duck, catalog, truth, readers, schema):
     name = f'{schema}.replaced'
     spark.sql(f"CREATE TABLE lake.{name} USING iceberg AS SELECT id AS n, 'old' AS s FROM range(20)")
-    spark.sql(f"""CREATE OR REPLACE TABLE lake.{name} USING iceberg PARTITIONED BY (bucket(2, k))
-                  AS SELECT id AS k, concat('n', id) AS n FROM range(7)""")
-    assert assert_agree_always(truth, readers, catalog, name) == 7
-    assert duck.execute(f"SELECT count(*) FROM lake.{name} WHERE n = 'n3'").fetchone() == (1,)
     spark.sql(f'CREATE OR REPLACE TABLE lake.{name} (other STRING) USING iceberg')
     assert catalog.load_table(name).current_snapshot() is None
     assert assert_agree(truth, readers, name) == 0
     duck.execute(f"INSERT INTO lake.{name} VALUES ('by DuckDB')")
     assert assert_agree(truth, readers, name) == 1
+    spark.sql(f"""CREATE OR REPLACE TABLE lake.{name} USING iceberg PARTITIONED BY (bucket(2, k))
+                  AS SELECT id AS k, concat('n', id) AS n FROM range(7)""")
+    assert assert_agree_always(truth, readers, catalog, name) == 7
+    assert duck.execute(f"SELECT count(*) FROM lake.{name} WHERE n = 'n3'").fetchone() == (1,)
 
 
 def test_main_is_removed(lake, catalog, duck, truth, readers, schema):
