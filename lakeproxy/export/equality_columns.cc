@@ -244,6 +244,9 @@ base::Result<std::string> literal_sql(const Type& type, const model::Literal& va
   if (type.kind() == TypeKind::kBinary || type.kind() == TypeKind::kFixed) {
     return fmt::format("unhex({})", quote_literal(text));
   }
+  if (text.find('\0') != std::string::npos) {
+    return fail(ErrorKind::kUnsupported, "a default or partition value has a zero byte");
+  }
   ASSIGN_OR_RETURN(std::string wanted, engine_type(type));
   return fmt::format("CAST({} AS {})", quote_literal(text), wanted);
 }

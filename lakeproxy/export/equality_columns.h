@@ -56,6 +56,8 @@ void apply_mapping(ParquetNode& node, const std::vector<MappedField>& mapping);
                                                           const DeleteColumn& column);
 
 /// `value` in SQL. The engine has `type`, and `value` is of its alternative.
+/// Errors: kUnsupported  a text with a zero byte, at which the engine would end
+///         the statement.
 [[nodiscard]] base::Result<std::string> literal_sql(const model::Type& type,
                                                     const model::Literal& value);
 

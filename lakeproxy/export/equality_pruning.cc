@@ -29,8 +29,9 @@ std::optional<Literal> bound(const std::optional<std::string>& bytes, const Type
   // Their order in statistics is not the same with all writers.
   if (!bytes || type.kind() == TypeKind::kUuid) return std::nullopt;
   auto value = materialize::decode_single_value(*bytes, type);
-  // What is not a bound leaves the file unpruned.
-  return value ? std::optional(std::move(*value)) : std::nullopt;
+  // What is not a bound, or not one that SQL can name, leaves the file unpruned.
+  if (!value || !literal_sql(type, *value)) return std::nullopt;
+  return std::move(*value);
 }
 
 Extent extent_in(const DataFile& file, const DeleteColumn& column) {

@@ -68,6 +68,20 @@ TEST_F(EqualityPruningMinioTest, unknown_statistics_prune_nothing) {
   EXPECT_EQ(of("1", {.lower_bound = long_bytes(2).substr(0, 4)}), kPruned);
 }
 
+TEST_F(EqualityPruningMinioTest, bounds_of_text_prune_where_sql_can_name_them) {
+  auto of = [&](const std::string& lower) {
+    DataFile gone{.file_path = at("lake/gone")};
+    gone.file_size_in_bytes = 100;
+    gone.metrics[2] = {.null_count = 0, .lower_bound = lower};
+    auto found = find({deletes("k", {2}, "SELECT 'b' AS v", "v: 2")},
+                      {{.file = std::move(gone), .deletes = {0}}});
+    return found ? kPruned : found.error().kind();
+  };
+  EXPECT_EQ(of("a"), kRead);
+  EXPECT_EQ(of("it's"), kPruned);
+  EXPECT_EQ(of(std::string("b\0b", 3)), kRead);
+}
+
 TEST_F(EqualityPruningMinioTest, no_keys_match_nothing) {
   DataFile gone{.file_path = at("lake/gone")};
   auto keys = deletes("k", {1}, "SELECT 1 AS v WHERE false", "v: 1");
@@ -128,6 +142,8 @@ TEST_F(EqualityRefusalsMinioTest, entries_that_do_not_fit_are_refused) {
   }
   keys.content = model::FileContent::kPositionDeletes;
   EXPECT_EQ(kind_of(find({keys}, {rows})), ErrorKind::kInvalid);
+  // Also where it applies to nothing.
+  EXPECT_EQ(kind_of(find({keys}, {})), ErrorKind::kInvalid);
 }
 
 TEST_F(EqualityRefusalsMinioTest, a_type_that_cannot_become_the_columns_is_refused) {

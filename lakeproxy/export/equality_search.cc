@@ -70,8 +70,8 @@ LocalFile local_delete(const EqualitySearch& search, const ScratchFolder& scratc
   return {scratch.file(fmt::format("deletes-{}.parquet", index)), search.deletes[index].file_path};
 }
 
-// Each candidate's delete files, those with equal columns together.
-Result<std::vector<Group>> make_groups(const EqualitySearch& search, const ScratchFolder& scratch) {
+// The candidates of each set of delete files with equal columns.
+std::map<Indexes, Indexes> candidates_of_sets(const EqualitySearch& search) {
   std::map<Indexes, Indexes> candidates_of;
   for (std::size_t c = 0; c < search.candidates.size(); ++c) {
     std::map<std::vector<model::FieldId>, Indexes> by_columns;
@@ -82,13 +82,20 @@ Result<std::vector<Group>> make_groups(const EqualitySearch& search, const Scrat
     }
     for (auto& [ids, deletes] : by_columns) candidates_of[std::move(deletes)].push_back(c);
   }
+  return candidates_of;
+}
+
+Result<std::vector<Group>> make_groups(const EqualitySearch& search, const ScratchFolder& scratch) {
+  std::vector<std::vector<DeleteColumn>> columns;
+  for (std::size_t d = 0; d < search.deletes.size(); ++d) {
+    ASSIGN_OR_RETURN(auto of_file, columns_of(search, d));
+    columns.push_back(std::move(of_file));
+  }
   std::vector<Group> groups;
-  for (auto& [deletes, candidates] : candidates_of) {
-    Group group{.columns = {}, .files = {}, .candidates = std::move(candidates), .keys = {}};
-    for (std::size_t d : deletes) {
-      ASSIGN_OR_RETURN(group.columns, columns_of(search, d));
-      group.files.push_back(local_delete(search, scratch, d));
-    }
+  for (const auto& [deletes, candidates] : candidates_of_sets(search)) {
+    Group group{
+        .columns = columns[deletes.front()], .files = {}, .candidates = candidates, .keys = {}};
+    for (std::size_t d : deletes) group.files.push_back(local_delete(search, scratch, d));
     groups.push_back(std::move(group));
   }
   return groups;

@@ -101,10 +101,10 @@ class Lake {
   std::size_t find_with_engine_alone() {
     auto connection = value_or_exit(alone_->connect());
     auto rows = value_or_exit(connection.execute(
-        "SELECT filename, CAST(file_row_number AS BIGINT) FROM read_parquet(" +
+        "SELECT d.filename, CAST(d.file_row_number AS BIGINT) FROM read_parquet(" +
         base::duckdb::quote_literal(files_.path() + "/data-*.parquet") +
-        ", file_row_number = true, filename = true) SEMI JOIN read_parquet(" +
-        base::duckdb::quote_literal(files_.path() + "/keys.parquet") + ") USING (id)"));
+        ", file_row_number = true, filename = true) d SEMI JOIN read_parquet(" +
+        base::duckdb::quote_literal(files_.path() + "/keys.parquet") + ") k ON d.id = k.id"));
     std::size_t count = 0;
     while (value_or_exit(rows.next())) ++count;
     return count;
@@ -154,10 +154,12 @@ Lake& lake() {
 }
 
 void find_equal(benchmark::State& state) {
+  lake();
   for (auto _ : state) state.counters["rows"] = static_cast<double>(lake().find());
 }
 
 void engine_alone(benchmark::State& state) {
+  lake();
   for (auto _ : state) {
     state.counters["rows"] = static_cast<double>(lake().find_with_engine_alone());
   }
