@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <cerrno>
 #include <cstdlib>
@@ -120,6 +121,30 @@ bool Connection::receive() {
   if (PQconsumeInput(connection_.get()) != 1) return false;
   PQisBusy(connection_.get());  // Parses what came.
   return PQstatus(connection_.get()) == CONNECTION_OK;
+}
+
+Task<Loss> Connection::hear(std::vector<std::string>* payloads, Deadline deadline) {
+  if (running_) std::abort();
+  running_ = true;  // Stays set when the caller's frame goes away in the middle.
+  Loss loss = Loss::kNone;
+  while (loss == Loss::kNone) {
+    if (broken_ || !receive()) {
+      broken_ = true;
+      loss = Loss::kBroken;
+      break;
+    }
+    while (PGnotify* heard = PQnotifies(connection_.get())) {
+      std::string payload = heard->extra;
+      PQfreemem(heard);
+      if (std::ranges::find(*payloads, payload) == payloads->end()) {
+        payloads->push_back(std::move(payload));
+      }
+    }
+    if (!payloads->empty()) break;
+    loss = co_await socket_.wait(Interest::kRead, deadline);
+  }
+  running_ = false;
+  co_return loss;
 }
 
 Task<Loss> Connection::send_and_receive(Pipeline& pipeline, const Batch& batch, Outcome& outcome,

@@ -30,6 +30,10 @@ class Connection {
   /// Afterwards the connection is not kept.
   [[nodiscard]] Task<Outcome> run_script(std::string sql, Deadline deadline);
 
+  /// Waits until the server has sent a notification (LISTEN), between two runs.
+  /// Those that came until now are taken, and their payloads given, each once.
+  [[nodiscard]] Task<Loss> hear(std::vector<std::string>* payloads, Deadline deadline);
+
   /// False once it broke, or a run was left half-way.
   [[nodiscard]] bool usable() const { return !broken_ && !running_; }
   /// False when it must be closed as soon as its transaction ends.
