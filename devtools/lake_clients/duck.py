@@ -15,7 +15,8 @@ def secret(lake):
 
 
 def attach_lake(lake):
-    return f"ATTACH 'ducklake:postgres:{lake.pg_dsn}' AS lake (DATA_PATH '{lake.data_path}')"
+    return (f"ATTACH 'ducklake:postgres:{lake.pg_dsn}' AS lake (DATA_PATH '{lake.data_path}', "
+            f"METADATA_SCHEMA '{lake.pg_schema}')")
 
 
 def attach_catalog(lake):

@@ -24,6 +24,8 @@ class Lake:
     s3_bucket: str
     s3_access_key: str
     s3_secret_key: str
+    pg_schema: str = 'public'
+    prefix: str = 'data/'
 
     @staticmethod
     def of(variables):
@@ -35,4 +37,4 @@ class Lake:
 
     @property
     def data_path(self):
-        return f's3://{self.s3_bucket}/data/'
+        return f's3://{self.s3_bucket}/{self.prefix}'

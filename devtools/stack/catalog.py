@@ -9,13 +9,14 @@ WAREHOUSE = 'lake'
 class Lakeproxy:
     name = 'lakeproxy'
 
-    def __init__(self, folder, port, database, store, binary):
+    def __init__(self, folder, port, database, store, binary, settings=None):
         self.folder = folder
         self.log = folder / 'lakeproxy.log'
         self.port = port
         self.database = database
         self.store = store
         self.binary = binary
+        self.settings = settings or {}
 
     def start(self):
         server = process.start([self.binary, 'serve'], self.log, self.environment(), self.folder)
@@ -48,6 +49,7 @@ class Lakeproxy:
             'LAKEPROXY_S3_PREFIX': 'data/',
             'LAKEPROXY_S3_ROOT_KEY': self.store.access_key,
             'LAKEPROXY_S3_ROOT_SECRET': self.store.secret_key,
+            **self.settings,
         })
         return own
 

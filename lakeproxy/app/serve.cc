@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -12,12 +13,14 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "base/http/server.h"
 #include "lakeproxy/app/scratch_folder.h"
 #include "lakeproxy/app/worker_services.h"
 #include "lakeproxy/route/pipeline.h"
+#include "lakeproxy/tasks/eager_listener.h"
 
 namespace lake::app {
 namespace {
@@ -72,6 +75,14 @@ base::Task<void> open_lake(Shared* shared, base::pg::Pool* pool, std::atomic<boo
   }
 }
 
+// What the process does of its own accord, on its first loop.
+base::Task<void> open_and_listen(Shared* shared, WorkerServices* services,
+                                 tasks::EagerListener* listener, std::atomic<bool>* stopping) {
+  co_await open_lake(shared, &services->pool(), stopping);
+  bool listens = shared->settings->catalog.listener == settings::Listener::kOn;
+  if (listens && !stopping->load()) co_await listener->run();
+}
+
 void wait_for_signal() {
   asio::io_context signals(1);
   asio::signal_set set(signals, SIGINT, SIGTERM);
@@ -93,6 +104,7 @@ class Process {
         log_({settings.log.format, settings.log.level}, clock_),
         blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
         views_(settings.catalog.cache_max, metrics_),
+        catalogs_(views_),
         manifests_(kManifestEntriesCached),
         commits_(metrics_),
         reports_(metrics_),
@@ -104,7 +116,7 @@ class Process {
     shared_.metrics = &metrics_;
     shared_.engine = &engine;
     shared_.blocking = &blocking_;
-    shared_.views = &views_;
+    shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
     shared_.commits = &commits_;
     shared_.reports = &reports_;
@@ -122,7 +134,8 @@ class Process {
   base::log::LogOutput log_;
   base::metrics::Registry metrics_;
   base::BlockingPool blocking_;
-  publish::SharedViews views_;
+  publish::ViewCache views_;
+  SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;
@@ -131,7 +144,9 @@ class Process {
   std::vector<std::unique_ptr<WorkerServices>> services_;
   std::unique_ptr<base::http::Server> server_;
   std::atomic<bool> stopping_ = false;
-  std::future<void> opening_;
+  std::optional<tasks::EagerRefresh> refresh_;
+  std::optional<tasks::EagerListener> listener_;
+  std::future<void> own_work_;
 };
 
 base::Status Process::start() {
@@ -144,8 +159,17 @@ base::Status Process::start() {
   }
   ASSIGN_OR_RETURN(server_, base::http::Server::start(server_options(settings_), workers_,
                                                       std::move(handlers), route::make_refusal()));
-  opening_ =
-      asio::co_spawn(workers_.loop(0), open_lake(&shared_, &services_.front()->pool(), &stopping_),
+  WorkerServices* first = services_.front().get();
+  refresh_.emplace(
+      [first](base::RequestContext context, std::string schema) {
+        return first->catalog_of_schema(context, std::move(schema));
+      },
+      metrics_);
+  listener_.emplace(
+      tasks::EagerOptions{pool_options(settings_), lake_options(settings_).metadata_schema},
+      *refresh_, base::log::Logger(log_), metrics_);
+  own_work_ =
+      asio::co_spawn(workers_.loop(0), open_and_listen(&shared_, first, &*listener_, &stopping_),
                      asio::use_future);
   return {};
 }
@@ -160,8 +184,9 @@ void Process::run() {
   wait_for_signal();
   log.info("stopping");
   stopping_ = true;
+  asio::post(workers_.loop(0), [this] { listener_->stop(); });
   server_->shutdown(kShutdownGrace);
-  opening_.wait();
+  own_work_.wait();
   finish_workers();
   log.info("stopped");
 }

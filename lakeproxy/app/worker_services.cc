@@ -1,75 +1,8 @@
 #include "lakeproxy/app/worker_services.h"
 
-#include "base/json/json.h"
 #include "lakeproxy/measure/measured_pool.h"
 
 namespace lake::app {
-
-base::pg::PoolOptions pool_options(const settings::Settings& settings) {
-  const settings::Postgres& from = settings.postgres;
-  base::pg::PoolOptions options;
-  options.host = from.host;
-  options.port = std::to_string(from.port);
-  options.user = from.user;
-  options.database = from.database;
-  options.password = from.password;
-  options.application_name = "lakeproxy";
-  options.connections = from.connections_per_worker;
-  options.tls_mode = from.tls_mode;
-  options.tls_root_certificates = from.tls_roots;
-  return options;
-}
-
-objects::StoreOptions store_options(const settings::Settings& settings) {
-  const settings::Storage& from = settings.storage;
-  objects::StoreOptions options;
-  options.endpoint = from.endpoint;
-  options.region = from.region;
-  options.bucket = from.bucket;
-  options.access_key = from.root_key.reveal();
-  options.secret_key = from.root_secret;
-  options.addressing = from.addressing == settings::Addressing::kPath
-                           ? objects::Addressing::kPath
-                           : objects::Addressing::kVirtualHost;
-  options.ca_file = from.ca_file;
-  return options;
-}
-
-ducklake::LakeOptions lake_options(const settings::Settings& settings) {
-  ducklake::LakeOptions options;
-  options.catalog = settings.catalog.name;
-  options.metadata_schema = "public";
-  options.data_path = "s3://" + settings.storage.bucket + "/" + settings.storage.prefix;
-  options.default_format_version = settings.catalog.default_format_version;
-  return options;
-}
-
-namespace {
-
-base::json::Object client_keys(const settings::Settings& settings) {
-  const settings::Storage& storage = settings.storage;
-  if (settings.catalog.root_credentials != settings::RootCredentials::kSentToClients) return {};
-  return {{"s3.access-key-id", storage.root_key.reveal()},
-          {"s3.secret-access-key", storage.root_secret.reveal()}};
-}
-
-}  // namespace
-
-std::string client_config(const settings::Settings& settings) {
-  const settings::Storage& storage = settings.storage;
-  bool path_style = storage.addressing == settings::Addressing::kPath;
-  base::json::Object config{{"s3.endpoint", storage.endpoint},
-                            {"s3.region", storage.region},
-                            {"client.region", storage.region},
-                            {"s3.path-style-access", path_style ? "true" : "false"}};
-  for (const auto& key : client_keys(settings)) config[key.key()] = key.value();
-  return base::json::write(config);
-}
-
-std::string client_credentials(const settings::Settings& settings) {
-  auto keys = client_keys(settings);
-  return keys.empty() ? "" : base::json::write(keys);
-}
 
 base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
     Shared& shared, boost::asio::any_io_executor loop) {
@@ -84,37 +17,44 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
     : pool_(measure::measured(base::pg::Pool::create(pool_options(*shared.settings)), meter_)),
       store_(std::move(store)),
       background_(std::move(loop)),
-      reader_(*pool_, lake_options(*shared.settings)),
-      writer_(*pool_, lake_options(*shared.settings), *shared.clock, *shared.random),
-      receipts_(*pool_, lake_options(*shared.settings).metadata_schema),
       exporter_(*shared.engine, *shared.blocking, *store_),
       manifests_(*store_, *shared.manifests),
-      publisher_(reader_, writer_, exporter_, manifests_, client_config(*shared.settings)),
-      views_(reader_, publisher_, *shared.views) {
+      registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
+      tools_{&shared, pool_.get(), store_.get(), &exporter_, &manifests_, &background_, &meter_},
+      attached_(shared.settings->catalog.max_active) {
   store_->measure_with(meter_);
-  operation::Catalog& catalog = routes_.catalog;
-  catalog.reader = &reader_;
-  catalog.writer = &writer_;
-  catalog.receipts = &receipts_;
-  catalog.views = &views_;
-  catalog.manifests = &manifests_;
-  catalog.exporter = &exporter_;
-  catalog.store = store_.get();
-  catalog.background = &background_;
-  catalog.meter = &meter_;
-  catalog.commit_metrics = shared.commits;
-  catalog.reported_metrics = shared.reports;
-  catalog.clock = shared.clock;
-  catalog.random = shared.random;
-  catalog.log.emplace(*shared.log);
-  catalog.lake = lake_options(*shared.settings);
-  catalog.client_config = client_config(*shared.settings);
-  catalog.client_credentials = client_credentials(*shared.settings);
-  catalog.public_url = shared.settings->server.public_url;
-  catalog.default_format_version = shared.settings->catalog.default_format_version;
+  routes_.home = CatalogServices::create(
+      tools_, shared.catalogs->get(lake_options(*shared.settings), std::nullopt));
+  routes_.attach = [this](base::RequestContext context, std::string id) {
+    return attach(context, std::move(id));
+  };
+  routes_.registry = &registry_;
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };
   routes_.opened = [&shared] { return shared.opened.load(std::memory_order_acquire); };
+}
+
+base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::attach(
+    base::RequestContext context, std::string id) {
+  if (auto held = attached_.get(id)) co_return *held;
+  CO_ASSIGN_OR_RETURN(auto registered, co_await registry_.find(context, id));
+  auto shared =
+      tools_.shared->catalogs->get(registry_.options_of(registered), registered.account_id);
+  // Its lake may be of an older release of ours, or not there after a crash.
+  if (!shared->opened.load(std::memory_order_acquire)) {
+    CO_RETURN_IF_ERROR(co_await ducklake::open_lake(context, *pool_, shared->lake));
+    shared->opened.store(true, std::memory_order_release);
+  }
+  auto catalog = CatalogServices::create(tools_, std::move(shared));
+  attached_.put(id, catalog);
+  co_return catalog;
+}
+
+base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::catalog_of_schema(
+    base::RequestContext context, std::string schema) {
+  if (schema == routes_.home->lake.metadata_schema) co_return routes_.home;
+  CO_ASSIGN_OR_RETURN(auto registered, co_await registry_.find_schema(context, std::move(schema)));
+  co_return co_await attach(context, registered.catalog_id);
 }
 
 base::Task<base::Status> WorkerServices::ready(base::RequestContext context) {

@@ -3,6 +3,7 @@
 // Who asks. Until clients are configured nobody can prove a name, and every
 // caller is the operator's own: authentication is off, as the start-up log says.
 
+#include <optional>
 #include <string>
 
 namespace lake::auth {
@@ -10,10 +11,11 @@ namespace lake::auth {
 struct Principal {
   std::string subject;
   bool superuser = false;
+  std::optional<std::string> account;  ///< Whose client it is.
 };
 
 /// The caller of a server without configured clients.
 /// Source: specification, section 5.1.
-[[nodiscard]] inline Principal unauthenticated() { return {"anonymous", true}; }
+[[nodiscard]] inline Principal unauthenticated() { return {"anonymous", true, std::nullopt}; }
 
 }  // namespace lake::auth

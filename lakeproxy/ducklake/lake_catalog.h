@@ -97,6 +97,9 @@ class LakeReader {
                                                                        PageRequest page);
   [[nodiscard]] base::Task<base::Result<model::TableId>> find_table(
       base::RequestContext context, model::TableIdentifier identifier);
+  /// The names of those tables that exist now, in any order.
+  [[nodiscard]] base::Task<base::Result<std::vector<model::TableIdentifier>>> identify(
+      base::RequestContext context, std::vector<model::TableId> tables);
   /// Definition and history; see model::LakeTable.
   /// Errors: kUnsupported  a column's type or default cannot be shown (names it).
   /// `known` is the same table as it was read before, or null: the snapshots

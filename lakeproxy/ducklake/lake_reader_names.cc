@@ -100,4 +100,19 @@ Task<Result<model::TableId>> LakeReader::find_table(RequestContext context,
   co_return model::TableId(rows->int64(0, 0));
 }
 
+Task<Result<std::vector<model::TableIdentifier>>> LakeReader::identify(
+    RequestContext context, std::vector<model::TableId> tables) {
+  std::vector<std::int64_t> ids;
+  for (model::TableId table : tables) ids.push_back(table.value);
+  Query query{impl_->sql.identify, {base::pg::array_param(ids)}};
+  CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->pool->query(context, std::move(query)));
+  std::vector<model::TableIdentifier> names;
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    auto name_space = namespace_of_schema(rows->text(i, 0));
+    if (!name_space) continue;
+    names.push_back({std::move(*name_space), std::string(rows->text(i, 1))});
+  }
+  co_return names;
+}
+
 }  // namespace lake::ducklake

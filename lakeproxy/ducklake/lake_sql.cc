@@ -52,6 +52,12 @@ SELECT t.table_id
  WHERE s.schema_name = $1 AND s.end_snapshot IS NULL
    AND t.table_name = $2 AND t.end_snapshot IS NULL)sql";
 
+constexpr auto kIdentify = R"sql(
+SELECT s.schema_name, t.table_name
+  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
+ WHERE t.table_id = ANY($1::bigint[]) AND t.end_snapshot IS NULL
+   AND s.end_snapshot IS NULL)sql";
+
 // last_change is the newest snapshot that changed the definition or the rows.
 constexpr auto kTable = R"sql(
 SELECT t.table_name, t.table_uuid, t.schema_id,
@@ -228,6 +234,7 @@ LakeSql::LakeSql(const SchemaSql& sql)
       load_schema(sql(kLoadSchema)),
       list_tables(sql(kListTables)),
       find_table(sql(kFindTable)),
+      identify(sql(kIdentify)),
       table(sql(kTable)),
       columns(sql(kColumns)),
       column_docs(sql(kColumnDocs)),

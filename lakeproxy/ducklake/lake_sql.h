@@ -25,6 +25,7 @@ struct LakeSql {
   base::pg::Statement load_schema;
   base::pg::Statement list_tables;
   base::pg::Statement find_table;
+  base::pg::Statement identify;  ///< $1 tables.
 
   // One table's definition. $1 table.
   base::pg::Statement table;

@@ -19,6 +19,7 @@ enum class Permission {
   kReadNamespace,     ///< r on the namespace.
   kWriteNamespace,    ///< w on the namespace: its tables' data and definitions.
   kManageNamespaces,  ///< w on all namespaces: create and drop them.
+  kManageCatalogs,    ///< Admin scope: provision catalogs.
 };
 
 template <class T>
@@ -43,6 +44,14 @@ class Authorized {
   T request_;
   std::optional<model::ChangeKey> key_;
 };
+
+/// Whether the principal may know of a catalog that belongs to `account`;
+/// nothing: to nobody in particular.
+/// Source: specification, section 5.6.
+[[nodiscard]] inline bool may_reach(const auth::Principal& principal,
+                                    const std::optional<std::string>& account) {
+  return !account || principal.superuser || principal.account == account;
+}
 
 /// Errors: kForbidden  the principal lacks the permission.
 template <class T>

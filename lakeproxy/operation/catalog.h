@@ -23,6 +23,8 @@
 namespace lake::operation {
 
 struct Catalog {
+  /// What all below belongs to; see keep_alive().
+  std::weak_ptr<void> owner;
   ducklake::LakeReader* reader = nullptr;
   ducklake::LakeWriter* writer = nullptr;
   ducklake::Receipts* receipts = nullptr;
@@ -44,6 +46,12 @@ struct Catalog {
   std::string client_credentials;
   std::string public_url;  ///< As clients see this service; empty when not set.
   std::int32_t default_format_version = 2;
+  /// Whose clients alone may reach it; nothing: every client.
+  std::optional<std::string> account_id;
+
+  /// For work behind an answer: a catalog that is not used for long is let go
+  /// when nobody holds it.
+  [[nodiscard]] std::shared_ptr<void> keep_alive() const { return owner.lock(); }
 };
 
 }  // namespace lake::operation

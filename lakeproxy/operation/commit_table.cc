@@ -71,6 +71,7 @@ base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* cat
 }
 
 base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
+                               [[maybe_unused]] std::shared_ptr<void> alive,
                                model::TableIdentifier identifier,
                                publish::SharedViews::HeldPtr held,
                                std::vector<std::string> left_over) {
@@ -144,8 +145,9 @@ base::Task<base::Result<publish::TableViewPtr>> commit_table(
   if (!answer) co_return std::move(answer).error();
   measured.answered();
   publish::TableViewPtr view = answer->held->view;
-  catalog->background->spawn(finish_behind(context, catalog, asked->identifier,
-                                           std::move(answer->held), std::move(answer->left_over)));
+  catalog->background->spawn(finish_behind(context, catalog, catalog->keep_alive(),
+                                           asked->identifier, std::move(answer->held),
+                                           std::move(answer->left_over)));
   co_return view;
 }
 

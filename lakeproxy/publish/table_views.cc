@@ -17,8 +17,8 @@ constexpr int kAttempts = 8;
 // As many entries of the metadata log as a reading gives.
 constexpr std::size_t kLogRead = 101;
 
-std::string key_of(const model::TableIdentifier& identifier) {
-  std::string key;
+std::string key_of(const std::string& lake, const model::TableIdentifier& identifier) {
+  std::string key = lake + '\x1f';
   for (const auto& level : identifier.name_space.levels) key += level + '\x1f';
   return key + '\x1f' + identifier.name;
 }
@@ -56,13 +56,15 @@ struct TableViews::Settling : Awaited<base::Status> {
   using Awaited::Awaited;
 };
 
-SharedViews::SharedViews(std::size_t tables, base::metrics::Registry& metrics)
-    : cache(tables),
+ViewCache::ViewCache(std::size_t tables, base::metrics::Registry& metrics)
+    : views(tables),
       hits(metrics.counter("lakeproxy_metadata_cache_hits_total",
                            "Table loads answered from the metadata cache.")),
       misses(metrics.counter("lakeproxy_metadata_cache_misses_total",
                              "Table loads that read the lake.")),
       size(metrics.gauge("lakeproxy_metadata_cache_entries", "Tables in the metadata cache.")) {}
+
+SharedViews::SharedViews(ViewCache& cache) : cache(&cache), key(std::to_string(++cache.lakes)) {}
 
 TableViews::TableViews(ducklake::LakeReader& reader, Publisher& publisher, SharedViews& shared)
     : reader_(&reader), publisher_(&publisher), shared_(&shared), watch_(reader, shared.tracker) {}
@@ -72,26 +74,26 @@ TableViews::~TableViews() = default;
 base::Task<base::Result<TableViewPtr>> TableViews::get(base::RequestContext context,
                                                        model::TableIdentifier identifier) {
   CO_RETURN_IF_ERROR(co_await watch_.refresh(context));
-  std::string key = key_of(identifier);
-  if (auto found = shared_->cache.get(key)) {
+  std::string key = key_of(shared_->key, identifier);
+  if (auto found = shared_->cache->views.get(key)) {
     SharedViews::HeldPtr held = *found;
     const model::LakeTable& table = held->view->table;
     if (!shared_->tracker.changed_since(table.table_id, table.version, held->tick)) {
       auto settled = co_await settle(context, identifier, held);
       if (settled) {
-        shared_->hits.add();
+        shared_->cache->hits.add();
         co_return held->view;
       }
       if (settled.error().reason() != ducklake::kStale) co_return std::move(settled).error();
     }
   }
-  shared_->misses.add();
+  shared_->cache->misses.add();
   co_return co_await join(context, std::move(key), std::move(identifier));
 }
 
 base::Task<base::Result<TableViewPtr>> TableViews::remembered(base::RequestContext context,
                                                               model::TableIdentifier identifier) {
-  auto found = shared_->cache.get(key_of(identifier));
+  auto found = shared_->cache->views.get(key_of(shared_->key, identifier));
   if (!found) co_return TableViewPtr();
   SharedViews::HeldPtr held = *found;
   auto settled = co_await settle(context, identifier, held);
@@ -121,7 +123,7 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
   fresh->trail = std::move(publication.trail);
   shared_->tracker.note_commit({changed.head.snapshot, changed.head.revision}, changed.version,
                                fresh->view->table.table_id);
-  keep(key_of(identifier), fresh);
+  keep(key_of(shared_->key, identifier), fresh);
   co_return SharedViews::HeldPtr(fresh);
 }
 
@@ -140,16 +142,16 @@ base::Task<base::Status> TableViews::settle(base::RequestContext context,
   settling->done.cancel();
   const base::Status& result = *settling->result;
   if (!result && result.error().reason() == ducklake::kStale) {
-    std::string key = key_of(identifier);
-    auto now = shared_->cache.get(key);
-    if (now && *now == held) shared_->cache.erase(key);
+    std::string key = key_of(shared_->key, identifier);
+    auto now = shared_->cache->views.get(key);
+    if (now && *now == held) shared_->cache->views.erase(key);
   }
   co_return result;
 }
 
 // A slower worker must not put an older view in the place of a newer one.
 void TableViews::keep(const std::string& key, SharedViews::HeldPtr fresh) {
-  if (auto found = shared_->cache.get(key)) {
+  if (auto found = shared_->cache->views.get(key)) {
     const model::LakeTable& held = (*found)->view->table;
     const model::LakeTable& table = fresh->view->table;
     if (held.table_id == table.table_id && held.version.snapshot > table.version.snapshot &&
@@ -157,8 +159,8 @@ void TableViews::keep(const std::string& key, SharedViews::HeldPtr fresh) {
       return;
     }
   }
-  shared_->cache.put(key, std::move(fresh));
-  shared_->size.set(static_cast<std::int64_t>(shared_->cache.size()));
+  shared_->cache->views.put(key, std::move(fresh));
+  shared_->cache->size.set(static_cast<std::int64_t>(shared_->cache->views.size()));
 }
 
 base::Task<base::Result<TableViewPtr>> TableViews::join(base::RequestContext context,
@@ -186,7 +188,7 @@ base::Task<base::Result<TableViewPtr>> TableViews::read(base::RequestContext con
                                                         std::string key,
                                                         model::TableIdentifier identifier) {
   TableViewPtr before;
-  if (auto held = shared_->cache.get(key)) before = (*held)->view;
+  if (auto held = shared_->cache->views.get(key)) before = (*held)->view;
   for (int i = 0; i < kAttempts; ++i) {
     auto fresh = std::make_shared<SharedViews::Held>();
     fresh->tick = shared_->tracker.state().tick;
@@ -197,7 +199,7 @@ base::Task<base::Result<TableViewPtr>> TableViews::read(base::RequestContext con
       co_return view;
     }
     if (view.error().reason() != ducklake::kStale) {
-      if (view.error().kind() == base::ErrorKind::kNotFound) shared_->cache.erase(key);
+      if (view.error().kind() == base::ErrorKind::kNotFound) shared_->cache->views.erase(key);
       co_return view;
     }
   }

@@ -4,6 +4,8 @@
 // else read, published and cached. What get() gives is at least as new as the
 // moment of the call, and all that it names is in the object store.
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,21 +20,35 @@
 
 namespace lake::publish {
 
-/// What the workers of a process share for one lake; safe from any thread.
-struct SharedViews {
-  SharedViews(std::size_t tables, base::metrics::Registry& metrics);
+struct HeldView {
+  TableViewPtr view;
+  ChangeTracker::Tick tick = 0;  ///< When the reading of it began.
+  std::shared_ptr<Trail> trail;  ///< Null when nothing is left to be done.
+};
 
-  struct Held {
-    TableViewPtr view;
-    ChangeTracker::Tick tick = 0;  ///< When the reading of it began.
-    std::shared_ptr<Trail> trail;  ///< Null when nothing is left to be done.
-  };
-  using HeldPtr = std::shared_ptr<const Held>;
-  LruCache<HeldPtr> cache;
-  ChangeTracker tracker;
+/// The newest views of all lakes of the process; safe from any thread.
+struct ViewCache {
+  ViewCache(std::size_t tables, base::metrics::Registry& metrics);
+
+  LruCache<std::shared_ptr<const HeldView>> views;
   base::metrics::Counter hits;
   base::metrics::Counter misses;
   base::metrics::Gauge size;
+  std::atomic<std::uint64_t> lakes = 0;  ///< So many have used it.
+};
+
+/// What the workers of a process share for one lake; safe from any thread.
+struct SharedViews {
+  /// `cache` outlives it.
+  explicit SharedViews(ViewCache& cache);
+
+  using Held = HeldView;
+  using HeldPtr = std::shared_ptr<const Held>;
+  ViewCache* cache;
+  /// Tells its views from those of other lakes, and of the same lake under an
+  /// earlier tracker, whose ticks mean nothing to this one.
+  std::string key;
+  ChangeTracker tracker;
 };
 
 /// One event loop's views of one lake. All referenced objects outlive it.

@@ -23,7 +23,8 @@ struct Server {
         writer(pool, options, clock, random),
         manifests(store, cache),
         publisher(reader, writer, exporter, manifests, "{}"),
-        shared(10, metrics),
+        views_cache(10, metrics),
+        shared(views_cache),
         views(reader, publisher, shared) {}
 
   base::metrics::Registry metrics;
@@ -32,6 +33,7 @@ struct Server {
   ducklake::LakeWriter writer;
   ManifestStore manifests;
   Publisher publisher;
+  ViewCache views_cache;
   SharedViews shared;
   TableViews views;
 };

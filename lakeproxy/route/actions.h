@@ -15,6 +15,9 @@ ActionResult get_metrics(base::RequestContext context, Call call);
 ActionResult get_openapi(base::RequestContext context, Call call);
 ActionResult get_config(base::RequestContext context, Call call);
 
+// catalog_actions.cc
+ActionResult create_catalog(base::RequestContext context, Call call);
+
 // namespace_actions.cc
 ActionResult list_namespaces(base::RequestContext context, Call call);
 ActionResult create_namespace(base::RequestContext context, Call call);

@@ -48,12 +48,14 @@ std::optional<Response> check_opened(Call& call) {
   return refusal(503, "The lake is not open yet.");
 }
 
-std::optional<Response> find_catalog(Call& call) {
-  auto prefix = call.parameters.find("prefix");
-  if (prefix == call.parameters.end() || prefix->second == call.catalog()->lake.catalog) {
-    return std::nullopt;
-  }
-  return refusal(404, "No such catalog: " + prefix->second);
+// The one stage that may wait: a catalog that is not at hand is looked up.
+base::Task<base::Result<void>> find_catalog(base::RequestContext context, Call* call) {
+  call->of_path = call->services->home;
+  auto prefix = call->parameters.find("prefix");
+  if (prefix == call->parameters.end()) co_return base::Result<void>{};
+  CO_ASSIGN_OR_RETURN(call->of_path, co_await reach_catalog(context, call->services,
+                                                            call->principal, prefix->second));
+  co_return base::Result<void>{};
 }
 
 std::optional<Response> name_change(Call& call) {
@@ -69,8 +71,8 @@ constexpr Stage kStages[] = {
     check_media_type,  // cheap, and independent of who asks
     authenticate,      // who it is, before anything is said about what exists
     check_opened,      // without a lake no name can be looked up
-    find_catalog,      // names to things; policy and the operation follow in the action
     name_change,       // a change that was made already is answered, not made again
+    // then find_catalog: names to things; policy and the operation follow in the action
 };
 
 // Series of one route, resolved once.
@@ -93,7 +95,7 @@ RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route)
 
 void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
                  unsigned status) {
-  auto log = call.catalog()->log->for_request(context.request_id);
+  auto log = call.services->home->log->for_request(context.request_id);
   base::log::Fields fields = {{"operation", call.route->operation},
                               {"status", status},
                               {"kind", to_string(error.kind())},
@@ -106,18 +108,24 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
   }
 }
 
+Response fail(const base::RequestContext& context, const Call& call, const base::Error& error) {
+  Response response = error_response(error, call.route->effect, context.id_text());
+  log_failure(call, context, error, response.status);
+  return response;
+}
+
 base::Task<Response> act(base::RequestContext context, Call* call) {
   auto result = co_await call->route->action(context, *call);
   if (result) co_return std::move(*result);
-  Response response = error_response(result.error(), call->route->effect, context.id_text());
-  log_failure(*call, context, result.error(), response.status);
-  co_return response;
+  co_return fail(context, *call, result.error());
 }
 
 base::Task<Response> answer(base::RequestContext context, Call* call) {
   for (Stage stage : kStages) {
     if (auto response = stage(*call)) co_return std::move(*response);
   }
+  auto found = co_await find_catalog(context, call);
+  if (!found) co_return fail(context, *call, found.error());
   if (call->key) co_return co_await act_once(context, call, act);
   co_return co_await act(context, call);
 }
@@ -134,7 +142,7 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
     found->second.seconds.observe(elapsed.count());
     found->second.by_class[std::min(response.status / 100, 5U) - 1].add();
   }
-  services->catalog.log->for_request(context.request_id)
+  services->home->log->for_request(context.request_id)
       .debug("request", {{"operation", call.route != nullptr ? call.route->operation : "none"},
                          {"status", response.status},
                          {"ms", elapsed.count() * 1000}});
@@ -142,6 +150,14 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
 }
 
 }  // namespace
+
+base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
+    base::RequestContext context, Services* services, auth::Principal principal, std::string id) {
+  if (id == services->home->lake.catalog) co_return services->home;
+  CO_ASSIGN_OR_RETURN(auto catalog, co_await services->attach(context, id));
+  if (!govern::may_reach(principal, catalog->account_id)) co_return ducklake::no_such_catalog(id);
+  co_return catalog;
+}
 
 base::http::Handler make_handler(Services& services, base::metrics::Registry& metrics) {
   auto all = std::make_shared<AllMetrics>();

@@ -15,6 +15,7 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/auth/principal.h"
+#include "lakeproxy/ducklake/catalog_registry.h"
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog.h"
 #include "lakeproxy/route/error_response.h"
@@ -23,7 +24,13 @@ namespace lake::route {
 
 /// What the routes of one event loop reach.
 struct Services {
-  operation::Catalog catalog;
+  std::shared_ptr<operation::Catalog> home;  ///< The default catalog.
+  /// A registered catalog by its id, opened if need be.
+  /// Errors: kNotFound (kNoSuchCatalog); those of open_lake.
+  std::function<base::Task<base::Result<std::shared_ptr<operation::Catalog>>>(base::RequestContext,
+                                                                              std::string)>
+      attach;
+  ducklake::CatalogRegistry* registry = nullptr;
   const base::metrics::Registry* metrics = nullptr;
   /// Whether the database answers, for /readyz.
   std::function<base::Task<base::Status>(base::RequestContext)> ready;
@@ -41,8 +48,9 @@ struct Call {
   auth::Principal principal;
   std::optional<model::ChangeKey> key;  ///< Of a change that the client named.
   Services* services = nullptr;
+  std::shared_ptr<operation::Catalog> of_path;  ///< The catalog of the path's prefix.
 
-  [[nodiscard]] operation::Catalog* catalog() const { return &services->catalog; }
+  [[nodiscard]] operation::Catalog* catalog() const { return of_path.get(); }
   [[nodiscard]] const std::string& parameter(std::string_view name) const {
     return parameters.find(name)->second;
   }
@@ -59,6 +67,12 @@ struct Route {
   Effect effect;
   Action action;
 };
+
+/// The catalog `id`, if the principal may know of it.
+/// Errors: kNotFound  no such catalog, or one of another account, which must
+///         look the same; those of Services::attach.
+[[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
+    base::RequestContext context, Services* services, auth::Principal principal, std::string id);
 
 /// Asks policy for what the call's route says.
 template <class T>

@@ -30,6 +30,7 @@ constexpr Route kRoutes[] = {
     {Method::kGet,    "/metrics",      "metrics",       Permission::kPublic, Effect::kRead, get_metrics},
     {Method::kGet,    "/openapi.json", "openapi",       Permission::kPublic, Effect::kRead, get_openapi},
     {Method::kGet,    "/v1/config",    "getConfig",     Permission::kPublic, Effect::kRead, get_config},
+    {Method::kPost,   "/v1/catalogs",  "createCatalog", Permission::kManageCatalogs, Effect::kChange, create_catalog},
     {Method::kGet,    kNamespaces,     "listNamespaces",   Permission::kReadNamespace,    Effect::kRead,   list_namespaces},
     {Method::kPost,   kNamespaces,     "createNamespace",  Permission::kManageNamespaces, Effect::kChange, create_namespace},
     {Method::kGet,    kNamespace,      "loadNamespaceMetadata", Permission::kReadNamespace, Effect::kRead, load_namespace},

@@ -74,11 +74,12 @@ ActionResult get_openapi(base::RequestContext, Call call) {
   co_return json_response(200, json::Value(std::move(description)));
 }
 
-ActionResult get_config(base::RequestContext, Call call) {
-  const std::string& catalog = call.catalog()->lake.catalog;
+ActionResult get_config(base::RequestContext context, Call call) {
+  std::string catalog = call.catalog()->lake.catalog;
   auto warehouse = call.request->query("warehouse");
-  if (warehouse && !warehouse->empty() && *warehouse != catalog) {
-    co_return base::fail(base::ErrorKind::kNotFound, "Warehouse does not exist: " + *warehouse);
+  if (warehouse && !warehouse->empty()) {
+    CO_RETURN_IF_ERROR(co_await reach_catalog(context, call.services, call.principal, *warehouse));
+    catalog = *warehouse;
   }
   json::Array endpoints;
   for (const std::string& endpoint : announced_endpoints()) endpoints.emplace_back(endpoint);

@@ -65,6 +65,7 @@ Catalog catalog(const SettingValues& values) {
       .name = values.text("CATALOG"),
       .default_format_version = static_cast<int>(values.integer("DEFAULT_FORMAT_VERSION")),
       .cache_max = count(values, "CACHE_MAX"),
+      .max_active = count(values, "MAX_ACTIVE_CATALOGS"),
       .root_credentials = values.flag("SUPPRESS_ROOT_CREDS") ? RootCredentials::kSuppressed
                                                              : RootCredentials::kSentToClients,
       .listener = values.flag("DISABLE_NOTIFY") ? Listener::kOff : Listener::kOn,

@@ -59,7 +59,8 @@ enum class Listener { kOn, kOff };
 struct Catalog {
   std::string name;  ///< The default catalog and REST prefix.
   int default_format_version = 2;
-  std::size_t cache_max = 0;  ///< Tables in the metadata cache; 0 for no cache.
+  std::size_t cache_max = 0;   ///< Tables in the metadata cache; 0 for no cache.
+  std::size_t max_active = 1;  ///< Catalogs besides the default one that stay attached.
   RootCredentials root_credentials = RootCredentials::kSuppressed;
   Listener listener = Listener::kOn;
 };

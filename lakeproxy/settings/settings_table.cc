@@ -95,6 +95,8 @@ Rows catalog_rows() {
        "Iceberg format version of tables that ask for none."},
       {"CACHE_MAX", IntegerType{0, 1'000'000}, "1024", "Catalog",
        "Tables whose metadata is kept in memory."},
+      {"MAX_ACTIVE_CATALOGS", IntegerType{1, 100'000}, "32", "Catalog",
+       "Registered catalogs that stay attached; the one used longest ago makes room."},
       {"SUPPRESS_ROOT_CREDS", FlagType{}, "1", "Catalog",
        "0 sends the root keys to clients that ask for no delegation; for development only."},
       {"DISABLE_NOTIFY", FlagType{}, "0", "Catalog",

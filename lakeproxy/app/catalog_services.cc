@@ -1,0 +1,53 @@
+#include "lakeproxy/app/catalog_services.h"
+
+namespace lake::app {
+
+std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& lake,
+                                                   const std::optional<std::string>& account) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(held_, [](const auto& item) { return item.second.expired(); });
+  std::weak_ptr<SharedCatalog>& held = held_[lake.catalog];
+  if (auto there = held.lock()) return there;
+  auto made = std::make_shared<SharedCatalog>(*cache_, lake, account);
+  held = made;
+  return made;
+}
+
+std::shared_ptr<operation::Catalog> CatalogServices::create(const LoopTools& tools,
+                                                            std::shared_ptr<SharedCatalog> shared) {
+  auto services = std::make_shared<CatalogServices>(tools, std::move(shared));
+  services->catalog_.owner = services;
+  return {services, &services->catalog_};
+}
+
+CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared)
+    : shared_(std::move(shared)),
+      reader_(*tools.pool, shared_->lake),
+      writer_(*tools.pool, shared_->lake, *tools.shared->clock, *tools.shared->random),
+      receipts_(*tools.pool, shared_->lake.metadata_schema),
+      publisher_(reader_, writer_, *tools.exporter, *tools.manifests,
+                 client_config(*tools.shared->settings)),
+      views_(reader_, publisher_, shared_->views) {
+  catalog_.reader = &reader_;
+  catalog_.writer = &writer_;
+  catalog_.receipts = &receipts_;
+  catalog_.views = &views_;
+  catalog_.manifests = tools.manifests;
+  catalog_.exporter = tools.exporter;
+  catalog_.store = tools.store;
+  catalog_.background = tools.background;
+  catalog_.meter = tools.meter;
+  catalog_.commit_metrics = tools.shared->commits;
+  catalog_.reported_metrics = tools.shared->reports;
+  catalog_.clock = tools.shared->clock;
+  catalog_.random = tools.shared->random;
+  catalog_.log.emplace(*tools.shared->log);
+  catalog_.lake = shared_->lake;
+  catalog_.client_config = client_config(*tools.shared->settings);
+  catalog_.client_credentials = client_credentials(*tools.shared->settings);
+  catalog_.public_url = tools.shared->settings->server.public_url;
+  catalog_.default_format_version = shared_->lake.default_format_version;
+  catalog_.account_id = shared_->account_id;
+}
+
+}  // namespace lake::app

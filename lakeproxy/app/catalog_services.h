@@ -1,0 +1,84 @@
+#pragma once
+
+// What belongs to one catalog: on one event loop, and shared by all loops.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/postgres/session.h"
+#include "base/runtime/task_group.h"
+#include "lakeproxy/app/shared.h"
+#include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/export/exporter.h"
+#include "lakeproxy/measure/wait_meter.h"
+#include "lakeproxy/objects/store.h"
+#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/publish/publisher.h"
+
+namespace lake::app {
+
+/// One catalog as all event loops of the process see it; safe from any thread.
+struct SharedCatalog {
+  SharedCatalog(publish::ViewCache& cache, ducklake::LakeOptions options,
+                std::optional<std::string> account)
+      : lake(std::move(options)), account_id(std::move(account)), views(cache) {}
+
+  ducklake::LakeOptions lake;
+  std::optional<std::string> account_id;
+  publish::SharedViews views;
+  std::atomic<bool> opened = false;
+};
+
+/// The catalogs that some event loop of the process has attached. Safe from any
+/// thread.
+class SharedCatalogs {
+ public:
+  /// `cache` outlives it and what it gives.
+  explicit SharedCatalogs(publish::ViewCache& cache) : cache_(&cache) {}
+  /// The one for `lake.catalog`, made when nobody holds it.
+  [[nodiscard]] std::shared_ptr<SharedCatalog> get(const ducklake::LakeOptions& lake,
+                                                   const std::optional<std::string>& account);
+
+ private:
+  publish::ViewCache* cache_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<SharedCatalog>> held_;
+};
+
+/// What the catalogs of one event loop have in common; it outlives them.
+struct LoopTools {
+  Shared* shared = nullptr;
+  base::pg::Pool* pool = nullptr;
+  objects::ObjectStore* store = nullptr;
+  exporter::Exporter* exporter = nullptr;
+  publish::ManifestStore* manifests = nullptr;
+  base::TaskGroup* background = nullptr;
+  measure::WaitMeter* meter = nullptr;
+};
+
+/// One catalog on one event loop.
+class CatalogServices {
+ public:
+  /// Its operations' view, which keeps it alive.
+  [[nodiscard]] static std::shared_ptr<operation::Catalog> create(
+      const LoopTools& tools, std::shared_ptr<SharedCatalog> shared);
+
+  CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared);
+  CatalogServices(const CatalogServices&) = delete;
+  CatalogServices& operator=(const CatalogServices&) = delete;
+
+ private:
+  std::shared_ptr<SharedCatalog> shared_;
+  ducklake::LakeReader reader_;
+  ducklake::LakeWriter writer_;
+  ducklake::Receipts receipts_;
+  publish::Publisher publisher_;
+  publish::TableViews views_;
+  operation::Catalog catalog_;
+};
+
+}  // namespace lake::app

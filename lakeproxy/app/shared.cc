@@ -1,0 +1,77 @@
+#include "lakeproxy/app/shared.h"
+
+#include "base/json/json.h"
+
+namespace lake::app {
+
+base::pg::PoolOptions pool_options(const settings::Settings& settings) {
+  const settings::Postgres& from = settings.postgres;
+  base::pg::PoolOptions options;
+  options.host = from.host;
+  options.port = std::to_string(from.port);
+  options.user = from.user;
+  options.database = from.database;
+  options.password = from.password;
+  options.application_name = "lakeproxy";
+  options.connections = from.connections_per_worker;
+  options.tls_mode = from.tls_mode;
+  options.tls_root_certificates = from.tls_roots;
+  return options;
+}
+
+objects::StoreOptions store_options(const settings::Settings& settings) {
+  const settings::Storage& from = settings.storage;
+  objects::StoreOptions options;
+  options.endpoint = from.endpoint;
+  options.region = from.region;
+  options.bucket = from.bucket;
+  options.access_key = from.root_key.reveal();
+  options.secret_key = from.root_secret;
+  options.addressing = from.addressing == settings::Addressing::kPath
+                           ? objects::Addressing::kPath
+                           : objects::Addressing::kVirtualHost;
+  options.ca_file = from.ca_file;
+  return options;
+}
+
+std::string bucket_location(const settings::Settings& settings) {
+  return "s3://" + settings.storage.bucket + "/";
+}
+
+ducklake::LakeOptions lake_options(const settings::Settings& settings) {
+  ducklake::LakeOptions options;
+  options.catalog = settings.catalog.name;
+  options.metadata_schema = "public";
+  options.data_path = bucket_location(settings) + settings.storage.prefix;
+  options.default_format_version = settings.catalog.default_format_version;
+  return options;
+}
+
+namespace {
+
+base::json::Object client_keys(const settings::Settings& settings) {
+  const settings::Storage& storage = settings.storage;
+  if (settings.catalog.root_credentials != settings::RootCredentials::kSentToClients) return {};
+  return {{"s3.access-key-id", storage.root_key.reveal()},
+          {"s3.secret-access-key", storage.root_secret.reveal()}};
+}
+
+}  // namespace
+
+std::string client_config(const settings::Settings& settings) {
+  const settings::Storage& storage = settings.storage;
+  bool path_style = storage.addressing == settings::Addressing::kPath;
+  base::json::Object config{{"s3.endpoint", storage.endpoint},
+                            {"s3.region", storage.region},
+                            {"client.region", storage.region},
+                            {"s3.path-style-access", path_style ? "true" : "false"}};
+  for (const auto& key : client_keys(settings)) config[key.key()] = key.value();
+  return base::json::write(config);
+}
+
+std::string client_credentials(const settings::Settings& settings) {
+  auto keys = client_keys(settings);
+  return keys.empty() ? "" : base::json::write(keys);
+}
+
+}  // namespace lake::app

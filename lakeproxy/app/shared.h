@@ -1,0 +1,54 @@
+#pragma once
+
+// What the event loops of the process share, and what the settings mean to
+// each room.
+
+#include <atomic>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/duckdb/engine.h"
+#include "base/log/logger.h"
+#include "base/metrics/registry.h"
+#include "base/postgres/session.h"
+#include "base/runtime/workers.h"
+#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/objects/store.h"
+#include "lakeproxy/operation/commit_metrics.h"
+#include "lakeproxy/operation/reported_metrics.h"
+#include "lakeproxy/publish/manifest_store.h"
+#include "lakeproxy/publish/table_views.h"
+#include "lakeproxy/settings/settings.h"
+
+namespace lake::app {
+
+class SharedCatalogs;
+
+/// Safe from any thread.
+struct Shared {
+  const settings::Settings* settings = nullptr;
+  const base::Clock* clock = nullptr;
+  base::Random* random = nullptr;
+  base::log::LogOutput* log = nullptr;
+  base::metrics::Registry* metrics = nullptr;
+  base::duckdb::Engine* engine = nullptr;
+  base::BlockingPool* blocking = nullptr;
+  SharedCatalogs* catalogs = nullptr;
+  publish::ManifestCache* manifests = nullptr;
+  operation::CommitMetrics* commits = nullptr;
+  operation::ReportedMetrics* reports = nullptr;
+  std::atomic<bool> opened = false;  ///< The default catalog's lake.
+};
+
+[[nodiscard]] base::pg::PoolOptions pool_options(const settings::Settings& settings);
+[[nodiscard]] objects::StoreOptions store_options(const settings::Settings& settings);
+/// Of the default catalog.
+[[nodiscard]] ducklake::LakeOptions lake_options(const settings::Settings& settings);
+/// The bucket of all catalogs as a location: "s3://bucket/".
+[[nodiscard]] std::string bucket_location(const settings::Settings& settings);
+/// "config" of every LoadTableResult. Source: specification, section 2.3.
+[[nodiscard]] std::string client_config(const settings::Settings& settings);
+/// "config" of a storage credential; empty when no keys are handed out.
+[[nodiscard]] std::string client_credentials(const settings::Settings& settings);
+
+}  // namespace lake::app

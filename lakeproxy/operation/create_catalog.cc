@@ -1,0 +1,11 @@
+#include "lakeproxy/operation/catalogs.h"
+
+namespace lake::operation {
+
+base::Task<base::Result<void>> create_catalog(base::RequestContext context,
+                                              ducklake::CatalogRegistry* registry,
+                                              govern::Authorized<CreateCatalog> request) {
+  co_return co_await registry->add(context, request->catalog);
+}
+
+}  // namespace lake::operation
