@@ -46,9 +46,12 @@ room(lakeproxy/operation USES base/core base/json base/log base/metrics base/run
 room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
   lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)
 
+room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres lakeproxy/operation lakeproxy/publish
+  lakeproxy/ducklake lakeproxy/model)
+
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
   lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/ducklake lakeproxy/export
-  lakeproxy/objects lakeproxy/measure)
+  lakeproxy/objects lakeproxy/measure lakeproxy/tasks)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 
 

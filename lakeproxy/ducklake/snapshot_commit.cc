@@ -22,7 +22,11 @@ using Key = std::optional<model::ChangeKey>;
 
 std::vector<Query> opening_queries(const SchemaSql& sql, std::vector<Query> facts, const Key& key) {
   std::vector<Query> queries;
-  queries.push_back({sql("SELECT revision FROM @lakeproxy_state FOR UPDATE"), {}});
+  // The setting tells the trigger on snapshots that nobody needs to be woken:
+  // what we commit we publish ourselves.
+  queries.push_back({sql("SELECT revision, set_config('lakeproxy.publishes', 'on', true) "
+                         "FROM @lakeproxy_state FOR UPDATE"),
+                     {}});
   queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id "
                          "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
                      {}});
