@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/ducklake/row_deletes.h"
+#include "lakeproxy/ducklake/table_stats.h"
 
 namespace lake::ducklake {
 namespace {
@@ -51,9 +52,14 @@ void note(std::string_view change, std::int64_t table, LakeDelta& delta) {
 }  // namespace
 
 void end_content(const SchemaSql& sql, const FilePlace& place, HasInlined inlined,
-                 LakeDelta& delta) {
+                 const model::Schema& schema, LakeDelta& delta) {
   delta.queries.push_back(
       {sql("SELECT @lakeproxy_end_content($1, $2)"), {param(place.table_id), param(place.begin)}});
+  // Without a range DuckDB would take that of the next rows for that of all,
+  // and pass over rows of older snapshots.
+  for (auto& query : table_stats_queries(sql, place.table_id, schema, {})) {
+    delta.queries.push_back(std::move(query));
+  }
   note("deleted_from_table", place.table_id, delta);
   if (inlined == HasInlined::kYes) note("inlined_delete", place.table_id, delta);
 }

@@ -16,9 +16,10 @@ namespace lake::ducklake {
 /// Whether DuckDB keeps rows of the table in PostgreSQL.
 enum class HasInlined { kNo, kYes };
 
-/// All rows of the table end with the snapshot of `delta`.
+/// All rows of the table end with the snapshot of `delta`. `schema` is the
+/// table's after it: ranges of columns that had another type are forgotten.
 void end_content(const SchemaSql& sql, const FilePlace& place, HasInlined inlined,
-                 LakeDelta& delta);
+                 const model::Schema& schema, LakeDelta& delta);
 
 /// What restore_content() needs to know, in its order.
 [[nodiscard]] std::vector<base::pg::Query> restore_facts(const SchemaSql& sql, model::TableId table,

@@ -124,6 +124,10 @@ TEST_F(ContentChange, a_cleared_table_has_no_current_snapshot_until_rows_are_add
   EXPECT_EQ(rows(), "100:3-4");
   EXPECT_EQ(line(), "deleted_from_table:1,inlined_delete:1");
   EXPECT_EQ(load()->cleared_at, SnapshotId(4));
+  EXPECT_EQ(text("SELECT count(*) FROM lk.ducklake_table_column_stats WHERE min_value IS NULL OR "
+                 "max_value IS NULL"),
+            "0")
+      << "DuckDB's next rows must not make the range";
   must_change({adds(12, {file("b")})});
   EXPECT_EQ(load()->cleared_at, SnapshotId(4)) << "the later snapshot stands for itself";
 }

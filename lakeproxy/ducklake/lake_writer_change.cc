@@ -214,7 +214,9 @@ base::Status plan_definition(const SchemaSql& sql, const TableChange& change, co
 base::Status plan_content(const SchemaSql& sql, const TableChange& change, const FilePlace& place,
                           const Facts& facts, LakeDelta& delta) {
   const HasInlined inlined = facts[kInlined]->empty() ? HasInlined::kNo : HasInlined::kYes;
-  if (change.content == Content::kEnds) end_content(sql, place, inlined, delta);
+  if (change.content == Content::kEnds) {
+    end_content(sql, place, inlined, change.after.current_schema(), delta);
+  }
   if (!change.restores) return {};
   const Restore restore{*change.restores, inlined, facts[facts.size() - 2].get(),
                         facts.back().get()};
