@@ -106,6 +106,8 @@ ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<Colum
       continue;
     }
     if (same_shown_type(found->second.type, row.type)) row.type = found->second.type;
+    // DuckDB adds and renames fields of a struct as NOT NULL and stores NULL there.
+    if (row.parent) row.nulls_allowed = found->second.nulls_allowed;
     if (!(row == found->second)) {
       diff.ended.push_back(row.id);
       diff.begun.push_back(std::move(row));

@@ -62,6 +62,9 @@ struct Case {
 TEST(ColumnRows, only_what_differs_ends_and_begins) {
   auto optional = row(1, 1, "a"), required = optional;
   required.nulls_allowed = false;
+  auto part = row(2, 2, "x", "int32", 1), part_by_duckdb = part, renamed = part;
+  part_by_duckdb.nulls_allowed = renamed.nulls_allowed = false;
+  renamed.name = "y";
   const Case cases[] = {
       {"unchanged", {row(1, 1, "a"), row(2, 2, "b")}, {row(1, 1, "a"), row(2, 2, "b")}, {}, {}},
       {"gaps_in_the_order_stay",
@@ -98,6 +101,16 @@ TEST(ColumnRows, only_what_differs_ends_and_begins) {
        {row(1, 3, "a")}},
       {"widen", {row(1, 1, "a")}, {row(1, 1, "a", "int64")}, {1}, {row(1, 1, "a", "int64")}},
       {"make_optional", {required}, {optional}, {1}, {optional}},
+      {"part_of_a_struct_that_duckdb_added",
+       {row(1, 1, "s", "struct"), part_by_duckdb},
+       {row(1, 1, "s", "struct"), part},
+       {},
+       {}},
+      {"it_is_renamed",
+       {row(1, 1, "s", "struct"), part_by_duckdb},
+       {row(1, 1, "s", "struct"), row(2, 2, "y", "int32", 1)},
+       {2},
+       {renamed}},
       {"int8_stays", {row(1, 1, "a", "int8")}, {row(1, 1, "a")}, {}, {}},
       {"int8_is_renamed_as_one",
        {row(1, 1, "a", "int8")},

@@ -280,11 +280,31 @@ TEST_F(Reader, maintenance_begins_an_epoch) {
   EXPECT_EQ(pending(), Ids{});
 }
 
-TEST_F(Reader, snapshots_that_see_part_of_a_file_are_not_pending) {
+TEST_F(Reader, snapshots_at_which_a_part_of_a_file_may_begin_are_pending) {
   make_table();
-  for (int id : {2, 3, 4, 5}) snapshot(id, "inserted_into_table:1");
-  exec(data_file(1, 2) + ";" + data_file(2, 3, "NULL", "5"));
-  EXPECT_EQ(pending(), (Ids{2, 5}));
+  for (int id : {2, 4, 6, 8}) {
+    snapshot(id, "inlined_insert:1");
+    snapshot(id + 1, "inserted_into_table:11,altered_table:1");
+  }
+  EXPECT_EQ(pending(), Ids{}) << "no file, no rows";
+  exec(data_file(1, 2) + ";" + data_file(2, 4, "NULL", "8"));
+  EXPECT_EQ(pending(), (Ids{2, 4, 6, 8}));
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id IN (4, 6)");
+  exec("DELETE FROM ducklake_snapshot_changes WHERE snapshot_id IN (4, 6)");
+  EXPECT_EQ(pending(), (Ids{2, 5, 7, 8})) << "the next that are kept stand for them";
+}
+
+TEST_F(Reader, snapshots_of_deletes_that_were_flushed_are_pending) {
+  make_table();
+  for (int id : {2, 3}) snapshot(id, "inlined_insert:1");
+  for (int id : {4, 5, 6}) snapshot(id, "inlined_delete:1");
+  snapshot(7, "inserted_into_table:11");
+  exec(data_file(1, 2, "NULL", "3"));
+  exec(
+      "INSERT INTO ducklake_delete_file VALUES (2, 1, 4, NULL, 1, 'd.parquet', true, 'parquet', 2, "
+      "100, 10, NULL, NULL)");
+  snapshot(8, "inline_flush:1");
+  EXPECT_EQ(pending(), (Ids{2, 3, 4, 5, 6})) << "its partial_max is not there";
 }
 
 TEST_F(Reader, a_default_that_older_files_lack_is_refused) {

@@ -33,7 +33,6 @@ enum Load : std::size_t {
   kAliases,
   kMetadataLog,
   kPending,
-  kPartialFiles,
   kRemoved,
 };
 
@@ -53,7 +52,7 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table, const LakeTab
   for (const base::pg::Statement* statement :
        {&sql.table, &sql.columns, &sql.column_docs, &sql.client_schemas, &sql.partitions,
         &sql.client_specs, &sql.sort_keys, &sql.materialized, &sql.aliases, &sql.metadata_log,
-        &sql.pending, &sql.partial_files}) {
+        &sql.pending}) {
     queries.push_back({*statement, {param(table.value)}});
   }
   queries[kMaterialized].params = unknown_snapshots(table, known);
@@ -121,8 +120,7 @@ base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& ta
   const base::pg::Rows& log = *rows[kMetadataLog];
   table.metadata.metadata_log = read_metadata_log(log);
   if (!log.empty()) table.metadata_sequence = log.int64(log.size() - 1, 2);
-  table.pending =
-      shown_snapshots(read_snapshot_ids(*rows[kPending]), read_partial_files(*rows[kPartialFiles]));
+  table.pending = read_snapshot_ids(*rows[kPending]);
   // The sidecar may have lost what the caller still holds: its rows are written
   // without waiting for the disk.
   if (!table.materialized.empty()) {

@@ -159,10 +159,6 @@ SELECT at FROM @lakeproxy_row_changes($1, coalesce((
      AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
   ), -1), (SELECT max(snapshot_id) FROM @ducklake_snapshot)) AS at)sql";
 
-constexpr auto kPartialFiles = R"sql(
-SELECT begin_snapshot, least(end_snapshot, partial_max) FROM @ducklake_data_file
- WHERE table_id = $1 AND partial_max IS NOT NULL)sql";
-
 constexpr auto kCommits = R"sql(
 SELECT s.snapshot_id, floor(extract(epoch FROM s.snapshot_time) * 1000)::bigint,
        c.changes_made, c.commit_message, c.commit_extra_info
@@ -247,7 +243,6 @@ LakeSql::LakeSql(const SchemaSql& sql)
       aliases(sql(kAliases)),
       metadata_log(sql(kMetadataLog)),
       pending(sql(kPending)),
-      partial_files(sql(kPartialFiles)),
       removed(sql(kRemoved)),
       commits(sql(kCommits)),
       data_files(sql(kDataFiles)),

@@ -42,7 +42,6 @@ struct LakeSql {
   base::pg::Statement aliases;
   base::pg::Statement metadata_log;
   base::pg::Statement pending;
-  base::pg::Statement partial_files;
   base::pg::Statement removed;
 
   // Row-level changes. $1 table, $2 after, $3 up to.

@@ -267,12 +267,4 @@ std::vector<SnapshotId> read_snapshot_ids(const Rows& rows) {
   return ids;
 }
 
-std::vector<PartialSpan> read_partial_files(const Rows& rows) {
-  std::vector<PartialSpan> spans;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    spans.push_back({.begin = SnapshotId(rows.int64(i, 0)), .end = SnapshotId(rows.int64(i, 1))});
-  }
-  return spans;
-}
-
 }  // namespace lake::ducklake

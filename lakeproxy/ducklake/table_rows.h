@@ -10,7 +10,6 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake_columns.h"
 #include "lakeproxy/ducklake/schema_history.h"
-#include "lakeproxy/ducklake/shown_snapshots.h"
 #include "lakeproxy/ducklake/sort_history.h"
 #include "lakeproxy/ducklake/spec_history.h"
 #include "lakeproxy/model/lake_table.h"
@@ -47,6 +46,5 @@ struct TableRow {
 [[nodiscard]] std::map<std::int64_t, model::SnapshotId> read_aliases(const base::pg::Rows& rows);
 [[nodiscard]] std::vector<model::MetadataLogEntry> read_metadata_log(const base::pg::Rows& rows);
 [[nodiscard]] std::vector<model::SnapshotId> read_snapshot_ids(const base::pg::Rows& rows);
-[[nodiscard]] std::vector<PartialSpan> read_partial_files(const base::pg::Rows& rows);
 
 }  // namespace lake::ducklake

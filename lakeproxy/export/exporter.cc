@@ -67,6 +67,10 @@ Task<Result<Named>> make_deletes(Means means, RequestContext context, const Dele
                         co_await read_source(means, context, *group->source, group->snapshot));
   }
   CO_ASSIGN_OR_RETURN(positions, unite_positions(std::move(positions), group->positions));
+  if (group->begins) {
+    CO_ASSIGN_OR_RETURN(
+        positions, unite_positions(std::move(positions), group->begins->after(group->snapshot)));
+  }
   ExportedFile file{.record_count = static_cast<std::int64_t>(positions.size())};
   auto write = [engine = means.engine, group, positions = std::move(positions),
                 deadline = context.deadline] {

@@ -6,6 +6,7 @@
 // scratch folder of its own and has no way to the network.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,16 @@ class Exporter {
   ///         engine's memory.
   [[nodiscard]] base::Task<base::Result<materialize::Exported>> make(
       base::RequestContext context, const materialize::ExportPlan* plan);
+
+  /// When each row of a partial file began. Only the footer and one column are
+  /// read. Nothing where the file does not say it.
+  /// Errors: as make().
+  [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowBegins>>> row_begins(
+      base::RequestContext context, const model::LakeDataFile* file);
+
+  /// When each position of a Parquet delete file was deleted. Errors: as make().
+  [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowEnds>>> row_ends(
+      base::RequestContext context, const model::LakeDeleteFile* file);
 
   /// Exact NaN counts of the float and double `columns` (top-level or nested)
   /// of a Parquet file, by field id. A column that the file does not hold under

@@ -130,5 +130,37 @@ TEST_F(ExporterMinioTest, counts_nans_of_a_file_in_several_parts) {
   EXPECT_TRUE(engine.scratch_is_empty());
 }
 
+TEST_F(ExporterMinioTest, tells_when_the_rows_of_a_partial_file_began) {
+  auto file = [&](const std::string& name, const std::string& query, std::int64_t rows) {
+    put(name, engine.parquet(query));
+    return model::LakeDataFile{.path = at(name),
+                               .record_count = rows,
+                               .file_size_bytes = static_cast<std::int64_t>(get(name).size())};
+  };
+  const auto merged = file("merged.parquet",
+                           "SELECT hash(i) AS x, 5 + i // 100000 AS _ducklake_internal_snapshot_id "
+                           "FROM range(200000) r(i)",
+                           200000);
+  auto begins = run(exporter->row_begins(context(), &merged));
+  ASSERT_TRUE(begins) << begins.error().message() << begins.error().detail();
+  EXPECT_THAT((*begins)->rows_of_snapshots(),
+              ElementsAre(Pair(model::SnapshotId(5), 100000), Pair(model::SnapshotId(6), 100000)));
+  ExportPlan plan{.deletes = {deletes("t/d")}};
+  plan.deletes[0].snapshot = model::SnapshotId(5);
+  plan.deletes[0].positions = {7, 150000};
+  plan.deletes[0].begins = *begins;
+  auto made = run(exporter->make(context(), &plan));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->at(at("t/d")).record_count, 100001);
+  const auto silent = file("silent.parquet", "SELECT 1 AS x", 1);
+  EXPECT_EQ(*run(exporter->row_begins(context(), &silent)), nullptr);
+  auto broken = merged;
+  broken.file_size_bytes -= 1;
+  EXPECT_EQ(kind_of(run(exporter->row_begins(context(), &broken))), ErrorKind::kCorrupt);
+  broken.path = at("none");
+  EXPECT_EQ(kind_of(run(exporter->row_begins(context(), &broken))), ErrorKind::kCorrupt);
+  EXPECT_TRUE(engine.scratch_is_empty());
+}
+
 }  // namespace
 }  // namespace lake::exporter

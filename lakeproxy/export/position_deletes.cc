@@ -29,48 +29,61 @@ const ParquetNode* find_column(const ParquetNode& root, std::string_view name) {
   return nullptr;
 }
 
-// The condition that leaves the deletes which `snapshot` sees: a file that was
-// written again for later snapshots names the snapshot of each.
-base::Result<std::string> visible_at(Connection& connection, const std::string& path,
-                                     model::SnapshotId snapshot) {
+// The expression for the snapshot of each delete: a file that was written again
+// for later snapshots names it, others mean `begin`.
+base::Result<std::string> snapshot_of(Connection& connection, const std::string& path,
+                                      model::SnapshotId begin) {
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
   const ParquetNode* position = find_column(root, "pos");
   if (position == nullptr || position->physical_type != "INT64") {
     return fail(ErrorKind::kCorrupt, "a delete file has no positions");
   }
   const ParquetNode* at = find_column(root, kSnapshotColumn);
-  if (at == nullptr) return std::string("true");
+  if (at == nullptr) return fmt::format("CAST({} AS BIGINT)", begin.value);
   if (at->physical_type != "INT64") {
     return fail(ErrorKind::kCorrupt, "a delete file's snapshots are not numbers");
   }
-  return fmt::format("{} <= {}", kSnapshotColumn, snapshot.value);
+  return fmt::format("CAST({} AS BIGINT)", kSnapshotColumn);
 }
 
 }  // namespace
 
-base::Result<std::vector<std::int64_t>> read_position_deletes(
-    base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
-    std::chrono::steady_clock::time_point deadline, std::size_t limit) {
+base::Result<model::RowEnds> read_row_ends(base::duckdb::Engine& engine, std::string_view bytes,
+                                           model::SnapshotId begin,
+                                           std::chrono::steady_clock::time_point deadline,
+                                           std::size_t limit) {
   ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine.scratch_dir()));
   std::string path = scratch.file("deletes.parquet");
   RETURN_IF_ERROR(append_file(path, bytes));
   ASSIGN_OR_RETURN(Connection connection, engine.connect());
   connection.set_deadline(deadline);
-  ASSIGN_OR_RETURN(std::string visible, visible_at(connection, path, snapshot));
+  ASSIGN_OR_RETURN(std::string snapshot, snapshot_of(connection, path, begin));
   // One more than allowed, so that a longer file is noticed and not cut off.
   auto rows = connection.execute(
-      fmt::format("SELECT CAST(pos AS BIGINT) FROM read_parquet({}) WHERE {} LIMIT {}",
-                  quote_literal(path), visible, limit + 1));
+      fmt::format("SELECT CAST(pos AS BIGINT), {} FROM read_parquet({}) LIMIT {}", snapshot,
+                  quote_literal(path), limit + 1));
   if (!rows) return as_foreign(std::move(rows).error());
-  std::vector<std::int64_t> positions;
+  model::RowEnds ends;
   for (;;) {
     ASSIGN_OR_RETURN(bool more, rows->next());
-    if (!more) break;
-    if (positions.size() == limit) {
+    if (!more) return ends;
+    if (ends.size() == limit) {
       return fail(ErrorKind::kTooLarge, "a delete file has more positions than are read");
     }
-    if (rows->is_null(0)) return fail(ErrorKind::kCorrupt, "a delete file has a null position");
-    positions.push_back(rows->int64(0));
+    if (rows->is_null(0) || rows->is_null(1)) {
+      return fail(ErrorKind::kCorrupt, "a delete file has a null position or snapshot");
+    }
+    ends.push_back({rows->int64(0), model::SnapshotId(rows->int64(1))});
+  }
+}
+
+base::Result<std::vector<std::int64_t>> read_position_deletes(
+    base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
+    std::chrono::steady_clock::time_point deadline, std::size_t limit) {
+  ASSIGN_OR_RETURN(model::RowEnds ends, read_row_ends(engine, bytes, snapshot, deadline, limit));
+  std::vector<std::int64_t> positions;
+  for (const model::RowEnd& row : ends) {
+    if (row.end <= snapshot) positions.push_back(row.position);
   }
   return unite_positions(std::move(positions), {});
 }

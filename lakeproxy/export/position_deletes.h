@@ -16,6 +16,7 @@
 #include "base/duckdb/engine.h"
 #include "lakeproxy/materialize/deletion_vector.h"
 #include "lakeproxy/model/ids.h"
+#include "lakeproxy/model/row_begins.h"
 
 namespace lake::exporter {
 
@@ -33,6 +34,14 @@ inline constexpr model::FieldId kPositionId = 2'147'483'545;
 ///         kTimeout; kInternal.
 [[nodiscard]] base::Result<std::vector<std::int64_t>> read_position_deletes(
     base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
+    std::chrono::steady_clock::time_point deadline,
+    std::size_t limit = materialize::kMostPositions);
+
+/// All positions of a Parquet delete file, each with the snapshot that deleted
+/// it: `begin`, the file's own, where there is no column that says so. Blocks.
+/// Errors: as read_position_deletes().
+[[nodiscard]] base::Result<model::RowEnds> read_row_ends(
+    base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId begin,
     std::chrono::steady_clock::time_point deadline,
     std::size_t limit = materialize::kMostPositions);
 

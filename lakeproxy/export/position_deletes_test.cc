@@ -77,7 +77,8 @@ TEST_F(PositionDeletesTest, are_read_by_name_sorted_and_once) {
       "SELECT * FROM (VALUES (7::BIGINT, 'a'), (1, 'b'), (7, 'b'), (0, 'a')) t(pos, file_path)",
       ", FIELD_IDS {file_path: 2147483646, pos: 2147483645}");
   EXPECT_THAT(*read(bytes), ElementsAre(0, 1, 7));
-  EXPECT_EQ(kind_of(read_position_deletes(*engine, bytes, model::SnapshotId(100), kNoDeadline, 3)), ErrorKind::kTooLarge);
+  EXPECT_EQ(kind_of(read_position_deletes(*engine, bytes, model::SnapshotId(100), kNoDeadline, 3)),
+            ErrorKind::kTooLarge);
   EXPECT_TRUE(read_position_deletes(*engine, bytes, model::SnapshotId(100), kNoDeadline, 4));
 }
 
@@ -136,6 +137,26 @@ TEST(PositionDeletes, a_snapshot_sees_no_deletes_of_later_ones) {
   EXPECT_THAT(seen(79), ElementsAre(1));
   EXPECT_THAT(seen(81), ElementsAre(1, 2));
   EXPECT_THAT(seen(82), ElementsAre(1, 2, 3));
+}
+
+TEST(ReadRowEnds, tells_the_snapshot_of_each_position) {
+  SampleEngine engine;
+  auto read = [&](const std::string& query) {
+    return read_row_ends(*engine, engine.parquet(query), model::SnapshotId(7), kNoDeadline);
+  };
+  auto several = read(
+      "SELECT 'x' AS file_path, unnest([4, 9])::BIGINT AS pos, "
+      "unnest([8, 5])::BIGINT AS _ducklake_internal_snapshot_id");
+  ASSERT_TRUE(several) << several.error().message();
+  EXPECT_EQ(*several, (model::RowEnds{{4, model::SnapshotId(8)}, {9, model::SnapshotId(5)}}));
+  auto one = read("SELECT 'x' AS file_path, 4::BIGINT AS pos");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(*one, (model::RowEnds{{4, model::SnapshotId(7)}}));
+  EXPECT_EQ(kind_of(read("SELECT 'x' AS file_path, NULL::BIGINT AS pos")),
+            base::ErrorKind::kCorrupt);
+  EXPECT_EQ(
+      kind_of(read("SELECT 4::BIGINT AS pos, NULL::BIGINT AS _ducklake_internal_snapshot_id")),
+      base::ErrorKind::kCorrupt);
 }
 
 }  // namespace

@@ -200,9 +200,14 @@ base::Status Split::add_deletes() {
     view.file.metrics[kDeleteFilePath] = path;
     SnapshotChange& change = at(group.snapshot);
     if (group.replaces) change.superseded_deletes.push_back(group.data_file);
+    change.uncovers_rows = change.uncovers_rows || group.uncovers;
     // A file that was written again may hold deletes of later snapshots alone.
     if (exported.record_count == 0) continue;
     change.added_deletes.push_back(std::move(view));
+  }
+  for (const WholeFile& file : plan_.whole) {
+    at(file.snapshot).superseded_deletes.push_back(file.data_file);
+    at(file.snapshot).uncovers_rows = true;
   }
   return {};
 }

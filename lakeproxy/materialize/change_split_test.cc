@@ -55,6 +55,9 @@ std::string short_name(const std::string& path) {
 // Each group as its data file, its positions, and the delete file that counts too.
 std::string told(const DeleteGroup& group) {
   auto positions = group.positions;
+  if (group.begins) {
+    for (auto younger : group.begins->after(group.snapshot)) positions.push_back(younger);
+  }
   std::ranges::sort(positions);
   return fmt::format("{}[{}{}]", short_name(group.data_file), fmt::join(positions, ","),
                      group.source ? fmt::format("+d{}", group.source->id) : "");
@@ -178,6 +181,64 @@ TEST(ChangeSplit, deletes_of_rows_in_files) {
        {"3: -f1"}},
       {"not_yet", one(at(1), {2}, {delete_file(5, 1, 3)}), {"2: "}},
   });
+}
+
+// File 1 with three rows, from 1 on, which begin as `begins` says.
+LakeChanges partial(LakeChanges all, std::vector<std::int64_t> begins,
+                    std::optional<SnapshotId> end = std::nullopt) {
+  auto file = lake_file(1, 1, end);
+  file.partial_max = at(std::ranges::max(begins));
+  auto rows = std::make_shared<model::RowBegins>();
+  for (auto begin : begins) rows->add(at(begin));
+  all.row_begins.emplace(file.id, std::move(rows));
+  return with_files(std::move(all), {file});
+}
+
+LakeChanges with_deletes(LakeChanges all, model::LakeDeleteFile file, model::RowEnds ends) {
+  if (!ends.empty()) {
+    all.row_ends.emplace(file.id, std::make_shared<const model::RowEnds>(std::move(ends)));
+  }
+  all.delete_files.push_back(std::move(file));
+  return all;
+}
+
+TEST(ChangeSplit, files_that_hold_rows_of_several_snapshots) {
+  expect_splits({
+      {"younger_rows_are_deleted",
+       partial(changes(kStart, {1, 2, 3}), {1, 2, 3}),
+       {"1: +f1 f1[1,2]", "2: f1[2] xf1", "3: xf1"}},
+      {"wherever_they_stand",
+       partial(changes(kStart, {1, 2, 3}), {3, 1, 3}),
+       {"1: +f1 f1[0,2]", "2: ", "3: xf1"}},
+      {"removed_snapshots",
+       partial(changes(kStart, {2, 4}), {1, 2, 3}),
+       {"2: +f1 f1[2]", "4: xf1"}},
+      {"whole_when_first_shown", partial(changes(kStart, {3}), {1, 2, 3}), {"3: +f1"}},
+      {"dropped_inside_the_span",
+       partial(changes(kStart, {1, 2, 3}), {1, 2, 4}, at(3)),
+       {"1: +f1 f1[1,2]", "2: f1[2] xf1", "3: -f1 xf1"}},
+      {"older_span", partial(changes(at(1), {2, 3}), {1, 2, 3}), {"2: f1[2] xf1", "3: xf1"}},
+      {"older_span_that_ends_unseen", partial(changes(at(2), {4}), {1, 2, 3}), {"4: xf1"}},
+      {"with_real_deletes",
+       with_deletes(partial(changes(kStart, {1, 2, 3}), {1, 2, 3}), delete_file(5, 1, 2), {}),
+       {"1: +f1 f1[1,2]", "2: f1[2+d5] xf1", "3: f1[+d5] xf1"}},
+      {"with_deletes_of_several_snapshots",
+       with_deletes(partial(changes(kStart, {1, 2, 3, 4}), {1, 2, 3}), delete_file(5, 1, 2),
+                    {{0, at(2)}, {2, at(4)}}),
+       {"1: +f1 f1[1,2]", "2: f1[0,2] xf1", "3: f1[0] xf1", "4: f1[0,2] xf1"}},
+  });
+}
+
+TEST(ChangeSplit, rows_that_come_to_light_are_an_overwrite) {
+  const auto table = sample_lake();
+  auto all = partial(changes(kStart, {1, 2, 3, 4}), {1, 2, 4});
+  all = with_deletes(std::move(all), delete_file(5, 1, 3), {{0, at(3)}});
+  ExportPlan plan = plan_exports(table, all);
+  auto split = split_changes(table, all, plan, export_all(plan));
+  ASSERT_TRUE(split);
+  std::vector<bool> uncovers;
+  for (const auto& change : *split) uncovers.push_back(change.uncovers_rows);
+  EXPECT_EQ(uncovers, (std::vector{false, true, false, true})) << "3 only deletes";
 }
 
 TEST(ChangeSplit, rows_in_postgresql) {

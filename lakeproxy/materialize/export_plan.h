@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ struct DeleteGroup {
   std::optional<model::DataFileId> data_file_id = std::nullopt;
   /// An earlier snapshot shows another delete file of the data file.
   bool replaces = false;
+  /// Rows that it deletes are shown from `snapshot` on.
+  bool uncovers = false;
+  /// Of a partial file: rows that begin after `snapshot` count as deleted.
+  std::shared_ptr<const model::RowBegins> begins = nullptr;
 };
 
 /// Inlined rows of which `snapshot` is the first to show none any more.
@@ -48,10 +53,17 @@ struct GoneGroup {
   bool had_deletes = false;  ///< An earlier snapshot shows a delete file of it.
 };
 
+/// A data file of which `snapshot` is the first to show every row.
+struct WholeFile {
+  std::string data_file;  ///< Its location.
+  model::SnapshotId snapshot;
+};
+
 struct ExportPlan {
   std::vector<InlinedGroup> inlined;
   std::vector<DeleteGroup> deletes;
   std::vector<GoneGroup> gone;
+  std::vector<WholeFile> whole;
 
   /// Whether there is nothing to make.
   [[nodiscard]] bool empty() const { return inlined.empty() && deletes.empty(); }
@@ -91,7 +103,8 @@ struct InlinedPlace {
 [[nodiscard]] bool shown_earlier(const model::LakeChanges& changes, model::SnapshotId snapshot,
                                  model::SnapshotId at);
 
-/// The first snapshot at which rows of each data file were deleted.
+/// The first snapshot at which rows of each data file were deleted, or were
+/// not there yet.
 [[nodiscard]] std::map<model::DataFileId, model::SnapshotId> first_deletes(
     const model::LakeChanges& changes);
 

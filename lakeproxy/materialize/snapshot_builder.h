@@ -34,6 +34,7 @@ struct SnapshotChange {
   model::TimestampMs timestamp_ms = 0;
   std::int32_t schema_id = 0;
   bool rewrites_only = false;  ///< Merge, flush, rewrite: the rows stay the same.
+  bool uncovers_rows = false;  ///< Rows of a file that was there are shown from here on.
   /// What the client called it, for a snapshot that was committed through us.
   std::optional<model::Operation> said = std::nullopt;
   std::map<std::string, std::string> extra_summary;

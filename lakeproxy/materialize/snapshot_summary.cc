@@ -48,6 +48,7 @@ model::Operation operation_of(const SnapshotChange& change, const RemovedFiles& 
   bool adds = !change.added_data.empty();
   bool takes = !removed.data.empty() || !change.added_deletes.empty();
   if (change.rewrites_only) return model::Operation::kReplace;
+  if (change.uncovers_rows) return model::Operation::kOverwrite;
   // Readers of changes rely on these two words; a summary must not break them.
   const bool fits = change.said && (*change.said != model::Operation::kAppend || !takes) &&
                     (*change.said != model::Operation::kDelete || !adds);

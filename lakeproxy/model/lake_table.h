@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lakeproxy/model/ids.h"
 #include "lakeproxy/model/manifest.h"
+#include "lakeproxy/model/row_begins.h"
 #include "lakeproxy/model/table_metadata.h"
 
 namespace lake::model {
@@ -137,6 +139,11 @@ struct LakeChanges {
   std::vector<LakeDeleteFile> delete_files;
   std::vector<LakeInlinedTable> inlined;
   std::vector<LakeInlinedDelete> inlined_deletes;
+  /// Of the files with a partial_max that were looked into. Commits that see
+  /// only a part of another one are not among `commits`.
+  std::map<DataFileId, std::shared_ptr<const RowBegins>> row_begins;
+  /// Of the delete files that may hold deletes of several snapshots, by id.
+  std::map<std::int64_t, std::shared_ptr<const RowEnds>> row_ends;
 };
 
 /// How a lake partition's values belong to the fields of the spec it is shown as.

@@ -5,6 +5,7 @@
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/change_split.h"
 #include "lakeproxy/materialize/export_plan.h"
+#include "lakeproxy/publish/partial_looks.h"
 
 namespace lake::publish {
 namespace {
@@ -124,8 +125,7 @@ base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
   if (const auto* last = last_snapshot(*table)) after = last->snapshot_id;
   CO_ASSIGN_OR_RETURN(auto changes,
                       co_await reader_->read_changes(context, table, after, table->pending.back()));
-  // A commit that can no longer be shown as it was is left out; the next one
-  // that can stands for it.
+  // Others may have committed since the table was read.
   std::erase_if(changes.commits, [&](const model::LakeCommit& commit) {
     return !std::ranges::binary_search(table->pending, commit.snapshot);
   });
@@ -135,6 +135,7 @@ base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
 base::Task<base::Result<Publisher::Built>> Publisher::build_pending(base::RequestContext context,
                                                                     const model::LakeTable* table,
                                                                     model::LakeChanges changes) {
+  CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, exporter_, &changes));
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);
   materialize::Exported exported;

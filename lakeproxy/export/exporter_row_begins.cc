@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/duckdb/engine.h"
+#include "lakeproxy/export/column_ranges.h"
+#include "lakeproxy/export/exporter.h"
+#include "lakeproxy/export/position_deletes.h"
+#include "lakeproxy/export/row_begins.h"
+#include "lakeproxy/export/scratch.h"
+#include "lakeproxy/export/transfer.h"
+
+namespace lake::exporter {
+namespace {
+
+using base::RequestContext;
+using base::Result;
+using base::Task;
+using objects::ObjectKey;
+using Ranges = std::vector<ByteRange>;
+
+// Brings the end of the file with its whole footer; where that begins.
+Task<Result<std::uint64_t>> bring_footer(Means means, RequestContext context, ObjectKey key,
+                                         std::string path, std::uint64_t size) {
+  const std::uint64_t begin = size - std::min(size, kTailBytes);
+  CO_ASSIGN_OR_RETURN(std::string tail,
+                      co_await get_exactly(means, context, key, begin, size - begin));
+  CO_ASSIGN_OR_RETURN(std::uint64_t footer, footer_begin(tail, size));
+  auto write = [path, begin, bytes = std::move(tail)] { return write_file_at(path, begin, bytes); };
+  CO_RETURN_IF_ERROR(co_await means.blocking->run(std::move(write)));
+  CO_RETURN_IF_ERROR(co_await bring(means, context, std::move(key), std::move(path), footer,
+                                    std::max(footer, begin)));
+  co_return std::min(footer, begin);
+}
+
+// Where the column stands; nothing when the file has none.
+Result<Ranges> find_column(base::duckdb::Engine& engine, const std::string& path,
+                           std::uint64_t there, base::Deadline deadline) {
+  ASSIGN_OR_RETURN(auto connection, engine.connect());
+  connection.set_deadline(deadline);
+  ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
+  auto leaf = leaf_of(root, kRowBeginColumn);
+  if (!leaf) return Ranges{};
+  return column_ranges(connection, path, {{.expression = {}, .first_leaf = *leaf, .leaves = 1}},
+                       there);
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<const model::RowBegins>>> Exporter::row_begins(
+    RequestContext context, const model::LakeDataFile* file) {
+  Means means{engine_, blocking_, store_};
+  CO_ASSIGN_OR_RETURN(ObjectKey key, key_of(*store_, file->path));
+  CO_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine_->scratch_dir()));
+  if (file->file_size_bytes <= 0) {
+    co_return base::fail(base::ErrorKind::kCorrupt, "a data file has no size");
+  }
+  const std::string path = scratch.file("part.parquet");
+  auto there = co_await bring_footer(means, context, key, path,
+                                     static_cast<std::uint64_t>(file->file_size_bytes));
+  if (!there) co_return as_listed(std::move(there).error());
+  auto find = [engine = engine_, path, there = *there, deadline = context.deadline] {
+    return find_column(*engine, path, there, deadline);
+  };
+  CO_ASSIGN_OR_RETURN(Ranges ranges, co_await blocking_->run(std::move(find)));
+  for (const ByteRange& range : ranges) {
+    CO_RETURN_IF_ERROR(co_await bring(means, context, key, path, range.begin, range.end));
+  }
+  auto read = [engine = engine_, path, rows = file->record_count, deadline = context.deadline] {
+    return read_row_begins(*engine, path, rows, deadline);
+  };
+  CO_ASSIGN_OR_RETURN(auto begins, co_await blocking_->run(std::move(read)));
+  if (!begins) co_return nullptr;
+  co_return std::make_shared<const model::RowBegins>(std::move(*begins));
+}
+
+Task<Result<std::shared_ptr<const model::RowEnds>>> Exporter::row_ends(
+    RequestContext context, const model::LakeDeleteFile* file) {
+  CO_ASSIGN_OR_RETURN(ObjectKey key, key_of(*store_, file->path));
+  auto bytes = co_await store_->get(context, key);
+  if (!bytes) co_return as_listed(std::move(bytes).error());
+  auto read = [engine = engine_, text = std::move(*bytes), begin = file->begin,
+               deadline = context.deadline] {
+    return read_row_ends(*engine, text, begin, deadline);
+  };
+  CO_ASSIGN_OR_RETURN(auto ends, co_await blocking_->run(std::move(read)));
+  co_return std::make_shared<const model::RowEnds>(std::move(ends));
+}
+
+}  // namespace lake::exporter
