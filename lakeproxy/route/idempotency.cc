@@ -44,6 +44,11 @@ std::string hash_of(const Call& call) {
   return std::string(base::crypto::view(digest));
 }
 
+// Receipts stand in a catalog's own schema: a change of none has nowhere to keep one.
+bool takes_key(const Route& route) {
+  return route.effect != Effect::kRead && route.path.starts_with("/v1/{prefix}/");
+}
+
 bool is_version_7(const base::Uuid& uuid) { return uuid[6] >> 4 == 7 && uuid[8] >> 6 == 2; }
 
 // A refusal that the same request would get again.
@@ -82,7 +87,7 @@ Action remake_of(const Route& route) {
 
 base::Result<std::optional<model::ChangeKey>> change_key_of(const Call& call) {
   auto header = call.request->headers.get("Idempotency-Key");
-  if (!header || call.route->effect == Effect::kRead) return std::nullopt;
+  if (!header || !takes_key(*call.route)) return std::nullopt;
   auto uuid = base::parse_uuid(*header);
   if (!uuid || !is_version_7(*uuid)) {
     return base::fail(base::ErrorKind::kInvalid, "Idempotency-Key: must be a UUID of version 7");
