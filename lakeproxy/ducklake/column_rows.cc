@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lakeproxy/ducklake/default_text.h"
 #include "lakeproxy/ducklake/type_mapping.h"
 
 namespace lake::ducklake {
@@ -21,8 +22,24 @@ std::int64_t next_order(std::int64_t wanted, std::int64_t& last) {
   return last;
 }
 
+base::Status set_defaults(const model::Field& field, const model::Field* before, ColumnRow& row) {
+  const bool is_new = before == nullptr;
+  if (row.parent && (field.initial_default || field.write_default)) {
+    return base::fail(base::ErrorKind::kUnsupported,
+                      "column " + field.name + ": the lake has defaults for whole columns alone");
+  }
+  if (is_new && field.initial_default) {
+    ASSIGN_OR_RETURN(row.initial_default, default_text(field, *field.initial_default));
+  }
+  if (field.write_default && (is_new || before->write_default != field.write_default)) {
+    ASSIGN_OR_RETURN(row.default_value, default_text(field, *field.write_default));
+  }
+  if (!field.write_default && !is_new && before->write_default) row.default_value = kNoDefault;
+  return {};
+}
+
 base::Status add_rows(const std::vector<model::Field>& fields, std::optional<model::FieldId> parent,
-                      std::vector<ColumnRow>& rows) {
+                      const model::Schema* before, std::vector<ColumnRow>& rows) {
   std::int64_t last = 0;
   for (const model::Field& field : fields) {
     auto lake = lake_type(field.type);
@@ -30,8 +47,10 @@ base::Status add_rows(const std::vector<model::Field>& fields, std::optional<mod
     std::string type = std::move(*lake);
     rows.push_back(
         {field.id, next_order(field.id, last), field.name, type, !field.required, parent});
+    RETURN_IF_ERROR(
+        set_defaults(field, before != nullptr ? before->find(field.id) : nullptr, rows.back()));
     if (!field.type.is_primitive())
-      RETURN_IF_ERROR(add_rows(field.type.children(), field.id, rows));
+      RETURN_IF_ERROR(add_rows(field.type.children(), field.id, before, rows));
   }
   return {};
 }
@@ -79,9 +98,10 @@ std::string quote(const std::string& name) {
 
 }  // namespace
 
-base::Result<std::vector<ColumnRow>> column_rows(const model::Schema& schema) {
+base::Result<std::vector<ColumnRow>> column_rows(const model::Schema& schema,
+                                                 const model::Schema* before) {
   std::vector<ColumnRow> rows;
-  RETURN_IF_ERROR(add_rows(schema.fields, std::nullopt, rows));
+  RETURN_IF_ERROR(add_rows(schema.fields, std::nullopt, before, rows));
   return rows;
 }
 
@@ -121,7 +141,7 @@ ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<Colum
 base::pg::Query insert_columns(const SchemaSql& sql, std::int64_t table_id, std::int64_t begin,
                                const std::vector<ColumnRow>& rows) {
   std::vector<std::int64_t> ids, orders, nulls;
-  std::vector<std::optional<std::string>> names, types, parents;
+  std::vector<std::optional<std::string>> names, types, parents, initial, defaults;
   for (const ColumnRow& row : rows) {
     ids.push_back(row.id);
     orders.push_back(row.order);
@@ -129,20 +149,25 @@ base::pg::Query insert_columns(const SchemaSql& sql, std::int64_t table_id, std:
     names.push_back(row.name);
     types.push_back(row.type);
     parents.push_back(row.parent ? std::optional(std::to_string(*row.parent)) : std::nullopt);
+    initial.push_back(row.initial_default);
+    defaults.push_back(row.default_value);
   }
   return {sql("INSERT INTO @ducklake_column (column_id, begin_snapshot, end_snapshot, table_id, "
               "column_order, column_name, column_type, initial_default, default_value, "
               "nulls_allowed, parent_column, default_value_type, default_value_dialect) "
-              "SELECT id, $2, NULL, $1, ord, name, type, o.initial_default, "
-              "coalesce(o.default_value, 'NULL'), nulls = 1, parent::bigint, "
-              "coalesce(o.default_value_type, CASE WHEN type IN ('struct', 'list', 'map') THEN '' "
-              "ELSE 'literal' END), coalesce(o.default_value_dialect, 'duckdb') "
+              "SELECT id, $2, NULL, $1, ord, name, type, coalesce(init, o.initial_default), "
+              "coalesce(def, o.default_value, 'NULL'), nulls = 1, parent::bigint, "
+              "CASE WHEN def IS NOT NULL THEN 'literal' WHEN o.default_value_type IS NOT NULL THEN "
+              "o.default_value_type WHEN type IN ('struct', 'list', 'map') THEN '' "
+              "ELSE 'literal' END, coalesce(o.default_value_dialect, 'duckdb') "
               "FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], "
-              "$8::text[]) AS c(id, ord, name, type, nulls, parent) "
+              "$8::text[], $9::text[], $10::text[]) AS c(id, ord, name, type, nulls, parent, init, "
+              "def) "
               "LEFT JOIN @ducklake_column o ON o.table_id = $1 AND o.column_id = c.id AND "
               "o.end_snapshot = $2"),
           {param(table_id), param(begin), array_param(ids), array_param(orders), array_param(names),
-           array_param(types), array_param(nulls), array_param(parents)}};
+           array_param(types), array_param(nulls), array_param(parents), array_param(initial),
+           array_param(defaults)}};
 }
 
 base::pg::Query end_columns(const SchemaSql& sql, std::int64_t table_id, std::int64_t end,

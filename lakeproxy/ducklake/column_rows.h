@@ -24,13 +24,20 @@ struct ColumnRow {
   std::string type;
   bool nulls_allowed = true;
   std::optional<model::FieldId> parent;
+  /// In the lake's text, where a client's schema says something new; the lake's
+  /// own stay otherwise.
+  std::optional<std::string> initial_default = std::nullopt;
+  std::optional<std::string> default_value = std::nullopt;
 
   friend bool operator==(const ColumnRow&, const ColumnRow&) = default;
 };
 
-/// All columns at any depth, parents first, in the order of the schema.
-/// Errors: kUnsupported  a type that a lake column cannot hold; names the column.
-[[nodiscard]] base::Result<std::vector<ColumnRow>> column_rows(const model::Schema& schema);
+/// All columns at any depth, parents first, in the order of the schema, with the
+/// defaults that `before` (null for a new table) does not have.
+/// Errors: kUnsupported  a type or a default that a lake column cannot hold;
+///         names the column.
+[[nodiscard]] base::Result<std::vector<ColumnRow>> column_rows(
+    const model::Schema& schema, const model::Schema* before = nullptr);
 
 struct ColumnDiff {
   std::vector<std::int64_t> ended;  ///< Ids whose rows end.

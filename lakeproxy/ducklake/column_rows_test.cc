@@ -44,6 +44,36 @@ TEST(ColumnRows, parents_come_before_their_parts_in_schema_order) {
   EXPECT_EQ(*rows, wanted);
 }
 
+TEST(ColumnRows, new_defaults_are_written_and_others_left_as_they_are) {
+  model::Schema before{.fields = {field(1, "same", Type(TypeKind::kInt)),
+                                  field(2, "changed", Type(TypeKind::kInt)),
+                                  field(3, "gone", Type(TypeKind::kInt))}};
+  for (auto& column : before.fields) column.write_default = model::Literal(std::int32_t{1});
+  model::Schema after = before;
+  after.fields[1].write_default = model::Literal(std::int32_t{2});
+  after.fields[2].write_default.reset();
+  after.fields.push_back(field(4, "added", Type(TypeKind::kInt)));
+  after.fields[3].initial_default = model::Literal(std::int32_t{5});
+  after.fields[3].write_default = model::Literal(std::int32_t{6});
+  auto rows = column_rows(after, &before);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ((*rows)[0].default_value, std::nullopt);
+  EXPECT_EQ((*rows)[1].default_value, "2");
+  EXPECT_EQ((*rows)[2].default_value, "NULL");
+  EXPECT_EQ((*rows)[3].default_value, "6");
+  EXPECT_EQ((*rows)[3].initial_default, "5");
+  EXPECT_EQ((*rows)[1].initial_default, std::nullopt);
+}
+
+TEST(ColumnRows, refuses_a_default_inside_a_struct_by_the_columns_name) {
+  model::Field inner = field(2, "inner", Type(TypeKind::kInt));
+  inner.write_default = model::Literal(std::int32_t{1});
+  auto rows = column_rows({.fields = {field(1, "s", Type::structure({inner}))}});
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().kind(), base::ErrorKind::kUnsupported);
+  EXPECT_NE(rows.error().message().find("inner"), std::string::npos);
+}
+
 TEST(ColumnRows, refuses_a_type_that_the_lake_does_not_have_by_the_columns_name) {
   auto rows = column_rows({.fields = {field(1, "odd", Type(TypeKind::kUnknown))}});
   ASSERT_FALSE(rows);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "lakeproxy/ducklake/default_text.h"
 #include "lakeproxy/ducklake/type_mapping.h"
-#include "lakeproxy/model/lake_text.h"
 
 namespace lake::ducklake {
 namespace {
@@ -19,8 +19,6 @@ using model::FieldId;
 using model::Type;
 
 constexpr int kMaxDepth = 64;
-// DuckLake writes a missing default as this text.
-constexpr std::string_view kNullDefault = "NULL";
 
 class FieldBuilder {
  public:
@@ -79,8 +77,8 @@ class FieldBuilder {
   static void set_defaults(const LakeColumn& column, Field& field) {
     if (!field.type.is_primitive()) return;
     field.initial_default = initial_default(column, field.type);
-    if (column.default_value && *column.default_value != kNullDefault) {
-      field.write_default = model::parse_lake_text(field.type, *column.default_value);
+    if (column.default_value) {
+      field.write_default = parse_default(field.type, *column.default_value);
     }
   }
 
@@ -123,7 +121,7 @@ Result<std::vector<Field>> fields_at(const LakeColumns& columns, model::Snapshot
 
 std::optional<model::Literal> initial_default(const LakeColumn& column, const Type& type) {
   if (!column.initial_default) return std::nullopt;
-  return model::parse_lake_text(type, *column.initial_default);
+  return parse_default(type, *column.initial_default);
 }
 
 }  // namespace lake::ducklake

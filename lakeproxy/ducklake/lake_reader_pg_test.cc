@@ -307,6 +307,36 @@ TEST_F(Reader, snapshots_of_deletes_that_were_flushed_are_pending) {
   EXPECT_EQ(pending(), (Ids{2, 3, 4, 5, 6})) << "its partial_max is not there";
 }
 
+TEST_F(Reader, the_newest_published_version_goes_before_a_lower_default) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  materialize(2, 0);
+  EXPECT_EQ(load().metadata.format_version, 2);
+  EXPECT_EQ(load().materialized.size(), 1);
+  options_.default_format_version = 3;
+  EXPECT_EQ(load().metadata.format_version, 3);
+  EXPECT_TRUE(load().materialized.empty()) << "published for version 2";
+  EXPECT_EQ(pending(), Ids{2});
+  exec("UPDATE lakeproxy_snapshot SET format_version = 3");
+  options_.default_format_version = 2;
+  EXPECT_EQ(load().metadata.format_version, 3);
+  EXPECT_EQ(load().materialized.size(), 1);
+  EXPECT_EQ(pending(), Ids{});
+}
+
+TEST_F(Reader, an_expression_is_no_default_that_clients_can_have) {
+  make_table();
+  options_.default_format_version = 3;
+  snapshot(
+      2, "altered_table:1",
+      "INSERT INTO ducklake_column VALUES (2, 2, NULL, 1, 2, 's', 'varchar', NULL, 'lower(1)', "
+      "true, NULL, 'expression', 'duckdb'), (3, 2, NULL, 1, 3, 't', 'varchar', NULL, 'it', "
+      "true, NULL, 'literal', 'duckdb')");
+  const auto fields = load().metadata.current_schema().fields;
+  EXPECT_EQ(fields.at(1).write_default, std::nullopt);
+  EXPECT_EQ(fields.at(2).write_default, model::Literal(std::string("it")));
+}
+
 TEST_F(Reader, a_default_that_older_files_lack_is_refused) {
   make_table();
   snapshot(2, "inserted_into_table:1", data_file(1, 2));

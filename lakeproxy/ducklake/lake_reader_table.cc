@@ -37,16 +37,22 @@ enum Load : std::size_t {
 };
 
 // Snapshots that the caller holds already are not read again.
-std::vector<base::pg::Param> unknown_snapshots(TableId table, const LakeTable* known) {
+std::vector<base::pg::Param> unknown_snapshots(TableId table, std::int64_t default_version,
+                                               const LakeTable* known) {
+  const base::pg::Param none = param(std::int64_t{-1});
   if (known == nullptr || known->materialized.empty()) {
-    return {param(table.value), param(std::int64_t{-1}), param(std::int64_t{-1}),
-            param(std::int64_t{-1})};
+    return {param(table.value), none, none, none, param(default_version), none};
   }
-  return {param(table.value), param(known->epoch),
-          param(known->materialized.back().snapshot_id.value), param(known->version.revision)};
+  return {param(table.value),
+          param(known->epoch),
+          param(known->materialized.back().snapshot_id.value),
+          param(known->version.revision),
+          param(default_version),
+          param(std::int64_t{known->metadata.format_version})};
 }
 
-std::vector<Query> load_queries(const LakeSql& sql, TableId table, const LakeTable* known) {
+std::vector<Query> load_queries(const LakeSql& sql, TableId table, std::int64_t default_version,
+                                const LakeTable* known) {
   std::vector<Query> queries;
   queries.push_back({sql.version, {}});
   for (const base::pg::Statement* statement :
@@ -55,7 +61,9 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table, const LakeTab
         &sql.pending}) {
     queries.push_back({*statement, {param(table.value)}});
   }
-  queries[kMaterialized].params = unknown_snapshots(table, known);
+  queries[kTable].params.push_back(param(default_version));
+  queries[kPending].params.push_back(param(default_version));
+  queries[kMaterialized].params = unknown_snapshots(table, default_version, known);
   queries.push_back({sql.removed, {}});
   return queries;
 }
@@ -69,6 +77,7 @@ void set_plain_parts(TableRow& row, LakeTable& table) {
   table.created = row.created;
   table.epoch = row.epoch;
   table.cleared_at = row.cleared_at;
+  table.metadata.format_version = row.format_version;
   table.metadata.table_uuid = row.uuid;
   table.metadata.location = std::move(row.location);
   table.metadata.last_updated_ms = row.last_updated_ms;
@@ -109,6 +118,7 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
 // Whether the statement left out what `known` holds: the same condition there.
 bool left_out(const Rows& rows, const LakeTable& table, const LakeTable* known) {
   return known != nullptr && !known->materialized.empty() && table.epoch == known->epoch &&
+         table.metadata.format_version == known->metadata.format_version &&
          rows[kRemoved]->int64(0, 0) <= known->version.revision;
 }
 
@@ -142,12 +152,13 @@ base::Error broken_rule(const std::vector<OldFileRule>& rules, const base::pg::R
 Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id,
                                                std::shared_ptr<const LakeTable> known) {
   const LakeSql& sql = impl_->sql;
-  CO_ASSIGN_OR_RETURN(Rows rows, co_await impl_->read(context, load_queries(sql, id, known.get())));
+  CO_ASSIGN_OR_RETURN(
+      Rows rows,
+      co_await impl_->read(
+          context, load_queries(sql, id, impl_->options.default_format_version, known.get())));
   if (rows[kTable]->empty()) co_return no_such_table(fmt::format("(id {})", id.value));
   LakeTable table{.table_id = id, .version = read_version(*rows[kVersion])};
   CO_ASSIGN_OR_RETURN(TableRow row, read_table(*rows[kTable]));
-  table.metadata.format_version =
-      row.format_version.value_or(impl_->options.default_format_version);
   set_plain_parts(row, table);
   CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));
   CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));

@@ -64,7 +64,7 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
        t.path, t.path_is_relative, s.path, s.path_is_relative,
        (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
        (SELECT min(begin_snapshot) FROM @ducklake_table WHERE table_id = $1),
-       p.table_uuid, p.format_version, p.properties, p.refs, p.sort_orders,
+       p.table_uuid, @lakeproxy_format_version($1, $2), p.properties, p.refs, p.sort_orders,
        p.default_sort_order_id, p.last_partition_id, p.updated_ms, p.cleared_at,
        coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0),
        (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = $1 AND g.key = 'comment'
@@ -87,7 +87,8 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
 
 constexpr auto kColumns = R"sql(
 SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type,
-       initial_default, default_value, nulls_allowed, parent_column
+       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression' THEN default_value END,
+       nulls_allowed, parent_column
   FROM @ducklake_column WHERE table_id = $1 ORDER BY column_id, begin_snapshot)sql";
 
 constexpr auto kColumnDocs = R"sql(
@@ -134,8 +135,9 @@ constexpr auto kMaterialized = R"sql(
 SELECT m.snapshot_json FROM @lakeproxy_snapshot m
  WHERE m.table_id = $1
    AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
+   AND m.format_version = (SELECT @lakeproxy_format_version($1, $5))
    AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
-   AND NOT (m.epoch = $2 AND m.snapshot_id <= $3
+   AND NOT (m.epoch = $2 AND m.format_version = $6 AND m.snapshot_id <= $3
             AND (SELECT snapshots_removed_revision FROM @lakeproxy_state) <= $4)
  ORDER BY m.snapshot_id)sql";
 
@@ -156,6 +158,7 @@ SELECT at FROM @lakeproxy_row_changes($1, coalesce((
   SELECT max(m.snapshot_id) FROM @lakeproxy_snapshot m
    WHERE m.table_id = $1
      AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
+     AND m.format_version = (SELECT @lakeproxy_format_version($1, $2))
      AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
   ), -1), (SELECT max(snapshot_id) FROM @ducklake_snapshot)) AS at)sql";
 

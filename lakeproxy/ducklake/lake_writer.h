@@ -179,7 +179,7 @@ class LakeWriter {
       base::RequestContext context, std::vector<TableCommitPart> parts);
 
   /// Remembers what was put into the object store for `table`: snapshots of its
-  /// epoch, and the metadata file that shows them. What somebody else has
+  /// epoch and format version, and the metadata file that shows them. What somebody else has
   /// remembered first stays. Losing this is harmless (it is made again), so the
   /// commit does not wait for the disk.
   /// Returns whether all of it is remembered as given: otherwise read the table
@@ -187,6 +187,7 @@ class LakeWriter {
   struct Published {
     model::TableId table;
     std::int64_t epoch = 0;
+    std::int32_t format_version = 2;
     std::vector<model::Snapshot> snapshots;
     std::int64_t metadata_sequence = 0;  ///< Position in the metadata log.
     std::optional<model::MetadataLogEntry> metadata_file;

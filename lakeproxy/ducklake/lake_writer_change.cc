@@ -150,7 +150,8 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
                              const Facts& facts, LakeDelta& delta) {
   std::int64_t table = change.before->table_id.value;
   std::int64_t begin = head.snapshot.value + 1;
-  ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema()));
+  const model::Schema& before = change.before->metadata.current_schema();
+  ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
   auto current = read_columns(*facts[kColumns]);
   ColumnDiff diff = diff_columns(current, wanted);
   if (diff.empty()) return {};

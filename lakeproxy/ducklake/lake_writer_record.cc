@@ -9,8 +9,9 @@ using base::pg::array_param;
 using base::pg::param;
 using base::pg::Query;
 
-// A row of an older epoch names files that may be gone: it is replaced. One
-// that says the same, by whomever, counts as written.
+// A row of an older epoch names files that may be gone, and one of an older
+// format version is of no use any more: it is replaced. One that says the same,
+// by whomever, counts as written.
 Query put_snapshots(const SchemaSql& sql, const LakeWriter::Published& published) {
   std::vector<std::int64_t> ids;
   std::vector<std::optional<std::string>> texts;
@@ -20,12 +21,15 @@ Query put_snapshots(const SchemaSql& sql, const LakeWriter::Published& published
   }
   return {
       sql("INSERT INTO @lakeproxy_snapshot AS held (table_id, snapshot_id, epoch, "
-          "snapshot_json) SELECT $1, id, $2, body::jsonb FROM unnest($3::bigint[], "
-          "$4::text[]) AS s(id, body) ON CONFLICT (table_id, snapshot_id) DO UPDATE SET epoch "
-          "= excluded.epoch, snapshot_json = excluded.snapshot_json WHERE held.epoch < "
-          "excluded.epoch OR (held.epoch = excluded.epoch AND held.snapshot_json = "
+          "format_version, snapshot_json) SELECT $1, id, $2, $5, body::jsonb FROM "
+          "unnest($3::bigint[], $4::text[]) AS s(id, body) ON CONFLICT (table_id, snapshot_id) DO "
+          "UPDATE SET epoch = excluded.epoch, format_version = excluded.format_version, "
+          "snapshot_json = excluded.snapshot_json WHERE (held.epoch, held.format_version) < "
+          "(excluded.epoch, excluded.format_version) OR ((held.epoch, held.format_version) = "
+          "(excluded.epoch, excluded.format_version) AND held.snapshot_json = "
           "excluded.snapshot_json)"),
-      {param(published.table.value), param(published.epoch), array_param(ids), array_param(texts)}};
+      {param(published.table.value), param(published.epoch), array_param(ids), array_param(texts),
+       param(std::int64_t{published.format_version})}};
 }
 
 Query put_metadata_file(const SchemaSql& sql, const LakeWriter::Published& published) {

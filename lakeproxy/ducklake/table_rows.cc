@@ -16,7 +16,6 @@ using base::json::Fields;
 using base::pg::Rows;
 using model::SnapshotId;
 
-constexpr std::string_view kFormatVersionProperty = "lakeproxy.format-version";
 constexpr std::string_view kCommentProperty = "comment";
 
 std::optional<SnapshotId> opt_snapshot(const Rows& rows, std::size_t row, std::size_t column) {
@@ -106,16 +105,6 @@ Result<SortOrders> read_sort_orders(const Rows& rows) {
   return orders;
 }
 
-std::optional<std::int32_t> read_format_version(
-    const Rows& rows, const std::map<std::string, std::string>& properties) {
-  if (!rows.is_null(0, kFormatVersion)) return int32(rows, 0, kFormatVersion);
-  auto property = properties.find(std::string(kFormatVersionProperty));
-  if (property == properties.end()) return std::nullopt;
-  if (property->second == "2") return 2;
-  if (property->second == "3") return 3;
-  return std::nullopt;
-}
-
 base::Uuid read_uuid(const Rows& rows) {
   const std::size_t column = rows.is_null(0, kSidecarUuid) ? kUuid : kSidecarUuid;
   return base::parse_uuid(rows.text(0, column)).value_or(base::Uuid{});
@@ -135,7 +124,7 @@ Result<TableRow> read_table(const Rows& rows) {
   ASSIGN_OR_RETURN(table.properties, read_properties(rows));
   ASSIGN_OR_RETURN(table.refs, read_refs(rows));
   ASSIGN_OR_RETURN(table.sort_orders, read_sort_orders(rows));
-  table.format_version = read_format_version(rows, table.properties);
+  table.format_version = int32(rows, 0, kFormatVersion);
   if (!rows.is_null(0, kLastPartitionId)) {
     table.last_partition_id = int32(rows, 0, kLastPartitionId);
   }

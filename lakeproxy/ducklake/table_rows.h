@@ -23,7 +23,7 @@ struct TableRow {
   model::NamespaceId namespace_id;
   std::string location;
   model::SnapshotId created;
-  std::optional<std::int32_t> format_version;  ///< The sidecar's, or its property's.
+  std::int32_t format_version = 2;
   std::map<std::string, std::string> properties;
   std::map<std::string, model::SnapshotRef> refs;
   SortOrders sort_orders;

@@ -1,5 +1,7 @@
 #include "lakeproxy/export/exporter.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/duckdb/engine.h"
@@ -8,7 +10,9 @@
 #include "lakeproxy/export/position_deletes.h"
 #include "lakeproxy/export/scratch.h"
 #include "lakeproxy/export/transfer.h"
+#include "lakeproxy/materialize/content_hash.h"
 #include "lakeproxy/materialize/deletion_vector.h"
+#include "lakeproxy/materialize/puffin_writer.h"
 
 namespace lake::exporter {
 namespace {
@@ -25,11 +29,12 @@ using objects::ObjectKey;
 using objects::ObjectStore;
 
 using Named = std::pair<std::string, ExportedFile>;
+using Made = std::vector<Named>;
 
 /// Of a file that is looked through for NaNs, on disk and in memory.
 constexpr std::uint64_t kMostDownload = 4ULL << 30;
 
-Task<Result<Named>> make_inlined(Means means, RequestContext context, const InlinedGroup* group) {
+Task<Result<Made>> make_inlined(Means means, RequestContext context, const InlinedGroup* group) {
   auto write = [engine = means.engine, group, deadline = context.deadline] {
     return write_inlined_rows(*engine, *group, deadline);
   };
@@ -37,7 +42,7 @@ Task<Result<Named>> make_inlined(Means means, RequestContext context, const Inli
   ExportedFile file{.record_count = made.record_count, .stats = std::move(made.stats)};
   CO_ASSIGN_OR_RETURN(file.file_size_bytes,
                       co_await upload(means, context, group->location, std::move(made.bytes)));
-  co_return Named(group->location, std::move(file));
+  co_return Made{Named(group->location, std::move(file))};
 }
 
 Task<Result<Positions>> read_source(Means means, RequestContext context,
@@ -60,7 +65,8 @@ Task<Result<Positions>> read_source(Means means, RequestContext context,
   co_return co_await means.blocking->run(std::move(read));
 }
 
-Task<Result<Named>> make_deletes(Means means, RequestContext context, const DeleteGroup* group) {
+Task<Result<Positions>> positions_of(Means means, RequestContext context,
+                                     const DeleteGroup* group) {
   Positions positions;
   if (group->source) {
     CO_ASSIGN_OR_RETURN(positions,
@@ -71,6 +77,11 @@ Task<Result<Named>> make_deletes(Means means, RequestContext context, const Dele
     CO_ASSIGN_OR_RETURN(
         positions, unite_positions(std::move(positions), group->begins->after(group->snapshot)));
   }
+  co_return positions;
+}
+
+Task<Result<Made>> make_deletes(Means means, RequestContext context, const DeleteGroup* group) {
+  CO_ASSIGN_OR_RETURN(Positions positions, co_await positions_of(means, context, group));
   ExportedFile file{.record_count = static_cast<std::int64_t>(positions.size())};
   auto write = [engine = means.engine, group, positions = std::move(positions),
                 deadline = context.deadline] {
@@ -79,7 +90,34 @@ Task<Result<Named>> make_deletes(Means means, RequestContext context, const Dele
   CO_ASSIGN_OR_RETURN(std::string bytes, co_await means.blocking->run(std::move(write)));
   CO_ASSIGN_OR_RETURN(file.file_size_bytes,
                       co_await upload(means, context, group->location, std::move(bytes)));
-  co_return Named(group->location, std::move(file));
+  co_return Made{Named(group->location, std::move(file))};
+}
+
+// The vectors of one Puffin file. A group without positions has none.
+Task<Result<Made>> make_vectors(Means means, RequestContext context,
+                                std::vector<const DeleteGroup*> groups) {
+  Made made;
+  std::vector<materialize::DeletionVector> vectors;
+  for (const DeleteGroup* group : groups) {
+    CO_ASSIGN_OR_RETURN(Positions positions, co_await positions_of(means, context, group));
+    made.emplace_back(group->location,
+                      ExportedFile{.record_count = static_cast<std::int64_t>(positions.size())});
+    if (!positions.empty()) vectors.push_back({group->data_file, std::move(positions)});
+  }
+  if (vectors.empty()) co_return made;
+  auto write = [vectors = std::move(vectors)] { return materialize::write_puffin(vectors); };
+  CO_ASSIGN_OR_RETURN(auto file, co_await means.blocking->run(std::move(write)));
+  std::string location =
+      fmt::format("{}-{}.puffin", groups.front()->puffin, materialize::content_hash(file.bytes));
+  CO_ASSIGN_OR_RETURN(std::int64_t size,
+                      co_await upload(means, context, location, std::move(file.bytes)));
+  auto blob = file.blobs.begin();
+  for (auto& [name, exported] : made) {
+    if (exported.record_count == 0) continue;
+    exported.file_size_bytes = size;
+    exported.vector = {location, *blob++};
+  }
+  co_return made;
 }
 
 Task<base::Status> download(Means means, RequestContext context, ObjectKey key, std::string path) {
@@ -101,12 +139,22 @@ Exporter::Exporter(base::duckdb::Engine& engine, base::BlockingPool& blocking, O
 Task<Result<materialize::Exported>> Exporter::make(RequestContext context,
                                                    const materialize::ExportPlan* plan) {
   Means means{engine_, blocking_, store_};
-  std::vector<Task<Result<Named>>> jobs;
+  std::vector<Task<Result<Made>>> jobs;
   for (const auto& group : plan->inlined) jobs.push_back(make_inlined(means, context, &group));
-  for (const auto& group : plan->deletes) jobs.push_back(make_deletes(means, context, &group));
+  std::map<std::string, std::vector<const DeleteGroup*>> puffins;
+  for (const auto& group : plan->deletes) {
+    if (group.puffin.empty()) {
+      jobs.push_back(make_deletes(means, context, &group));
+    } else {
+      puffins[group.puffin].push_back(&group);
+    }
+  }
+  for (auto& [beginning, groups] : puffins) {
+    jobs.push_back(make_vectors(means, context, std::move(groups)));
+  }
   materialize::Exported files;
-  CO_RETURN_IF_ERROR(co_await run_few<Named>(std::move(jobs), [&files](Named file) {
-    files.insert(std::move(file));
+  CO_RETURN_IF_ERROR(co_await run_few<Made>(std::move(jobs), [&files](Made made) {
+    for (Named& file : made) files.insert(std::move(file));
     return base::Status{};
   }));
   co_return files;

@@ -1,9 +1,9 @@
 #pragma once
 
 // Makes the files that Iceberg clients need and the lake does not have: Parquet
-// for rows and deletes that DuckDB keeps in PostgreSQL, and position deletes
-// with Iceberg's field ids. The embedded engine does the Parquet; it works on a
-// scratch folder of its own and has no way to the network.
+// for rows and deletes that DuckDB keeps in PostgreSQL, position deletes with
+// Iceberg's field ids, and Puffin files of deletion vectors. The embedded engine does the Parquet;
+// it works on a scratch folder of its own and has no way to the network.
 
 #include <map>
 #include <memory>
@@ -31,9 +31,9 @@ class Exporter {
   Exporter(base::duckdb::Engine& engine, base::BlockingPool& blocking, objects::ObjectStore& store);
 
   /// Makes every file of `plan` that is not there yet and tells what each
-  /// holds. `plan` outlives the task. Statistics of inlined rows are in the
-  /// lake's text form, NaN counts included, for top-level columns.
-  /// Errors: kUnavailable, kTimeout (the store); kCorrupt  a delete file that is
+  /// holds, or where a deletion vector stands. `plan` outlives the task. Statistics of inlined rows
+  /// are in the lake's text form, NaN counts included, for top-level columns. Errors: kUnavailable,
+  /// kTimeout (the store); kCorrupt  a delete file that is
   ///         neither position deletes nor a deletion vector; kUnsupported  a
   ///         column type that the engine cannot write; kTooLarge  over the
   ///         engine's memory.

@@ -17,8 +17,11 @@ using objects::ObjectKey;
 using objects::ObjectStore;
 
 namespace {
-constexpr const char* kContentType = "application/vnd.apache.parquet";
+const char* content_type(std::string_view location) {
+  return location.ends_with(".puffin") ? "application/octet-stream"
+                                       : "application/vnd.apache.parquet";
 }
+}  // namespace
 
 Result<ObjectKey> key_of(const ObjectStore& store, std::string_view location) {
   auto key = objects::key_in(store.bucket(), location);
@@ -55,7 +58,7 @@ Task<Result<std::int64_t>> upload(Means means, RequestContext context, std::stri
   auto size = static_cast<std::int64_t>(bytes.size());
   base::http::Body body(std::move(bytes));
   CO_ASSIGN_OR_RETURN(auto outcome, co_await means.store->put_if_absent(
-                                        context, key, std::move(body), kContentType));
+                                        context, key, std::move(body), content_type(location)));
   if (outcome == objects::PutOutcome::kStored) co_return size;
   CO_ASSIGN_OR_RETURN(auto info, co_await means.store->head(context, key));
   co_return static_cast<std::int64_t>(info.size);

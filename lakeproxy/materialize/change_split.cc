@@ -143,6 +143,7 @@ model::LakeDataFile as_data_file(const InlinedGroup& group, const ExportedFile& 
   file.path = group.location;
   file.record_count = made.record_count;
   file.file_size_bytes = made.file_size_bytes;
+  file.row_id_start = group.rows.front().row_id;
   file.stats = made.stats;
   return file;
 }
@@ -182,6 +183,21 @@ base::Result<FileView> Split::view_of(const DeleteGroup& group) const {
   return view;
 }
 
+void place_deletes(const DeleteGroup& group, const ExportedFile& exported, model::DataFile& file) {
+  if (exported.vector) {
+    file.file_path = exported.vector->location;
+    file.file_format = model::FileFormat::kPuffin;
+    file.content_offset = exported.vector->blob.offset;
+    file.content_size_in_bytes = exported.vector->blob.length;
+    return;
+  }
+  file.file_path = group.location;
+  // Readers that do not know referenced_data_file find the file by these bounds.
+  model::ColumnMetrics path;
+  path.lower_bound = path.upper_bound = group.data_file;
+  file.metrics[kDeleteFilePath] = path;
+}
+
 base::Status Split::add_deletes() {
   for (const DeleteGroup& group : plan_.deletes) {
     ASSIGN_OR_RETURN(ExportedFile exported, made(group.location));
@@ -189,15 +205,11 @@ base::Status Split::add_deletes() {
     FileView view;
     view.spec_id = data.spec_id;
     view.file.content = model::FileContent::kPositionDeletes;
-    view.file.file_path = group.location;
     view.file.partition = data.file.partition;
     view.file.record_count = exported.record_count;
     view.file.file_size_in_bytes = exported.file_size_bytes;
     view.file.referenced_data_file = group.data_file;
-    // Readers that do not know the field above find the file by these bounds.
-    model::ColumnMetrics path;
-    path.lower_bound = path.upper_bound = group.data_file;
-    view.file.metrics[kDeleteFilePath] = path;
+    place_deletes(group, exported, view.file);
     SnapshotChange& change = at(group.snapshot);
     if (group.replaces) change.superseded_deletes.push_back(group.data_file);
     change.uncovers_rows = change.uncovers_rows || group.uncovers;

@@ -183,6 +183,8 @@ base::Result<FileView> view_data_file(const model::LakeTable& table,
   view.file.file_path = file.path;
   view.file.record_count = file.record_count;
   view.file.file_size_in_bytes = file.file_size_bytes;
+  view.file.first_row_id = file.row_id_start;
+  view.begin = file.begin;
   for (const auto& stats : file.stats) {
     const model::Field* field = find_field(table, file, stats.column_id);
     if (field == nullptr || !field->type.is_primitive()) continue;

@@ -6,6 +6,8 @@
 // Sources: Iceberg table specification, "Manifests"; DuckLake specification
 // 1.0, "ducklake_file_column_stats".
 
+#include <optional>
+
 #include "base/core/result.h"
 #include "lakeproxy/model/lake_table.h"
 
@@ -14,6 +16,8 @@ namespace lake::materialize {
 struct FileView {
   model::DataFile file;
   std::int32_t spec_id = 0;
+  /// The lake snapshot that wrote a data file.
+  std::optional<model::SnapshotId> begin = std::nullopt;
 };
 
 /// `file` of `table`. A partition value is shown only if all rows have it:

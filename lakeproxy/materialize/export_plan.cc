@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/core/text.h"
+#include "lakeproxy/materialize/format_version.h"
 #include "lakeproxy/materialize/partial_files.h"
 
 namespace lake::materialize {
@@ -13,11 +14,24 @@ namespace {
 
 using model::SnapshotId;
 
+// As DuckDB names the column in its files; Iceberg has reserved its field id.
+// Source: DuckLake specification 1.0, "Row Lineage"; Iceberg table
+// specification, "Reserved Field IDs".
+constexpr std::string_view kRowIdColumn = "_ducklake_internal_row_id";
+constexpr model::FieldId kRowIdField = 2147483540;
+
+// Ends the name of a file whose bytes follow from it: the epoch, and what the
+// format version makes different. Not ".parquet": DuckLake's own clean-up takes
+// such files for orphans.
+std::string edition(const model::LakeTable& table) {
+  if (table.metadata.format_version == 2) return fmt::to_string(table.epoch);
+  return fmt::format("{}-v{}", table.epoch, table.metadata.format_version);
+}
+
 std::string delete_location(const model::LakeTable& table, std::string_view data_file,
                             SnapshotId snapshot) {
-  // Not ".parquet": DuckLake's own clean-up takes such files for orphans.
   return fmt::format("{}/metadata/deletes-{}-{}-{}", table.metadata.location, data_file,
-                     snapshot.value, table.epoch);
+                     snapshot.value, edition(table));
 }
 
 using Groups = std::map<SnapshotId, std::vector<model::LakeInlinedRow>>;
@@ -80,6 +94,13 @@ void plan_inlined_deletes(const model::LakeTable& table, const model::LakeChange
   }
 }
 
+void add_row_ids(InlinedGroup& group) {
+  group.columns.push_back(model::Field{.id = kRowIdField,
+                                       .name = std::string(kRowIdColumn),
+                                       .type = model::Type(model::TypeKind::kLong)});
+  for (auto& row : group.rows) row.values.emplace_back(std::to_string(row.row_id));
+}
+
 void plan_group(const model::LakeTable& table, const model::LakeChanges& changes,
                 const model::LakeInlinedTable& inlined, SnapshotId begin, Rows group,
                 ExportPlan& plan) {
@@ -97,8 +118,11 @@ void plan_group(const model::LakeTable& table, const model::LakeChanges& changes
     plan.gone.push_back({group.location, *gone, shown_earlier(changes, *group.first_end, *gone)});
   }
   if (begins_here) {
-    plan.inlined.push_back(
-        {std::move(group.location), begin, inlined.columns, std::move(group.rows)});
+    InlinedGroup made{std::move(group.location), begin, inlined.columns, std::move(group.rows)};
+    if (format_version(table.metadata.format_version).lineage == RowLineage::kKept) {
+      add_row_ids(made);
+    }
+    plan.inlined.push_back(std::move(made));
   }
 }
 
@@ -216,6 +240,13 @@ void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& 
   }
 }
 
+void join_into_puffin_files(const model::LakeTable& table, ExportPlan& plan) {
+  for (DeleteGroup& group : plan.deletes) {
+    group.puffin = fmt::format("{}/metadata/deletes-{}-{}", table.metadata.location,
+                               group.snapshot.value, edition(table));
+  }
+}
+
 }  // namespace
 
 std::optional<SnapshotId> shown_at(const model::LakeChanges& changes, SnapshotId snapshot) {
@@ -252,7 +283,7 @@ std::map<model::DataFileId, SnapshotId> first_deletes(const model::LakeChanges& 
 std::string inlined_location(const model::LakeTable& table, std::int64_t schema_version,
                              SnapshotId begin) {
   return fmt::format("{}/metadata/inlined-{}-{}-{}", table.metadata.location, schema_version,
-                     begin.value, table.epoch);
+                     begin.value, edition(table));
 }
 
 std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
@@ -280,6 +311,9 @@ ExportPlan plan_exports(const model::LakeTable& table, const model::LakeChanges&
     if (file != changes.data_files.end()) {
       plan_file_deletes(table, changes, file->second, deletes, first.at(id), plan);
     }
+  }
+  if (format_version(table.metadata.format_version).deletes == DeleteForm::kDeletionVectors) {
+    join_into_puffin_files(table, plan);
   }
   return plan;
 }

@@ -15,12 +15,15 @@
 #include <string_view>
 #include <vector>
 
+#include "lakeproxy/materialize/puffin_writer.h"
 #include "lakeproxy/model/lake_table.h"
 
 namespace lake::materialize {
 
 /// Inlined rows that one commit inserted under one schema: they become one
-/// data file, in the order of their row ids.
+/// data file, in the order of their row ids. For a table that keeps row lineage
+/// the ids are one column more: rows that were updated keep theirs, so those of
+/// one commit need not follow each other.
 struct InlinedGroup {
   std::string location;
   model::SnapshotId begin;
@@ -44,6 +47,10 @@ struct DeleteGroup {
   bool uncovers = false;
   /// Of a partial file: rows that begin after `snapshot` count as deleted.
   std::shared_ptr<const model::RowBegins> begins = nullptr;
+  /// For a deletion vector: what the location of the Puffin file begins with.
+  /// All groups with one beginning go into one file; the rest of its name is
+  /// made from its bytes, since a vector's place in it follows from all of them.
+  std::string puffin = {};
 };
 
 /// Inlined rows of which `snapshot` is the first to show none any more.
@@ -69,16 +76,24 @@ struct ExportPlan {
   [[nodiscard]] bool empty() const { return inlined.empty() && deletes.empty(); }
 };
 
-/// A file that was made, by its location.
+/// Where a deletion vector stands.
+struct VectorPlace {
+  std::string location;  ///< Of the Puffin file.
+  BlobPlace blob;
+};
+
+/// A file that was made, by the location that the plan has.
 struct ExportedFile {
   std::int64_t record_count = 0;
   std::int64_t file_size_bytes = 0;
   std::vector<model::LakeColumnStats> stats;  ///< Of an inlined group.
+  std::optional<VectorPlace> vector = std::nullopt;
 };
 using Exported = std::map<std::string, ExportedFile>;
 
 /// What build_snapshot() will need for `changes`. Locations are a function of
-/// table, snapshot and epoch, so that a later change finds them again.
+/// table, snapshot, epoch and format version, so that a later change finds them
+/// again.
 [[nodiscard]] ExportPlan plan_exports(const model::LakeTable& table,
                                       const model::LakeChanges& changes);
 

@@ -149,4 +149,30 @@ inline std::vector<model::ManifestEntry> sample_deletes() {
                          .sort_order_id = 0}}};
 }
 
+/// As sample_entries(), of format version 3: one file's row ids follow from the
+/// manifest list.
+inline std::vector<model::ManifestEntry> sample_entries_v3() {
+  std::vector<model::ManifestEntry> entries = sample_entries();
+  entries[0].data_file.first_row_id = 1000;
+  entries[1].data_file.first_row_id = 40;
+  return entries;
+}
+
+/// Deletion vectors of two files, as two blobs of one Puffin file.
+inline std::vector<model::ManifestEntry> sample_vector_entries() {
+  model::DataFile first{.content = model::FileContent::kPositionDeletes,
+                        .file_path = "s3://lake/t/data/f.puffin",
+                        .file_format = model::FileFormat::kPuffin,
+                        .record_count = 2,
+                        .file_size_in_bytes = 300,
+                        .referenced_data_file = "s3://lake/t/data/a.parquet",
+                        .content_offset = 4,
+                        .content_size_in_bytes = 44};
+  model::DataFile second = first;
+  second.referenced_data_file = "s3://lake/t/data/b.parquet";
+  second.content_offset = 48;
+  return {{.snapshot_id = model::SnapshotId(9), .data_file = first},
+          {.snapshot_id = model::SnapshotId(9), .data_file = second}};
+}
+
 }  // namespace lake::materialize

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "lakeproxy/materialize/content_hash.h"
+#include "lakeproxy/materialize/format_version.h"
 #include "lakeproxy/materialize/header_schema.h"
-#include "lakeproxy/materialize/manifest_list_v2.h"
 #include "lakeproxy/materialize/manifest_summary.h"
-#include "lakeproxy/materialize/manifest_v2.h"
+#include "lakeproxy/materialize/row_lineage.h"
 #include "lakeproxy/materialize/snapshot_summary.h"
 
 namespace lake::materialize {
@@ -85,7 +85,9 @@ Wanted all_of_paths(const std::vector<std::string>& paths) {
 class Build {
  public:
   Build(const BuildContext& context, const SnapshotChange& change)
-      : context_(context), change_(change) {}
+      : context_(context),
+        change_(change),
+        format_(format_version(context.table->metadata.format_version)) {}
 
   base::Result<BuiltSnapshot> run(std::vector<ListedManifest> list);
 
@@ -94,6 +96,7 @@ class Build {
   base::Result<std::vector<ListedManifest>> merge(std::vector<ListedManifest> list);
   base::Status remove_from(ListedManifest listed, Wanted& wanted,
                            std::vector<ListedManifest>& kept);
+  [[nodiscard]] ManifestEntry new_entry(const FileView& view) const;
   base::Status add_new(const std::vector<FileView>& views, ManifestContent content);
   base::Result<ListedManifest> write(std::int32_t spec_id, ManifestContent content,
                                      std::vector<ManifestEntry> entries);
@@ -101,6 +104,7 @@ class Build {
 
   const BuildContext& context_;
   const SnapshotChange& change_;
+  const FormatVersion& format_;
   BuiltSnapshot built_;
   RemovedFiles removed_;
 };
@@ -133,10 +137,13 @@ base::Result<ListedManifest> Build::write(std::int32_t spec_id, ManifestContent 
                                content == ManifestContent::kData
                                    ? model::FileContent::kData
                                    : model::FileContent::kPositionDeletes};
-  ASSIGN_OR_RETURN(std::string bytes, encode_manifest_v2(header, entries, kCodec));
+  ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest(header, entries, kCodec));
   ASSIGN_OR_RETURN(
       model::ManifestFile file,
-      summarize_manifest(header, entries, context_.sequence_number, change_.snapshot_id));
+      summarize_manifest(header, entries, built_.snapshot.sequence_number, change_.snapshot_id));
+  if (built_.snapshot.first_row_id && content == ManifestContent::kData) {
+    file.first_row_id = lowest_row_id(entries, built_.snapshot);
+  }
   file.manifest_path = fmt::format(
       "{}/metadata/{}-{}-m{}-{}.avro", context_.table->metadata.location, change_.snapshot_id.value,
       context_.table->epoch, built_.objects.size(), content_hash(bytes));
@@ -222,15 +229,26 @@ base::Result<std::vector<ListedManifest>> Build::merge(std::vector<ListedManifes
   return kept;
 }
 
+ManifestEntry Build::new_entry(const FileView& view) const {
+  const model::Snapshot& snapshot = built_.snapshot;
+  ManifestEntry entry;
+  entry.snapshot_id = change_.snapshot_id;
+  entry.sequence_number = snapshot.sequence_number;
+  entry.data_file = view.file;
+  if (format_.lineage == RowLineage::kKept && view.file.content == model::FileContent::kData) {
+    // Rows say by the file's number when they were written, and the file may
+    // be older than the snapshot that shows it.
+    if (view.begin) entry.sequence_number = view.begin->value;
+    if (!view.file.first_row_id) entry.data_file.first_row_id = snapshot.first_row_id;
+  }
+  entry.file_sequence_number = entry.sequence_number;
+  return entry;
+}
+
 base::Status Build::add_new(const std::vector<FileView>& views, ManifestContent content) {
   std::map<std::int32_t, std::vector<ManifestEntry>> by_spec;
   for (const FileView& view : views) {
-    ManifestEntry entry;
-    entry.snapshot_id = change_.snapshot_id;
-    entry.sequence_number = context_.sequence_number;
-    entry.file_sequence_number = context_.sequence_number;
-    entry.data_file = view.file;
-    by_spec[view.spec_id].push_back(std::move(entry));
+    by_spec[view.spec_id].push_back(new_entry(view));
   }
   for (auto& [spec_id, entries] : by_spec) {
     ASSIGN_OR_RETURN(ListedManifest added, write(spec_id, content, std::move(entries)));
@@ -243,8 +261,8 @@ base::Status Build::write_list() {
   std::vector<model::ManifestFile> files;
   for (const ListedManifest& listed : built_.list) files.push_back(listed.manifest);
   ManifestListHeader header{change_.snapshot_id, built_.snapshot.parent_snapshot_id,
-                            context_.sequence_number};
-  ASSIGN_OR_RETURN(std::string bytes, encode_manifest_list_v2(header, files, kCodec));
+                            built_.snapshot.sequence_number, built_.snapshot.first_row_id};
+  ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest_list(header, files, kCodec));
   built_.snapshot.manifest_list =
       fmt::format("{}/metadata/snap-{}-{}-{}.avro", context_.table->metadata.location,
                   change_.snapshot_id.value, context_.table->epoch, content_hash(bytes));
@@ -256,9 +274,12 @@ base::Result<BuiltSnapshot> Build::run(std::vector<ListedManifest> list) {
   model::Snapshot& snapshot = built_.snapshot;
   snapshot.snapshot_id = change_.snapshot_id;
   if (context_.parent != nullptr) snapshot.parent_snapshot_id = context_.parent->snapshot_id;
-  snapshot.sequence_number = context_.sequence_number;
+  snapshot.sequence_number = format_.sequence_number(context_.parent, change_.snapshot_id);
   snapshot.timestamp_ms = change_.timestamp_ms;
   snapshot.schema_id = change_.schema_id;
+  if (format_.lineage == RowLineage::kKept) {
+    set_row_ids(context_.parent, change_.added_data, snapshot);
+  }
   ASSIGN_OR_RETURN(auto kept, keep(std::move(list)));
   ASSIGN_OR_RETURN(built_.list, merge(std::move(kept)));
   RETURN_IF_ERROR(add_new(change_.added_data, ManifestContent::kData));

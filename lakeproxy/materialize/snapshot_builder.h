@@ -70,7 +70,6 @@ struct BuiltSnapshot {
 struct BuildContext {
   const model::LakeTable* table = nullptr;
   const model::Snapshot* parent = nullptr;  ///< Null for the first one.
-  std::int64_t sequence_number = 1;
 };
 
 /// Object names hold the snapshot, the maintenance epoch and a hash of the

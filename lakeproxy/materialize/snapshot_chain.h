@@ -32,8 +32,7 @@ class SnapshotChain {
   base::Result<BuiltSnapshot> try_apply(const SnapshotChange& change) {
     for (std::size_t i : manifests_to_read(list, change)) load(list[i]);
     const model::Snapshot* parent = snapshots.empty() ? nullptr : &snapshots.back();
-    BuildContext context{&table, parent, parent != nullptr ? parent->sequence_number + 1 : 1};
-    return build_snapshot(context, list, change);
+    return build_snapshot({&table, parent}, list, change);
   }
 
   BuiltSnapshot apply(const SnapshotChange& change) {

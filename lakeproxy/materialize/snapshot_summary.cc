@@ -1,5 +1,7 @@
 #include "lakeproxy/materialize/snapshot_summary.h"
 
+#include <algorithm>
+
 #include "base/core/text.h"
 
 namespace lake::materialize {
@@ -36,6 +38,16 @@ std::int64_t total(const model::Snapshot* parent, const char* key) {
   return base::parse_int64(found->second).value_or(0);
 }
 
+// A deletion vector is counted as one, and not as a position delete file.
+std::int64_t count_vectors(const std::vector<model::DataFile>& deletes) {
+  return std::ranges::count(deletes, model::FileFormat::kPuffin, &model::DataFile::file_format);
+}
+
+std::int64_t count_vectors(const std::vector<FileView>& deletes) {
+  return std::ranges::count(deletes, model::FileFormat::kPuffin,
+                            [](const FileView& view) { return view.file.file_format; });
+}
+
 using Summary = std::map<std::string, std::string>;
 
 void put_nonzero(Summary& summary, const char* key, std::int64_t value) {
@@ -63,6 +75,8 @@ Summary summarize(const SnapshotChange& change, const RemovedFiles& removed,
   Counts added_deletes = count_views(change.added_deletes);
   Counts gone = count_files(removed.data);
   Counts gone_deletes = count_files(removed.deletes);
+  const std::int64_t added_vectors = count_vectors(change.added_deletes);
+  const std::int64_t gone_vectors = count_vectors(removed.deletes);
   Summary summary = change.extra_summary;
   put_nonzero(summary, "added-data-files", added.files);
   put_nonzero(summary, "added-records", added.records);
@@ -71,10 +85,12 @@ Summary summarize(const SnapshotChange& change, const RemovedFiles& removed,
   put_nonzero(summary, "deleted-records", gone.records);
   put_nonzero(summary, "removed-files-size", gone.bytes + gone_deletes.bytes);
   put_nonzero(summary, "added-delete-files", added_deletes.files);
-  put_nonzero(summary, "added-position-delete-files", added_deletes.files);
+  put_nonzero(summary, "added-position-delete-files", added_deletes.files - added_vectors);
+  put_nonzero(summary, "added-dvs", added_vectors);
   put_nonzero(summary, "added-position-deletes", added_deletes.records);
   put_nonzero(summary, "removed-delete-files", gone_deletes.files);
-  put_nonzero(summary, "removed-position-delete-files", gone_deletes.files);
+  put_nonzero(summary, "removed-position-delete-files", gone_deletes.files - gone_vectors);
+  put_nonzero(summary, "removed-dvs", gone_vectors);
   put_nonzero(summary, "removed-position-deletes", gone_deletes.records);
   auto put_total = [&](const char* key, std::int64_t change_of_it) {
     summary[key] = std::to_string(total(parent, key) + change_of_it);

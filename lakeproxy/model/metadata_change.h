@@ -24,7 +24,7 @@ struct NewTable {
   base::Uuid uuid{};
   std::string location;
   TimestampMs now_ms = 0;
-  std::int32_t format_version = 2;
+  std::int32_t format_version = 2;  ///< If the request asks for none.
 };
 
 /// The format version that the property "format-version" asks for; nothing when unset.
@@ -38,8 +38,10 @@ struct NewTable {
 [[nodiscard]] base::Result<CreateTable> with_fresh_ids(CreateTable request);
 
 /// A table without snapshots, its columns and partition fields freshly
-/// numbered. "format-version" does not become a property.
-/// Errors: those of add_schema, add_spec, add_sort_order and set_properties.
+/// numbered. "format-version" goes before the version decided, and is recorded
+/// as kFormatVersionProperty.
+/// Errors: those of add_schema, add_spec, add_sort_order, set_properties and
+///         requested_format_version.
 [[nodiscard]] base::Result<TableMetadata> new_table(const CreateTable& request,
                                                     const NewTable& decided);
 
@@ -47,6 +49,8 @@ struct NewTable {
 inline constexpr std::int32_t kLastAdded = -1;
 /// Keys with this beginning are governance state and no client's to change.
 inline constexpr std::string_view kReservedPropertyPrefix = "lakeproxy.";
+/// Says which format version was asked for.
+inline constexpr std::string_view kFormatVersionProperty = "lakeproxy.format-version";
 
 enum class SchemaCheck : std::uint8_t {
   kEvolution,    ///< Old files are read with the new schema.
@@ -94,7 +98,9 @@ enum class SchemaCheck : std::uint8_t {
 /// Errors: kInvalid  no such sort order.
 [[nodiscard]] base::Status set_default_sort_order(TableMetadata& table, std::int32_t order_id);
 
-/// Errors: kInvalid  neither 2 nor 3, or 2 for a table whose schemas need 3.
+/// The version is recorded as kFormatVersionProperty.
+/// Errors: kInvalid  neither 2 nor 3, or lower than the table's: what needs the
+///         higher one may be in its files.
 [[nodiscard]] base::Status set_format_version(TableMetadata& table, std::int32_t version);
 
 /// Errors: kForbidden  the key is reserved; names it. kInvalid  not 1 to 1,024 bytes of UTF-8.

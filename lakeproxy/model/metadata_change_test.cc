@@ -56,8 +56,7 @@ TEST(NewTableTest, columns_layout_and_properties_are_the_servers_numbers) {
       .properties = {{"a", "b"}, {"format-version", "3"}}};
   request.schema.fields[3].type = Type::structure({field(5, "g", type("float"), false)});
   EXPECT_EQ(requested_format_version(request).value(), 3);
-  const auto made = new_table(
-      request, NewTable{.uuid = {}, .location = "s3://x", .now_ms = 5, .format_version = 3});
+  const auto made = new_table(request, NewTable{.uuid = {}, .location = "s3://x", .now_ms = 5});
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(made->last_column_id, 7);
   EXPECT_EQ(made->current_schema().find("s.g")->id, kInner);
@@ -68,7 +67,9 @@ TEST(NewTableTest, columns_layout_and_properties_are_the_servers_numbers) {
   EXPECT_EQ(made->last_partition_id, 1001);
   EXPECT_EQ(made->default_sort_order_id, 1);
   EXPECT_EQ(made->sort_orders[0].fields[0].source_id, kInner);
-  EXPECT_EQ(made->properties, (std::map<std::string, std::string>{{"a", "b"}}));
+  EXPECT_EQ(made->format_version, 3);
+  EXPECT_EQ(made->properties,
+            (std::map<std::string, std::string>{{"a", "b"}, {"lakeproxy.format-version", "3"}}));
   EXPECT_TRUE(check_default_columns(*made));
 
   request.properties = {{"lakeproxy.mask.a", "x"}};
@@ -216,18 +217,21 @@ TEST(AddSchemaTest, a_default_stays_the_same_when_its_type_is_promoted) {
   EXPECT_TRUE(add_schema(t, schema, SchemaCheck::kEvolution));
 }
 
-TEST(FormatVersionTest, only_2_and_3_and_back_only_when_nothing_needs_3) {
+TEST(NewTableTest, the_servers_format_version_is_for_those_who_ask_for_none) {
+  EXPECT_EQ(table(3).format_version, 3);
+  EXPECT_EQ(table(3).properties.count("lakeproxy.format-version"), 0);
+}
+
+TEST(FormatVersionTest, is_2_or_3_and_never_lowered) {
   TableMetadata t = table();
   for (const int version : {0, 1, 4, -1}) {
     EXPECT_EQ(set_format_version(t, version).error().kind(), ErrorKind::kInvalid) << version;
   }
-  EXPECT_TRUE(set_format_version(t, 3));
   EXPECT_TRUE(set_format_version(t, 2));
+  EXPECT_EQ(t.properties.at("lakeproxy.format-version"), "2");
   EXPECT_TRUE(set_format_version(t, 3));
-  Schema schema = t.current_schema();
-  schema.fields.push_back(field(8, "n", type("variant"), false));
-  ASSERT_TRUE(add_schema(t, schema, SchemaCheck::kEvolution));
-  EXPECT_FALSE(set_format_version(t, 2));
+  EXPECT_EQ(t.properties.at("lakeproxy.format-version"), "3");
+  EXPECT_EQ(set_format_version(t, 2).error().kind(), ErrorKind::kInvalid);
   EXPECT_EQ(t.format_version, 3);
 }
 

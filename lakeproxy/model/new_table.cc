@@ -74,12 +74,16 @@ base::Result<TableMetadata> new_table(const CreateTable& request, const NewTable
   table.table_uuid = decided.uuid;
   table.location = decided.location;
   table.last_updated_ms = decided.now_ms;
-  RETURN_IF_ERROR(set_format_version(table, decided.format_version));
+  ASSIGN_OR_RETURN(const auto requested, requested_format_version(request));
+  table.format_version = requested.value_or(decided.format_version);
   ASSIGN_OR_RETURN(table.current_schema_id,
                    add_schema(table, std::move(fresh.schema), SchemaCheck::kReplacement));
   RETURN_IF_ERROR(set_layout(table, fresh));
   fresh.properties.erase(kFormatVersion);
   RETURN_IF_ERROR(set_properties(table, fresh.properties));
+  if (requested) {
+    table.properties.emplace(kFormatVersionProperty, std::to_string(table.format_version));
+  }
   return table;
 }
 

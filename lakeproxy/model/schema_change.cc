@@ -58,8 +58,12 @@ base::Status set_format_version(TableMetadata& table, std::int32_t version) {
   if (version != 2 && version != 3) {
     return fail(ErrorKind::kInvalid, fmt::format("format version {} is not 2 or 3", version));
   }
-  for (const Schema& schema : table.schemas) RETURN_IF_ERROR(check_format(schema, version));
+  if (version < table.format_version) {
+    return fail(ErrorKind::kInvalid,
+                fmt::format("Cannot downgrade v{} table to v{}", table.format_version, version));
+  }
   table.format_version = version;
+  table.properties.insert_or_assign(std::string(kFormatVersionProperty), std::to_string(version));
   return {};
 }
 

@@ -12,6 +12,9 @@ void write_metadata_v3(std::string& out, const TableMetadata& table,
     json.null("current-snapshot-id");
   }
   json.number("next-row-id", table.next_row_id);
+  // As drafts of version 3 named it, for clients that were made for them.
+  json.number("last-row-id", table.next_row_id);
+  json.value("row-lineage", base::json::Value(true));
   write_tail(json, table, fragments, selection);
   json.end();
 }

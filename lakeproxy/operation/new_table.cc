@@ -11,10 +11,19 @@ namespace {
 
 using base::ErrorKind;
 
+// The updates may ask for any format version; those that ask for none get the
+// server's.
+std::int32_t first_format_version(const model::TableCommit& commit, std::int32_t by_default) {
+  for (const model::TableUpdate& update : commit.updates) {
+    if (std::holds_alternative<model::UpgradeFormatVersion>(update)) return 2;
+  }
+  return by_default;
+}
+
 // What every table has before its first update.
-model::TableMetadata blank(const base::Clock& clock) {
+model::TableMetadata blank(const base::Clock& clock, std::int32_t format_version) {
   model::TableMetadata metadata;
-  metadata.format_version = 2;
+  metadata.format_version = format_version;
   metadata.last_updated_ms = now_ms(clock);
   metadata.sort_orders.push_back({});
   metadata.current_schema_id = -1;
@@ -63,7 +72,9 @@ base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext c
   if (existing.error().kind() != ErrorKind::kNotFound) co_return std::move(existing).error();
   CO_ASSIGN_OR_RETURN(auto parent,
                       co_await catalog->reader->load_namespace(context, identifier.name_space));
-  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(nullptr, blank(*catalog->clock), commit->updates));
+  std::int32_t version = first_format_version(*commit, catalog->default_format_version);
+  CO_ASSIGN_OR_RETURN(auto plan,
+                      plan_updates(nullptr, blank(*catalog->clock, version), commit->updates));
   CO_RETURN_IF_ERROR(check_complete(plan.after));
   model::TableMetadata& metadata = plan.after;
   if (metadata.table_uuid == base::Uuid{}) {

@@ -32,7 +32,7 @@ struct CreatedTable {
   publish::TableViewPtr view;
   std::optional<std::string> staged_body;
 };
-/// Errors: kAlreadyExists; kInvalid; kUnsupported  a type or format version.
+/// Errors: kAlreadyExists; kInvalid; kUnsupported  a type.
 [[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<CreateTableIn> request);
 

@@ -28,8 +28,7 @@ class Updater {
     return {};
   }
   base::Status operator()(const UpgradeFormatVersion& update) {
-    if (update.format_version == plan_.after.format_version) return {};
-    return not_offered(fmt::format("upgrade-format-version to {}", update.format_version));
+    return set_format_version(plan_.after, update.format_version);
   }
   base::Status operator()(const AddSchema& update) {
     auto check = plan_.after.current_snapshot_id || !plan_.snapshots.empty()

@@ -106,7 +106,7 @@ base::Task<base::Result<Publisher::Built>> Publisher::build_all(
     }
     CO_RETURN_IF_ERROR(
         co_await read_entries(context, &list, materialize::manifests_to_read(list, change)));
-    materialize::BuildContext build{table, parent, parent ? parent->sequence_number + 1 : 1};
+    materialize::BuildContext build{table, parent};
     CO_ASSIGN_OR_RETURN(auto built, materialize::build_snapshot(build, std::move(list), change));
     manifests_->remember(built);
     std::ranges::move(built.objects, std::back_inserter(objects));
@@ -152,6 +152,7 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
   auto trail = std::make_shared<Trail>();
   trail->published.table = table.table_id;
   trail->published.epoch = table.epoch;
+  trail->published.format_version = table.metadata.format_version;
   Built built;
   if (!table.pending.empty()) {
     if (!changes) {
@@ -163,7 +164,7 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
   }
   trail->published.snapshots = std::move(built.snapshots);
   std::int64_t known_files = table.metadata_sequence;
-  CO_ASSIGN_OR_RETURN(auto view, make_view(std::move(table), before, config_));
+  TableViewPtr view = make_view(std::move(table), before, config_);
   if (view->metadata_sequence > known_files) {
     trail->published.metadata_sequence = view->metadata_sequence;
     trail->published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};

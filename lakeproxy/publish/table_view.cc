@@ -152,13 +152,8 @@ model::MetadataFragments fragments_of(const TableView& view, const TableViewPtr&
 
 }  // namespace
 
-base::Result<TableViewPtr> make_view(model::LakeTable table, const TableViewPtr& before,
-                                     std::string_view config) {
-  if (table.metadata.format_version != 2) {
-    return base::fail(base::ErrorKind::kUnsupported,
-                      fmt::format("table {}: format version {} cannot be shown", table.name,
-                                  table.metadata.format_version));
-  }
+TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
+                       std::string_view config) {
   auto view = std::make_shared<TableView>();
   view->metadata = table.metadata;
   add_snapshots(table, view->metadata);
@@ -177,7 +172,7 @@ base::Result<TableViewPtr> make_view(model::LakeTable table, const TableViewPtr&
   view->fragments = std::move(fragments.snapshots);
   view->etag = materialize::content_hash(view->metadata_location);
   view->table = std::move(table);
-  return TableViewPtr(std::move(view));
+  return view;
 }
 
 std::string staged_body(const model::TableMetadata& metadata, std::string_view config) {

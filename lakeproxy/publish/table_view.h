@@ -44,10 +44,8 @@ using TableViewPtr = std::shared_ptr<const TableView>;
 /// `before` (an earlier view, may be null) are used again, so that the work
 /// follows what is new. `config` is the "config" member of
 /// LoadTableResult, as JSON.
-/// Errors: kUnsupported  a format version other than 2.
-[[nodiscard]] base::Result<TableViewPtr> make_view(model::LakeTable table,
-                                                   const TableViewPtr& before,
-                                                   std::string_view config);
+[[nodiscard]] TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
+                                     std::string_view config);
 
 /// LoadTableResult of a table that does not exist yet (staged creation).
 [[nodiscard]] std::string staged_body(const model::TableMetadata& metadata,
