@@ -24,12 +24,14 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
     : shared_(std::move(shared)),
       reader_(*tools.pool, shared_->lake),
       writer_(*tools.pool, shared_->lake, *tools.shared->clock, *tools.shared->random),
+      view_store_(*tools.pool, shared_->lake),
       receipts_(*tools.pool, shared_->lake.metadata_schema),
       publisher_(reader_, writer_, *tools.exporter, *tools.manifests,
                  client_config(*tools.shared->settings)),
       views_(reader_, publisher_, shared_->views) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
+  catalog_.view_store = &view_store_;
   catalog_.receipts = &receipts_;
   catalog_.views = &views_;
   catalog_.manifests = tools.manifests;

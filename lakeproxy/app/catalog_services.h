@@ -13,6 +13,7 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/app/shared.h"
 #include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/ducklake/view_store.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
@@ -75,6 +76,7 @@ class CatalogServices {
   std::shared_ptr<SharedCatalog> shared_;
   ducklake::LakeReader reader_;
   ducklake::LakeWriter writer_;
+  ducklake::ViewStore view_store_;
   ducklake::Receipts receipts_;
   publish::Publisher publisher_;
   publish::TableViews views_;

@@ -43,7 +43,8 @@ constexpr auto kListTables = R"sql(
 SELECT t.table_id, t.table_name
   FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
  WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND t.end_snapshot IS NULL
-   AND t.table_name !~ '[\x01-\x1f\x7f]' AND t.table_name COLLATE "C" > $2
+   AND t.table_name !~ '[\x01-\x1f\x7f]' AND NOT starts_with(lower(t.table_name), '__mask_')
+   AND t.table_name COLLATE "C" > $2
  ORDER BY t.table_name COLLATE "C" LIMIT $3)sql";
 
 constexpr auto kFindTable = R"sql(

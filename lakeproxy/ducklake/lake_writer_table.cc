@@ -6,6 +6,7 @@
 #include "lakeproxy/ducklake/name_mapping.h"
 #include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/path_names.h"
+#include "lakeproxy/ducklake/relations.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/ducklake/snapshot_rows.h"
 #include "lakeproxy/ducklake/table_life.h"
@@ -19,30 +20,6 @@ using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
 using Facts = std::span<const RowsPtr>;
-
-Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
-  return {sql("SELECT schema_id, path, path_is_relative FROM @ducklake_schema WHERE schema_name = "
-              "$1 AND end_snapshot IS NULL"),
-          {param(flat_schema_name(name))}};
-}
-
-// 't' or 'v' with the id of what has that name.
-Query find_relation(const SchemaSql& sql, const model::TableIdentifier& identifier) {
-  return {sql("WITH s AS (SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND "
-              "end_snapshot IS NULL) "
-              "SELECT 't', t.table_id, t.schema_id FROM @ducklake_table t, s WHERE t.schema_id = "
-              "s.schema_id AND t.table_name = $2 AND t.end_snapshot IS NULL "
-              "UNION ALL SELECT 'v', v.view_id, v.schema_id FROM @ducklake_view v, s WHERE "
-              "v.schema_id = s.schema_id AND v.view_name = $2 AND v.end_snapshot IS NULL"),
-          {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
-}
-
-base::Error name_taken(const model::TableIdentifier& identifier, const base::pg::Rows& relation) {
-  return base::fail(
-      ErrorKind::kAlreadyExists,
-      fmt::format("{} already exists: {}", relation.text(0, 0) == "v" ? "View" : "Table",
-                  identifier.display()));
-}
 
 struct StoredPath {
   std::string path;
@@ -61,11 +38,12 @@ StoredPath stored_path(const std::string& location, const std::string& data_path
 // A table that has the name is refused, or goes in the snapshot before.
 base::Status end_existing(const SchemaSql& sql, const NewTable& table,
                           const base::pg::Rows& relation, LakeHead& head, CommitPlan& plan) {
-  if (relation.empty()) return {};
-  if (table.existing == Existing::kRefused || relation.text(0, 0) != "t") {
-    return name_taken(table.identifier, relation);
+  const auto found = read_relation(relation);
+  if (!found) return {};
+  if (table.existing == Existing::kRefused || found->kind != RelationKind::kTable) {
+    return name_taken(table.identifier, RelationKind::kTable, found->kind);
   }
-  plan.deltas.push_back(drop_table_delta(sql, relation.int64(0, 1), head.snapshot.value + 1));
+  plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
   head = head_after(head, plan.deltas.back());
   return {};
 }
@@ -127,10 +105,10 @@ void add_unpartitioned_spec(model::TableMetadata& metadata) {
 
 base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdentifier& identifier,
                                    const LakeHead& head, const Facts& facts) {
-  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(identifier.display());
-  std::int64_t id = facts[0]->int64(0, 1);
+  const auto found = read_relation(*facts[0]);
+  if (!found || found->kind != RelationKind::kTable) return no_such_table(identifier.display());
   CommitPlan plan;
-  plan.deltas.push_back(drop_table_delta(sql, id, head.snapshot.value + 1));
+  plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
   return plan;
 }
 
@@ -161,10 +139,11 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& da
                                      const model::TableIdentifier& from,
                                      const model::TableIdentifier& to, const LakeHead& head,
                                      const Facts& facts) {
-  if (facts[0]->empty() || facts[0]->text(0, 0) != "t") return no_such_table(from.display());
+  const auto source = read_relation(*facts[0]);
+  if (!source || source->kind != RelationKind::kTable) return no_such_table(from.display());
   if (facts[1]->empty()) return no_such_namespace(to.name_space);
-  if (!facts[2]->empty()) return name_taken(to, *facts[2]);
-  std::int64_t id = facts[0]->int64(0, 1);
+  if (auto found = read_relation(*facts[2])) return cannot_rename(from, to, found->kind);
+  std::int64_t id = source->id;
   std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
   delta.queries.push_back(
@@ -196,7 +175,7 @@ std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifi
       "NULL)";
   std::vector<base::pg::Param> names{param(flat_schema_name(from.name_space)), param(from.name)};
   return {find_relation(sql, from),
-          find_schema(sql, to.name_space),
+          find_schema_path(sql, to.name_space),
           find_relation(sql, to),
           {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = " + by_name), names},
           {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
@@ -224,7 +203,7 @@ base::Result<TableStep> create_step(const SchemaSql& sql, const std::string& dat
                                     NewTable table) {
   ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
   add_unpartitioned_spec(table.metadata);
-  std::vector<Query> facts{find_schema(sql, table.identifier.name_space),
+  std::vector<Query> facts{find_schema_path(sql, table.identifier.name_space),
                            find_relation(sql, table.identifier)};
   auto plan = [sql, data_path, table = std::move(table), columns = std::move(columns)](
                   const LakeHead&, const LakeHead& head, Facts rows) {

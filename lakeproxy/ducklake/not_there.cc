@@ -4,6 +4,7 @@
 
 #include "base/core/result.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/view_store.h"
 
 namespace lake::ducklake {
 
@@ -15,6 +16,11 @@ base::Error no_such_namespace(const model::Namespace& name) {
 base::Error no_such_table(std::string_view name) {
   return base::fail(base::ErrorKind::kNotFound, "Table does not exist: " + std::string(name))
       .with_reason(kNoSuchTable);
+}
+
+base::Error no_such_view(std::string_view name) {
+  return base::fail(base::ErrorKind::kNotFound, "View does not exist: " + std::string(name))
+      .with_reason(kNoSuchView);
 }
 
 }  // namespace lake::ducklake

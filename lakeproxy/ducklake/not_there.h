@@ -1,6 +1,6 @@
 #pragma once
 
-// The errors for a namespace or table that does not exist.
+// The errors for a namespace, table or view that does not exist.
 
 #include <string_view>
 
@@ -13,5 +13,7 @@ namespace lake::ducklake {
 [[nodiscard]] base::Error no_such_namespace(const model::Namespace& name);
 /// kNotFound with reason kNoSuchTable; `name` is for people.
 [[nodiscard]] base::Error no_such_table(std::string_view name);
+/// kNotFound with reason kNoSuchView.
+[[nodiscard]] base::Error no_such_view(std::string_view name);
 
 }  // namespace lake::ducklake

@@ -13,6 +13,7 @@
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/ducklake/view_store.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/commit_metrics.h"
@@ -27,6 +28,7 @@ struct Catalog {
   std::weak_ptr<void> owner;
   ducklake::LakeReader* reader = nullptr;
   ducklake::LakeWriter* writer = nullptr;
+  ducklake::ViewStore* view_store = nullptr;
   ducklake::Receipts* receipts = nullptr;
   publish::TableViews* views = nullptr;
   publish::ManifestStore* manifests = nullptr;

@@ -19,14 +19,8 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
   CO_ASSIGN_OR_RETURN(auto metadata, model::new_table(request->table, decided));
   model::TableIdentifier identifier{request->name_space, request->table.name};
   if (request->table.stage_create) {
-    auto existing = co_await catalog->reader->find_table(context, identifier);
-    if (existing) {
-      co_return base::fail(base::ErrorKind::kAlreadyExists,
-                           "Table already exists: " + identifier.display());
-    }
-    if (existing.error().kind() != base::ErrorKind::kNotFound) {
-      co_return std::move(existing).error();
-    }
+    CO_RETURN_IF_ERROR(co_await catalog->view_store->check_name_is_free(
+        context, identifier, ducklake::RelationKind::kTable));
     // A client sends the properties of a staged table back with its commit, and
     // this one is not a client's to set: the commit records it again.
     metadata.properties.erase(std::string(model::kFormatVersionProperty));

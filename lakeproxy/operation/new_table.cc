@@ -105,7 +105,8 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
                       co_await prepare_new_table(context, catalog, identifier, commit));
   auto created = co_await catalog->writer->keyed(std::move(key))
                      .create_table(context, std::move(prepared.table));
-  if (!created && created.error().kind() == ErrorKind::kAlreadyExists) {
+  if (!created && created.error().kind() == ErrorKind::kAlreadyExists &&
+      created.error().reason() != ducklake::kNameOfView) {
     co_return already_there(identifier);
   }
   if (!created) co_return std::move(created).error();

@@ -46,5 +46,16 @@ ActionResult load_credentials(base::RequestContext context, Call call);
 ActionResult created_namespace(base::RequestContext context, Call call);
 ActionResult created_table(base::RequestContext context, Call call);
 ActionResult committed_table(base::RequestContext context, Call call);
+ActionResult created_view(base::RequestContext context, Call call);
+
+// view_actions.cc
+ActionResult list_views(base::RequestContext context, Call call);
+ActionResult create_view(base::RequestContext context, Call call);
+ActionResult load_view(base::RequestContext context, Call call);
+ActionResult view_exists(base::RequestContext context, Call call);
+ActionResult replace_view(base::RequestContext context, Call call);
+ActionResult drop_view(base::RequestContext context, Call call);
+ActionResult rename_view(base::RequestContext context, Call call);
+ActionResult register_view(base::RequestContext context, Call call);
 
 }  // namespace lake::route

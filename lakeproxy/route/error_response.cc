@@ -4,6 +4,8 @@
 
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/view_store.h"
+#include "lakeproxy/model/view_change.h"
 
 namespace lake::route {
 namespace {
@@ -19,6 +21,7 @@ struct Shape {
 Shape not_found(std::string_view reason) {
   if (reason == ducklake::kNoSuchNamespace) return {404, "NoSuchNamespaceException"};
   if (reason == ducklake::kNoSuchTable) return {404, "NoSuchTableException"};
+  if (reason == ducklake::kNoSuchView) return {404, "NoSuchViewException"};
   return {404, "NotFoundException"};
 }
 
@@ -41,6 +44,7 @@ Shape shape_of(const base::Error& error, Effect effect) {
   switch (error.kind()) {
     case ErrorKind::kInvalid:
       if (error.reason() == kUnprocessable) return {422, "UnprocessableEntityException"};
+      if (error.reason() == model::kDialectTwice) return {400, "IllegalArgumentException"};
       return {400, "BadRequestException"};
     case ErrorKind::kUnauthenticated: return {401, "NotAuthorizedException"};
     case ErrorKind::kForbidden: return {403, "ForbiddenException"};

@@ -32,6 +32,11 @@ constexpr Remake kRemakes[] = {
     {"registerTable", created_table},
     {"unregisterTable", nothing},
     {"commitTransaction", nothing},
+    {"createView", created_view},
+    {"replaceView", load_view},
+    {"dropView", nothing},
+    {"renameView", nothing},
+    {"registerView", created_view},
 };
 
 std::string hash_of(const Call& call) {

@@ -22,6 +22,10 @@ constexpr std::string_view kCredentials =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
 constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
 constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
+constexpr std::string_view kViews = "/v1/{prefix}/namespaces/{namespace}/views";
+constexpr std::string_view kView = "/v1/{prefix}/namespaces/{namespace}/views/{view}";
+constexpr std::string_view kRegisterView = "/v1/{prefix}/namespaces/{namespace}/register-view";
+constexpr std::string_view kRenameView = "/v1/{prefix}/views/rename";
 
 // clang-format off
 constexpr Route kRoutes[] = {
@@ -49,6 +53,14 @@ constexpr Route kRoutes[] = {
     {Method::kPost,   kRegister,       "registerTable",    Permission::kWriteNamespace,   Effect::kChange, register_table},
     {Method::kPost,   kUnregister,     "unregisterTable",  Permission::kWriteNamespace,   Effect::kChange, unregister_table},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange, rename_table},
+    {Method::kGet,    kViews,          "listViews",        Permission::kReadNamespace,    Effect::kRead,   list_views},
+    {Method::kPost,   kViews,          "createView",       Permission::kWriteNamespace,   Effect::kChange, create_view},
+    {Method::kGet,    kView,           "loadView",         Permission::kReadNamespace,    Effect::kRead,   load_view},
+    {Method::kHead,   kView,           "viewExists",       Permission::kReadNamespace,    Effect::kRead,   view_exists},
+    {Method::kPost,   kView,           "replaceView",      Permission::kWriteNamespace,   Effect::kCommit, replace_view},
+    {Method::kDelete, kView,           "dropView",         Permission::kWriteNamespace,   Effect::kChange, drop_view},
+    {Method::kPost,   kRegisterView,   "registerView",     Permission::kWriteNamespace,   Effect::kChange, register_view},
+    {Method::kPost,   kRenameView,     "renameView",       Permission::kWriteNamespace,   Effect::kChange, rename_view},
 };
 // clang-format on
 

@@ -12,16 +12,6 @@ namespace json = base::json;
 
 using Snapshots = model::SnapshotSelection;
 
-base::Result<operation::RenameTable> parse_rename(const json::Value& body) {
-  ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
-  ASSIGN_OR_RETURN(auto source, fields.object("source"));
-  ASSIGN_OR_RETURN(auto destination, fields.object("destination"));
-  operation::RenameTable rename;
-  ASSIGN_OR_RETURN(rename.from, model::table_identifier_from_json(source));
-  ASSIGN_OR_RETURN(rename.to, model::table_identifier_from_json(destination));
-  return rename;
-}
-
 }  // namespace
 
 ActionResult list_tables(base::RequestContext context, Call call) {
@@ -112,8 +102,10 @@ ActionResult unregister_table(base::RequestContext context, Call call) {
 
 ActionResult rename_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto rename, parse_rename(body));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(rename)));
+  CO_ASSIGN_OR_RETURN(auto renaming, renaming_of(body));
+  CO_ASSIGN_OR_RETURN(auto request,
+                      authorized(call, operation::RenameTable{std::move(renaming.source),
+                                                              std::move(renaming.destination)}));
   CO_RETURN_IF_ERROR(co_await operation::rename_table(context, call.catalog(), std::move(request)));
   co_return no_content();
 }

@@ -3,6 +3,8 @@
 #include <boost/algorithm/string/predicate.hpp>
 
 #include "base/core/text.h"
+#include "base/json/fields.h"
+#include "lakeproxy/model/table_update_json.h"
 
 namespace lake::route {
 namespace {
@@ -88,6 +90,16 @@ base::json::Value to_json(const model::Namespace& name) {
   base::json::Array levels;
   for (const auto& level : name.levels) levels.emplace_back(level);
   return levels;
+}
+
+base::Result<Renaming> renaming_of(const base::json::Value& body) {
+  ASSIGN_OR_RETURN(auto fields, base::json::Fields::of(body, "body"));
+  ASSIGN_OR_RETURN(auto source, fields.object("source"));
+  ASSIGN_OR_RETURN(auto destination, fields.object("destination"));
+  Renaming renaming;
+  ASSIGN_OR_RETURN(renaming.source, model::table_identifier_from_json(source));
+  ASSIGN_OR_RETURN(renaming.destination, model::table_identifier_from_json(destination));
+  return renaming;
 }
 
 }  // namespace lake::route

@@ -32,4 +32,12 @@ namespace lake::route {
 [[nodiscard]] base::Result<bool> flag_of(const Call& call, std::string_view name, bool absent);
 [[nodiscard]] base::json::Value to_json(const model::Namespace& name);
 
+/// RenameTableRequest, of tables and of views.
+struct Renaming {
+  model::TableIdentifier source;
+  model::TableIdentifier destination;
+};
+/// Errors: kInvalid.
+[[nodiscard]] base::Result<Renaming> renaming_of(const base::json::Value& body);
+
 }  // namespace lake::route

@@ -1,0 +1,88 @@
+#pragma once
+
+// The view operations of the catalog; each has a file of its name.
+// Errors besides those named: the lake's and the object store's (kUnavailable,
+// kTimeout, kOutcomeUnknown) and kNotFound for a missing view or namespace.
+// Source: Iceberg REST description, "/v1/{prefix}/namespaces/{namespace}/views".
+
+#include <string>
+
+#include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/model/view_update.h"
+#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/namespaces.h"
+
+namespace lake::operation {
+
+/// A view's metadata file: where it stands, and what it holds.
+using ViewAnswer = materialize::NewObject;
+
+struct ListViews {
+  model::Namespace name_space;
+  Paging paging;
+};
+[[nodiscard]] base::Task<base::Result<ducklake::Page<std::string>>> list_views(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<ListViews> request);
+
+struct CreateViewIn {
+  model::Namespace name_space;
+  model::CreateView view;
+};
+/// Errors: kAlreadyExists  a view or table has the name; kInvalid; kForbidden
+///         a reserved property.
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> create_view(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<CreateViewIn> request);
+
+struct LoadView {
+  model::TableIdentifier identifier;
+};
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> load_view(base::RequestContext context,
+                                                             Catalog* catalog,
+                                                             govern::Authorized<LoadView> request);
+/// The same for the operations that answer with a view.
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> answer_with(base::RequestContext context,
+                                                               Catalog* catalog,
+                                                               const ducklake::LakeView* view);
+/// Reads the lake's row alone.
+[[nodiscard]] base::Task<base::Result<void>> view_exists(base::RequestContext context,
+                                                         Catalog* catalog,
+                                                         govern::Authorized<LoadView> request);
+
+struct ReplaceView {
+  model::TableIdentifier identifier;
+  model::ViewCommit commit;
+};
+/// Errors: kConflict  a requirement does not hold, or the view keeps changing:
+///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
+///         kOutcomeUnknown  read the view before trying again.
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> replace_view(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<ReplaceView> request);
+
+struct DropView {
+  model::TableIdentifier identifier;
+};
+/// The metadata files stay: register_view brings the view back from them.
+[[nodiscard]] base::Task<base::Result<void>> drop_view(base::RequestContext context,
+                                                       Catalog* catalog,
+                                                       govern::Authorized<DropView> request);
+
+struct RenameView {
+  model::TableIdentifier from;
+  model::TableIdentifier to;
+};
+/// Errors: kAlreadyExists; kInvalid  a reserved name.
+[[nodiscard]] base::Task<base::Result<void>> rename_view(base::RequestContext context,
+                                                         Catalog* catalog,
+                                                         govern::Authorized<RenameView> request);
+
+struct RegisterViewIn {
+  model::Namespace name_space;
+  model::RegisterView view;
+};
+/// Errors: kAlreadyExists  a view or table has the name; kInvalid  the file is
+///         not under the lake's data path, missing, or no view's metadata;
+///         kUnsupported  its format version.
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> register_view(
+    base::RequestContext context, Catalog* catalog, govern::Authorized<RegisterViewIn> request);
+
+}  // namespace lake::operation
