@@ -26,6 +26,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       writer_(*tools.pool, shared_->lake, *tools.shared->clock, *tools.shared->random),
       view_store_(*tools.pool, shared_->lake),
       receipts_(*tools.pool, shared_->lake.metadata_schema),
+      upkeep_(*tools.pool, shared_->lake),
       publisher_(reader_, writer_, *tools.exporter, *tools.manifests,
                  client_config(*tools.shared->settings)),
       views_(reader_, publisher_, shared_->views) {
@@ -33,6 +34,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;
   catalog_.receipts = &receipts_;
+  catalog_.upkeep = &upkeep_;
   catalog_.views = &views_;
   catalog_.manifests = tools.manifests;
   catalog_.exporter = tools.exporter;

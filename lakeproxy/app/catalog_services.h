@@ -13,6 +13,7 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/app/shared.h"
 #include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/ducklake/upkeep.h"
 #include "lakeproxy/ducklake/view_store.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/measure/wait_meter.h"
@@ -78,6 +79,7 @@ class CatalogServices {
   ducklake::LakeWriter writer_;
   ducklake::ViewStore view_store_;
   ducklake::Receipts receipts_;
+  ducklake::LakeUpkeep upkeep_;
   publish::Publisher publisher_;
   publish::TableViews views_;
   operation::Catalog catalog_;

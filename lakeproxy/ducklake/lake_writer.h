@@ -84,11 +84,10 @@ struct TableChange {
 /// What a commit of several tables asks of one of them.
 using TableCommitPart = std::variant<TableChange, NewTable>;
 
-/// Where a table that was dropped stood.
-struct DroppedTable {
-  std::string location;  ///< Without a trailing '/'.
-  /// A table of the lake's history or present stands under the same prefix.
-  bool shared = false;
+/// What becomes of the files of a table that is dropped.
+enum class Files {
+  kStay,
+  kGo,  ///< A purge begins (see LakeUpkeep), and the table cannot come back.
 };
 
 /// What was committed, and the table after it where only rows were added.
@@ -139,8 +138,9 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<model::TableId>> create_table(base::RequestContext context,
                                                                       NewTable table);
   /// Errors: kNotFound (kNoSuchTable).
-  [[nodiscard]] base::Task<base::Result<DroppedTable>> drop_table(
-      base::RequestContext context, model::TableIdentifier identifier);
+  [[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
+                                                          model::TableIdentifier identifier,
+                                                          Files files = Files::kStay);
   /// Drops a table as it was read, so that nothing is lost that was committed
   /// meanwhile. `answer` is kept by the change's receipt.
   /// Errors: kNotFound (kNoSuchTable); kConflict (kStale)  read it again.
@@ -150,14 +150,15 @@ class LakeWriter {
   /// Nothing for a metadata file that this lake did not write.
   [[nodiscard]] base::Task<base::Result<std::optional<Origin>>> find_origin(
       base::RequestContext context, std::string metadata_location);
-  /// Whether a table that is there stands at `location`, one of that id apart.
+  /// Whether a table that is there stands at `location`, one of that id apart,
+  /// or the files there are being removed.
   [[nodiscard]] base::Task<base::Result<bool>> is_location_taken(base::RequestContext context,
                                                                  std::string location,
                                                                  std::optional<model::TableId> but);
   /// Brings a dropped table back with its ids, rows and snapshots.
   /// Errors: kAlreadyExists  a table or view has the name, or the table is there;
   ///         kNotFound (kNoSuchNamespace, kNoSuchTable); kConflict  the lake has
-  ///         expired what it showed before its drop.
+  ///         expired what it showed before its drop, or its files are purged.
   [[nodiscard]] base::Task<base::Result<void>> restore_table(base::RequestContext context,
                                                              RestoredTable restored);
   /// Also into another namespace; the files stay where they are.

@@ -185,9 +185,11 @@ TEST_F(Writer, makes_renames_and_drops_tables) {
   EXPECT_EQ(renamed->metadata.table_uuid, table->metadata.table_uuid);
   EXPECT_EQ(renamed->metadata.schemas, table->metadata.schemas);
 
-  auto dropped = run(lake.drop_table(soon(), {kMain, "n\"ew"}));
-  ASSERT_TRUE(dropped);
-  EXPECT_EQ(dropped->location, "s3://lake/data/main/t");
+  auto dropped = run(lake.drop_table(soon(), {kMain, "n\"ew"}, Files::kGo));
+  ASSERT_TRUE(dropped) << dropped.error().detail();
+  EXPECT_EQ(ask("SELECT folder FROM @lakeproxy_purge WHERE table_id = 1 AND schema_name = 'main' "
+                "AND table_name = 'n\"ew'"),
+            "s3://lake/data/main/t/");
   EXPECT_EQ(line(), "dropped_table:1");
   EXPECT_EQ(load("n\"ew"), nullptr);
   EXPECT_EQ(ask("SELECT count(*) FROM @ducklake_column WHERE table_id = 1 AND end_snapshot IS "

@@ -16,7 +16,7 @@ using base::pg::Query;
 using base::pg::RowsPtr;
 using Facts = std::vector<RowsPtr>;
 
-enum Fact : std::size_t { kSchema, kRelation, kDropped, kInlined, kColumns };
+enum Fact : std::size_t { kSchema, kRelation, kDropped, kInlined, kColumns, kPurge };
 
 std::vector<Query> restore_facts(const SchemaSql& sql, const RestoredTable& restored) {
   std::vector<base::pg::Param> table{param(restored.table.value)};
@@ -30,7 +30,8 @@ std::vector<Query> restore_facts(const SchemaSql& sql, const RestoredTable& rest
           {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
                "parent_column FROM @ducklake_column WHERE table_id = $1 AND end_snapshot = (SELECT "
                "max(end_snapshot) FROM @ducklake_table WHERE table_id = $1) ORDER BY column_order"),
-           table}};
+           table},
+          {sql("SELECT 1 FROM @lakeproxy_purge WHERE table_id = $1"), table}};
 }
 
 // The snapshot in which the table was dropped.
@@ -74,6 +75,10 @@ base::Result<CommitPlan> plan_restore(const SchemaSql& sql, const std::string& d
                                       const RestoredTable& restored, LakeHead head,
                                       const Facts& facts) {
   if (facts[kSchema]->empty()) return no_such_namespace(restored.identifier.name_space);
+  if (!facts[kPurge]->empty()) {
+    return base::fail(ErrorKind::kConflict,
+                      "metadata-location: the table was dropped together with its files");
+  }
   CommitPlan plan;
   if (auto found = read_relation(*facts[kRelation])) {
     if (restored.existing == Existing::kRefused || found->kind != RelationKind::kTable) {
@@ -144,7 +149,8 @@ base::Task<base::Result<bool>> LakeWriter::is_location_taken(base::RequestContex
       sql_("SELECT 1 FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = "
            "t.schema_id WHERE t.end_snapshot IS NULL AND t.table_id <> $3 AND CASE WHEN NOT "
            "t.path_is_relative THEN '' WHEN NOT s.path_is_relative THEN s.path ELSE $1 || "
-           "s.path END || t.path IN ($2, $2 || '/') LIMIT 1"),
+           "s.path END || t.path IN ($2, $2 || '/') UNION ALL SELECT 1 FROM @lakeproxy_purge WHERE "
+           "folder = $2 || '/' LIMIT 1"),
       {param(options_.data_path), param(location), param(but ? but->value : -1)}};
   CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, std::move(query)));
   co_return !rows->empty();

@@ -2,6 +2,7 @@
 
 #include "base/core/text.h"
 #include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/lake_path.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
 #include "lakeproxy/ducklake/not_there.h"
@@ -11,6 +12,7 @@
 #include "lakeproxy/ducklake/snapshot_rows.h"
 #include "lakeproxy/ducklake/table_life.h"
 #include "lakeproxy/ducklake/table_steps.h"
+#include "lakeproxy/ducklake/upkeep.h"
 
 namespace lake::ducklake {
 namespace {
@@ -103,35 +105,33 @@ void add_unpartitioned_spec(model::TableMetadata& metadata) {
   metadata.partition_specs.push_back({last + 1, {}});
 }
 
-base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdentifier& identifier,
+// The table's whole path.
+Query find_place(const SchemaSql& sql, const model::TableIdentifier& identifier) {
+  return {sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative FROM "
+              "@ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id AND "
+              "s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 AND "
+              "t.end_snapshot IS NULL"),
+          {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
+}
+
+std::string read_folder(const base::pg::Rows& rows, const std::string& data_path) {
+  std::string schema = resolve_path(data_path, {rows.text(0, 0), rows.boolean(0, 1)});
+  std::string path = resolve_path(schema, {rows.text(0, 2), rows.boolean(0, 3)});
+  return without_trailing_slash(std::move(path)) + "/";
+}
+
+base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const std::string& data_path,
+                                   const model::TableIdentifier& identifier, Files files,
                                    const LakeHead& head, const Facts& facts) {
   const auto found = read_relation(*facts[0]);
   if (!found || found->kind != RelationKind::kTable) return no_such_table(identifier.display());
   CommitPlan plan;
   plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
-  return plan;
-}
-
-// The table's whole path, and whether another table, dropped or not, has it too.
-Query find_place(const SchemaSql& sql, const model::TableIdentifier& identifier) {
-  return {
-      sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative, EXISTS (SELECT 1 FROM "
-          "@ducklake_table o WHERE o.table_id <> t.table_id AND o.path = t.path AND "
-          "o.path_is_relative = t.path_is_relative AND (o.schema_id = t.schema_id OR NOT "
-          "t.path_is_relative)) FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = "
-          "t.schema_id AND s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 "
-          "AND t.end_snapshot IS NULL"),
-      {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
-}
-
-DroppedTable read_place(const base::pg::Rows& rows, const std::string& data_path) {
-  std::string path(rows.text(0, 2));
-  if (rows.boolean(0, 3)) {
-    path.insert(0, rows.text(0, 0));
-    if (rows.boolean(0, 1)) path.insert(0, data_path);
+  if (files == Files::kGo) {
+    plan.sidecar_queries.push_back(
+        insert_purge(sql, found->id, identifier, read_folder(*facts[1], data_path)));
   }
-  if (path.ends_with('/')) path.pop_back();
-  return {std::move(path), rows.boolean(0, 4)};
+  return plan;
 }
 
 // DuckLake renames by ending the table's row and beginning one with the same id.
@@ -226,18 +226,17 @@ base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestC
   co_return *id;
 }
 
-base::Task<base::Result<DroppedTable>> LakeWriter::drop_table(base::RequestContext context,
-                                                              model::TableIdentifier identifier) {
+base::Task<base::Result<void>> LakeWriter::drop_table(base::RequestContext context,
+                                                      model::TableIdentifier identifier,
+                                                      Files files) {
   std::vector<Query> facts{find_relation(sql_, identifier), find_place(sql_, identifier)};
-  auto dropped = std::make_shared<DroppedTable>();
-  Planner planner = [sql = sql_, identifier, dropped, data_path = options_.data_path](
-                        const LakeHead& head, const Facts& rows) {
-    if (!rows[1]->empty()) *dropped = read_place(*rows[1], data_path);
-    return plan_drop(sql, identifier, head, rows);
+  Planner planner = [sql = sql_, identifier, files, data_path = options_.data_path](
+                        const LakeHead& head, const std::vector<RowsPtr>& rows) {
+    return plan_drop(sql, data_path, identifier, files, head, rows);
   };
   CO_RETURN_IF_ERROR(
       co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
-  co_return std::move(*dropped);
+  co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext context,

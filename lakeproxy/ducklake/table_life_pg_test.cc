@@ -97,6 +97,17 @@ TEST_F(TableLife, a_table_that_cannot_come_back_is_refused) {
   EXPECT_EQ(expired.error().kind(), ErrorKind::kConflict);
 }
 
+TEST_F(TableLife, a_table_whose_files_go_cannot_come_back) {
+  auto table = load("t");
+  ASSERT_TRUE(run(writer().drop_table(soon(), {kMain, "t"}, Files::kGo)));
+  auto restored = run(writer().restore_table(soon(), {table->table_id, {kMain, "t"}}));
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().kind(), ErrorKind::kConflict);
+  auto taken = run(writer().is_location_taken(soon(), table->metadata.location, std::nullopt));
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(*taken);
+}
+
 TEST_F(TableLife, a_table_that_comes_back_may_take_the_place_of_another) {
   auto table = load("t");
   ASSERT_TRUE(run(writer().drop_table(soon(), {kMain, "t"})));

@@ -13,6 +13,7 @@
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/ducklake/upkeep.h"
 #include "lakeproxy/ducklake/view_store.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
@@ -30,6 +31,7 @@ struct Catalog {
   ducklake::LakeWriter* writer = nullptr;
   ducklake::ViewStore* view_store = nullptr;
   ducklake::Receipts* receipts = nullptr;
+  ducklake::LakeUpkeep* upkeep = nullptr;
   publish::TableViews* views = nullptr;
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;

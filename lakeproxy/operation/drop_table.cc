@@ -1,28 +1,14 @@
-#include "lakeproxy/objects/location_rules.h"
+// A table dropped, from top to bottom:
+//   1 its last metadata file is finished: by it the table can come back
+//   2 one PostgreSQL transaction (ducklake/); with purge it says, too, that the
+//     files go, so that a fault in 3 leaves something to go on with
+//   3 the files (objects/)
+
+#include "lakeproxy/operation/purge.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
 namespace {
-
-constexpr std::size_t kMaxPurged = 10'000'000;
-
-// The drop is committed: what cannot be removed now is logged and stays for
-// the clean-up of orphans, since no table shows it any more.
-base::Task<base::Status> remove_prefix(base::RequestContext context, Catalog* catalog,
-                                       std::string location) {
-  CO_ASSIGN_OR_RETURN(auto folder, objects::Location::parse(location + "/"));
-  CO_ASSIGN_OR_RETURN(auto listed,
-                      co_await catalog->store->list_all(context, folder.path(), kMaxPurged));
-  std::vector<objects::ObjectKey> keys;
-  for (const auto& object : listed) {
-    keys.push_back(object.key);
-  }
-  CO_ASSIGN_OR_RETURN(auto failures, co_await catalog->store->remove_many(context, keys));
-  if (!failures.empty()) {
-    co_return base::fail(base::ErrorKind::kUnavailable, "some objects could not be removed");
-  }
-  co_return base::Status{};
-}
 
 // The metadata file that a commit's answer has named is what brings the table
 // back; it is there before the table goes. The drop does not depend on it.
@@ -35,29 +21,34 @@ base::Task<void> finish_publication(base::RequestContext context, Catalog* catal
                {{"table", identifier->display()}, {"error", settled.error().message()}});
 }
 
+PurgeTools purge_tools(const Catalog& catalog) {
+  return {catalog.upkeep, catalog.store, &*catalog.log};
+}
+
 }  // namespace
 
 base::Task<base::Result<void>> drop_table(base::RequestContext context, Catalog* catalog,
                                           govern::Authorized<DropTable> request) {
+  const bool purge = request->purge == Purge::kYes;
   co_await finish_publication(context, catalog, &request->identifier);
-  CO_ASSIGN_OR_RETURN(
-      auto place,
-      co_await catalog->writer->keyed(request.key()).drop_table(context, request->identifier));
+  auto dropped = co_await catalog->writer->keyed(request.key())
+                     .drop_table(context, request->identifier,
+                                 purge ? ducklake::Files::kGo : ducklake::Files::kStay);
+  if (!dropped) {
+    // Asked again after a purge that broke off: the table is gone already.
+    if (!purge || dropped.error().reason() != ducklake::kNoSuchTable) {
+      co_return std::move(dropped).error();
+    }
+    CO_ASSIGN_OR_RETURN(auto open, co_await catalog->upkeep->purges(context, request->identifier));
+    if (open.empty()) co_return std::move(dropped).error();
+  }
+  co_return co_await finish_drop(context, catalog, std::move(request));
+}
+
+base::Task<base::Result<void>> finish_drop(base::RequestContext context, Catalog* catalog,
+                                           govern::Authorized<DropTable> request) {
   if (request->purge == Purge::kNo) co_return base::Result<void>{};
-  // A table that was dropped and made again by DuckDB stands under the prefix
-  // of its predecessor: what the lake's history still needs must not go.
-  if (place.shared) {
-    catalog->log->for_request(context.request_id)
-        .warning("purge kept the files: another table has the same prefix",
-                 {{"table", request->identifier.name}});
-    co_return base::Result<void>{};
-  }
-  auto removed = co_await remove_prefix(context, catalog, place.location);
-  if (!removed) {
-    catalog->log->for_request(context.request_id)
-        .error("purge left objects behind",
-               {{"table", request->identifier.name}, {"error", removed.error().message()}});
-  }
+  CO_RETURN_IF_ERROR(co_await finish_purges(context, purge_tools(*catalog), request->identifier));
   co_return base::Result<void>{};
 }
 

@@ -43,7 +43,7 @@ base::Task<base::Status> register_foreign(base::RequestContext context, Catalog*
   CO_ASSIGN_OR_RETURN(bool taken,
                       co_await writer->is_location_taken(context, metadata.location, replaced));
   if (taken) {
-    co_return fail(ErrorKind::kAlreadyExists, "location: belongs to a table that is there");
+    co_return fail(ErrorKind::kAlreadyExists, "location: belongs to a table that is there, or its files are being removed");
   }
   CO_ASSIGN_OR_RETURN(auto table, co_await read_foreign_table(context, catalog, request->identifier,
                                                               std::move(metadata)));

@@ -83,10 +83,16 @@ struct DropTable {
   model::TableIdentifier identifier;
   Purge purge = Purge::kNo;
 };
-/// With purge also removes every object under the table's prefix.
+/// With purge also removes every object under the table's prefix, as purge.h
+/// says. Errors: kUnavailable  the table is dropped and some objects are left:
+///         drop it again to go on.
 [[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
                                                         Catalog* catalog,
                                                         govern::Authorized<DropTable> request);
+/// What is left of such a drop that was made before; nothing may be.
+[[nodiscard]] base::Task<base::Result<void>> finish_drop(base::RequestContext context,
+                                                         Catalog* catalog,
+                                                         govern::Authorized<DropTable> request);
 
 struct RegisterTable {
   model::TableIdentifier identifier;

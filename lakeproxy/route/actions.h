@@ -46,6 +46,7 @@ ActionResult load_credentials(base::RequestContext context, Call call);
 ActionResult created_namespace(base::RequestContext context, Call call);
 ActionResult created_table(base::RequestContext context, Call call);
 ActionResult committed_table(base::RequestContext context, Call call);
+ActionResult dropped_table(base::RequestContext context, Call call);
 ActionResult created_view(base::RequestContext context, Call call);
 
 // view_actions.cc

@@ -27,7 +27,7 @@ constexpr Remake kRemakes[] = {
     {"updateProperties", nothing},
     {"createTable", created_table},
     {"updateTable", committed_table},
-    {"dropTable", nothing},
+    {"dropTable", dropped_table},
     {"renameTable", nothing},
     {"registerTable", created_table},
     {"unregisterTable", nothing},

@@ -12,6 +12,13 @@ namespace json = base::json;
 
 using Snapshots = model::SnapshotSelection;
 
+base::Result<operation::DropTable> drop_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto identifier, table_of(call));
+  ASSIGN_OR_RETURN(bool purge, flag_of(call, "purgeRequested", false));
+  return operation::DropTable{std::move(identifier),
+                              purge ? operation::Purge::kYes : operation::Purge::kNo};
+}
+
 }  // namespace
 
 ActionResult list_tables(base::RequestContext context, Call call) {
@@ -67,12 +74,16 @@ ActionResult commit_transaction(base::RequestContext context, Call call) {
 }
 
 ActionResult drop_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(bool purge, flag_of(call, "purgeRequested", false));
-  operation::DropTable drop{std::move(identifier),
-                            purge ? operation::Purge::kYes : operation::Purge::kNo};
+  CO_ASSIGN_OR_RETURN(auto drop, drop_of(call));
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(drop)));
   CO_RETURN_IF_ERROR(co_await operation::drop_table(context, call.catalog(), std::move(request)));
+  co_return no_content();
+}
+
+ActionResult dropped_table(base::RequestContext context, Call call) {
+  CO_ASSIGN_OR_RETURN(auto drop, drop_of(call));
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(drop)));
+  CO_RETURN_IF_ERROR(co_await operation::finish_drop(context, call.catalog(), std::move(request)));
   co_return no_content();
 }
 

@@ -1,0 +1,76 @@
+"""What the tests of a lake's upkeep have in common: a stack of their own, objects, snapshots."""
+import contextlib
+import io
+import os
+
+import duckdb
+
+from lake_clients import duck as duckdb_client
+from lake_clients import iceberg as iceberg_client
+from lake_clients.lake import Lake
+from rest import Rest
+from stack.stack import Stack
+
+
+@contextlib.contextmanager
+def own_stack(suffix, **settings):
+    """A stack whose servers may fall and whose lake may lose its past: no other test sees it."""
+    other = Stack.load(os.environ.get('LAKE_STACK', 'test'))
+    stack = Stack.make(f'{other.name}-{suffix}', kind=other.state['kind'], binary=other.state['binary'])
+    stack.catalog.settings.update(settings)
+    try:
+        for part in stack.parts():
+            stack.start(part)
+        yield OwnLake(stack)
+    finally:
+        for part in reversed(stack.parts()):
+            stack.stop(part)
+        stack.wipe()
+
+
+class OwnLake:
+    def __init__(self, stack):
+        self.stack = stack
+        self.lake = Lake.of(stack.variables())
+        self.rest = Rest.of(self.lake)
+        self.duck = duckdb_client.connect_lake(self.lake)
+        self.catalog = iceberg_client.connect(self.lake)
+        self.objects = Objects(stack)
+
+
+class Objects:
+    """The bucket, past every catalog."""
+
+    def __init__(self, stack):
+        self.client = stack.store.client()
+        self.bucket = stack.variables()['S3_BUCKET']
+
+    def keys(self, prefix):
+        return {item.object_name for item in self.client.list_objects(self.bucket, prefix=prefix, recursive=True)}
+
+    def under(self, location):
+        """Keys below a location, as a table has it."""
+        return self.keys(location.removeprefix(f's3://{self.bucket}/').rstrip('/') + '/')
+
+    def put(self, key, content=b'x'):
+        self.client.put_object(self.bucket, key, io.BytesIO(content), len(content))
+
+    def exists(self, location):
+        key = location.removeprefix(f's3://{self.bucket}/')
+        return key in self.keys(key)
+
+
+def location_of(rest, name_space, table):
+    return rest.get(f'namespaces/{name_space}/tables/{table}').json()['metadata']['location']
+
+
+def snapshots(duck):
+    return [row[0] for row in duck.execute("SELECT snapshot_id FROM ducklake_snapshots('lake') ORDER BY 1").fetchall()]
+
+
+def rows_at(reader, table, snapshot=None):
+    """All rows in one order, by whatever reader of readers.py."""
+    found = reader.read(table, snapshot)
+    with duckdb.connect() as connection:
+        connection.register('found', found)
+        return connection.execute('SELECT * FROM found ORDER BY ALL').fetchall()
