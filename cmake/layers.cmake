@@ -86,6 +86,10 @@ program(call_tool examples/call_tool)
 room(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)
 program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 
+# lakeproxy with a watch on the steps of its commits, for tests/faults.
+room(tests/faults/server USES base/core base/config base/runtime lakeproxy/settings lakeproxy/ducklake lakeproxy/app)
+program(faulty_lakeproxy tests/faults/server)
+
 # The load of `./dev bench tools`.
 room(bench/tools/load USES base/core base/json base/runtime base/websocket toolserver/model toolserver/session
   toolserver/client)

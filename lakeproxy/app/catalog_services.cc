@@ -23,12 +23,13 @@ std::shared_ptr<operation::Catalog> CatalogServices::create(const LoopTools& too
 CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared)
     : shared_(std::move(shared)),
       reader_(*tools.pool, shared_->lake),
-      writer_(*tools.pool, shared_->lake, *tools.shared->clock, *tools.shared->random),
+      writer_(*tools.pool, shared_->lake, *tools.shared->clock, *tools.shared->random,
+              tools.shared->steps),
       view_store_(*tools.pool, shared_->lake),
       receipts_(*tools.pool, shared_->lake.metadata_schema),
       upkeep_(*tools.pool, shared_->lake),
       publisher_(reader_, writer_, *tools.exporter, *tools.manifests,
-                 client_config(*tools.shared->settings)),
+                 client_config(*tools.shared->settings), tools.shared->steps),
       views_(reader_, publisher_, shared_->views) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
@@ -43,6 +44,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.meter = tools.meter;
   catalog_.commit_metrics = tools.shared->commits;
   catalog_.reported_metrics = tools.shared->reports;
+  catalog_.steps = tools.shared->steps;
   catalog_.clock = tools.shared->clock;
   catalog_.random = tools.shared->random;
   catalog_.log.emplace(*tools.shared->log);

@@ -78,7 +78,9 @@ int main(int argc, char** argv) {
   settings->add_flag("--markdown", markdown, "print the documentation of all settings");
   CLI11_PARSE(app, argc, argv);
 
-  if (serve->parsed()) return with_settings(flags, lake::app::serve);
+  if (serve->parsed()) {
+    return with_settings(flags, [](const auto& values) { return lake::app::serve(values); });
+  }
   if (check->parsed()) return with_settings(flags, lake::app::check);
   if (markdown) {
     fmt::print("{}", base::config::settings_markdown(lake::settings::make_table(),

@@ -99,7 +99,8 @@ int fail_start(const base::Error& error) {
 // The process's own services, in the order of their arrows.
 class Process {
  public:
-  Process(const settings::Settings& settings, base::duckdb::Engine& engine)
+  Process(const settings::Settings& settings, base::duckdb::Engine& engine,
+          const ducklake::StepWatch* steps)
       : settings_(settings),
         log_({settings.log.format, settings.log.level}, clock_),
         blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
@@ -109,6 +110,7 @@ class Process {
         commits_(metrics_),
         reports_(metrics_),
         workers_(worker_count(settings)) {
+    shared_.steps = steps;
     shared_.settings = &settings_;
     shared_.clock = &clock_;
     shared_.random = &random_;
@@ -203,7 +205,7 @@ void Process::finish_workers() {
 
 }  // namespace
 
-int serve(const settings::Settings& settings) {
+int serve(const settings::Settings& settings, const ducklake::StepWatch* steps) {
   std::signal(SIGPIPE, SIG_IGN);
   auto scratch = ScratchFolder::create(settings.engine.scratch_dir);
   if (!scratch) return fail_start(scratch.error());
@@ -213,7 +215,7 @@ int serve(const settings::Settings& settings) {
   options.scratch_dir = scratch->path();
   auto engine = base::duckdb::Engine::open(options);
   if (!engine) return fail_start(engine.error());
-  Process process(settings, **engine);
+  Process process(settings, **engine, steps);
   auto started = process.start();
   if (!started) return fail_start(started.error());
   process.run();

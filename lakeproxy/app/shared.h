@@ -12,6 +12,7 @@
 #include "base/metrics/registry.h"
 #include "base/postgres/session.h"
 #include "base/runtime/workers.h"
+#include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/commit_metrics.h"
@@ -37,7 +38,8 @@ struct Shared {
   publish::ManifestCache* manifests = nullptr;
   operation::CommitMetrics* commits = nullptr;
   operation::ReportedMetrics* reports = nullptr;
-  std::atomic<bool> opened = false;  ///< The default catalog's lake.
+  const ducklake::StepWatch* steps = nullptr;  ///< Null but in tests.
+  std::atomic<bool> opened = false;            ///< The default catalog's lake.
 };
 
 [[nodiscard]] base::pg::PoolOptions pool_options(const settings::Settings& settings);

@@ -5,6 +5,7 @@
 // Source: DuckLake specification 1.0; Iceberg REST description.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -106,12 +107,12 @@ struct PropertyChanges {
 /// reason() of kConflict: the table changed since it was read; read it again.
 inline constexpr std::string_view kStale = "stale";
 
-/// One event loop's writer. `pool`, `clock` and `random` outlive it.
-/// Errors everywhere: those of commit_to_lake.
+/// One event loop's writer. `pool`, `clock`, `random` and `steps` outlive it.
+/// Errors everywhere: those of Committer::commit.
 class LakeWriter {
  public:
   LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
-             base::Random& random);
+             base::Random& random, const StepWatch* steps = nullptr);
 
   /// The same writer for one change that the client named by a key: its receipt
   /// is written with the change. Errors besides: kConflict (kAlreadyDone).
@@ -216,6 +217,7 @@ class LakeWriter {
   SchemaSql sql_;
   const base::Clock* clock_;
   base::Random* random_;
+  std::shared_ptr<Committer> committer_;
   std::optional<model::ChangeKey> key_;
 };
 

@@ -264,9 +264,8 @@ base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestCon
                                                   const std::vector<RowsPtr>& rows) {
     return plan(head, head, rows);
   };
-  CO_ASSIGN_OR_RETURN(auto committed,
-                      co_await commit_to_lake(context, pool_, sql_, std::move(step.facts),
-                                              std::move(planner), key_));
+  CO_ASSIGN_OR_RETURN(auto committed, co_await committer_->commit(context, std::move(step.facts),
+                                                                  std::move(planner), key_));
   ChangedTable changed{committed, std::nullopt};
   if (committed.only_rows && !aliases.empty() && before->pending.empty()) {
     changed.appended = append_to(*before, std::move(committed), aliases);

@@ -151,7 +151,7 @@ base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext
     return plan_create(sql, name, text, uuid, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -162,7 +162,7 @@ base::Task<base::Result<void>> LakeWriter::drop_namespace(base::RequestContext c
     return plan_drop(sql, name, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -187,7 +187,7 @@ base::Task<base::Result<PropertyChanges>> LakeWriter::change_namespace(
     return plan;
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return std::move(*changes);
 }
 

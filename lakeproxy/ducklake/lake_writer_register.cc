@@ -164,7 +164,7 @@ base::Task<base::Result<void>> LakeWriter::restore_table(base::RequestContext co
     return plan_restore(sql, data_path, restored, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -179,7 +179,7 @@ base::Task<base::Result<void>> LakeWriter::unregister_table(
     return plan;
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

@@ -187,12 +187,13 @@ std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifi
 }  // namespace
 
 LakeWriter::LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
-                       base::Random& random)
+                       base::Random& random, const StepWatch* steps)
     : pool_(&pool),
       options_(std::move(options)),
       sql_(options_.metadata_schema),
       clock_(&clock),
-      random_(&random) {}
+      random_(&random),
+      committer_(std::make_shared<Committer>(pool, sql_, steps)) {}
 
 std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std::string_view table,
                                            const base::Uuid& uuid) const {
@@ -221,8 +222,8 @@ base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestC
     *id = model::TableId(head.next_catalog_id);
     return plan(head, head, rows);
   };
-  CO_RETURN_IF_ERROR(co_await commit_to_lake(context, pool_, sql_, std::move(step.facts),
-                                             std::move(planner), key_));
+  CO_RETURN_IF_ERROR(
+      co_await committer_->commit(context, std::move(step.facts), std::move(planner), key_));
   co_return *id;
 }
 
@@ -235,7 +236,7 @@ base::Task<base::Result<void>> LakeWriter::drop_table(base::RequestContext conte
     return plan_drop(sql, data_path, identifier, files, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -248,7 +249,7 @@ base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext con
     return plan_rename(sql, data_path, from, to, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

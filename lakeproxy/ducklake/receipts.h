@@ -1,7 +1,7 @@
 #pragma once
 
 // What became of the changes that clients named by an Idempotency-Key. A
-// success is written by the transaction that makes the change (commit_to_lake),
+// success is written by the transaction that makes the change (Committer),
 // so neither can be there without the other; a refusal is written here, behind
 // the request. Whichever comes first stands.
 // Source: Iceberg REST description, parameter "Idempotency-Key".

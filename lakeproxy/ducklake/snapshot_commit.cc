@@ -129,37 +129,6 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
   return closing;
 }
 
-base::Task<base::Result<Committed>> attempt(base::RequestContext context, base::pg::Pool* pool,
-                                            const SchemaSql* sql, std::vector<Query> facts,
-                                            const Planner* planner, const Key* key) {
-  CO_ASSIGN_OR_RETURN(auto begun,
-                      co_await pool->begin(context, opening_queries(*sql, std::move(facts), *key)));
-  auto first_time = check_first_time(*key, begun.rows);
-  auto head = read_head(begun.rows);
-  begun.rows.erase(begun.rows.begin(), begun.rows.begin() + 2);
-  if (!first_time || !head) {
-    co_await begun.transaction->rollback();
-    co_return first_time ? std::move(head).error() : std::move(first_time).error();
-  }
-  auto plan = (*planner)(*head, begun.rows);
-  if (!plan) {
-    co_await begun.transaction->rollback();
-    co_return std::move(plan).error();
-  }
-  ClosingQueries closing = closing_queries(*sql, std::move(*plan), *head, *key);
-  if (closing.queries.empty()) {
-    co_await begun.transaction->rollback();
-    co_return closing.committed;
-  }
-  CO_ASSIGN_OR_RETURN(auto rows,
-                      co_await begun.transaction->run_and_commit(std::move(closing.queries)));
-  for (std::size_t i = 0; i < closing.snapshot_rows.size(); ++i) {
-    closing.committed.commits[i].committed_ms =
-        rows[closing.snapshot_rows[i]]->int64(0, 0) - kShownEarlierMs;
-  }
-  co_return std::move(closing.committed);
-}
-
 // Another writer was there first, and nothing was changed.
 bool is_collision(const base::Error& error) {
   return error.kind() == base::ErrorKind::kConflict &&
@@ -179,14 +148,47 @@ LakeHead head_after(LakeHead head, const LakeDelta& delta) {
   return head;
 }
 
-base::Task<base::Result<Committed>> commit_to_lake(base::RequestContext context,
-                                                   base::pg::Pool* pool, SchemaSql sql,
-                                                   std::vector<Query> facts, Planner planner,
-                                                   std::optional<model::ChangeKey> key) {
+base::Task<base::Result<Committed>> Committer::attempt(base::RequestContext context,
+                                                       std::vector<Query> facts,
+                                                       const Planner* planner, const Key* key) {
+  CO_ASSIGN_OR_RETURN(
+      auto begun, co_await pool_->begin(context, opening_queries(sql_, std::move(facts), *key)));
+  if (steps_ != nullptr) co_await (*steps_)(CommitStep::kLocked);
+  auto first_time = check_first_time(*key, begun.rows);
+  auto head = read_head(begun.rows);
+  begun.rows.erase(begun.rows.begin(), begun.rows.begin() + 2);
+  if (!first_time || !head) {
+    co_await begun.transaction->rollback();
+    co_return first_time ? std::move(head).error() : std::move(first_time).error();
+  }
+  auto plan = (*planner)(*head, begun.rows);
+  if (!plan) {
+    co_await begun.transaction->rollback();
+    co_return std::move(plan).error();
+  }
+  ClosingQueries closing = closing_queries(sql_, std::move(*plan), *head, *key);
+  if (steps_ != nullptr) co_await (*steps_)(CommitStep::kPlanned);
+  if (closing.queries.empty()) {
+    co_await begun.transaction->rollback();
+    co_return closing.committed;
+  }
+  CO_ASSIGN_OR_RETURN(auto rows,
+                      co_await begun.transaction->run_and_commit(std::move(closing.queries)));
+  if (steps_ != nullptr) co_await (*steps_)(CommitStep::kCommitted);
+  for (std::size_t i = 0; i < closing.snapshot_rows.size(); ++i) {
+    closing.committed.commits[i].committed_ms =
+        rows[closing.snapshot_rows[i]]->int64(0, 0) - kShownEarlierMs;
+  }
+  co_return std::move(closing.committed);
+}
+
+base::Task<base::Result<Committed>> Committer::commit(base::RequestContext context,
+                                                      std::vector<Query> facts, Planner planner,
+                                                      std::optional<model::ChangeKey> key) {
   namespace asio = boost::asio;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (int i = 0; i < kAttempts; ++i) {
-    auto committed = co_await attempt(context, pool, &sql, facts, &planner, &key);
+    auto committed = co_await attempt(context, facts, &planner, &key);
     if (committed || !is_collision(committed.error())) co_return committed;
     if (context.expired()) {
       co_return base::fail(base::ErrorKind::kTimeout,

@@ -7,10 +7,10 @@
 // the row of lakeproxy_state, so that they rarely collide with each other.
 // Source: DuckLake specification 1.0, "Conflict resolution".
 //
-// Steps of a commit (a fault at any of them leaves the old or the new state):
-//   1 begin, lock lakeproxy_state, read the head and the caller's facts
-//   2 plan: a pure function of head and facts
-//   3 write the rows, the snapshots and their changes, and COMMIT
+// What a commit does here (a fault at any moment leaves the old or the new state):
+//   begin, lock lakeproxy_state, read the head and the caller's facts (kLocked)
+//   plan: a pure function of head and facts (kPlanned)
+//   write the rows, the snapshots and their changes, and COMMIT (kCommitted)
 
 #include <functional>
 #include <optional>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/postgres/session.h"
+#include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/schema_sql.h"
 #include "lakeproxy/model/change_key.h"
 #include "lakeproxy/model/lake_table.h"
@@ -82,16 +83,32 @@ using Planner = std::function<base::Result<CommitPlan>(
 /// reason() of kConflict: a receipt of the change's key is there already.
 inline constexpr std::string_view kAlreadyDone = "already_done";
 
-/// Runs steps 1 to 3, and again after a collision with another writer, up to
-/// `context`'s deadline and at most 20 times. With a `key` the receipt of the
-/// change is written in the same transaction: one commit for each key.
-/// Errors: the planner's; kConflict  20 collisions, or (kAlreadyDone) the key
-///         has a receipt; kOutcomeUnknown  the connection broke after COMMIT was
-///         sent; kUnavailable, kTimeout  nothing was changed.
-[[nodiscard]] base::Task<base::Result<Committed>> commit_to_lake(
-    base::RequestContext context, base::pg::Pool* pool, SchemaSql sql,
-    std::vector<base::pg::Query> facts, Planner planner,
-    std::optional<model::ChangeKey> key = std::nullopt);
+/// One event loop's committer to one lake. `pool` and `steps` outlive it.
+class Committer {
+ public:
+  Committer(base::pg::Pool& pool, SchemaSql sql, const StepWatch* steps = nullptr)
+      : pool_(&pool), sql_(std::move(sql)), steps_(steps) {}
+
+  /// Commits, and again after a collision with another writer, up to
+  /// `context`'s deadline and at most 20 times. With a `key` the receipt of the
+  /// change is written in the same transaction: one commit for each key.
+  /// Errors: the planner's; kConflict  20 collisions, or (kAlreadyDone) the key
+  ///         has a receipt; kOutcomeUnknown  the connection broke after COMMIT was
+  ///         sent; kUnavailable, kTimeout  nothing was changed.
+  [[nodiscard]] base::Task<base::Result<Committed>> commit(base::RequestContext context,
+                                                           std::vector<base::pg::Query> facts,
+                                                           Planner planner,
+                                                           std::optional<model::ChangeKey> key);
+
+ private:
+  [[nodiscard]] base::Task<base::Result<Committed>> attempt(
+      base::RequestContext context, std::vector<base::pg::Query> facts, const Planner* planner,
+      const std::optional<model::ChangeKey>* key);
+
+  base::pg::Pool* pool_;
+  SchemaSql sql_;
+  const StepWatch* steps_;
+};
 
 /// `name` in double quotes, quotes doubled, for changes_made.
 [[nodiscard]] std::string quote_change_name(std::string_view name);

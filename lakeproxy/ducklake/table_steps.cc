@@ -44,8 +44,7 @@ base::Task<base::Result<Committed>> LakeWriter::commit_parts(base::RequestContex
   Planner planner = [steps](const LakeHead& head, const std::vector<base::pg::RowsPtr>& rows) {
     return plan_steps(*steps, head, rows);
   };
-  co_return co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner),
-                                    key_);
+  co_return co_await committer_->commit(context, std::move(facts), std::move(planner), key_);
 }
 
 }  // namespace lake::ducklake

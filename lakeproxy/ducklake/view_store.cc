@@ -154,7 +154,10 @@ Page<std::string> name_page(const base::pg::Rows& rows, std::size_t size) {
 }  // namespace
 
 ViewStore::ViewStore(base::pg::Pool& pool, LakeOptions options)
-    : pool_(&pool), options_(std::move(options)), sql_(options_.metadata_schema) {}
+    : pool_(&pool),
+      committer_(std::make_shared<Committer>(pool, SchemaSql(options.metadata_schema))),
+      options_(std::move(options)),
+      sql_(options_.metadata_schema) {}
 
 base::Task<base::Result<Page<std::string>>> ViewStore::list_views(base::RequestContext context,
                                                                   model::Namespace name_space,
@@ -193,7 +196,7 @@ base::Task<base::Result<void>> ViewStore::create_view(base::RequestContext conte
     return plan_create(sql, view, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -207,7 +210,7 @@ base::Task<base::Result<void>> ViewStore::replace_view(base::RequestContext cont
     return plan_replace(sql, change, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -218,7 +221,7 @@ base::Task<base::Result<void>> ViewStore::drop_view(base::RequestContext context
     return plan_drop(sql, identifier, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
@@ -231,7 +234,7 @@ base::Task<base::Result<void>> ViewStore::rename_view(base::RequestContext conte
     return plan_rename(sql, from, to, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await commit_to_lake(context, pool_, sql_, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

@@ -13,6 +13,7 @@
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/relations.h"
 #include "lakeproxy/ducklake/schema_sql.h"
+#include "lakeproxy/ducklake/snapshot_commit.h"
 #include "lakeproxy/model/change_key.h"
 #include "lakeproxy/model/view.h"
 
@@ -51,7 +52,7 @@ struct ViewChange {
 };
 
 /// One event loop's access. `pool` outlives it. Errors everywhere: those of
-/// Pool::read, and of commit_to_lake for changes.
+/// Pool::read, and of Committer::commit for changes.
 class ViewStore {
  public:
   ViewStore(base::pg::Pool& pool, LakeOptions options);
@@ -96,6 +97,7 @@ class ViewStore {
 
  private:
   base::pg::Pool* pool_;
+  std::shared_ptr<Committer> committer_;
   LakeOptions options_;
   SchemaSql sql_;
   std::optional<model::ChangeKey> key_;

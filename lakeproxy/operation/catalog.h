@@ -10,6 +10,7 @@
 #include "base/core/clock.h"
 #include "base/log/logger.h"
 #include "base/runtime/task_group.h"
+#include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/receipts.h"
@@ -43,6 +44,7 @@ struct Catalog {
   const base::Clock* clock = nullptr;
   base::Random* random = nullptr;
   std::optional<base::log::Logger> log;
+  const ducklake::StepWatch* steps = nullptr;  ///< Null but in tests.
   ducklake::LakeOptions lake;
   /// How clients reach the object store: "config" of every LoadTableResult, as JSON.
   std::string client_config;
@@ -52,6 +54,10 @@ struct Catalog {
   std::int32_t default_format_version = 2;
   /// Whose clients alone may reach it; nothing: every client.
   std::optional<std::string> account_id;
+
+  [[nodiscard]] base::Task<void> reached(ducklake::CommitStep step) const {
+    if (steps != nullptr) co_await (*steps)(step);
+  }
 
   /// For work behind an answer: a catalog that is not used for long is let go
   /// when nobody holds it.

@@ -31,6 +31,7 @@ base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog*
                                           const model::TableCommit* commit, const Key* key) {
   CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare_change(context, catalog, view, commit));
   Attempt result;
+  co_await catalog->reached(ducklake::CommitStep::kPrepared);
   result.left_over = std::move(prepared.left_over);
   CO_ASSIGN_OR_RETURN(result.changed, co_await catalog->writer->keyed(*key).change_table(
                                           context, std::move(prepared.change)));
@@ -138,6 +139,7 @@ base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, 
 base::Task<base::Result<publish::TableViewPtr>> commit_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request) {
   MeasuredCommit measured(*catalog->commit_metrics, *catalog->meter, context.request_id);
+  co_await catalog->reached(ducklake::CommitStep::kAsked);
   const CommitTable* asked = &*request;
   const Key* key = &request.key();
   auto answer = creates(asked->commit) ? co_await create_by_commit(context, catalog, asked, key)

@@ -55,6 +55,7 @@ base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog
     catalog->log->for_request(context.request_id)
         .warning("manifests of a client were left behind after its commit");
   }
+  co_await catalog->reached(ducklake::CommitStep::kCleaned);
 }
 
 }  // namespace lake::operation

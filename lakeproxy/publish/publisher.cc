@@ -172,6 +172,10 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
   co_return Prepared{{std::move(view), std::move(trail)}, std::move(built.objects)};
 }
 
+base::Task<void> Publisher::reached(ducklake::CommitStep step) {
+  if (steps_ != nullptr) co_await (*steps_)(step);
+}
+
 base::Task<base::Status> Publisher::record(base::RequestContext context,
                                            std::shared_ptr<Trail> trail) {
   CO_ASSIGN_OR_RETURN(bool ours, co_await writer_->record_published(context, trail->published));
@@ -194,7 +198,10 @@ base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext c
   }
   // Nobody is told of the view before all that it names is there.
   CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
+  if (!trail->published.snapshots.empty()) co_await reached(ducklake::CommitStep::kListed);
+  if (trail->published.metadata_file) co_await reached(ducklake::CommitStep::kFilePut);
   CO_RETURN_IF_ERROR(co_await record(context, trail));
+  if (trail->published.metadata_file) co_await reached(ducklake::CommitStep::kRecorded);
   co_return view;
 }
 
@@ -205,6 +212,7 @@ base::Task<base::Result<Publication>> Publisher::publish_known(base::RequestCont
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::move(changes), before));
   CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
+  co_await reached(ducklake::CommitStep::kListed);
   co_return std::move(prepared.publication);
 }
 
@@ -215,8 +223,11 @@ base::Task<base::Status> Publisher::finish(base::RequestContext context, Publica
     std::vector<materialize::NewObject> file;
     file.push_back({view->metadata_location, std::string(view->document())});
     CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(file)));
+    co_await reached(ducklake::CommitStep::kFilePut);
   }
-  co_return co_await record(context, trail);
+  CO_RETURN_IF_ERROR(co_await record(context, trail));
+  co_await reached(ducklake::CommitStep::kRecorded);
+  co_return base::Status{};
 }
 
 }  // namespace lake::publish

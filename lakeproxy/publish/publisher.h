@@ -37,12 +37,14 @@ struct Publication {
 class Publisher {
  public:
   Publisher(ducklake::LakeReader& reader, ducklake::LakeWriter& writer,
-            exporter::Exporter& exporter, ManifestStore& manifests, std::string config)
+            exporter::Exporter& exporter, ManifestStore& manifests, std::string config,
+            const ducklake::StepWatch* steps = nullptr)
       : reader_(&reader),
         writer_(&writer),
         exporter_(&exporter),
         manifests_(&manifests),
-        config_(std::move(config)) {}
+        config_(std::move(config)),
+        steps_(steps) {}
 
   /// Publishes what is pending and returns the view. `before` is an earlier
   /// view of the table, or null.
@@ -83,6 +85,7 @@ class Publisher {
                                                 model::LakeChanges changes);
   base::Task<base::Result<model::LakeChanges>> read_pending(base::RequestContext context,
                                                             const model::LakeTable* table);
+  base::Task<void> reached(ducklake::CommitStep step);
   base::Task<base::Status> record(base::RequestContext context, std::shared_ptr<Trail> trail);
   base::Task<base::Status> complete_nan_counts(base::RequestContext context,
                                                const model::LakeTable* table,
@@ -101,6 +104,7 @@ class Publisher {
   exporter::Exporter* exporter_;
   ManifestStore* manifests_;
   std::string config_;  ///< The "config" of every LoadTableResult, as JSON.
+  const ducklake::StepWatch* steps_;
 };
 
 }  // namespace lake::publish
