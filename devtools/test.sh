@@ -2,7 +2,8 @@
 # compatibility kit. One summary line at the end.
 
 TEST_STACK=test
-PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop" "$ROOT/tests/spec" "$ROOT/tests/oracle")
+PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop" "$ROOT/tests/spec" "$ROOT/tests/oracle"
+  "$ROOT/tests/faults")
 
 test_command() {
   local sanitizer='' filter=''
@@ -112,7 +113,7 @@ kit_tests() {
 with_stack() {
   local preset=$1
   shift
-  build_preset "$preset" lakeproxy securetool call_tool websocket_echo
+  build_preset "$preset" lakeproxy faulty_lakeproxy securetool call_tool websocket_echo
   "$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null' EXIT
   "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" || return

@@ -1,0 +1,48 @@
+"""All that a reader of a table reaches, followed from what the catalog answers: each object must be in the store."""
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.manifest import read_manifest_list
+
+from stack import object_store
+
+
+class Reaching:
+    """Lists and manifests never change, so each is read once."""
+
+    def __init__(self, store, lake):
+        self.client = store.client()
+        self.io = PyArrowFileIO({'s3.endpoint': lake.s3_endpoint, 's3.region': lake.s3_region,
+                                 's3.access-key-id': lake.s3_access_key, 's3.secret-access-key': lake.s3_secret_key})
+        self.known = {}
+
+    def missing(self, answer):
+        """Locations that a LoadTableResult leads to and the store does not have."""
+        reached = self.locations(answer)
+        return sorted(reached - self.stored(answer['metadata']['location'])) if reached else []
+
+    def stored(self, location):
+        bucket = f's3://{object_store.BUCKET}/'
+        found = self.client.list_objects(bucket_name=object_store.BUCKET, prefix=location.removeprefix(bucket) + '/',
+                                         recursive=True)
+        return {bucket + item.object_name for item in found}
+
+    def locations(self, answer):
+        metadata = answer['metadata']
+        reached = {answer['metadata-location'], *(entry['metadata-file'] for entry in metadata.get('metadata-log', []))}
+        for snapshot in metadata.get('snapshots', []):
+            reached |= self.below(snapshot['manifest-list'])
+        return reached
+
+    def below(self, place):
+        if place not in self.known:
+            reached = {place}
+            for manifest in read_manifest_list(self.io.new_input(place)):
+                reached |= self.entries(manifest)
+            self.known[place] = reached
+        return self.known[place]
+
+    def entries(self, manifest):
+        place = manifest.manifest_path
+        if place not in self.known:
+            entries = manifest.fetch_manifest_entry(self.io, discard_deleted=True)
+            self.known[place] = {place, *(entry.data_file.file_path for entry in entries)}
+        return self.known[place]

@@ -1,0 +1,65 @@
+"""A fresh look at the lake: through DuckDB, through Iceberg, and at the objects in the store."""
+import requests
+
+from lake_clients import duck as duckdb_client
+from lake_clients import iceberg as iceberg_client
+from faults.reaching import Reaching
+
+PLACE = 'lake.faults'
+
+
+class Reader:
+    """Of a stack: DuckDB on the lake itself, PyIceberg by way of the stack's own catalog, which never falls."""
+
+    def __init__(self, stack, lake):
+        self.lake = lake
+        self.reaching = Reaching(stack.store, lake)
+        self.batches = {}
+        self.connect()
+
+    def connect(self):
+        self.duck = duckdb_client.connect_lake(self.lake)
+        self.iceberg = iceberg_client.connect(self.lake)
+
+    def exists(self, name):
+        return self.ask(f"""SELECT count(*) FROM duckdb_tables() WHERE database_name = 'lake' AND schema_name = 'faults'
+                            AND table_name = '{name}'""") == 1
+
+    def ask(self, sql):
+        return self.duck.execute(sql).fetchone()[0]
+
+    def rows(self, name):
+        """Rows of each batch; None where there is no table."""
+        if not self.exists(name):
+            return None
+        return dict(self.duck.execute(f'SELECT batch, count(*) FROM {PLACE}.{name} GROUP BY batch').fetchall())
+
+    def newest(self):
+        return self.ask("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')")
+
+    def iceberg_rows(self, name):
+        if not self.iceberg.table_exists(f'faults.{name}'):
+            return None
+        found = self.iceberg.load_table(f'faults.{name}').scan().to_arrow()
+        counted = found.group_by('batch').aggregate([('row', 'count')]).to_pydict()
+        return dict(zip(counted['batch'], counted['row_count']))
+
+    def agreed(self, name):
+        """What DuckDB finds; PyIceberg finds the same, and nothing it may reach is missing."""
+        found = self.rows(name)
+        assert self.iceberg_rows(name) == found, f'{name}: PyIceberg and DuckDB disagree'
+        if found is not None:
+            answer = requests.get(f'{self.lake.uri}/v1/{self.lake.warehouse}/namespaces/faults/tables/{name}', timeout=30)
+            assert answer.status_code == 200, answer.text
+            assert self.reaching.missing(answer.json()) == []
+        return found
+
+    def state(self, names):
+        return {name: self.agreed(name) for name in names}
+
+    def batch_of(self, file):
+        """The one batch of a data file."""
+        if file.file_path not in self.batches:
+            scan = self.duck.execute(f"SELECT DISTINCT batch FROM read_parquet('{file.file_path}')")
+            self.batches[file.file_path], = (batch for batch, in scan.fetchall())
+        return self.batches[file.file_path]
