@@ -47,7 +47,7 @@ room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics
   lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)
 
 room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres lakeproxy/operation lakeproxy/publish
-  lakeproxy/ducklake lakeproxy/model)
+  lakeproxy/ducklake lakeproxy/materialize lakeproxy/objects lakeproxy/model)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
   lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/ducklake lakeproxy/export

@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/config/describe.h"
 #include "base/config/settings_table.h"
+#include "lakeproxy/app/gc.h"
 #include "lakeproxy/app/serve.h"
 #include "lakeproxy/settings/settings.h"
 
@@ -42,13 +44,29 @@ base::config::Places places(const Flags& flags) {
   return {flags.overrides(), base::config::process_environment(), std::filesystem::current_path()};
 }
 
-int with_settings(const Flags& flags, int (*run)(const lake::settings::Settings&)) {
+int with_settings(const Flags& flags,
+                  const std::function<int(const lake::settings::Settings&)>& run) {
   auto settings = lake::settings::load(places(flags));
   if (!settings) {
     fmt::print(stderr, "{}\n", settings.error().message());
     return 2;
   }
   return run(*settings);
+}
+
+void add_gc_options(CLI::App& command, lake::app::GcOptions& options) {
+  command.add_flag("--dry-run", options.dry_run, "only show the orphans");
+  command
+      .add_option("--older-than", options.older_than,
+                  "take objects that nothing has needed for so long: 90s, 12h, 3d")
+      ->default_val("3d");
+  command.add_option("--catalog", options.catalog, "a registered catalog; else the default one");
+  command.add_flag("--json", options.json, "one JSON document on stdout");
+  command.footer(
+      "Orphans are objects under the catalog's prefix that no snapshot of the lake, no scheduled "
+      "deletion and\nno published metadata names. Each is shown with its size in bytes, then their "
+      "number and sum.\nPurges that broke off are finished first. Ends with 0 when all went well, "
+      "with 1 when something\nfailed, with 2 when an option or setting is wrong.");
 }
 
 int show(const Flags& flags) {
@@ -73,6 +91,9 @@ int main(int argc, char** argv) {
   add_flags(*serve, flags);
   auto* check = app.add_subcommand("check", "validate the settings and try the connections");
   add_flags(*check, flags);
+  auto* gc = app.add_subcommand("gc", "remove objects that nothing needs any more");
+  lake::app::GcOptions gc_options;
+  add_gc_options(*gc, gc_options);
   auto* settings = app.add_subcommand("settings", "show the settings in force, or document them");
   bool markdown = false;
   settings->add_flag("--markdown", markdown, "print the documentation of all settings");
@@ -82,6 +103,10 @@ int main(int argc, char** argv) {
     return with_settings(flags, [](const auto& values) { return lake::app::serve(values); });
   }
   if (check->parsed()) return with_settings(flags, lake::app::check);
+  if (gc->parsed()) {
+    return with_settings(flags,
+                         [&](const auto& settings) { return lake::app::gc(settings, gc_options); });
+  }
   if (markdown) {
     fmt::print("{}", base::config::settings_markdown(lake::settings::make_table(),
                                                      "Settings of lakeproxy"));

@@ -80,6 +80,8 @@ Engine engine(const SettingValues& values) {
   };
 }
 
+Upkeep upkeep(const SettingValues& values) { return {.file_grace = values.duration("FILE_GRACE")}; }
+
 Log log(const SettingValues& values) {
   using base::log::Level;
   Level level = Level::kInfo;
@@ -124,6 +126,7 @@ base::Result<Settings> from_values(const SettingValues& values) {
       .storage = storage(values),
       .catalog = catalog(values),
       .engine = engine(values),
+      .upkeep = upkeep(values),
       .log = log(values),
   };
   if (auto faults = faults_between(settings, values); !faults.empty()) {

@@ -71,6 +71,10 @@ struct Engine {
   std::string scratch_dir;  ///< Empty for a folder of its own in the system's temporary one.
 };
 
+struct Upkeep {
+  std::chrono::microseconds file_grace{};  ///< How long clients may read files that were let go.
+};
+
 struct Log {
   base::log::Format format = base::log::Format::kJson;
   base::log::Level level = base::log::Level::kInfo;
@@ -82,6 +86,7 @@ struct Settings {
   Storage storage;
   Catalog catalog;
   Engine engine;
+  Upkeep upkeep;
   Log log;
 };
 

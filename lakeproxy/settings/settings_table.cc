@@ -104,6 +104,14 @@ Rows catalog_rows() {
   };
 }
 
+Rows upkeep_rows() {
+  return {
+      {"FILE_GRACE", DurationType{seconds(0), hours(24 * 90)}, "86400", "Upkeep",
+       "Time that files stay after the last snapshot let go of them. Longer than any credential "
+       "of a client lives and than any of its reads lasts."},
+  };
+}
+
 Rows engine_and_log_rows() {
   return {
       {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
@@ -121,7 +129,8 @@ Rows engine_and_log_rows() {
 
 base::config::SettingsTable make_table() {
   Rows all;
-  for (auto* rows : {server_rows, postgres_rows, storage_rows, catalog_rows, engine_and_log_rows}) {
+  for (auto* rows :
+       {server_rows, postgres_rows, storage_rows, catalog_rows, upkeep_rows, engine_and_log_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }
   return {"LAKEPROXY_", std::move(all)};

@@ -1,0 +1,55 @@
+#pragma once
+
+// Orphans are objects under a catalog's prefix that nothing names: not a row of
+// the lake in any snapshot, not a deletion that waits, not a snapshot or
+// metadata file of ours, now or within the grace. They are left by writers that
+// died, by publications that lost a race, and by snapshots that expired.
+//
+// What is named is read before the objects are listed, and each page of them is
+// compared with the lake once more before any of it goes.
+
+#include <chrono>
+#include <functional>
+
+#include "base/log/logger.h"
+#include "lakeproxy/objects/store.h"
+#include "lakeproxy/tasks/references.h"
+
+namespace lake::tasks {
+
+enum class Removal { kDryRun, kRemove };
+
+struct OrphanSearch {
+  std::string prefix;  ///< The catalog's data path, "s3://bucket/data/".
+  /// Objects must be older than this, and so must be the moment at which the
+  /// last snapshot let go of them.
+  std::chrono::microseconds grace{};
+  Removal removal = Removal::kDryRun;
+  /// Called for each orphan, before it is removed.
+  std::function<void(const objects::ListedObject&)> found;
+};
+
+struct OrphanCount {
+  std::uint64_t objects = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t listed = 0;      ///< Objects looked at.
+  std::uint64_t unnameable = 0;  ///< Objects whose names are no keys of ours; they stay.
+  std::uint64_t failed = 0;      ///< Orphans that the store did not remove.
+};
+
+struct OrphanTools {
+  ducklake::LakeUpkeep* upkeep;
+  objects::ObjectStore* store;
+  publish::ManifestStore* manifests;
+  const base::Clock* clock;
+  const base::log::Logger* log;
+};
+
+/// One lake's orphans, in the order of their keys.
+/// Errors: those of References, LakeUpkeep and ObjectStore; what was found and
+///         removed before stays so.
+[[nodiscard]] base::Task<base::Result<OrphanCount>> collect_orphans(base::RequestContext context,
+                                                                    OrphanTools tools,
+                                                                    OrphanSearch search);
+
+}  // namespace lake::tasks

@@ -1,0 +1,52 @@
+#pragma once
+
+// The objects that published snapshots name: manifest lists, manifests, and
+// what was exported beside them. Rows of PostgreSQL name the lists alone; the
+// rest stands in the lists and manifests, which are read here, each once.
+// Data files are rows of the lake and are not kept: memory follows the number
+// of manifests and exported files.
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "lakeproxy/ducklake/upkeep.h"
+#include "lakeproxy/publish/manifest_store.h"
+
+namespace lake::tasks {
+
+class References {
+ public:
+  /// `upkeep` and `manifests` outlive it.
+  References(ducklake::LakeUpkeep& upkeep, publish::ManifestStore& manifests)
+      : upkeep_(&upkeep), manifests_(&manifests) {}
+
+  /// Reads the lists of all snapshots that are published now, and of those that
+  /// were after `since`: readers may still have them. A list or manifest that
+  /// is gone names nothing that a reader could reach.
+  /// Errors: those of LakeUpkeep and ObjectStore; kCorrupt  not a manifest.
+  [[nodiscard]] base::Task<base::Status> mark(base::RequestContext context, base::WallTime since);
+  /// Those of the snapshots that were recorded after `since`, too.
+  /// Errors: as mark().
+  [[nodiscard]] base::Task<base::Status> mark_recorded(base::RequestContext context,
+                                                       base::WallTime since);
+
+  [[nodiscard]] bool contains(const std::string& location) const {
+    return named_.contains(location);
+  }
+  /// Manifest lists and manifests that were not there, by their locations.
+  [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  base::Task<base::Status> mark_lists(base::RequestContext context, std::vector<std::string> lists);
+  base::Task<base::Status> mark_list(base::RequestContext context, const std::string* location);
+  base::Task<base::Status> mark_manifests(base::RequestContext context,
+                                          std::vector<std::string> manifests);
+
+  ducklake::LakeUpkeep* upkeep_;
+  publish::ManifestStore* manifests_;
+  std::unordered_set<std::string> named_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace lake::tasks
