@@ -5,8 +5,6 @@ Prints a table and keeps the figures under bench/results/, with the commit and
 the machine they belong to.
 """
 import argparse
-import datetime
-import json
 import pathlib
 import subprocess
 import sys
@@ -15,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import measure  # noqa: E402
-from machine import commit_of, machine_facts  # noqa: E402
+from record import keep  # noqa: E402
 from servers import BenchStack  # noqa: E402
 
 FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files, snapshots
@@ -50,17 +48,6 @@ def show(results):
     for row in results['growth']:
         print(f'{row["files"]:8}{row["snapshots"]:11}{row["load_p50_ms"]:13.2f}'
               f'{row["commit_p50_ms"]:15.2f}{row["commit_own_ms"]:9.2f}{row["metadata_kb"]:13.0f}')
-
-
-def keep(results):
-    folder = HERE / 'results'
-    folder.mkdir(exist_ok=True)
-    now = datetime.datetime.now(datetime.timezone.utc)
-    record = {'time': now.isoformat(timespec='seconds'), 'commit': commit_of(HERE),
-              'machine': machine_facts(), **results}
-    file = folder / f'{now:%Y-%m-%dT%H%M%S}.json'
-    file.write_text(json.dumps(record, indent=1) + '\n')
-    print(f'\nkept in {file.relative_to(HERE.parent)}')
 
 
 def main():

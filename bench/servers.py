@@ -30,24 +30,38 @@ class Catalog:
         return f'{self.lake.uri}/v1/{prefix + "/" if prefix else ""}'
 
 
-class BenchStack:
-    """A stack of its own, removed at the end; the reference is started beside lakeproxy."""
+class OwnStack:
+    """A stack of a run's own, in a release build, removed at the end."""
+
+    def __init__(self, name):
+        self.stack = Stack.make(name, binary=BINARY)
+
+    def parts(self):
+        return self.stack.parts()
 
     def __enter__(self):
-        self.stack = Stack.make('bench', binary=BINARY)
-        for part in self.stack.parts():
+        for part in self.parts():
             self.stack.start(part)
-        self.reference = Reference(self.stack.folder, ports.any_free(), self.stack.postgres, self.stack.store)
-        self.stack.start(self.reference)
         return self
 
     def __exit__(self, *fault):
-        for part in [self.reference, *reversed(self.stack.parts())]:
+        for part in reversed(self.parts()):
             self.stack.stop(part)
         self.stack.wipe()
 
     def lakeproxy_catalog(self):
         return Catalog('lakeproxy', Lake.of(self.stack.variables()))
+
+
+class BenchStack(OwnStack):
+    """The reference is started beside lakeproxy."""
+
+    def __init__(self):
+        super().__init__('bench')
+        self.reference = Reference(self.stack.folder, ports.any_free(), self.stack.postgres, self.stack.store)
+
+    def parts(self):
+        return [*self.stack.parts(), self.reference]
 
     def catalogs(self):
         ours = self.lakeproxy_catalog()

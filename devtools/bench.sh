@@ -1,10 +1,11 @@
-# Benchmarks: the lake beside the Java reference catalog, the tool service
-# beside MCP servers. bench [lake|tools] [options]; without a name both.
+# Benchmarks: the lake beside the Java reference catalog, how far one lake goes,
+# the tool service beside MCP servers. bench [lake|scale|tools] [options];
+# without a name all of them.
 
 bench_command() {
   case ${1-} in
-    lake | tools) "bench_${1}" "${@:2}" ;;
-    *) bench_lake "$@" && bench_tools ;;
+    lake | scale | tools) "bench_${1}" "${@:2}" ;;
+    *) bench_lake "$@" && bench_scale && bench_tools ;;
   esac
 }
 
@@ -14,6 +15,15 @@ bench_lake() {
   build_preset release
   "$PYTHON" "$ROOT/bench/run.py" "$@"
 }
+
+bench_scale() {
+  setup_servers
+  have haproxy || step "balancer" install_balancer
+  build_preset release lakeproxy
+  "$PYTHON" "$ROOT/bench/scale/run.py" "$@"
+}
+
+install_balancer() { as_root apt-get install -q -y --no-install-recommends haproxy; }
 
 bench_tools() {
   setup_python

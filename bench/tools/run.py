@@ -5,8 +5,6 @@ Prints a table and keeps the figures under bench/results/, with the commit and t
 they belong to.
 """
 import argparse
-import datetime
-import json
 import pathlib
 import resource
 import sys
@@ -18,8 +16,8 @@ sys.path[:0] = [str(HERE), str(BENCH), str(BENCH.parent / 'devtools')]
 
 import figures  # noqa: E402
 from loaded_service import LoadedService  # noqa: E402
-from machine import commit_of, machine_facts  # noqa: E402
 from peers import peers  # noqa: E402
+from record import keep  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
 
 PARTS = ('calls', 'sessions', 'idle', 'sql', 'peers')
@@ -86,17 +84,6 @@ def show_rest(results):
               f'server {found["before_mib"]:.0f} MiB before and {found["peak_mib"]:.0f} MiB at its peak')
 
 
-def keep(results):
-    folder = BENCH / 'results'
-    folder.mkdir(exist_ok=True)
-    now = datetime.datetime.now(datetime.timezone.utc)
-    record = {'time': now.isoformat(timespec='seconds'), 'commit': commit_of(BENCH), 'machine': machine_facts(),
-              'service': 'securetool', **results}
-    file = folder / f'{now:%Y-%m-%dT%H%M%S}-tools.json'
-    file.write_text(json.dumps(record, indent=1) + '\n')
-    print(f'\nkept in {file.relative_to(BENCH.parent)}')
-
-
 def parse():
     parser = argparse.ArgumentParser(prog='./dev bench tools')
     parser.add_argument('--quick', action='store_true', help='a tenth of everything; nothing is kept')
@@ -116,7 +103,7 @@ def main():
         results = measure_all(folder, options)
     show(results)
     if not options.quick and not options.only:
-        keep(results)
+        keep({'service': 'securetool', **results}, 'tools')
 
 
 if __name__ == '__main__':
