@@ -104,7 +104,7 @@ base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTa
                                      const model::TableMetadata& after) {
   RETURN_IF_ERROR(check(added));
   const model::PartitionSpec* spec = after.find_spec(added.spec_id);
-  if (spec == nullptr) {
+  if (!after.shows_spec(added.spec_id)) {
     return base::fail(ErrorKind::kInvalid,
                       fmt::format("partition spec {} does not exist", added.spec_id));
   }

@@ -197,7 +197,8 @@ TEST_F(Reader, loads_a_table_that_duckdb_made) {
   EXPECT_EQ(table.metadata.table_uuid[0], 0x11);
   EXPECT_EQ(table.metadata.format_version, 2);
   EXPECT_EQ(table.metadata.last_column_id, 1);
-  EXPECT_EQ(table.metadata.properties, (std::map<std::string, std::string>{{"comment", "hello"}}));
+  EXPECT_EQ(table.metadata.properties,
+            (std::map<std::string, std::string>{{"comment", "hello"}, {"gc.enabled", "false"}}));
   // 2026-01-01T00:01:00Z, a second earlier.
   EXPECT_EQ(table.metadata.last_updated_ms, 1767225660000 - 1000);
   EXPECT_EQ(table.schema_at, (std::map<SnapshotId, std::int32_t>{{SnapshotId(1), 0}}));

@@ -4,6 +4,7 @@
 
 #include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/reader_impl.h"
+#include "lakeproxy/ducklake/shown_parts.h"
 #include "lakeproxy/ducklake/table_rows.h"
 
 namespace lake::ducklake {
@@ -83,6 +84,9 @@ void set_plain_parts(TableRow& row, LakeTable& table) {
   table.metadata.last_updated_ms = row.last_updated_ms;
   table.metadata.properties = std::move(row.properties);
   table.metadata.refs = std::move(row.refs);
+  table.metadata.statistics = std::move(row.statistics);
+  table.metadata.partition_statistics = std::move(row.partition_statistics);
+  table.metadata.out_of_sight = std::move(row.out_of_sight);
   table.metadata.next_row_id = row.next_row_id;
 }
 
@@ -124,9 +128,13 @@ bool left_out(const Rows& rows, const LakeTable& table, const LakeTable* known) 
 
 base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& table) {
   ASSIGN_OR_RETURN(auto newer, read_materialized(*rows[kMaterialized]));
-  if (left_out(rows, table, known)) table.materialized = known->materialized;
+  if (left_out(rows, table, known)) {
+    table.materialized = known->materialized;
+    keep_shown_specs(*known, table);
+  }
   for (const auto& snapshot : newer.items()) table.materialized.push_back(snapshot);
   table.aliases = read_aliases(*rows[kAliases]);
+  resolve_client_ids(table.aliases, table.metadata);
   const base::pg::Rows& log = *rows[kMetadataLog];
   table.metadata.metadata_log = read_metadata_log(log);
   if (!log.empty()) table.metadata_sequence = log.int64(log.size() - 1, 2);

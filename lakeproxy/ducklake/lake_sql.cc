@@ -80,7 +80,8 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
             (SELECT max(end_snapshot) FROM @ducklake_data_file WHERE table_id = $1 AND end_snapshot IS NOT NULL),
             (SELECT max(begin_snapshot) FROM @ducklake_delete_file WHERE table_id = $1),
             (SELECT max(at) FROM @lakeproxy_inlined_changes($1, -1, 9223372036854775807) AS at))
-         ORDER BY n.snapshot_id LIMIT 1)
+         ORDER BY n.snapshot_id LIMIT 1),
+       p.statistics, p.partition_statistics, p.out_of_sight
   FROM @ducklake_table t
   JOIN @ducklake_schema s ON s.schema_id = t.schema_id
   LEFT JOIN @lakeproxy_table p ON p.table_id = t.table_id

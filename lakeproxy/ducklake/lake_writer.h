@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -191,6 +192,7 @@ class LakeWriter {
     std::int64_t epoch = 0;
     std::int32_t format_version = 2;
     std::vector<model::Snapshot> snapshots;
+    std::set<std::int32_t> into_sight;   ///< Specs that their manifests need.
     std::int64_t metadata_sequence = 0;  ///< Position in the metadata log.
     std::optional<model::MetadataLogEntry> metadata_file;
   };

@@ -166,18 +166,12 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   return {};
 }
 
-// "main" is not kept: it is the newest snapshot.
-std::map<std::string, model::SnapshotRef> kept_refs(const model::TableMetadata& metadata) {
-  auto refs = metadata.refs;
-  refs.erase(std::string(model::kMainBranch));
-  return refs;
-}
-
 bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) {
   return a.properties == b.properties && kept_refs(a) == kept_refs(b) &&
          a.table_uuid == b.table_uuid && a.format_version == b.format_version &&
          a.sort_orders == b.sort_orders && a.default_sort_order_id == b.default_sort_order_id &&
-         a.last_partition_id == b.last_partition_id;
+         a.last_partition_id == b.last_partition_id && a.statistics == b.statistics &&
+         a.partition_statistics == b.partition_statistics && a.out_of_sight == b.out_of_sight;
 }
 
 // What changes besides rows.
@@ -188,7 +182,7 @@ base::Status plan_definition(const SchemaSql& sql, const TableChange& change, co
   bool new_current = has_new_schema(change);
   if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, facts, delta));
   auto known = schema_ids(before.metadata);
-  if (new_current || schema_ids(change.after) != known) {
+  if (new_current || !std::ranges::includes(known, schema_ids(change.after))) {
     put_schemas(sql, place, change.after, known, plan.sidecar_queries);
   }
   RETURN_IF_ERROR(put_new_specs(sql, place, change.after, spec_ids(before.metadata), delta,
@@ -202,6 +196,9 @@ base::Status plan_definition(const SchemaSql& sql, const TableChange& change, co
   const bool clears = change.content == Content::kEnds;
   if (clears || !plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
     plan.sidecar_queries.push_back(put_table(sql, place, change.after));
+  }
+  if (change.after.out_of_sight != before.metadata.out_of_sight) {
+    plan.sidecar_queries.push_back(put_out_of_sight(sql, place, change.after.out_of_sight));
   }
   if (clears && change.snapshots.empty()) {
     plan.sidecar_queries.push_back(

@@ -1,5 +1,6 @@
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/sidecar_rows.h"
 #include "lakeproxy/model/model_json.h"
 
 namespace lake::ducklake {
@@ -55,6 +56,10 @@ base::Task<base::Result<bool>> LakeWriter::record_published(base::RequestContext
   if (!published.snapshots.empty()) {
     queries.push_back(put_snapshots(sql_, published));
     expected += static_cast<std::int64_t>(published.snapshots.size());
+  }
+  if (!published.into_sight.empty()) {
+    queries.push_back(put_into_sight(sql_, published.table.value, published.into_sight));
+    expected += 1;
   }
   if (published.metadata_file) {
     queries.push_back(put_metadata_file(sql_, published));

@@ -95,7 +95,8 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
 }
 
 // DuckDB may write rows that have no value of the table's partition: small
-// inserts, or a file over several days. They stand under a spec without fields.
+// inserts, or a file over several days. They stand under a spec without fields,
+// which is out of sight until a manifest needs it.
 void add_unpartitioned_spec(model::TableMetadata& metadata) {
   std::int32_t last = -1;
   for (const model::PartitionSpec& spec : metadata.partition_specs) {
@@ -103,6 +104,7 @@ void add_unpartitioned_spec(model::TableMetadata& metadata) {
     last = std::max(last, spec.spec_id);
   }
   metadata.partition_specs.push_back({last + 1, {}});
+  metadata.out_of_sight.specs.emplace(last + 1, 0);
 }
 
 // The table's whole path.

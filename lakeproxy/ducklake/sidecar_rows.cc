@@ -6,6 +6,8 @@
 
 #include "base/core/text.h"
 #include "base/json/json.h"
+#include "lakeproxy/ducklake/shown_parts.h"
+#include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/model/model_json.h"
 
 namespace lake::ducklake {
@@ -18,16 +20,15 @@ namespace json = base::json;
 
 std::string properties_json(const std::map<std::string, std::string>& properties) {
   json::Object object;
-  for (const auto& [key, value] : properties) object[key] = value;
+  for (const auto& [key, value] : properties) {
+    if (key != model::kGcEnabledProperty || value != "false") object[key] = value;
+  }
   return json::write(object);
 }
 
-// `main` follows from the newest snapshot and is not kept.
-std::string refs_json(const std::map<std::string, model::SnapshotRef>& refs) {
+std::string refs_json(const model::TableMetadata& metadata) {
   json::Object object;
-  for (const auto& [name, ref] : refs) {
-    if (name != model::kMainBranch) object[name] = model::to_json(ref);
-  }
+  for (const auto& [name, ref] : kept_refs(metadata)) object[name] = model::to_json(ref);
   return json::write(object);
 }
 
@@ -104,18 +105,47 @@ Query put_table(const SchemaSql& sql, const SidecarPlace& place,
                 const model::TableMetadata& metadata) {
   return {
       sql("INSERT INTO @lakeproxy_table (table_id, revision, table_uuid, format_version, "
-          "properties, refs, sort_orders, default_sort_order_id, last_partition_id, updated_ms) "
-          "VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6::jsonb, $7::jsonb, $8, $9, $10) "
+          "properties, refs, sort_orders, default_sort_order_id, last_partition_id, updated_ms, "
+          "statistics, partition_statistics, out_of_sight) VALUES ($1, $2, $3::uuid, $4, "
+          "$5::jsonb, $6::jsonb, $7::jsonb, $8, $9, $10, $11::jsonb, $12::jsonb, $13::jsonb) "
           "ON CONFLICT (table_id) DO UPDATE SET revision = excluded.revision, table_uuid = "
           "excluded.table_uuid, format_version = excluded.format_version, properties = "
           "excluded.properties, refs = excluded.refs, sort_orders = excluded.sort_orders, "
           "default_sort_order_id = excluded.default_sort_order_id, last_partition_id = "
-          "excluded.last_partition_id, updated_ms = excluded.updated_ms"),
+          "excluded.last_partition_id, updated_ms = excluded.updated_ms, statistics = "
+          "excluded.statistics, partition_statistics = excluded.partition_statistics"),
       {param(place.table_id), param(place.revision), param(base::to_string(metadata.table_uuid)),
        param(std::int64_t{metadata.format_version}), param(properties_json(metadata.properties)),
-       param(refs_json(metadata.refs)), param(orders_json(metadata.sort_orders)),
+       param(refs_json(metadata)), param(orders_json(metadata.sort_orders)),
        param(std::int64_t{metadata.default_sort_order_id}),
-       param(std::int64_t{metadata.last_partition_id}), param(metadata.last_updated_ms)}};
+       param(std::int64_t{metadata.last_partition_id}), param(metadata.last_updated_ms),
+       param(statistics_json(metadata.statistics)),
+       param(statistics_json(metadata.partition_statistics)),
+       param(out_of_sight_json(metadata.out_of_sight))}};
+}
+
+Query put_out_of_sight(const SchemaSql& sql, const SidecarPlace& place,
+                       const model::OutOfSight& hidden) {
+  return {sql("UPDATE @lakeproxy_table SET out_of_sight = $2::jsonb WHERE table_id = $1"),
+          {param(place.table_id), param(out_of_sight_json(hidden))}};
+}
+
+Query put_into_sight(const SchemaSql& sql, std::int64_t table_id,
+                     const std::set<std::int32_t>& specs) {
+  std::vector<std::optional<std::string>> keys;
+  for (std::int32_t id : specs) keys.push_back(std::to_string(id));
+  return {sql("UPDATE @lakeproxy_table SET out_of_sight = jsonb_set(out_of_sight, '{specs}', "
+              "coalesce(out_of_sight->'specs', '{}') - $2::text[]) WHERE table_id = $1"),
+          {param(table_id), array_param(keys)}};
+}
+
+std::map<std::string, model::SnapshotRef> kept_refs(const model::TableMetadata& metadata) {
+  auto refs = metadata.refs;
+  auto main = refs.find(std::string(model::kMainBranch));
+  if (main == refs.end()) return refs;
+  main->second.snapshot_id = model::SnapshotId(0);
+  if (main->second == model::SnapshotRef{}) refs.erase(main);
+  return refs;
 }
 
 void put_schemas(const SchemaSql& sql, const SidecarPlace& place,

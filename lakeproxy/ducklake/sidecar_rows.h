@@ -3,7 +3,9 @@
 // The rows beside the lake's own that keep what DuckLake has no column for.
 
 #include <cstdint>
+#include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/postgres/session.h"
@@ -20,9 +22,24 @@ struct SidecarPlace {
   std::int64_t revision = 0;
 };
 
-/// The table's row: uuid, format version, properties, refs, sort orders.
+/// The table's row: uuid, format version, properties, refs, sort orders,
+/// statistics files. What is out of sight is written for a new row only.
 [[nodiscard]] base::pg::Query put_table(const SchemaSql& sql, const SidecarPlace& place,
                                         const model::TableMetadata& metadata);
+
+/// What is out of sight, for a row that is there. It is written where it changed
+/// and nowhere else: a publication may have put a spec into sight meanwhile.
+[[nodiscard]] base::pg::Query put_out_of_sight(const SchemaSql& sql, const SidecarPlace& place,
+                                               const model::OutOfSight& hidden);
+
+/// Puts specs that manifests refer to into sight.
+[[nodiscard]] base::pg::Query put_into_sight(const SchemaSql& sql, std::int64_t table_id,
+                                             const std::set<std::int32_t>& specs);
+
+/// The refs as they are kept: "main" follows from the newest snapshot, and only
+/// its retention is kept.
+[[nodiscard]] std::map<std::string, model::SnapshotRef> kept_refs(
+    const model::TableMetadata& metadata);
 
 /// Rows of the schemas whose ids are not in `known`, and of the current one
 /// when it is.

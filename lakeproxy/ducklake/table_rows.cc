@@ -6,6 +6,8 @@
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/lake_path.h"
 #include "lakeproxy/ducklake/reader_impl.h"
+#include "lakeproxy/ducklake/shown_parts.h"
+#include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/model/model_json.h"
 
 namespace lake::ducklake {
@@ -51,6 +53,9 @@ enum Column : std::size_t {
   kComment,
   kNextRowId,
   kLastChangeMs,
+  kStatistics,
+  kPartitionStatistics,
+  kOutOfSight,
 };
 
 std::string location_of(const Rows& rows) {
@@ -73,6 +78,7 @@ Result<std::map<std::string, std::string>> read_properties(const Rows& rows) {
   if (auto comment = rows.opt_text(0, kComment)) {
     properties.insert_or_assign(std::string(kCommentProperty), std::move(*comment));
   }
+  properties.emplace(model::kGcEnabledProperty, "false");
   return properties;
 }
 
@@ -124,6 +130,12 @@ Result<TableRow> read_table(const Rows& rows) {
   ASSIGN_OR_RETURN(table.properties, read_properties(rows));
   ASSIGN_OR_RETURN(table.refs, read_refs(rows));
   ASSIGN_OR_RETURN(table.sort_orders, read_sort_orders(rows));
+  if (!rows.is_null(0, kOutOfSight)) {
+    ASSIGN_OR_RETURN(table.statistics, read_statistics(rows.text(0, kStatistics)));
+    ASSIGN_OR_RETURN(table.partition_statistics,
+                     read_statistics(rows.text(0, kPartitionStatistics)));
+    ASSIGN_OR_RETURN(table.out_of_sight, read_out_of_sight(rows.text(0, kOutOfSight)));
+  }
   table.format_version = int32(rows, 0, kFormatVersion);
   if (!rows.is_null(0, kLastPartitionId)) {
     table.last_partition_id = int32(rows, 0, kLastPartitionId);

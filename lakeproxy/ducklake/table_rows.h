@@ -26,6 +26,9 @@ struct TableRow {
   std::int32_t format_version = 2;
   std::map<std::string, std::string> properties;
   std::map<std::string, model::SnapshotRef> refs;
+  std::vector<base::json::Value> statistics;
+  std::vector<base::json::Value> partition_statistics;
+  model::OutOfSight out_of_sight;
   SortOrders sort_orders;
   std::int32_t last_partition_id = model::kNoPartitionFieldId;
   std::optional<model::SnapshotId> cleared_at = std::nullopt;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ struct NewTable {
 inline constexpr std::int32_t kLastAdded = -1;
 /// Keys with this beginning are governance state and no client's to change.
 inline constexpr std::string_view kReservedPropertyPrefix = "lakeproxy.";
+/// Whether clients may delete files by themselves. Shown as "false" where nobody
+/// set it: DuckLake still needs files that no snapshot shown refers to.
+inline constexpr std::string_view kGcEnabledProperty = "gc.enabled";
 /// Says which format version was asked for.
 inline constexpr std::string_view kFormatVersionProperty = "lakeproxy.format-version";
 
@@ -63,7 +67,8 @@ enum class SchemaCheck : std::uint8_t {
                                                             std::optional<std::int32_t> last_added,
                                                             std::string_view what);
 
-/// Adds the schema under a new id, or finds one with the same columns; raises
+/// Adds the schema under a new id, or finds one with the same columns, which is
+/// shown again if it was out of sight; raises
 /// last_column_id. Returns the schema's id. It does not become current.
 /// Errors: kInvalid  breaks validate(), check_format() or, with kEvolution,
 ///         check_evolution() (schema_evolution.h).
@@ -71,11 +76,13 @@ enum class SchemaCheck : std::uint8_t {
                                                     SchemaCheck check);
 /// Errors: kInvalid  no such schema.
 [[nodiscard]] base::Status set_current_schema(TableMetadata& table, std::int32_t schema_id);
-/// Ids that do not exist are passed over. Errors: kInvalid  the current schema.
+/// They go out of sight (out_of_sight.h); ids that do not exist are passed over.
+/// Errors: kInvalid  the current schema.
 [[nodiscard]] base::Status remove_schemas(TableMetadata& table,
                                           const std::vector<std::int32_t>& schema_ids);
 
-/// Adds the spec under a new id, or finds a compatible one; returns its id. A
+/// Adds the spec under a new id, or finds a compatible one, which is shown again
+/// if it was out of sight; returns its id. A
 /// field keeps the id it had in an older spec with the same source and
 /// transform, or a given id that is new; others get the next ones.
 /// Errors: kInvalid  a source that is no column of the current schema, or one
@@ -86,9 +93,11 @@ enum class SchemaCheck : std::uint8_t {
 [[nodiscard]] base::Result<std::int32_t> add_spec(TableMetadata& table, PartitionSpec spec);
 /// Errors: kInvalid  no such spec.
 [[nodiscard]] base::Status set_default_spec(TableMetadata& table, std::int32_t spec_id);
-/// Ids that do not exist are passed over. Errors: kInvalid  the default spec.
+/// They go out of sight at `revision` of the catalog; ids that do not exist are
+/// passed over. Errors: kInvalid  the default spec.
 [[nodiscard]] base::Status remove_specs(TableMetadata& table,
-                                        const std::vector<std::int32_t>& spec_ids);
+                                        const std::vector<std::int32_t>& spec_ids,
+                                        std::int64_t revision);
 
 /// Adds the order under a new id, or finds one with the same fields; returns
 /// its id. An order without fields is 0.
@@ -97,6 +106,21 @@ enum class SchemaCheck : std::uint8_t {
 [[nodiscard]] base::Result<std::int32_t> add_sort_order(TableMetadata& table, SortOrder order);
 /// Errors: kInvalid  no such sort order.
 [[nodiscard]] base::Status set_default_sort_order(TableMetadata& table, std::int32_t order_id);
+
+/// Takes the snapshots and their statistics away, and the log up to the last of
+/// them, as Iceberg does. Ids that do not exist are passed over.
+/// Errors: kConflict  the current snapshot, or one that a tag or a branch names.
+[[nodiscard]] base::Status remove_snapshots(TableMetadata& table, const std::set<SnapshotId>& ids);
+
+/// Puts `file`, a statistics file or a partition statistics file, in the place of
+/// the one of the same snapshot, which `snapshot` is: it may have a name of the
+/// client's.
+void set_statistics(std::vector<base::json::Value>& files, base::json::Value file,
+                    SnapshotId snapshot);
+/// Passed over when there is none.
+void remove_statistics(std::vector<base::json::Value>& files, SnapshotId snapshot);
+/// The snapshot that a statistics file is of; nothing for one without.
+[[nodiscard]] std::optional<SnapshotId> statistics_snapshot(const base::json::Value& file);
 
 /// The version is recorded as kFormatVersionProperty.
 /// Errors: kInvalid  neither 2 nor 3, or lower than the table's: what needs the

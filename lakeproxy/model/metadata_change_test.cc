@@ -91,9 +91,6 @@ TEST(AddSchemaTest, same_columns_are_found_again_and_new_ones_get_the_next_id) {
   EXPECT_EQ(t.current_schema_id, 0);
   EXPECT_TRUE(set_current_schema(t, 1));
   EXPECT_EQ(set_current_schema(t, 2).error().kind(), ErrorKind::kInvalid);
-  EXPECT_EQ(remove_schemas(t, {1}).error().kind(), ErrorKind::kInvalid);
-  EXPECT_TRUE(remove_schemas(t, {0, 77}));
-  EXPECT_EQ(t.schemas.size(), 1u);
 }
 
 struct Evolve {
@@ -259,9 +256,6 @@ TEST(AddSpecTest, ids_of_fields_and_specs_are_kept_reused_or_next) {
   EXPECT_EQ(t.find_spec(4)->fields[0].field_id, 1501);
   EXPECT_TRUE(set_default_spec(t, 4));
   EXPECT_FALSE(set_default_spec(t, 5));
-  EXPECT_FALSE(remove_specs(t, {4}));
-  EXPECT_TRUE(remove_specs(t, {1, 2, 9}));
-  EXPECT_EQ(t.find_spec(1), nullptr);
 }
 
 TEST(AddSpecTest, bad_specs_are_refused_and_change_nothing) {

@@ -127,7 +127,10 @@ base::Result<std::int32_t> add_spec(TableMetadata& table, PartitionSpec spec) {
   RETURN_IF_ERROR(check_fields(table, spec));
   std::int32_t next_id = 0;
   for (const PartitionSpec& known : table.partition_specs) {
-    if (known.compatible_with(spec)) return known.spec_id;
+    if (known.compatible_with(spec)) {
+      table.out_of_sight.specs.erase(known.spec_id);
+      return known.spec_id;
+    }
     next_id = std::max(next_id, known.spec_id + 1);
   }
   table.last_partition_id = number_fields(table, spec);
@@ -137,21 +140,23 @@ base::Result<std::int32_t> add_spec(TableMetadata& table, PartitionSpec spec) {
 }
 
 base::Status set_default_spec(TableMetadata& table, std::int32_t spec_id) {
-  if (table.find_spec(spec_id) == nullptr) {
+  if (!table.shows_spec(spec_id)) {
     return fail(ErrorKind::kInvalid, fmt::format("partition spec {} does not exist", spec_id));
   }
   table.default_spec_id = spec_id;
   return {};
 }
 
-base::Status remove_specs(TableMetadata& table, const std::vector<std::int32_t>& spec_ids) {
-  const std::unordered_set<std::int32_t> removed(spec_ids.begin(), spec_ids.end());
-  if (removed.contains(table.default_spec_id)) {
-    return fail(ErrorKind::kInvalid,
-                fmt::format("partition spec {} is the default", table.default_spec_id));
+base::Status remove_specs(TableMetadata& table, const std::vector<std::int32_t>& spec_ids,
+                          std::int64_t revision) {
+  for (std::int32_t id : spec_ids) {
+    if (id == table.default_spec_id) {
+      return fail(ErrorKind::kInvalid, fmt::format("partition spec {} is the default", id));
+    }
   }
-  std::erase_if(table.partition_specs,
-                [&](const PartitionSpec& spec) { return removed.contains(spec.spec_id); });
+  for (std::int32_t id : spec_ids) {
+    if (table.find_spec(id) != nullptr) table.out_of_sight.specs.emplace(id, revision);
+  }
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/model/schema_evolution.h"
@@ -24,7 +23,10 @@ base::Result<std::int32_t> add_schema(TableMetadata& table, Schema schema, Schem
   RETURN_IF_ERROR(validate(schema));
   std::int32_t next_id = 0;
   for (const Schema& known : table.schemas) {
-    if (known.same_columns(schema)) return known.schema_id;
+    if (known.same_columns(schema)) {
+      table.out_of_sight.schemas.erase(known.schema_id);
+      return known.schema_id;
+    }
     next_id = std::max(next_id, known.schema_id + 1);
   }
   RETURN_IF_ERROR(check_format(schema, table.format_version));
@@ -36,7 +38,7 @@ base::Result<std::int32_t> add_schema(TableMetadata& table, Schema schema, Schem
 }
 
 base::Status set_current_schema(TableMetadata& table, std::int32_t schema_id) {
-  if (table.find_schema(schema_id) == nullptr) {
+  if (!table.shows_schema(schema_id)) {
     return fail(ErrorKind::kInvalid, fmt::format("schema {} does not exist", schema_id));
   }
   table.current_schema_id = schema_id;
@@ -44,13 +46,14 @@ base::Status set_current_schema(TableMetadata& table, std::int32_t schema_id) {
 }
 
 base::Status remove_schemas(TableMetadata& table, const std::vector<std::int32_t>& schema_ids) {
-  const std::unordered_set<std::int32_t> removed(schema_ids.begin(), schema_ids.end());
-  if (removed.contains(table.current_schema_id)) {
-    return fail(ErrorKind::kInvalid,
-                fmt::format("schema {} is the current one", table.current_schema_id));
+  for (std::int32_t id : schema_ids) {
+    if (id == table.current_schema_id) {
+      return fail(ErrorKind::kInvalid, fmt::format("schema {} is the current one", id));
+    }
   }
-  std::erase_if(table.schemas,
-                [&](const Schema& schema) { return removed.contains(schema.schema_id); });
+  for (std::int32_t id : schema_ids) {
+    if (table.find_schema(id) != nullptr) table.out_of_sight.schemas.insert(id);
+  }
   return {};
 }
 

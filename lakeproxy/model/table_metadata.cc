@@ -30,6 +30,15 @@ const PartitionSpec* TableMetadata::find_spec(std::int32_t id) const {
   return find_by(partition_specs, &PartitionSpec::spec_id, id);
 }
 
+bool TableMetadata::shows_schema(std::int32_t id) const {
+  return find_schema(id) != nullptr &&
+         (id == current_schema_id || !out_of_sight.schemas.contains(id));
+}
+
+bool TableMetadata::shows_spec(std::int32_t id) const {
+  return find_spec(id) != nullptr && (id == default_spec_id || !out_of_sight.specs.contains(id));
+}
+
 const SortOrder* TableMetadata::find_sort_order(std::int32_t id) const {
   return find_by(sort_orders, &SortOrder::order_id, id);
 }

@@ -11,6 +11,7 @@
 
 #include "base/core/clock.h"
 #include "base/json/json.h"
+#include "lakeproxy/model/out_of_sight.h"
 #include "lakeproxy/model/partition_spec.h"
 #include "lakeproxy/model/schema.h"
 #include "lakeproxy/model/snapshot_list.h"
@@ -40,10 +41,16 @@ struct TableMetadata {
   std::vector<base::json::Value> statistics;            ///< Kept as given.
   std::vector<base::json::Value> partition_statistics;  ///< Kept as given.
   std::int64_t next_row_id = 0;                         ///< Format version 3.
+  OutOfSight out_of_sight;                              ///< Of what is listed above.
 
   [[nodiscard]] const Schema& current_schema() const;
+  /// Also what is out of sight.
   [[nodiscard]] const Schema* find_schema(std::int32_t id) const;
   [[nodiscard]] const PartitionSpec* find_spec(std::int32_t id) const;
+  /// Whether there is one with that id that clients see: the current schema and
+  /// the default spec always are.
+  [[nodiscard]] bool shows_schema(std::int32_t id) const;
+  [[nodiscard]] bool shows_spec(std::int32_t id) const;
   [[nodiscard]] const SortOrder* find_sort_order(std::int32_t id) const;
   [[nodiscard]] const Snapshot* find_snapshot(SnapshotId id) const;
   [[nodiscard]] const Snapshot* current_snapshot() const;

@@ -11,13 +11,17 @@
 namespace lake::model {
 namespace {
 
-template <class T>
-void write_array(MemberWriter& json, std::string_view name, const std::vector<T>& values) {
+constexpr auto kAll = [](const auto&) { return true; };
+
+template <class T, class Shown = decltype(kAll)>
+void write_array(MemberWriter& json, std::string_view name, const std::vector<T>& values,
+                 Shown is_shown = kAll) {
   json.name(name);
   std::string& out = json.out();
   out += '[';
   bool first = true;
   for (const T& value : values) {
+    if (!is_shown(value)) continue;
     if (!first) out += ',';
     first = false;
     if constexpr (std::same_as<T, JsonText>) {
@@ -29,6 +33,16 @@ void write_array(MemberWriter& json, std::string_view name, const std::vector<T>
     }
   }
   out += ']';
+}
+
+void write_schemas(MemberWriter& json, const TableMetadata& table) {
+  write_array(json, "schemas", table.schemas,
+              [&](const Schema& schema) { return table.shows_schema(schema.schema_id); });
+}
+
+void write_specs(MemberWriter& json, const TableMetadata& table) {
+  write_array(json, "partition-specs", table.partition_specs,
+              [&](const PartitionSpec& spec) { return table.shows_spec(spec.spec_id); });
 }
 
 void write_properties(MemberWriter& json, const TableMetadata& table) {
@@ -100,9 +114,9 @@ void write_head(MemberWriter& json, const TableMetadata& table) {
   json.number("last-updated-ms", table.last_updated_ms);
   json.number("last-column-id", table.last_column_id);
   json.number("current-schema-id", table.current_schema_id);
-  write_array(json, "schemas", table.schemas);
+  write_schemas(json, table);
   json.number("default-spec-id", table.default_spec_id);
-  write_array(json, "partition-specs", table.partition_specs);
+  write_specs(json, table);
   json.number("last-partition-id", table.last_partition_id);
   json.number("default-sort-order-id", table.default_sort_order_id);
   write_array(json, "sort-orders", table.sort_orders);

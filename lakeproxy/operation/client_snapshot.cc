@@ -129,6 +129,13 @@ base::Task<base::Result<ListDiff>> read_diff(base::RequestContext context, Catal
   co_return diff_lists(id, made, dropped);
 }
 
+void give_spec_ids(const SnapshotBase& on, std::vector<ducklake::AddedFile>& files) {
+  for (ducklake::AddedFile& file : files) {
+    auto assigned = on.spec_ids.find(file.spec_id);
+    if (assigned != on.spec_ids.end()) file.spec_id = assigned->second;
+  }
+}
+
 bool changes_deletes(const ListDiff& diff) {
   return !diff.added_deletes.empty() || !diff.removed_deletes.empty();
 }
@@ -184,6 +191,8 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
   for (const auto& made : split.made) snapshot.objects.push_back(made.manifest_path);
   CO_ASSIGN_OR_RETURN(auto diff,
                       co_await read_diff(context, catalog, given.snapshot_id, std::move(split)));
+  give_spec_ids(on, diff.added);
+  give_spec_ids(on, diff.added_deletes);
   CO_RETURN_IF_ERROR(check_diff(given, on, diff));
   if (changes_deletes(diff)) {
     const DeleteBase deletes_on{on.table, on.metadata, base};

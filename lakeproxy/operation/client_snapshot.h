@@ -4,6 +4,8 @@
 // This reads what is new in it, and finds what it takes away.
 // Source: Iceberg REST description, "AddSnapshotUpdate".
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct SnapshotBase {
   std::string list;  ///< Manifest list of the snapshot before it, or empty.
   /// That list shows the lake as it is: it is not one of the same commit.
   bool is_shown = true;
+  /// See UpdatePlan.
+  std::map<std::int32_t, std::int32_t> spec_ids = {};
 };
 
 /// Reads `given`, and puts the delete files that it becomes. Only places under

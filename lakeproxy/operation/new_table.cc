@@ -88,7 +88,7 @@ base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext c
   PreparedTable prepared{{identifier, metadata, {}}, {}};
   std::string list;
   for (auto& snapshot : plan.snapshots) {
-    SnapshotBase on{nullptr, &metadata, list, false};
+    SnapshotBase on{nullptr, &metadata, list, false, plan.spec_ids};
     CO_ASSIGN_OR_RETURN(auto read,
                         co_await read_client_snapshot(context, catalog, std::move(on), snapshot));
     list = snapshot.manifest_list;

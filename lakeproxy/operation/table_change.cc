@@ -5,6 +5,7 @@
 #include "lakeproxy/operation/now.h"
 #include "lakeproxy/operation/snapshot_base.h"
 #include "lakeproxy/operation/update_plan.h"
+#include "lakeproxy/operation/used_specs.h"
 
 namespace lake::operation {
 
@@ -22,6 +23,8 @@ base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext con
   const Rebase rebase = may_rebase(view->metadata, *commit);
   CO_RETURN_IF_ERROR(check_requirements(*view, *commit, rebase));
   CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&view->table, view->metadata, commit->updates));
+  CO_RETURN_IF_ERROR(
+      co_await check_specs_unused(context, catalog, &plan.after, &plan.removed_specs));
   PreparedChange prepared;
   ducklake::TableChange& change = prepared.change;
   change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
@@ -31,7 +34,7 @@ base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext con
   change.restores = plan.restores;
   if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
   for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
-    SnapshotBase on{&view->table, &change.after, {}, i == 0};
+    SnapshotBase on{&view->table, &change.after, {}, i == 0, plan.spec_ids};
     CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
     CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
                                                                  plan.snapshots[i]));

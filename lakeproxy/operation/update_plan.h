@@ -5,7 +5,9 @@
 // definition. No I/O.
 // Source: Iceberg REST description, "TableUpdate".
 
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "lakeproxy/model/lake_table.h"
@@ -21,6 +23,11 @@ struct UpdatePlan {
   std::optional<model::SnapshotId> restores;
   /// In order; main points to the last of them at the end.
   std::vector<model::Snapshot> snapshots;
+  /// A client writes manifests under the id that it thinks its new spec will
+  /// get: that id, and the one that the spec got, where they differ.
+  std::map<std::int32_t, std::int32_t> spec_ids;
+  /// Definitions that a client took away: nothing that is shown may need them.
+  std::set<std::int32_t> removed_schemas, removed_specs;
 };
 
 /// `table` is null for a commit that creates one; `fresh` is then its metadata
@@ -28,7 +35,8 @@ struct UpdatePlan {
 /// client chose are resolved by the table's aliases.
 /// Errors: kInvalid  an update that does not fit, names a snapshot or ref that
 ///         does not exist, or moves the location; kForbidden  a reserved
-///         property; kUnsupported  an action that is not offered.
+///         property; kConflict  a snapshot or schema to be removed is in use;
+///         kUnsupported  an action that is not offered.
 [[nodiscard]] base::Result<UpdatePlan> plan_updates(const model::LakeTable* table,
                                                     const model::TableMetadata& metadata,
                                                     const std::vector<model::TableUpdate>& updates);

@@ -44,6 +44,17 @@ std::vector<model::FieldId> uncounted(const model::LakeTable& table,
   return columns;
 }
 
+void note_hidden_specs(const model::LakeTable& table,
+                       const std::vector<materialize::ListedManifest>& list,
+                       std::set<std::int32_t>& needed) {
+  const auto& hidden = table.metadata.out_of_sight.specs;
+  if (hidden.empty()) return;
+  for (const auto& listed : list) {
+    const std::int32_t spec = listed.manifest.partition_spec_id;
+    if (hidden.contains(spec)) needed.insert(spec);
+  }
+}
+
 }  // namespace
 
 base::Task<base::Status> Publisher::complete_nan_counts(base::RequestContext context,
@@ -96,7 +107,7 @@ base::Task<base::Result<Publisher::Built>> Publisher::build_all(
     std::vector<materialize::SnapshotChange> changes) {
   CO_ASSIGN_OR_RETURN(auto list, co_await last_list(context, table));
   Built all;
-  auto& [snapshots, objects] = all;
+  auto& [snapshots, objects, into_sight] = all;
   const model::Snapshot* parent = last_snapshot(*table);
   snapshots.reserve(changes.size());
   for (auto& change : changes) {
@@ -111,6 +122,7 @@ base::Task<base::Result<Publisher::Built>> Publisher::build_all(
     manifests_->remember(built);
     std::ranges::move(built.objects, std::back_inserter(objects));
     list = std::move(built.list);
+    note_hidden_specs(*table, list, into_sight);
     snapshots.push_back(std::move(built.snapshot));
     parent = &snapshots.back();
     if (objects.size() < kPutsAtOnce) continue;
@@ -161,8 +173,10 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     CO_ASSIGN_OR_RETURN(built, co_await build_pending(context, &table, std::move(*changes)));
     for (const auto& snapshot : built.snapshots) table.materialized.push_back(snapshot);
     table.pending.clear();
+    for (std::int32_t spec : built.into_sight) table.metadata.out_of_sight.specs.erase(spec);
   }
   trail->published.snapshots = std::move(built.snapshots);
+  trail->published.into_sight = std::move(built.into_sight);
   std::int64_t known_files = table.metadata_sequence;
   TableViewPtr view = make_view(std::move(table), before, config_);
   if (view->metadata_sequence > known_files) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/runtime/request_context.h"
@@ -71,6 +72,8 @@ class Publisher {
   struct Built {
     std::vector<model::Snapshot> snapshots;
     std::vector<materialize::NewObject> objects;
+    /// Specs out of sight that their manifests need.
+    std::set<std::int32_t> into_sight = {};
   };
   /// A publication, and those of its objects that are not yet put.
   struct Prepared {

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/materialize/content_hash.h"
+#include "lakeproxy/model/metadata_change.h"
 
 namespace lake::publish {
 namespace {
@@ -53,27 +54,59 @@ model::JsonText snapshot_log_of(const std::vector<model::SnapshotLogEntry>& log,
   return std::make_shared<const std::string>(std::move(text));
 }
 
+// The log begins anew behind a snapshot that was removed, as Iceberg wants it.
 void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
-  metadata.snapshots = table.materialized;
+  metadata.snapshots.reserve(table.materialized.size());
   metadata.snapshot_log.reserve(table.materialized.size());
-  for (const model::Snapshot& snapshot : table.materialized) {
-    metadata.snapshot_log.push_back({snapshot.timestamp_ms, snapshot.snapshot_id});
+  for (const model::SnapshotPtr& item : table.materialized.items()) {
+    const model::Snapshot& snapshot = *item;
     metadata.last_sequence_number =
         std::max(metadata.last_sequence_number, snapshot.sequence_number);
     metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
+    if (metadata.out_of_sight.hides(snapshot.snapshot_id)) {
+      metadata.snapshot_log.clear();
+      continue;
+    }
+    metadata.snapshots.push_back(item);
+    metadata.snapshot_log.push_back({snapshot.timestamp_ms, snapshot.snapshot_id});
   }
-  if (metadata.snapshots.empty()) return;
-  const model::SnapshotId newest = metadata.snapshots.back().snapshot_id;
-  if (!table.cleared_at || newest > *table.cleared_at) {
+}
+
+// "main" is the newest snapshot; only its retention is a client's to say.
+void set_refs(const model::LakeTable& table, model::TableMetadata& metadata) {
+  const std::string main(model::kMainBranch);
+  const auto newest = metadata.snapshots.empty()
+                          ? std::nullopt
+                          : std::optional(metadata.snapshots.back().snapshot_id);
+  if (newest && (!table.cleared_at || *newest > *table.cleared_at)) {
     metadata.current_snapshot_id = newest;
-    model::SnapshotRef main;
-    main.snapshot_id = newest;
-    metadata.refs[std::string(model::kMainBranch)] = main;
+    metadata.refs[main].snapshot_id = *newest;
+  } else {
+    metadata.refs.erase(main);
   }
-  // A tag of a snapshot that the lake has expired points to nothing.
+}
+
+// What belongs to a snapshot that the lake has expired points to nothing.
+void drop_dangling(model::TableMetadata& metadata) {
   std::erase_if(metadata.refs, [&](const auto& ref) {
     return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
   });
+  auto is_dangling = [&](const base::json::Value& file) {
+    const auto snapshot = model::statistics_snapshot(file);
+    return !snapshot || metadata.find_snapshot(*snapshot) == nullptr;
+  };
+  std::erase_if(metadata.statistics, is_dangling);
+  std::erase_if(metadata.partition_statistics, is_dangling);
+}
+
+// DuckDB may have come back to the columns of a schema that was removed.
+void show_used_schemas(model::TableMetadata& metadata) {
+  auto& hidden = metadata.out_of_sight.schemas;
+  if (hidden.empty()) return;
+  hidden.erase(metadata.current_schema_id);
+  for (const model::Snapshot& snapshot : metadata.snapshots) {
+    if (snapshot.schema_id) hidden.erase(*snapshot.schema_id);
+  }
 }
 
 std::string file_name(const model::TableMetadata& metadata, std::size_t sequence,
@@ -157,6 +190,9 @@ TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
   auto view = std::make_shared<TableView>();
   view->metadata = table.metadata;
   add_snapshots(table, view->metadata);
+  set_refs(table, view->metadata);
+  drop_dangling(view->metadata);
+  show_used_schemas(view->metadata);
   view->snapshot_log = snapshot_log_of(view->metadata.snapshot_log, before);
   model::MetadataFragments fragments = fragments_of(*view, before);
   Document document = find_document(table, before, view->metadata, fragments);

@@ -66,7 +66,7 @@ def test_a_table_is_made_in_the_version_asked_for(rest, duck, schema):
     table = make_table(rest, schema, 't')
     made = metadata(rest, table)
     assert made['format-version'] == 3
-    assert made['properties'] == {'lakeproxy.format-version': '3'}
+    assert made['properties'] == {'lakeproxy.format-version': '3', 'gc.enabled': 'false'}
     assert (made['next-row-id'], made['last-row-id'], made['row-lineage']) == (0, 0, True)
     assert metadata(rest, make_table(rest, schema, 'old', '2'))['format-version'] == 2
     assert_error(rest.post(f'namespaces/{schema}/tables', table_body('no', properties={'format-version': '1'})), 400)
