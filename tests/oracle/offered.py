@@ -10,7 +10,6 @@ from oracle.steps import Difference
 # Operations of the oracle, and what the refusal must say.
 REFUSED = {
     'rest.position_deletes': 'delete files are not supported',
-    'rest.remove_snapshots': 'remove-snapshots: not supported',
 }
 
 # Tables that are not shown, and so not changed either, by what the refusal must say.
