@@ -1,12 +1,13 @@
 """Runs random histories until the time is up or one fails; ./dev oracle starts it."""
 import argparse
+import math
 import random
 import sys
 import time
 
 from lake_clients.lake import Lake
-from oracle import history, operations  # noqa: F401  registers them
-from oracle.shrink import shrink
+from oracle import history, operations, spark_sample  # noqa: F401  registers them
+from oracle.shrink import SECONDS, shrink
 from oracle.steps import steps_of
 from oracle.tally import Tally
 from oracle.world import World
@@ -21,19 +22,25 @@ def parse(arguments):
     parser.add_argument('--seed', type=int, default=None, help='of the run; a failure prints its history')
     parser.add_argument('--first', type=int, default=0, help='the number of the first history of that seed')
     parser.add_argument('--histories', type=int, default=None, help='so many at most')
+    parser.add_argument('--shrink', type=float, default=SECONDS, metavar='SECONDS', help='spent on a shorter history')
+    parser.add_argument('--spark', type=float, default=0, metavar='SHARE',
+                        help='of the histories whose end Spark reads, too; 0.1 is every tenth')
     return parser.parse_args(arguments)
 
 
-def explore(world, seed, tally, ends, first=0, most=None):
+def explore(world, options, seed, tally):
     """The failure that was found, shrunk, or None."""
-    number = first
-    while time.monotonic() < ends and (most is None or number < first + most):
+    number = options.first
+    ends = time.monotonic() + 60 * options.minutes
+    last = math.inf if options.histories is None else options.first + options.histories
+    spark = spark_sample.Sample(options.spark) if options.spark else None
+    while time.monotonic() < ends and number < last:
         schema = f'oracle_{number}'
-        failure = history.run(world, schema, steps_of(seed, number), tally)
+        failure = history.run(world, schema, steps_of(seed, number), tally, spark=spark)
         if failure:
             print(f'history {number} of seed {seed} fails; looking for a shorter one', flush=True)
             print(failure, flush=True)
-            return shrink(world, failure, schema)
+            return shrink(world, failure, schema, spark, options.shrink)
         number += 1
     return None
 
@@ -43,8 +50,7 @@ def main():
     seed = random.getrandbits(32) if options.seed is None else options.seed
     print(f'seed {seed}', flush=True)
     tally = Tally()
-    ends = time.monotonic() + 60 * options.minutes
-    failure = explore(World(Lake.from_environment()), seed, tally, ends, options.first, options.histories)
+    failure = explore(World(Lake.from_environment()), options, seed, tally)
     if failure:
         print(f'\n== the shortest history that was found\n{failure}')
     # A short run may well miss an operation; one that goes on for long may not.

@@ -1,5 +1,6 @@
 """Changes of what a table is, by DuckDB on the lake."""
-from oracle.literals import DUCK_ONLY, SHARED, parsed, random_literal
+from oracle.iceberg_rows import load
+from oracle.literals import DUCK_ONLY, IN_STRUCT, NEW_IN_VERSION_3, SHARED, parsed, random_literal
 from oracle.steps import Skip, operation
 from oracle.world import quoted
 
@@ -54,7 +55,7 @@ def recreate(world, random):
     world.tables.remove(table)
     kinds = random.choices(SHARED, k=2)
     world.run(f'CREATE TABLE {world.full_name(table)} (c1 {kinds[0]}, again {kinds[1]})')
-    world.add(table.name)
+    world.add(table.name, table.schema)
 
 
 @operation('duck.rename', 1)
@@ -62,8 +63,7 @@ def rename(world, random):
     table = world.pick(random)
     name = world.fresh_name() + random.choice(('', ' Größe', '_x', '"q'))
     alter(world, table, f'RENAME TO {quoted(name)}')
-    table.name = name
-    table.names.append((world.snapshot(), name))
+    table.is_called(world.snapshot(), table.schema, name)
 
 
 @operation('duck.add_column', 3)
@@ -72,6 +72,14 @@ def add_column(world, random):
     if len(world.columns(table)) >= MOST_COLUMNS:
         raise Skip('there are columns enough')
     alter(world, table, f'ADD COLUMN {quoted(free_name(world, random, table))} {random.choice(SHARED + DUCK_ONLY)}')
+
+
+@operation('duck.add_column_of_version_3', 2)
+def add_column_of_version_3(world, random):
+    table = world.pick(random)
+    if load(world, table).metadata.format_version < 3 or len(world.columns(table)) >= MOST_COLUMNS:
+        raise Skip('another format version, or columns enough')
+    alter(world, table, f'ADD COLUMN {quoted(free_name(world, random, table))} {random.choice(NEW_IN_VERSION_3)}')
 
 
 @operation('duck.add_column_with_default', 1)
@@ -132,7 +140,7 @@ def nested_field(world, random):
     fresh = f'f{random.randint(0, 99)}'
     if fresh in fields:
         raise Skip('the field is there')
-    added = f'ADD COLUMN {quoted(name)}.{fresh} {random.choice(SHARED[:13])}'
+    added = f'ADD COLUMN {quoted(name)}.{fresh} {random.choice(IN_STRUCT)}'
     # DuckDB lets the last field go, and then cannot open the lake any more.
     removed = f'DROP COLUMN {path}' if len(fields) > 1 else added
     alter(world, table, random.choice((added, removed, f'RENAME COLUMN {path} TO {fresh}')))
@@ -169,3 +177,11 @@ def comment(world, random):
     else:
         name = random.choice(world.columns(table))[0]
         world.run(f'COMMENT ON COLUMN {world.full_name(table)}.{quoted(name)} IS {text}')
+
+
+@operation('duck.view', 1)
+def view(world, random):
+    """Views come and go beside the tables; nobody may take one for a table."""
+    table = world.pick(random)
+    name = f'lake.{table.schema}.v{random.randint(0, 2)}'
+    world.run(random.choice((f'CREATE OR REPLACE VIEW {name} AS FROM {world.full_name(table)}', f'DROP VIEW IF EXISTS {name}')))

@@ -8,13 +8,13 @@ from oracle.steps import Skip, operation
 
 def call(world, function, table, **options):
     given = ''.join(f', {name} => {value}' for name, value in options.items())
-    world.run(f"CALL {function}('lake', {text(table.name)}, schema => '{world.schema}'{given})")
+    world.run(f"CALL {function}('lake', {text(table.name)}, schema => '{table.schema}'{given})")
 
 
 @operation('duck.flush', 3)
 def flush(world, random):
     table = world.pick(random)
-    world.run(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{world.schema}', "
+    world.run(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{table.schema}', "
               f'table_name => {text(table.name)})')
 
 
@@ -61,4 +61,4 @@ def add_data_files(world, random):
 
 
 def call_add(world, table, place):
-    world.run(f"CALL ducklake_add_data_files('lake', {text(table.name)}, '{place}', schema => '{world.schema}')")
+    world.run(f"CALL ducklake_add_data_files('lake', {text(table.name)}, '{place}', schema => '{table.schema}')")

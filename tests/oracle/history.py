@@ -18,8 +18,8 @@ class Failure:
         return '\n'.join((f'-- {self.check} --', self.text, '-- the history --', *self.log))
 
 
-def run(world, schema, steps, tally, thorough=False):
-    """None, or the Failure that ended it."""
+def run(world, schema, steps, tally, thorough=False, spark=None):
+    """None, or the Failure that ended it. `spark` reads what the history leaves."""
     world.recover()
     world.begin(schema)
     checker = Checker(world, tally, thorough)
@@ -32,6 +32,11 @@ def run(world, schema, steps, tally, thorough=False):
         except Exception as fault:
             text = ''.join(traceback.format_exception(fault, limit=-4))
             return Failure(steps[:position + 1], type(fault).__name__, text, list(world.log))
+    if spark:
+        try:
+            spark.check(world, tally, steps[-1].random('spark'))
+        except Difference as difference:
+            return Failure(steps, difference.check, str(difference), list(world.log))
     world.end()
     tally.histories += 1
     return None
@@ -60,6 +65,8 @@ def take(world, step, tally):
 def compare(world, step, checker, thorough):
     """One table after most steps, since most change one; all of them now and then."""
     random_choice = step.random('check')
+    if thorough or random_choice.random() < 0.2:
+        checker.check_names()
     tables = world.tables if thorough or random_choice.random() < 0.3 else world.touched()
     for table in list(tables):
         checker.check(table, random_choice)

@@ -13,6 +13,10 @@ from oracle.steps import Skip, operation
 SIMPLE = (types.BooleanType(), types.IntegerType(), types.LongType(), types.FloatType(), types.DoubleType(),
           types.DecimalType(9, 2), types.DecimalType(18, 4), types.DateType(), types.TimeType(), types.TimestampType(),
           types.TimestamptzType(), types.StringType(), types.UUIDType(), types.BinaryType())
+# Why not all: literals.IN_STRUCT.
+IN_STRUCT = (types.BooleanType(), types.IntegerType(), types.LongType(), types.DecimalType(9, 2), types.DecimalType(18, 4),
+             types.StringType())
+NEW_IN_VERSION_3 = (types.TimestampNanoType(), types.GeometryType())
 INSTANTS = (DayTransform(), HourTransform(), MonthTransform(), YearTransform(), BucketTransform(3))
 TRANSFORMS = {
     'int': (IdentityTransform(), BucketTransform(3), TruncateTransform(10)),
@@ -25,16 +29,16 @@ TRANSFORMS = {
 WIDER = {'int': types.LongType(), 'float': types.DoubleType(), 'decimal(9, 2)': types.DecimalType(12, 2)}
 
 
-def random_type(random, first_id):
+def random_type(random, first_id, simple=SIMPLE):
     """A type whose nested fields are numbered from `first_id`; the catalog gives its own numbers."""
     shape = random.random()
     if shape < 0.8:
-        return random.choice(SIMPLE)
+        return random.choice(simple)
     if shape < 0.87:
         return types.ListType(first_id, random.choice(SIMPLE[:12]), False)
     if shape < 0.93:
         return types.MapType(first_id, types.StringType(), first_id + 1, random.choice(SIMPLE[:12]), False)
-    return types.StructType(types.NestedField(first_id, 'a', random.choice(SIMPLE[:12]), required=False),
+    return types.StructType(types.NestedField(first_id, 'a', random.choice(IN_STRUCT), required=False),
                             types.NestedField(first_id + 1, 'b', types.StringType(), required=False))
 
 
@@ -48,14 +52,17 @@ def create(world, random):
     if len(world.tables) >= MOST_TABLES:
         raise Skip('there are tables enough')
     name = world.fresh_name()
-    fields = [types.NestedField(number, f'i{number}', random_type(random, 100 * number), required=False)
+    version = random.choice((2, 3))
+    simple = SIMPLE if version == 2 else SIMPLE + NEW_IN_VERSION_3
+    fields = [types.NestedField(number, f'i{number}', random_type(random, 100 * number, simple), required=False)
               for number in range(1, random.randint(2, 7))]
     keys = [field for field in fields if str(field.field_type) in TRANSFORMS]
     keys = random.sample(keys, min(len(keys), random.choice((0, 1, 1, 2))))
     spec = PartitionSpec(*(partition_field(random, field, number) for number, field in enumerate(keys)))
     order = SortOrder(*(SortField(field.field_id, transform=IdentityTransform()) for field in keys[:random.randint(0, 1)]))
-    with client(world, f'create {name} {Schema(*fields)} partitioned by {spec}'):
-        world.catalog.create_table((world.schema, name), Schema(*fields), partition_spec=spec, sort_order=order)
+    with client(world, f'create {name} in version {version} {Schema(*fields)} partitioned by {spec}'):
+        world.catalog.create_table((world.schema, name), Schema(*fields), partition_spec=spec, sort_order=order,
+                                   properties={'format-version': str(version)})
         world.add(name)
 
 
@@ -70,13 +77,14 @@ def drop(world, random):
 @operation('pyiceberg.rename', 1)
 def rename(world, random):
     table = world.pick(random)
+    """Also into another namespace, and back."""
+    schema = random.choice((table.schema, *world.schemas()))
     name = world.fresh_name() + random.choice(('', ' ü', '_y'))
-    with client(world, f'rename {table.name} to {name}'):
+    with client(world, f'rename {table.name} to {schema}.{name}'):
         # Not by PyIceberg, which loads the table afterwards: it may be one that is not shown.
-        world.rest.post('tables/rename', {'source': {'namespace': [world.schema], 'name': table.name},
-                                          'destination': {'namespace': [world.schema], 'name': name}})
-        table.name = name
-        table.names.append((world.snapshot(), name))
+        world.rest.post('tables/rename', {'source': {'namespace': [table.schema], 'name': table.name},
+                                          'destination': {'namespace': [schema], 'name': name}})
+        table.is_called(world.snapshot(), schema, name)
 
 
 @operation('pyiceberg.add_column', 2)
@@ -85,10 +93,10 @@ def add_column(world, random):
     loaded = load(world, table)
     if len(loaded.schema().fields) >= MOST_COLUMNS:
         raise Skip('there are columns enough')
-    kind = random_type(random, 5000)
     structs = [field.name for field in loaded.schema().fields if field.field_type.is_struct]
     path = (random.choice(structs), f'n{random.randint(0, 99)}') if structs and random.random() < 0.5 \
         else (free_name(world, random, table),)
+    kind = random_type(random, 5000) if len(path) == 1 else random.choice(IN_STRUCT)
     with client(world, f'add the column {path} {kind} to {table.name}'):
         with loaded.update_schema() as change:
             change.add_column(path, kind)
@@ -126,6 +134,7 @@ def widen(world, random):
         with loaded.update_schema() as change:
             change.update_column((field.name,), field_type=WIDER[str(field.field_type)])
         table.widened = True
+        world.renew()
 
 
 @operation('pyiceberg.move_column', 1)

@@ -14,6 +14,8 @@ def check_metadata(loaded):
     check_snapshot_log(metadata)
     check_metadata_log(metadata, loaded.metadata_location)
     check_refs(metadata)
+    if metadata.format_version >= 3:
+        check_row_ids(metadata)
 
 
 def check_ids(metadata):
@@ -78,3 +80,18 @@ def check_refs(metadata):
     demand((main.snapshot_id if main else None) == metadata.current_snapshot_id, 'main is not the current snapshot')
     if metadata.current_snapshot_id is not None:
         demand(metadata.current_snapshot_id in known, 'the current snapshot is not there')
+
+
+def check_row_ids(metadata):
+    """Every snapshot says which ids it gave; none are given twice. Numbers are the lake's snapshot ids."""
+    known = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
+    for snapshot in metadata.snapshots:
+        name, first, added = snapshot.snapshot_id, snapshot.first_row_id, snapshot.added_rows
+        demand(snapshot.sequence_number == name, f'{name} has the sequence number {snapshot.sequence_number}')
+        demand(first is not None and added is not None and first >= 0 and added >= 0,
+               f'{name} has the first row id {first} and {added} new rows')
+        demand(first + added <= metadata.next_row_id, f'{name}: ids end at {first + added}, after {metadata.next_row_id}')
+        parent = known.get(snapshot.parent_snapshot_id)
+        if parent is not None:
+            demand(first >= parent.first_row_id + parent.added_rows, f'{name} gives ids from {first} on, and its parent gave '
+                                                                     f'{parent.added_rows} from {parent.first_row_id} on')

@@ -1,9 +1,11 @@
 """One snapshot's manifests: numbers, counts and totals, what deletes refer to, and the files themselves."""
 import collections
 
-from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntryStatus
+from pyiceberg.manifest import DataFileContent, FileFormat, ManifestContent, ManifestEntryStatus
 
-from oracle.data_files import check_data_file, deleted_paths
+from oracle.by_specification import pairs
+from oracle.commits import is_vector, key, live
+from oracle.data_files import check_data_file
 from oracle.steps import Difference
 
 CHECKED = set()  # lists that were looked at: they are never written twice under one name
@@ -18,17 +20,17 @@ def check_snapshot(world, loaded, snapshot_id):
     snapshot = loaded.snapshot_by_id(snapshot_id)
     if snapshot.manifest_list in CHECKED:
         return
-    live = []
+    entries_live = []
     for manifest in snapshot.manifests(loaded.io):
         demand(manifest.sequence_number <= snapshot.sequence_number, f'{manifest.manifest_path} is younger than its snapshot')
         entries = manifest.fetch_manifest_entry(loaded.io, discard_deleted=False)
         check_counts(manifest, entries)
         check_numbers(manifest, entries)
-        live += [entry for entry in entries if entry.status != ManifestEntryStatus.DELETED]
-    check_paths(live)
-    check_summary(snapshot, live)
-    check_deletes(loaded, live)
-    for entry in live:
+        entries_live += [entry for entry in entries if entry.status != ManifestEntryStatus.DELETED]
+    check_paths(entries_live)
+    check_summary(snapshot, entries_live)
+    check_deletes(loaded, *live(loaded, snapshot))
+    for entry in entries_live:
         check_data_file(loaded, snapshot, entry.data_file)
     CHECKED.add(snapshot.manifest_list)
 
@@ -59,7 +61,7 @@ def check_numbers(manifest, entries):
 
 def check_paths(live):
     counted = collections.Counter((entry.data_file.file_path, entry.data_file.content) for entry in live
-                                  if str(entry.data_file.file_format).upper() != 'PUFFIN')
+                                  if entry.data_file.file_format != FileFormat.PUFFIN)
     twice = [path for (path, _), count in counted.items() if count > 1]
     demand(not twice, f'live twice: {twice}')
 
@@ -79,16 +81,17 @@ def check_summary(snapshot, live):
     demand(int(given) == len(added), f'snapshot {snapshot.snapshot_id}: added-data-files is {given}, and {len(added)} were')
 
 
-def check_deletes(loaded, live):
-    """Each position delete names live files of its own spec and partition that are not younger than it."""
-    data = {entry.data_file.file_path: entry for entry in live if entry.data_file.content == DataFileContent.DATA}
-    for entry in live:
-        if entry.data_file.content == DataFileContent.DATA:
-            continue
-        for path in deleted_paths(loaded, entry.data_file):
+def check_deletes(loaded, files, delete_files):
+    """Each delete names live files of its own spec and partition that are not younger than it."""
+    data = {file.path: file for file in files}
+    vectors = [key(file.file) for file in delete_files]
+    demand(len(set(vectors)) == len(vectors), f'a delete is live twice: {sorted(vectors)}')
+    for file in delete_files:
+        if loaded.metadata.format_version >= 3:
+            demand(is_vector(file), f'{file.path}: position deletes in format version 3')
+        paths = [file.file['referenced_data_file']] if is_vector(file) else pairs(loaded, file.path)
+        for path in paths:
             target = data.get(path)
-            demand(target is not None, f'{entry.data_file.file_path} deletes rows of {path}, which is not live')
-            demand(target.sequence_number <= entry.sequence_number, f'{entry.data_file.file_path} is older than {path}')
-            demand(target.data_file.spec_id == entry.data_file.spec_id and
-                   target.data_file.partition == entry.data_file.partition,
-                   f'{entry.data_file.file_path} has another partition than {path}')
+            demand(target is not None, f'{file.path} deletes rows of {path}, which is not live')
+            demand(target.entry['sequence_number'] <= file.entry['sequence_number'], f'{file.path} is older than {path}')
+            demand(target.group == file.group, f'{file.path} has another partition than {path}')

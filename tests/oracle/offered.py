@@ -9,7 +9,14 @@ from oracle.steps import Difference
 
 # Operations of the oracle, and what the refusal must say.
 REFUSED = {
-    'rest.position_deletes': 'delete files are not supported',
+    'rest.deletes_in_second_snapshot': 'delete files are not supported in a new table or in the second snapshot',
+    'rest.write_to_branch': 'a write to a branch other than main: not supported',
+}
+
+# Operations that the lake sometimes cannot do, and what the refusal must say then.
+NOT_ALWAYS = {
+    'rest.take_back_deletes': 'deleted rows come back that DuckDB keeps in the catalog',
+    'rest.roll_back': 'rows would read otherwise now|were merged with rows of later ones',
 }
 
 # Tables that are not shown, and so not changed either, by what the refusal must say.
@@ -27,5 +34,5 @@ def reason_of_load(message):
 
 
 def may_refuse(name, message):
-    patterns = [*NOT_SHOWN, REFUSED[name]] if name in REFUSED else NOT_SHOWN
+    patterns = [*NOT_SHOWN, *(refused[name] for refused in (REFUSED, NOT_ALWAYS) if name in refused)]
     return any(re.search(pattern, message) for pattern in patterns)

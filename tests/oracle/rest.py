@@ -11,6 +11,11 @@ class Rest:
         self.root = f'{lake.uri}/v1/{lake.warehouse}'
         self.session = requests.Session()
 
+    def get(self, path):
+        answer = self.session.get(f'{self.root}/{path}', timeout=TIMEOUT)
+        answer.raise_for_status()
+        return answer.json()
+
     def post(self, path, body):
         """The answer's JSON. A refusal by name is the same error as PyIceberg makes of it."""
         answer = self.session.post(f'{self.root}/{path}', json=body, timeout=TIMEOUT)
@@ -22,4 +27,8 @@ class Rest:
 
     def commit(self, schema, name, requirements, updates):
         body = {'identifier': {'namespace': [schema], 'name': name}, 'requirements': requirements, 'updates': updates}
-        return self.post(f'namespaces/{schema}/tables/{requests.utils.quote(name, safe="")}', body)
+        return self.post(path_of(schema, name), body)
+
+
+def path_of(schema, name):
+    return f'namespaces/{schema}/tables/{requests.utils.quote(name, safe="")}'

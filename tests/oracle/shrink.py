@@ -1,18 +1,18 @@
 """Delta debugging: the shortest part of a history that still fails in the same way."""
 import time
 
-from oracle import history
+from oracle import history, spark_sample
 from oracle.tally import Tally
 
 SECONDS = 120
 
 
-def shrink(world, failure, schema):
-    ends = time.monotonic() + SECONDS
+def shrink(world, failure, schema, spark=None, seconds=SECONDS):
+    ends = time.monotonic() + seconds
     best = failure
 
     def fails(steps):
-        found = history.run(world, schema, steps, Tally(), thorough=True)
+        found = history.run(world, schema, steps, Tally(), thorough=True, spark=spark_sample.Sample(1) if spark else None)
         return found if found and kind_of(found) == kind_of(failure) else None
 
     part = max(len(best.steps) // 2, 1)

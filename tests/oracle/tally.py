@@ -9,7 +9,7 @@ from oracle.steps import OPERATIONS
 class Tally:
     def __init__(self):
         self.began = time.monotonic()
-        self.histories = self.steps = self.compared = self.reads = self.filters = 0
+        self.histories = self.steps = self.compared = self.reads = self.filters = self.lineages = self.spark = 0
         self.done = collections.Counter()
         self.skipped = collections.Counter()
         self.refused = collections.Counter()
@@ -24,7 +24,7 @@ class Tally:
         lines += [f'  {name:<32} {self.done[name]:>6} {self.skipped[name]:>6} {self.refused[name]:>6}' for name in sorted(OPERATIONS)]
         lines += [f'  {count:>5} x {reason}' for reason, count in sorted(self.reasons.items())]
         lines.append(f'oracle: {self.histories} histories, {self.steps} steps, {self.compared} snapshots compared, '
-                     f'{self.reads} reads ({self.filters} with filters) in {seconds:.0f} s: '
+                     f'{self.reads} reads ({self.filters} with filters), {self.lineages} with row ids, {self.spark} by Spark, in {seconds:.0f} s: '
                      f'{self.steps / seconds:.1f} steps/s, {self.compared / seconds:.1f} snapshots/s')
         return '\n'.join(lines)
 

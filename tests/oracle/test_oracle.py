@@ -12,7 +12,7 @@ from oracle.world import World
 from stack.stack import Stack
 
 SEEDS = range(1, 5)
-HISTORIES = 4  # of each seed; all together take about two minutes on an idle machine
+HISTORIES = 3  # of each seed; all together take about two minutes on an idle machine
 CHANCES = 20  # for an operation that chance left out
 
 
