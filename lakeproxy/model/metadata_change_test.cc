@@ -258,6 +258,18 @@ TEST(AddSpecTest, ids_of_fields_and_specs_are_kept_reused_or_next) {
   EXPECT_FALSE(set_default_spec(t, 5));
 }
 
+TEST(AddSpecTest, fields_of_a_new_table_are_found_before_its_schema_is_the_current_one) {
+  TableMetadata t = table();
+  const auto spec = spec_of({{1, 1000, "b", parse_transform("bucket[4]")}});
+  t.current_schema_id = -1;
+  EXPECT_TRUE(add_spec(t, spec));
+  EXPECT_FALSE(add_spec(t, spec_of({{99, 0, "x", parse_transform("identity")}})));
+  t.schemas.clear();
+  auto without = add_spec(t, spec_of({{2, 0, "d", parse_transform("day")}}));
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().kind(), ErrorKind::kInvalid);
+}
+
 TEST(AddSpecTest, bad_specs_are_refused_and_change_nothing) {
   const auto identity = parse_transform("identity");
   struct Bad {

@@ -29,10 +29,18 @@ const Field* find_single_valued(const std::vector<Field>& fields, FieldId id) {
   return nullptr;
 }
 
-/// The current schema's column that a partition or sort field is made from.
+/// The schema that fields of specs and orders name: the current one, or in a table
+/// that is just being made, where a client may set it last, the one it added.
+const Schema* schema_of_fields(const TableMetadata& table) {
+  const Schema* current = table.find_schema(table.current_schema_id);
+  if (current != nullptr || table.schemas.empty()) return current;
+  return &table.schemas.back();
+}
+
+/// The column that a partition or sort field is made from.
 base::Result<const Field*> source_of(const TableMetadata& table, FieldId source_id,
                                      const Transform& transform, std::string_view what) {
-  const Schema* schema = table.find_schema(table.current_schema_id);
+  const Schema* schema = schema_of_fields(table);
   const Field* source = schema == nullptr ? nullptr : find_single_valued(schema->fields, source_id);
   if (source == nullptr) {
     return fail(ErrorKind::kInvalid,
@@ -61,7 +69,7 @@ base::Status check_name(const TableMetadata& table, const PartitionField& field)
                 fmt::format("partition field of column {}: name must be 1 to {} bytes of UTF-8",
                             field.source_id, kMaxNameBytes));
   }
-  const Field* column = table.current_schema().find(std::string_view(field.name));
+  const Field* column = schema_of_fields(table)->find(std::string_view(field.name));
   if (column == nullptr) return {};
   if (field.transform.kind == TransformKind::kIdentity && column->id == field.source_id) return {};
   return fail(ErrorKind::kInvalid,
