@@ -50,7 +50,8 @@ struct ListDiff {
     model::SnapshotId id, const std::vector<materialize::ListedManifest>& made,
     const std::vector<materialize::ListedManifest>& dropped);
 
-/// Compares what the client counted with what its manifests hold.
+/// Compares what the client counted with what its manifests hold. Delete files
+/// that are replaced, or go with their data file, may be left uncounted.
 /// Errors: kInvalid  names the key of the summary.
 [[nodiscard]] base::Status check_summary(const model::Snapshot& given, const ListDiff& diff);
 

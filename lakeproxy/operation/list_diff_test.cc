@@ -177,5 +177,28 @@ TEST(ListDiff, a_summary_that_counts_otherwise_is_refused) {
   }
 }
 
+TEST(ListDiff, deletes_that_are_replaced_need_not_be_counted_and_others_must) {
+  ListDiff diff;
+  auto& removed = diff.removed_deletes.emplace_back();
+  model::Snapshot given;
+  given.summary["removed-delete-files"] = "0";
+  EXPECT_FALSE(check_summary(given, diff)) << "of no data file";
+  removed.file.referenced_data_file = "f";
+  EXPECT_FALSE(check_summary(given, diff)) << "nothing in its place";
+  auto& added = diff.added_deletes.emplace_back();
+  added.file.referenced_data_file = "g";
+  EXPECT_FALSE(check_summary(given, diff)) << "of another data file";
+  added.file.referenced_data_file = "f";
+  EXPECT_TRUE(check_summary(given, diff));
+  given.summary["removed-delete-files"] = "2";
+  EXPECT_FALSE(check_summary(given, diff)) << "counted wrongly";
+  given.summary["removed-delete-files"] = "0";
+  diff.removed_deletes.emplace_back();
+  EXPECT_FALSE(check_summary(given, diff)) << "one of two";
+  diff.removed_deletes.back().file.referenced_data_file = "gone";
+  diff.removed = {"gone"};
+  EXPECT_TRUE(check_summary(given, diff));
+}
+
 }  // namespace
 }  // namespace lake::operation
