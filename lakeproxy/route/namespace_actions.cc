@@ -86,6 +86,8 @@ ActionResult load_namespace(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadNamespace{std::move(name)}));
   CO_ASSIGN_OR_RETURN(
       auto info, co_await operation::load_namespace(context, call.catalog(), std::move(request)));
+  // Trino makes a table in one step only where the namespace says where its tables lie.
+  info.properties.try_emplace("location", info.location);
   json::Object answer{{"namespace", to_json(info.name)},
                       {"properties", properties_json(info.properties)}};
   co_return json_response(200, json::Value(std::move(answer)));

@@ -284,17 +284,18 @@ def test_a_page_that_begins_after_the_end_is_empty(rest, duck, schema):
 
 def test_namespace_properties_come_and_go(rest, schema):
     path = f'namespaces/{schema}'
+    location = rest.get(path).json()['properties']['location']
     set_two = rest.post(f'{path}/properties', {'updates': {'a': '1', 'b': '2'}, 'removals': []})
     assert set_two.json() == {'updated': ['a', 'b'], 'removed': [], 'missing': []}
     changed = rest.post(f'{path}/properties', {'updates': {'b': '3'}, 'removals': ['a', 'none']})
     assert changed.json() == {'updated': ['b'], 'removed': ['a'], 'missing': ['none']}
-    assert rest.get(path).json()['properties'] == {'b': '3'}
+    assert rest.get(path).json()['properties'] == {'b': '3', 'location': location}
     assert_error(rest.post(f'{path}/properties', {'updates': {'b': '1'}, 'removals': ['b']}), 422)
     assert_error(rest.post(f'{path}/properties', {'updates': {'lakeproxy.x': '1'}}), 403)
     assert_error(rest.post(f'{path}/properties', {'removals': ['lakeproxy.x']}), 403)
     assert_error(rest.post(f'{path}/properties', {}), 400)
     assert_error(rest.post('namespaces/nowhere/properties', {'updates': {'a': '1'}}), 404)
-    assert rest.get(path).json()['properties'] == {'b': '3'}
+    assert rest.get(path).json()['properties'] == {'b': '3', 'location': location}
 
 
 # Reports, credentials, configuration
