@@ -357,6 +357,61 @@ TEST_F(Writer, a_schema_change_ends_and_begins_columns) {
             "1");
 }
 
+const std::vector<model::PartitionField>& default_fields(const model::LakeTable& table) {
+  return table.metadata.find_spec(table.metadata.default_spec_id)->fields;
+}
+
+TEST_F(Writer, a_spec_that_the_lake_cannot_hold_gives_way_to_none) {
+  make_table("t");
+  auto with = [&](std::vector<model::PartitionField> fields) {
+    auto before = load("t");
+    TableChange wanted{before, before->metadata, {}};
+    auto id = model::add_spec(wanted.after, model::PartitionSpec{.fields = std::move(fields)});
+    EXPECT_TRUE(id) << id.error().message();
+    EXPECT_TRUE(model::set_default_spec(wanted.after, *id));
+    return change(wanted);
+  };
+  const auto truncate = model::parse_transform("truncate[2]");
+  const auto bucket = model::parse_transform("bucket[2]");
+  using Fields = std::vector<model::PartitionField>;
+  ASSERT_TRUE(with({}));
+  const std::int32_t none = load("t")->metadata.default_spec_id;
+  for (const Fields& fields :
+       {Fields{{1, 0, "cut", truncate}}, Fields{{1, 0, "cut", truncate}, {1, 0, "b", bucket}}}) {
+    ASSERT_TRUE(with(fields));
+    EXPECT_EQ(default_fields(*load("t")).size(), fields.size());
+    ASSERT_TRUE(with({}));
+    EXPECT_EQ(load("t")->metadata.default_spec_id, none);
+    EXPECT_EQ(ask("SELECT count(*) FROM @ducklake_partition_info WHERE end_snapshot IS NULL"), "0");
+  }
+  auto back = with({{1, 0, "cut", truncate}});
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(load("t")->metadata.default_spec_id, none);
+}
+
+// Such a change makes no snapshot, so that all of these schemas begin at the same one.
+TEST_F(Writer, identifier_fields_come_and_go_without_a_change_of_columns) {
+  make_table("t");
+  exec(
+      "UPDATE ducklake_column SET nulls_allowed = false WHERE column_id = 1; "
+      "UPDATE lakeproxy_schema SET schema_json = jsonb_set(schema_json, '{fields,0,required}', "
+      "'true')");
+  for (const std::vector<model::FieldId>& ids : {std::vector{1}, {}, {1}, {}}) {
+    auto before = load("t");
+    ASSERT_NE(before, nullptr);
+    TableChange wanted{before, before->metadata, {}};
+    model::Schema schema = before->metadata.current_schema();
+    schema.identifier_field_ids = ids;
+    auto id = model::add_schema(wanted.after, schema, model::SchemaCheck::kEvolution);
+    ASSERT_TRUE(id) << id.error().message();
+    ASSERT_TRUE(model::set_current_schema(wanted.after, *id));
+    auto done = change(wanted);
+    ASSERT_TRUE(done) << done.error().message() << done.error().detail();
+    EXPECT_EQ(load("t")->metadata.current_schema().identifier_field_ids, ids);
+  }
+}
+
 TEST_F(Writer, a_change_of_a_table_that_has_changed_is_stale) {
   make_table("t");
   make_table("u");

@@ -87,6 +87,23 @@ Query put_spec(const SchemaSql& sql, const SidecarPlace& place, const model::Par
        param(partition_id), param(is_default), param(json::write(model::fields_to_json(spec)))}};
 }
 
+// Specs that were the default for no snapshot, as the next one came before it.
+Query end_default_specs(const SchemaSql& sql, const SidecarPlace& place) {
+  return {sql("UPDATE @lakeproxy_spec SET is_default = false WHERE table_id = $1 AND "
+              "begin_snapshot = $2"),
+          {param(place.table_id), param(place.begin)}};
+}
+
+Query put_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                       const model::PartitionSpec& spec) {
+  return {
+      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
+          "is_default, fields) VALUES ($1, $2, $3, NULL, true, $4::jsonb) ON CONFLICT (table_id, "
+          "spec_id) DO UPDATE SET begin_snapshot = excluded.begin_snapshot, is_default = true"),
+      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
+       param(json::write(model::fields_to_json(spec)))}};
+}
+
 }  // namespace
 
 std::optional<std::string> lake_transform(const model::Transform& transform) {
@@ -148,9 +165,18 @@ std::map<std::string, model::SnapshotRef> kept_refs(const model::TableMetadata& 
   return refs;
 }
 
+// A change that the lake's columns do not show makes no snapshot, so that several
+// schemas may have been the current one at the same: only the last of them was.
+Query end_current_schemas(const SchemaSql& sql, const SidecarPlace& place) {
+  return {sql("UPDATE @lakeproxy_schema SET is_current = false WHERE table_id = $1 AND "
+              "begin_snapshot = $2"),
+          {param(place.table_id), param(place.begin)}};
+}
+
 void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
                  const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
                  std::vector<Query>& out) {
+  if (!known.empty()) out.push_back(end_current_schemas(sql, place));
   for (const model::Schema& schema : metadata.schemas) {
     bool current = schema.schema_id == metadata.current_schema_id;
     if (known.contains(schema.schema_id) && !current) continue;
@@ -192,17 +218,21 @@ base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
 base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
                                  const model::TableMetadata& before,
                                  const model::TableMetadata& after, LakeDelta& delta,
-                                 std::int64_t first_catalog_id) {
+                                 std::vector<Query>& out, std::int64_t first_catalog_id) {
   const model::PartitionSpec* from = before.find_spec(before.default_spec_id);
   const model::PartitionSpec* to = before.find_spec(after.default_spec_id);
   if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return {};
   auto held = [](const model::PartitionField& field) {
     return lake_transform(field.transform).has_value();
   };
-  if (!std::ranges::all_of(from->fields, held) || !std::ranges::all_of(to->fields, held)) {
+  if (!std::ranges::all_of(to->fields, held)) {
     return base::fail(base::ErrorKind::kUnsupported,
-                      "set-default-spec: not to or from an earlier spec with truncate");
+                      "set-default-spec: not back to an earlier spec with truncate");
   }
+  out.push_back(end_default_specs(sql, place));
+  // The lake did not know all of `from`: its end there does not say what comes next.
+  const bool said = std::ranges::all_of(from->fields, held);
+  if (!said && to->is_unpartitioned()) out.push_back(put_default_spec(sql, place, *to));
   std::int64_t next = first_catalog_id + delta.catalog_ids_used;
   auto rows = lake_partition(sql, place, next, *to);
   if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place));

@@ -59,10 +59,12 @@ void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
 
 /// The lake's partition rows that make a spec the default which the table had
 /// before; nothing when the default stays or is new. Counts ids as above.
-/// Errors: kUnsupported  the lake cannot hold the spec or the one it replaces.
+/// A sidecar row says so where the lake's rows cannot: back from a spec that it does not hold to
+/// none. Errors: kUnsupported  the lake cannot hold the spec.
 [[nodiscard]] base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
                                                const model::TableMetadata& before,
                                                const model::TableMetadata& after, LakeDelta& delta,
+                                               std::vector<base::pg::Query>& out,
                                                std::int64_t first_catalog_id);
 
 /// DuckLake's name of a transform, e.g. "bucket(16)"; nothing for one that a
