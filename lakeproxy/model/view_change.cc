@@ -33,7 +33,9 @@ base::Status check_dialects(const ViewVersion& version) {
 // Applies one update after another; one overload for each kind.
 class Changer {
  public:
-  Changer(const ViewMetadata& before, TimestampMs now_ms) : view_(before), now_ms_(now_ms) {}
+  /// `replaces`: one of the updates is another version of the query.
+  Changer(const ViewMetadata& before, TimestampMs now_ms, bool replaces)
+      : view_(before), now_ms_(now_ms), replaces_(replaces) {}
 
   base::Status operator()(const AssignUuid& update) {
     if (update.uuid == view_.view_uuid) return {};
@@ -60,6 +62,7 @@ class Changer {
  private:
   ViewMetadata view_;
   TimestampMs now_ms_;
+  bool replaces_;
   std::optional<std::int32_t> schema_;   ///< Added last.
   std::optional<std::int32_t> version_;  ///< Added last.
   std::set<std::int32_t> added_;
@@ -85,7 +88,8 @@ base::Status Changer::operator()(const AddSchema& update) {
 base::Status Changer::operator()(const SetLocation& update) {
   std::string location = update.location;
   while (location.ends_with('/')) location.pop_back();
-  if (location == view_.location) return {};
+  // A view that is replaced stays where it is, as a table does.
+  if (location == view_.location || replaces_) return {};
   return fail(ErrorKind::kUnsupported, "set-location: not supported");
 }
 
@@ -155,7 +159,7 @@ base::Result<ViewMetadata> new_view(const CreateView& request, const NewView& de
   ViewMetadata blank;
   blank.view_uuid = decided.uuid;
   blank.location = decided.location;
-  Changer changer(blank, request.version.timestamp_ms);
+  Changer changer(blank, request.version.timestamp_ms, true);
   RETURN_IF_ERROR(changer(SetProperties{request.properties}));
   RETURN_IF_ERROR(changer(AddSchema{request.schema}));
   ViewVersion version = request.version;
@@ -167,7 +171,10 @@ base::Result<ViewMetadata> new_view(const CreateView& request, const NewView& de
 
 base::Result<ViewMetadata> change_view(const ViewMetadata& before,
                                        const std::vector<ViewUpdate>& updates, TimestampMs now_ms) {
-  Changer changer(before, now_ms);
+  const bool replaces = std::ranges::any_of(updates, [](const ViewUpdate& update) {
+    return std::holds_alternative<AddViewVersion>(update);
+  });
+  Changer changer(before, now_ms, replaces);
   for (std::size_t i = 0; i < updates.size(); ++i) {
     base::Status applied = std::visit(changer, updates[i]);
     if (!applied) return std::move(applied).error().with_context(fmt::format("updates[{}]", i));

@@ -39,7 +39,7 @@ struct NewView {
 ///         (kDialectTwice), a new uuid or an older format version, a dialect of the version before
 ///         that the new one lacks (unless "replace.drop-dialect.allowed" is
 ///         true), a broken property; kForbidden  a reserved property;
-///         kUnsupported  another location.
+///         kUnsupported  another location, unless the view is replaced, which passes it over.
 [[nodiscard]] base::Result<ViewMetadata> change_view(const ViewMetadata& before,
                                                      const std::vector<ViewUpdate>& updates,
                                                      TimestampMs now_ms);

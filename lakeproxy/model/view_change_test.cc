@@ -169,7 +169,9 @@ TEST(ChangeView, uuid_format_version_and_location_stay) {
             view);
   EXPECT_EQ(refusal(view, {AssignUuid{base::Uuid{9}}}), ErrorKind::kInvalid);
   EXPECT_EQ(refusal(view, {UpgradeFormatVersion{2}}), ErrorKind::kInvalid);
-  EXPECT_EQ(refusal(view, {SetLocation{"s3://lake/data/main/w"}}), ErrorKind::kUnsupported);
+  const SetLocation elsewhere{"s3://lake/data/main/w"};
+  EXPECT_EQ(refusal(view, {elsewhere}), ErrorKind::kUnsupported);
+  EXPECT_EQ(changed(view, {elsewhere, AddViewVersion{view.current_version()}}), view) << "replaced";
 }
 
 TEST(ChangeView, properties_come_and_go_and_reserved_ones_do_not) {
