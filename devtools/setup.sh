@@ -125,6 +125,32 @@ install_jars() {
     -DoutputDirectory="$TOOLS/jars"
 }
 
+# Trino with the one plugin that the tests use. Its Java comes with the Python tools.
+setup_trino() {
+  setup_python
+  once trino "Trino $TRINO_VERSION (540 MB)" -- install_trino
+  [[ -d $TOOLS/trino-$TRINO_VERSION/plugin/iceberg ]] || { rm "$STAMPS/trino"; setup_trino; }
+}
+
+install_trino() {
+  local folder=$TOOLS/trino-$TRINO_VERSION work
+  work=$(mktemp -d "$TOOLS/trino.XXXXXX")
+  fetch_artifact "io.trino:trino-server-core:$TRINO_VERSION:tar.gz" "$work" || return
+  fetch_artifact "io.trino:trino-iceberg:$TRINO_VERSION:zip" "$work" || return
+  rm -rf "$folder" && mkdir -p "$folder/plugin" || return
+  tar xzf "$work/trino-server-core-$TRINO_VERSION.tar.gz" -C "$folder" --strip-components=1 \
+    "trino-server-core-$TRINO_VERSION/lib" || return
+  unzip -q "$work/trino-iceberg-$TRINO_VERSION.zip" -d "$folder/plugin" || return
+  mv "$folder/plugin/trino-iceberg-$TRINO_VERSION" "$folder/plugin/iceberg" || return
+  rm -r "$work"
+}
+
+# fetch_artifact GROUP:NAME:VERSION:TYPE FOLDER
+fetch_artifact() {
+  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+    -Dartifact="$1" -DoutputDirectory="$2"
+}
+
 setup_reference_server() {
   setup_packages
   once reference "Java reference catalog" "$ROOT/bench/reference_server/pom.xml" \
@@ -133,4 +159,4 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_websocket_peers; setup_jars; setup_reference_server; }
+setup_everything() { setup_servers; setup_websocket_peers; setup_jars; setup_trino; setup_reference_server; }

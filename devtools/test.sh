@@ -91,6 +91,7 @@ interop_tests() {
   if [[ -n $2 ]] && ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
   setup_websocket_peers
   setup_jars
+  setup_trino
   with_stack "$1" "$PYTHON" -m pytest "${options[@]}" "${PYTEST_FOLDERS[@]}"
 }
 

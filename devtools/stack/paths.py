@@ -9,6 +9,7 @@ DEV = ROOT / '.dev'
 TOOLS = DEV / 'tools'
 ENGINE = TOOLS / 'duckdb-1.5.5'
 JARS = TOOLS / 'jars'
+TRINO = TOOLS / 'trino-476'
 DEFAULT_STACK = 'default'
 
 
