@@ -56,6 +56,9 @@ def test_main_moves_back_and_forth(table, sql, catalog):
     ids = table.snapshots()
     call(table, 'rollback_to_snapshot', f'snapshot_id => {ids[1]}')
     assert same(table.truth, table.readers, table.name) == 40
+    # The lake's history is one line: what came after an older snapshot stays an ancestor, with nothing to pick.
+    with pytest.raises(Exception, match='already an ancestor'):
+        call(table, 'cherrypick_snapshot', f'snapshot_id => {ids[2]}')
     call(table, 'set_current_snapshot', f'snapshot_id => {ids[-1]}')
     assert same(table.truth, table.readers, table.name) == 47
     sql(f'ALTER TABLE lake.{table.name} CREATE TAG early AS OF VERSION {ids[0]}')
