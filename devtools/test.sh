@@ -92,6 +92,7 @@ interop_tests() {
   setup_websocket_peers
   setup_jars
   setup_trino
+  [[ $2 != engines ]] || export ENGINES=all
   with_stack "$1" "$PYTHON" -m pytest "${options[@]}" "${PYTEST_FOLDERS[@]}"
 }
 

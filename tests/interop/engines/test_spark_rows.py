@@ -1,6 +1,7 @@
 """Spark changes rows in every way it knows, in both modes and both format versions."""
 import pytest
 
+pytestmark = pytest.mark.parametrize('version', ['2', '3'], indirect=True, ids='v{}'.format)
 MODES = ('copy-on-write', 'merge-on-read')
 
 
