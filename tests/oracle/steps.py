@@ -65,8 +65,14 @@ def steps_of(seed, number):
     return [Step(name, source.getrandbits(48)) for name in (first, *names)]
 
 
+# What an operation finds nothing to do without.
+NEEDS = {'rest.take_back_deletes': ('rest.position_deletes', 'rest.upgrade', 'rest.deletion_vectors', 'rest.position_deletes'),
+         'rest.deletion_vectors': ('rest.upgrade', 'rest.upgrade'), 'rest.add_column_with_default': ('rest.upgrade', 'rest.upgrade'),
+         'duck.add_column_of_version_3': ('rest.upgrade', 'rest.upgrade')}
+
+
 def steps_for(name, seed):
     """A short history that gives one operation its chance."""
     source = random.Random(f'{name} {seed}')
     before = ('duck.create', 'pyiceberg.create', 'duck.insert_file', 'pyiceberg.append', 'pyiceberg.append')
-    return [Step(step, source.getrandbits(48)) for step in (*before, name, name, name, name)]
+    return [Step(step, source.getrandbits(48)) for step in (*before, *NEEDS.get(name, ()), name, name, name, name)]
