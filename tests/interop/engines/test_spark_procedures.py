@@ -79,7 +79,7 @@ def test_what_needs_a_line_beside_main_is_refused(table, sql, spark):
     sql(f'ALTER TABLE lake.{table.name} CREATE BRANCH side')
     for statement in (f"INSERT INTO lake.{table.name}.branch_side VALUES (1, 'x')",
                       f'DELETE FROM lake.{table.name}.branch_side WHERE n = 1'):
-        with pytest.raises(Exception, match='a write to a branch other than main'):
+        with pytest.raises(Exception, match='a snapshot that main does not point to'):
             sql(statement)
     sql(f"ALTER TABLE lake.{table.name} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
     spark.conf.set('spark.wap.id', 'staged')
