@@ -29,12 +29,13 @@ std::string properties_text(const Properties& properties) {
   return base::json::write(object);
 }
 
+// DuckDB drops schemas without a look at our rows: the next of that name takes over what is left.
 Query put_namespace(const SchemaSql& sql, std::int64_t schema_id, const model::Namespace& name,
                     const std::string& properties) {
   std::vector<std::optional<std::string>> levels(name.levels.begin(), name.levels.end());
   return {sql("INSERT INTO @lakeproxy_namespace (schema_id, levels, properties) VALUES ($1, "
-              "$2::text[], $3::jsonb) ON CONFLICT (schema_id) DO UPDATE SET properties = "
-              "excluded.properties"),
+              "$2::text[], $3::jsonb) ON CONFLICT (levels) DO UPDATE SET schema_id = "
+              "excluded.schema_id, properties = excluded.properties"),
           {param(schema_id), base::pg::array_param(levels), param(properties)}};
 }
 

@@ -131,6 +131,18 @@ TEST_F(Writer, makes_and_drops_namespaces) {
   EXPECT_TRUE(run(lake.create_namespace(soon(), Namespace{{"a"}}, {}))) << "the name is free";
 }
 
+TEST_F(Writer, a_name_is_free_again_after_duckdb_dropped_its_schema) {
+  auto lake = writer();
+  for (const char* value : {"old", "new"}) {
+    ASSERT_TRUE(run(lake.create_namespace(soon(), Namespace{{"a"}}, {{"k", value}}))) << value;
+    auto changed = run(lake.change_namespace(soon(), Namespace{{"a"}}, {}, {{"also", value}}));
+    ASSERT_TRUE(changed) << changed.error().message();
+    EXPECT_EQ(ask("SELECT (properties->>'k') || (properties->>'also') FROM @lakeproxy_namespace"),
+              std::string(value) + value);
+    exec("UPDATE ducklake_schema SET end_snapshot = begin_snapshot + 1 WHERE schema_name = 'a'");
+  }
+}
+
 TEST_F(Writer, changes_properties_without_a_lake_snapshot) {
   auto lake = writer();
   auto changed = run(lake.change_namespace(soon(), kMain, {"x"}, {{"a", "1"}, {"b", "2"}}));
