@@ -23,7 +23,7 @@ room(lakeproxy/settings USES base/core base/config base/log)
 room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model LINKS ZLIB::ZLIB
   TEST_USES base/testing)
 
-room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/model lakeproxy/materialize
+room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/measure lakeproxy/model lakeproxy/materialize
   TEST_USES base/testing)
 embed_texts(lakeproxy_ducklake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
 embed_texts(lakeproxy_ducklake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)

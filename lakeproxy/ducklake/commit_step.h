@@ -9,6 +9,10 @@
 
 #include "base/runtime/task.h"
 
+namespace lake::measure {
+class WaitMeter;
+}
+
 namespace lake::ducklake {
 
 enum class CommitStep {
@@ -25,5 +29,11 @@ enum class CommitStep {
 
 /// Awaited at each step. The server has none; see ADR 0039.
 using StepWatch = std::function<base::Task<void>(CommitStep step)>;
+
+/// What is told of commits besides their answers. All may be null.
+struct CommitWatch {
+  const StepWatch* steps = nullptr;
+  measure::WaitMeter* meter = nullptr;  ///< Of the waits for another's transaction.
+};
 
 }  // namespace lake::ducklake

@@ -15,12 +15,15 @@
 #include "base/core/clock.h"
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/appended.h"
+#include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_files.h"
 #include "lakeproxy/ducklake/row_deletes.h"
 #include "lakeproxy/ducklake/snapshot_commit.h"
 
 namespace lake::ducklake {
+
+class Committer;
 
 /// One snapshot that an Iceberg client adds.
 struct AddedSnapshot {
@@ -108,12 +111,12 @@ struct PropertyChanges {
 /// reason() of kConflict: the table changed since it was read; read it again.
 inline constexpr std::string_view kStale = "stale";
 
-/// One event loop's writer. `pool`, `clock`, `random` and `steps` outlive it.
+/// One event loop's writer. What it is given outlives it.
 /// Errors everywhere: those of Committer::commit.
 class LakeWriter {
  public:
   LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
-             base::Random& random, const StepWatch* steps = nullptr);
+             base::Random& random, CommitWatch watch = {});
 
   /// The same writer for one change that the client named by a key: its receipt
   /// is written with the change. Errors besides: kConflict (kAlreadyDone).

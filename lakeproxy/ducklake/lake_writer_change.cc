@@ -4,6 +4,7 @@
 
 #include "lakeproxy/ducklake/change_log.h"
 #include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/committer.h"
 #include "lakeproxy/ducklake/content_change.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/sidecar_rows.h"

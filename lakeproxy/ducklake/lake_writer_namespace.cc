@@ -2,6 +2,7 @@
 
 #include "base/core/text.h"
 #include "base/json/json.h"
+#include "lakeproxy/ducklake/committer.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
 #include "lakeproxy/ducklake/not_there.h"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/committer.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
 #include "lakeproxy/ducklake/not_there.h"

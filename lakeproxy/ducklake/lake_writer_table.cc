@@ -2,6 +2,7 @@
 
 #include "base/core/text.h"
 #include "lakeproxy/ducklake/column_rows.h"
+#include "lakeproxy/ducklake/committer.h"
 #include "lakeproxy/ducklake/lake_path.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
@@ -189,13 +190,13 @@ std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifi
 }  // namespace
 
 LakeWriter::LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
-                       base::Random& random, const StepWatch* steps)
+                       base::Random& random, CommitWatch watch)
     : pool_(&pool),
       options_(std::move(options)),
       sql_(options_.metadata_schema),
       clock_(&clock),
       random_(&random),
-      committer_(std::make_shared<Committer>(pool, sql_, steps)) {}
+      committer_(std::make_shared<Committer>(pool, sql_, watch)) {}
 
 std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std::string_view table,
                                            const base::Uuid& uuid) const {

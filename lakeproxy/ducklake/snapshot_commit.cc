@@ -3,12 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "lakeproxy/ducklake/receipts.h"
-#include "lakeproxy/ducklake/shown_time.h"
 
 namespace lake::ducklake {
 namespace {
@@ -16,47 +12,7 @@ namespace {
 using base::pg::param;
 using base::pg::Query;
 
-constexpr int kAttempts = 20;
-
 using Key = std::optional<model::ChangeKey>;
-
-std::vector<Query> opening_queries(const SchemaSql& sql, std::vector<Query> facts, const Key& key) {
-  std::vector<Query> queries;
-  // The setting tells the trigger on snapshots that nobody needs to be woken:
-  // what we commit we publish ourselves.
-  queries.push_back({sql("SELECT revision, set_config('lakeproxy.publishes', 'on', true) "
-                         "FROM @lakeproxy_state FOR UPDATE"),
-                     {}});
-  queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id "
-                         "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
-                     {}});
-  for (Query& fact : facts) queries.push_back(std::move(fact));
-  if (key) queries.push_back(find_receipt(sql, key->id));
-  return queries;
-}
-
-// Under the lock of lakeproxy_state nobody else can write the receipt now.
-base::Status check_first_time(const Key& key, std::vector<base::pg::RowsPtr>& rows) {
-  if (!key) return {};
-  base::pg::RowsPtr receipt = std::move(rows.back());
-  rows.pop_back();
-  if (receipt->empty()) return {};
-  return base::fail(base::ErrorKind::kConflict, "The change was asked for before.")
-      .with_reason(kAlreadyDone);
-}
-
-base::Result<LakeHead> read_head(const std::vector<base::pg::RowsPtr>& rows) {
-  if (rows[0]->empty() || rows[1]->empty()) {
-    return base::fail(base::ErrorKind::kCorrupt, "The lake has no snapshot or no state row.");
-  }
-  LakeHead head;
-  head.revision = rows[0]->int64(0, 0);
-  head.snapshot = model::SnapshotId(rows[1]->int64(0, 0));
-  head.schema_version = rows[1]->int64(0, 1);
-  head.next_catalog_id = rows[1]->int64(0, 2);
-  head.next_file_id = rows[1]->int64(0, 3);
-  return head;
-}
 
 // The snapshot's own rows. Its time is never before its predecessor's, so that
 // time travel by timestamp stays in the order of the ids.
@@ -83,12 +39,6 @@ void append_snapshot_rows(const SchemaSql& sql, const LakeDelta& delta, LakeHead
   }
 }
 
-struct ClosingQueries {
-  std::vector<Query> queries;
-  std::vector<std::size_t> snapshot_rows;  ///< Those of `queries` that tell a snapshot's time.
-  Committed committed;
-};
-
 model::LakeCommit commit_of(const LakeDelta& delta, model::SnapshotId snapshot) {
   model::LakeCommit commit{.snapshot = snapshot,
                            .changes_made = fmt::format("{}", fmt::join(delta.changes, ","))};
@@ -101,6 +51,46 @@ void add_receipt(const SchemaSql& sql, const Key& key, const std::string& answer
   if (!key || queries.empty()) return;
   queries.push_back(put_receipt(sql, *key, answer));
   queries.push_back(remove_old_receipts(sql));
+}
+
+}  // namespace
+
+LakeHead head_after(LakeHead head, const LakeDelta& delta) {
+  bool altered = delta.schema_changes || !delta.altered_tables.empty();
+  head.snapshot = model::SnapshotId(head.snapshot.value + 1);
+  head.schema_version += altered ? 1 : 0;
+  head.next_catalog_id += delta.catalog_ids_used;
+  head.next_file_id += delta.file_ids_used;
+  return head;
+}
+
+std::vector<Query> opening_queries(const SchemaSql& sql) {
+  std::vector<Query> queries;
+  // The setting tells the triggers on snapshots that it is us: what we commit we
+  // publish ourselves.
+  queries.push_back({sql("SELECT revision, set_config('lakeproxy.publishes', 'on', true), "
+                         "(SELECT last_value FROM @lakeproxy_tries) - "
+                         "(SELECT last_value FROM @lakeproxy_arrivals) "
+                         "FROM @lakeproxy_state FOR UPDATE"),
+                     {}});
+  queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id "
+                         "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
+                     {}});
+  return queries;
+}
+
+base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows) {
+  if (rows[0]->empty() || rows[1]->empty()) {
+    return base::fail(base::ErrorKind::kCorrupt, "The lake has no snapshot or no state row.");
+  }
+  Opened opened;
+  opened.losses = rows[0]->int64(0, 2);
+  opened.head.revision = rows[0]->int64(0, 0);
+  opened.head.snapshot = model::SnapshotId(rows[1]->int64(0, 0));
+  opened.head.schema_version = rows[1]->int64(0, 1);
+  opened.head.next_catalog_id = rows[1]->int64(0, 2);
+  opened.head.next_file_id = rows[1]->int64(0, 3);
+  return opened;
 }
 
 ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head,
@@ -126,79 +116,8 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
   }
   add_receipt(sql, key, plan.answer, closing.queries);
   committed.version = {head.snapshot, head.revision};
+  closing.after = head;
   return closing;
-}
-
-// Another writer was there first, and nothing was changed.
-bool is_collision(const base::Error& error) {
-  return error.kind() == base::ErrorKind::kConflict &&
-         (error.reason() == base::pg::kUniqueViolation ||
-          error.reason() == base::pg::kSerializationFailure ||
-          error.reason() == base::pg::kStatementStale || error.reason() == base::pg::kRolledBack);
-}
-
-}  // namespace
-
-LakeHead head_after(LakeHead head, const LakeDelta& delta) {
-  bool altered = delta.schema_changes || !delta.altered_tables.empty();
-  head.snapshot = model::SnapshotId(head.snapshot.value + 1);
-  head.schema_version += altered ? 1 : 0;
-  head.next_catalog_id += delta.catalog_ids_used;
-  head.next_file_id += delta.file_ids_used;
-  return head;
-}
-
-base::Task<base::Result<Committed>> Committer::attempt(base::RequestContext context,
-                                                       std::vector<Query> facts,
-                                                       const Planner* planner, const Key* key) {
-  CO_ASSIGN_OR_RETURN(
-      auto begun, co_await pool_->begin(context, opening_queries(sql_, std::move(facts), *key)));
-  if (steps_ != nullptr) co_await (*steps_)(CommitStep::kLocked);
-  auto first_time = check_first_time(*key, begun.rows);
-  auto head = read_head(begun.rows);
-  begun.rows.erase(begun.rows.begin(), begun.rows.begin() + 2);
-  if (!first_time || !head) {
-    co_await begun.transaction->rollback();
-    co_return first_time ? std::move(head).error() : std::move(first_time).error();
-  }
-  auto plan = (*planner)(*head, begun.rows);
-  if (!plan) {
-    co_await begun.transaction->rollback();
-    co_return std::move(plan).error();
-  }
-  ClosingQueries closing = closing_queries(sql_, std::move(*plan), *head, *key);
-  if (steps_ != nullptr) co_await (*steps_)(CommitStep::kPlanned);
-  if (closing.queries.empty()) {
-    co_await begun.transaction->rollback();
-    co_return closing.committed;
-  }
-  CO_ASSIGN_OR_RETURN(auto rows,
-                      co_await begun.transaction->run_and_commit(std::move(closing.queries)));
-  if (steps_ != nullptr) co_await (*steps_)(CommitStep::kCommitted);
-  for (std::size_t i = 0; i < closing.snapshot_rows.size(); ++i) {
-    closing.committed.commits[i].committed_ms =
-        rows[closing.snapshot_rows[i]]->int64(0, 0) - kShownEarlierMs;
-  }
-  co_return std::move(closing.committed);
-}
-
-base::Task<base::Result<Committed>> Committer::commit(base::RequestContext context,
-                                                      std::vector<Query> facts, Planner planner,
-                                                      std::optional<model::ChangeKey> key) {
-  namespace asio = boost::asio;
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  for (int i = 0; i < kAttempts; ++i) {
-    auto committed = co_await attempt(context, facts, &planner, &key);
-    if (committed || !is_collision(committed.error())) co_return committed;
-    if (context.expired()) {
-      co_return base::fail(base::ErrorKind::kTimeout,
-                           "Other writers kept the lake busy until the deadline.");
-    }
-    timer.expires_after(std::chrono::milliseconds(1 + i * 5));
-    co_await timer.async_wait(asio::use_awaitable);
-  }
-  co_return base::fail(base::ErrorKind::kConflict,
-                       "Too many other writers; nothing was committed.");
 }
 
 std::string quote_change_name(std::string_view name) {

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/postgres/session.h"
-#include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/schema_sql.h"
 #include "lakeproxy/model/change_key.h"
 #include "lakeproxy/model/lake_table.h"
@@ -83,32 +82,27 @@ using Planner = std::function<base::Result<CommitPlan>(
 /// reason() of kConflict: a receipt of the change's key is there already.
 inline constexpr std::string_view kAlreadyDone = "already_done";
 
-/// One event loop's committer to one lake. `pool` and `steps` outlive it.
-class Committer {
- public:
-  Committer(base::pg::Pool& pool, SchemaSql sql, const StepWatch* steps = nullptr)
-      : pool_(&pool), sql_(std::move(sql)), steps_(steps) {}
-
-  /// Commits, and again after a collision with another writer, up to
-  /// `context`'s deadline and at most 20 times. With a `key` the receipt of the
-  /// change is written in the same transaction: one commit for each key.
-  /// Errors: the planner's; kConflict  20 collisions, or (kAlreadyDone) the key
-  ///         has a receipt; kOutcomeUnknown  the connection broke after COMMIT was
-  ///         sent; kUnavailable, kTimeout  nothing was changed.
-  [[nodiscard]] base::Task<base::Result<Committed>> commit(base::RequestContext context,
-                                                           std::vector<base::pg::Query> facts,
-                                                           Planner planner,
-                                                           std::optional<model::ChangeKey> key);
-
- private:
-  [[nodiscard]] base::Task<base::Result<Committed>> attempt(
-      base::RequestContext context, std::vector<base::pg::Query> facts, const Planner* planner,
-      const std::optional<model::ChangeKey>* key);
-
-  base::pg::Pool* pool_;
-  SchemaSql sql_;
-  const StepWatch* steps_;
+/// What a transaction of commits begins with: the lock on lakeproxy_state, then
+/// the head.
+[[nodiscard]] std::vector<base::pg::Query> opening_queries(const SchemaSql& sql);
+struct Opened {
+  LakeHead head;
+  std::int64_t losses = 0;  ///< How often others lost a snapshot id; see Courtesy.
 };
+/// The rows of opening_queries(). Errors: kCorrupt  one of them is missing.
+[[nodiscard]] base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows);
+
+/// What a plan comes to: its statements, bound to their snapshots.
+struct ClosingQueries {
+  std::vector<base::pg::Query> queries;
+  std::vector<std::size_t> snapshot_rows;  ///< Those of `queries` that tell a snapshot's time.
+  Committed committed;                     ///< Without the times.
+  LakeHead after;                          ///< What the next commit stands on.
+};
+/// With a `key` the receipt of the change is among them, unless there is nothing
+/// to write.
+[[nodiscard]] ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head,
+                                             const std::optional<model::ChangeKey>& key);
 
 /// `name` in double quotes, quotes doubled, for changes_made.
 [[nodiscard]] std::string quote_change_name(std::string_view name);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lakeproxy/ducklake/committer.h"
+
 namespace lake::ducklake {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lakeproxy/ducklake/committer.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
 #include "lakeproxy/ducklake/not_there.h"
@@ -153,9 +154,9 @@ Page<std::string> name_page(const base::pg::Rows& rows, std::size_t size) {
 
 }  // namespace
 
-ViewStore::ViewStore(base::pg::Pool& pool, LakeOptions options)
+ViewStore::ViewStore(base::pg::Pool& pool, LakeOptions options, CommitWatch watch)
     : pool_(&pool),
-      committer_(std::make_shared<Committer>(pool, SchemaSql(options.metadata_schema))),
+      committer_(std::make_shared<Committer>(pool, SchemaSql(options.metadata_schema), watch)),
       options_(std::move(options)),
       sql_(options_.metadata_schema) {}
 

@@ -10,14 +10,16 @@
 #include <string>
 #include <utility>
 
+#include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/relations.h"
 #include "lakeproxy/ducklake/schema_sql.h"
-#include "lakeproxy/ducklake/snapshot_commit.h"
 #include "lakeproxy/model/change_key.h"
 #include "lakeproxy/model/view.h"
 
 namespace lake::ducklake {
+
+class Committer;
 
 inline constexpr std::string_view kNoSuchView = "no_such_view";
 
@@ -55,7 +57,7 @@ struct ViewChange {
 /// Pool::read, and of Committer::commit for changes.
 class ViewStore {
  public:
-  ViewStore(base::pg::Pool& pool, LakeOptions options);
+  ViewStore(base::pg::Pool& pool, LakeOptions options, CommitWatch watch = {});
 
   /// The same store for one change that the client named by a key: its receipt
   /// is written with the change. Errors besides: kConflict (kAlreadyDone).
