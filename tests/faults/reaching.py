@@ -14,10 +14,9 @@ class Reaching:
                                  's3.access-key-id': lake.s3_access_key, 's3.secret-access-key': lake.s3_secret_key})
         self.known = {}
 
-    def missing(self, answer):
-        """Locations that a LoadTableResult leads to and the store does not have."""
-        reached = self.locations(answer)
-        return sorted(reached - self.stored(answer['metadata']['location'])) if reached else []
+    def missing(self, table):
+        """Locations that a table as it was loaded leads to and the store does not have."""
+        return sorted(self.locations(table) - self.stored(table.location()))
 
     def stored(self, location):
         bucket = f's3://{object_store.BUCKET}/'
@@ -25,11 +24,10 @@ class Reaching:
                                          recursive=True)
         return {bucket + item.object_name for item in found}
 
-    def locations(self, answer):
-        metadata = answer['metadata']
-        reached = {answer['metadata-location'], *(entry['metadata-file'] for entry in metadata.get('metadata-log', []))}
-        for snapshot in metadata.get('snapshots', []):
-            reached |= self.below(snapshot['manifest-list'])
+    def locations(self, table):
+        reached = {table.metadata_location, *(entry.metadata_file for entry in table.metadata.metadata_log)}
+        for snapshot in table.snapshots():
+            reached |= self.below(snapshot.manifest_list)
         return reached
 
     def below(self, place):
