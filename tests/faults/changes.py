@@ -7,10 +7,9 @@ import time
 
 import pyarrow as pa
 import requests
-from pyiceberg.io.pyarrow import _dataframe_to_data_files
-from pyiceberg.manifest import DataFileContent, ManifestEntry, ManifestEntryStatus, write_manifest
 
 from oracle import commits
+from oracle.avro_files import POSITION_DELETES
 
 SCHEMA = pa.schema([('batch', pa.int64()), ('row', pa.int64())])
 ROWS = 3  # of a batch
@@ -65,13 +64,7 @@ def appending(table, batch):
 
 def add_files(snapshot, batch):
     loaded = snapshot.loaded
-    files = _dataframe_to_data_files(loaded.metadata, rows(batch), loaded.io)
-    output = loaded.io.new_output(snapshot.place('added'))
-    with write_manifest(2, loaded.spec(), loaded.schema(), output, snapshot.id, commits.COMPRESSION) as writer:
-        for file in files:
-            writer.add_entry(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=snapshot.id,
-                                                     sequence_number=None, file_sequence_number=None, data_file=file))
-    snapshot.manifests.append(writer.to_manifest_file())
+    snapshot.add(commits.data_files(loaded, rows(batch).cast(loaded.schema().as_arrow())))
 
 
 class Maker:
@@ -118,11 +111,11 @@ class Maker:
         name = self.name('overwritten')
         table, batch, before = self.load(name), self.next_batch(), self.reader.rows(name)
         gone, shortened = sorted(before)
-        files = {self.reader.batch_of(file): file for file in commits.live_files(table)}
+        files = {self.reader.batch_of(file.path): file for file in commits.live(table)[0]}
         snapshot = commits.Snapshot(table, 'overwrite')
-        snapshot.remove({files[gone].file_path})
-        positions = commits.position_deletes([files[shortened].file_path], [0])
-        snapshot.add_deletes([commits.delete_file(table, positions, DataFileContent.POSITION_DELETES, files[shortened])])
+        snapshot.remove([files[gone]])
+        positions = commits.position_deletes([(files[shortened].path, 0)])
+        snapshot.add([commits.delete_file(table, positions, POSITION_DELETES, files[shortened])])
         add_files(snapshot, batch)
         body = commit_body(table, snapshot.updates(), commits.main_was(table))
         return Change(f'namespaces/faults/tables/{name}', body, {name: before},

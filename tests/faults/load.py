@@ -107,7 +107,7 @@ class Replacer(Writer):
     def commit(self):
         table, batch = self.catalog.load_table(self.name), self.batches.next()
         snapshot = commits.Snapshot(table, 'overwrite')
-        snapshot.remove({file.file_path for file in commits.live_files(table)})
+        snapshot.remove(commits.live(table)[0])
         add_files(snapshot, batch)
         body = commit_body(table, snapshot.updates(), commits.main_was(table))
         answer = self.session.post(self.url, json=body, timeout=TIMEOUT)

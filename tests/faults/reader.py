@@ -54,12 +54,12 @@ class Reader:
     def state(self, names):
         return {name: self.agreed(name) for name in names}
 
-    def batch_of(self, file):
+    def batch_of(self, path):
         """The one batch of a data file."""
-        if file.file_path not in self.batches:
-            scan = self.duck.execute(f"SELECT DISTINCT batch FROM read_parquet('{file.file_path}')")
-            self.batches[file.file_path], = (batch for batch, in scan.fetchall())
-        return self.batches[file.file_path]
+        if path not in self.batches:
+            scan = self.duck.execute(f"SELECT DISTINCT batch FROM read_parquet('{path}')")
+            self.batches[path], = (batch for batch, in scan.fetchall())
+        return self.batches[path]
 
 
 def counted(table):
