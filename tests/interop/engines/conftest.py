@@ -6,7 +6,7 @@ import pytest
 import readers as lake_readers
 from lake_clients import trino as trino_client
 from stack import trino as trino_server
-from tour import Tour
+from engine_tour import Tour
 from trino_reader import TrinoReader
 
 

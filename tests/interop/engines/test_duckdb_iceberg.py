@@ -4,7 +4,7 @@ import pytest
 
 import readers as lake_readers
 from lake_clients import duck as duckdb_client
-from tour import Tour, same
+from engine_tour import Tour, same
 
 
 @pytest.fixture

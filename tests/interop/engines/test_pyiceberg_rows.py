@@ -10,7 +10,7 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
 import readers as lake_readers
-from tour import Tour
+from engine_tour import Tour
 
 COLUMNS = Schema(NestedField(1, 'n', LongType(), required=True), NestedField(2, 's', StringType(), required=False),
                  identifier_field_ids=[1])

@@ -10,7 +10,7 @@ from pyiceberg.types import (DecimalType, DoubleType, FloatType, IntegerType, Li
                              StructType, TimestampType)
 
 import readers as lake_readers
-from tour import same
+from engine_tour import same
 
 COLUMNS = Schema(
     NestedField(1, 'id', LongType(), required=True), NestedField(2, 'a', IntegerType(), required=False),

@@ -1,7 +1,7 @@
 """ALTER TABLE through Spark: after each form the lake has the columns, and every snapshot still reads the same."""
 import pytest
 
-from tour import same
+from engine_tour import same
 
 COLUMNS = '''id BIGINT NOT NULL, a INT, f FLOAT, dec DECIMAL(9,2), p STRUCT<x: INT, y: STRING>,
     l ARRAY<STRUCT<z: INT>>, m MAP<STRING, STRUCT<w: INT>>, s STRING, ts TIMESTAMP'''

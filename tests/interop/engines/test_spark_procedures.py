@@ -1,7 +1,7 @@
 """Spark's procedures: files and manifests are rewritten, main moves, and no row changes by it."""
 import pytest
 
-from tour import same
+from engine_tour import same
 
 MERGE_ON_READ = "'write.delete.mode' = 'merge-on-read', 'write.delete.granularity' = 'file'"
 

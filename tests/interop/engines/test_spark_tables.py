@@ -1,7 +1,7 @@
 """Spark makes, replaces and drops tables, partitioned by every transform and sorted."""
 import pytest
 
-from tour import same
+from engine_tour import same
 
 PARTITIONINGS = ('s', 'bucket(3, n)', 'truncate(2, s)', 'years(ts)', 'months(ts)', 'days(day)', 'hours(ts), bucket(2, s)')
 SOURCE = """SELECT id AS n, concat('s', id) AS s, DATE '2020-01-30' + INT(id) AS day,

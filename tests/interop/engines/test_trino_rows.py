@@ -1,7 +1,7 @@
 """Trino makes tables and changes rows; what it does, DuckDB finds in the lake, and the other clients with it."""
 import pytest
 
-from tour import same
+from engine_tour import same
 
 SOURCE = "SELECT id, concat('s', cast(id AS varchar)), cast(id % 3 AS integer) FROM UNNEST(sequence({}, {})) r(id)"
 MODEL = "SELECT id, concat('s', id), id % 3 FROM range({}, {} + 1) r(id)"

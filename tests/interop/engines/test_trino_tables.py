@@ -2,7 +2,7 @@
 import pytest
 
 from rest import Rest
-from tour import same
+from engine_tour import same
 
 
 def kinds(tour):
