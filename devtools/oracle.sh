@@ -2,9 +2,10 @@
 
 ORACLE_STACK=oracle
 
-# oracle_command [--minutes N] [--seed S] ...: on a private stack, which is removed afterwards.
+# oracle_command [--minutes N] [--seed S] [--spark SHARE] ...: on a private stack, which is removed afterwards.
 oracle_command() {
   setup_servers
+  [[ " $* " != *" --spark"* ]] || setup_jars
   build_preset dev lakeproxy
   "$PYTHON" -m stack down --name "$ORACLE_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$ORACLE_STACK" --wipe >/dev/null' EXIT
