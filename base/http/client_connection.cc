@@ -144,7 +144,8 @@ Task<Exchange> StreamConnection<Stream>::exchange(WireRequest request, AnswerLim
   // A server may refuse a body before it has read it and close; its answer
   // is then there to be read although the sending failed.
   std::optional<Parser> parser;
-  error_code read_error = error;
+  // The time may be up although all was sent: the answer is not waited for.
+  error_code read_error = error ? error : error_code(asio::error::timed_out);
   if (!watchdog_.expired()) {
     read_error = co_await read_answer(parser, request.method, limits);
     if (co_await was_cancelled()) co_return Exchange{.answer = cancelled()};
