@@ -122,7 +122,7 @@ def test_version_3_is_refused_by_trino(lake, ask, duck, schema):
     assert ask(f'SELECT count(*) FROM lake.{schema}.t') == [[20]]
 
 
-def test_views(ask, duck, catalog, sql, schema):
+def test_views(ask, duck, catalog, schema):
     ask(f"CREATE TABLE lake.{schema}.t AS SELECT * FROM (VALUES (1, 'a'), (2, 'b')) t(n, s)")
     ask(f"CREATE VIEW lake.{schema}.v COMMENT 'by Trino' AS SELECT s, sum(n) AS total FROM lake.{schema}.t GROUP BY s")
     assert ask(f'SELECT s, total FROM lake.{schema}.v ORDER BY s') == [['a', 1], ['b', 2]]
