@@ -2,7 +2,9 @@
 
 #include <duckdb.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -71,11 +73,34 @@ Result<std::shared_ptr<Database>> open_handle(const EngineOptions& options) {
   return std::make_shared<Database>(handle);
 }
 
+// Nothing of what they hold may reach a log.
+Status run_opening(const EngineOptions& options, Connection& connection) {
+  for (const std::string& extension : options.extensions) {
+    RETURN_IF_ERROR(connection.execute(fmt::format("LOAD {}", quote_literal(extension))));
+  }
+  for (const Secret& statement : options.opening) {
+    auto done = connection.execute(statement.reveal());
+    if (done) continue;
+    std::string detail(done.error().detail());
+    detail.resize(std::min(detail.size(), detail.find('\n')));
+    return fail(done.error().kind(), "the engine does not start").with_detail(std::move(detail));
+  }
+  return {};
+}
+
+std::string allowed_places(const EngineOptions& options) {
+  std::vector<std::string> places;
+  const std::string& folder = options.data_dir.empty() ? options.scratch_dir : options.data_dir;
+  if (!folder.empty()) places.push_back(quote_literal(folder));
+  for (const std::string& place : options.allowed_places) places.push_back(quote_literal(place));
+  return fmt::format("[{}]", fmt::join(places, ", "));
+}
+
 // The folder must be allowed before files are forbidden, and the lock comes
 // last: after it none of these statements would pass.
 Status close_doors(const EngineOptions& options, const std::shared_ptr<Database>& database) {
   ASSIGN_OR_RETURN(Connection connection, Connection::open(database));
-  const std::string& folder = options.data_dir.empty() ? options.scratch_dir : options.data_dir;
+  RETURN_IF_ERROR(run_opening(options, connection));
   std::vector<std::string> statements;
   if (!options.scratch_dir.empty()) {
     // As an option of opening it would be listed and not enforced.
@@ -84,8 +109,7 @@ Status close_doors(const EngineOptions& options, const std::shared_ptr<Database>
   }
   statements.push_back("SET GLOBAL TimeZone = 'UTC'");
   if (options.external_access == ExternalAccess::kClosed) {
-    statements.push_back(fmt::format("SET GLOBAL allowed_directories = [{}]",
-                                     folder.empty() ? "" : quote_literal(folder)));
+    statements.push_back("SET GLOBAL allowed_directories = " + allowed_places(options));
     statements.push_back("SET GLOBAL enable_external_access = false");
   }
   statements.push_back("SET GLOBAL lock_configuration = true");
@@ -96,7 +120,7 @@ Status close_doors(const EngineOptions& options, const std::shared_ptr<Database>
 Result<std::shared_ptr<Database>> open_database(const EngineOptions& options) {
   ASSIGN_OR_RETURN(std::shared_ptr<Database> database, open_handle(options));
   if (Status closed = close_doors(options, database); !closed) {
-    return fail(ErrorKind::kInternal, "the engine does not start")
+    return fail(closed.error().kind(), "the engine does not start")
         .with_detail(closed.error().detail());
   }
   return database;

@@ -11,8 +11,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/core/result.h"
+#include "base/core/secret.h"
 #include "base/duckdb/connection.h"
 
 namespace base::duckdb {
@@ -35,6 +37,14 @@ struct EngineOptions {
   /// read whatever folder its temporary files are in.
   std::string data_dir;
   ExternalAccess external_access = ExternalAccess::kClosed;
+  /// Files of extensions, absolute; they are loaded before the doors close.
+  std::vector<std::string> extensions = {};
+  /// Run after them and before the doors close: what makes secrets and attaches.
+  /// When one fails, only the first line of the engine's words is kept, since
+  /// the rest repeats the statement.
+  std::vector<Secret> opening = {};
+  /// Places besides the folder that statements reach: "s3://bucket/prefix/".
+  std::vector<std::string> allowed_places = {};
 };
 
 /// One database in memory, empty. Safe to call from any thread.
@@ -42,7 +52,7 @@ class Engine {
  public:
   /// Takes about 30 ms.
   /// Errors: kInvalid  an option breaks its rule; kInternal  the engine does
-  ///         not start.
+  ///         not start; of an opening statement, its own.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> open(EngineOptions options);
   ~Engine();
   Engine(const Engine&) = delete;

@@ -285,6 +285,29 @@ TEST_F(EngineTest, connections_outlive_the_engine) {
   EXPECT_EQ(one_number(connection, "SELECT 1::BIGINT"), 1);
 }
 
+TEST_F(EngineTest, opening_statements_run_before_the_doors_close) {
+  auto engine = Engine::open({.scratch_dir = folder.path(),
+                              .opening = {Secret("SET GLOBAL threads = 1"),
+                                          Secret("CREATE TABLE made AS SELECT 7::BIGINT AS a")},
+                              .allowed_places = {"s3://bucket/prefix/"}});
+  ASSERT_TRUE(engine) << engine.error().detail();
+  Connection connection = connect(**engine);
+  EXPECT_EQ(one_number(connection, "SELECT a FROM made"), 7);
+  EXPECT_FALSE(connection.execute("SET GLOBAL threads = 2"));
+  EXPECT_EQ(kind_of(connection.execute("SELECT * FROM read_text('/etc/passwd')")),
+            ErrorKind::kForbidden);
+}
+
+TEST_F(EngineTest, an_opening_statement_that_fails_is_not_repeated) {
+  auto engine = Engine::open(
+      {.scratch_dir = folder.path(),
+       .opening = {Secret("CREATE SECRET s (TYPE nothing, PASSWORD 'hunter2', SCOPE 1 2)")}});
+  ASSERT_FALSE(engine);
+  EXPECT_FALSE(engine.error().detail().empty());
+  EXPECT_THAT(std::string(engine.error().detail()),
+              ::testing::Not(::testing::HasSubstr("hunter2")));
+}
+
 TEST(SqlTextTest, quotes_cannot_be_ended_from_inside) {
   EXPECT_EQ(quote_identifier("a\"b"), "\"a\"\"b\"");
   EXPECT_EQ(quote_identifier(""), "\"\"");

@@ -20,6 +20,8 @@ constexpr const char* kBadInput = "the engine refuses the statement or a value i
 constexpr std::array kClasses{
     Class{"Out of Memory Error", DUCKDB_ERROR_OUT_OF_MEMORY, ErrorKind::kTooLarge,
           "more than the engine's memory can hold"},
+    Class{"TransactionContext Error", DUCKDB_ERROR_TRANSACTION, ErrorKind::kConflict,
+          "a concurrent change came first"},
     Class{"INTERRUPT Error", DUCKDB_ERROR_INTERRUPT, ErrorKind::kCancelled,
           "the engine was interrupted"},
     Class{"Permission Error", DUCKDB_ERROR_PERMISSION, ErrorKind::kForbidden,

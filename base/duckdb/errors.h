@@ -17,7 +17,8 @@ namespace base::duckdb {
 
 /// kTooLarge  out of memory or scratch space; kInvalid  the statement or a
 /// value in it; kForbidden  outside the scratch folder; kUnsupported  not in
-/// the engine; kCancelled  interrupted; kInternal  all else. The message
+/// the engine; kCancelled  interrupted; kConflict  a transaction that another
+/// one contradicts; kInternal  all else. The message
 /// becomes the detail.
 [[nodiscard]] Error engine_error(duckdb_error_type type, std::string_view message);
 

@@ -49,6 +49,7 @@ class Lakeproxy:
             'LAKEPROXY_S3_PREFIX': 'data/',
             'LAKEPROXY_S3_ROOT_KEY': self.store.access_key,
             'LAKEPROXY_S3_ROOT_SECRET': self.store.secret_key,
+            'LAKEPROXY_ENGINE_EXTENSIONS': str(paths.ENGINE / 'extensions'),
             **self.settings,
         })
         return own

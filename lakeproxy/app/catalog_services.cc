@@ -28,6 +28,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       view_store_(*tools.pool, shared_->lake, {tools.shared->steps, tools.meter}),
       receipts_(*tools.pool, shared_->lake.metadata_schema),
       upkeep_(*tools.pool, shared_->lake),
+      table_upkeep_(*tools.pool, shared_->lake),
       publisher_(reader_, writer_, *tools.exporter, *tools.manifests,
                  client_config(*tools.shared->settings), tools.shared->steps),
       views_(reader_, publisher_, shared_->views) {
@@ -36,6 +37,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.view_store = &view_store_;
   catalog_.receipts = &receipts_;
   catalog_.upkeep = &upkeep_;
+  catalog_.table_upkeep = &table_upkeep_;
   catalog_.views = &views_;
   catalog_.manifests = tools.manifests;
   catalog_.exporter = tools.exporter;
@@ -45,6 +47,9 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.commit_metrics = tools.shared->commits;
   catalog_.reported_metrics = tools.shared->reports;
   catalog_.steps = tools.shared->steps;
+  catalog_.compactor = tools.shared->compactor;
+  catalog_.compaction_metrics = tools.shared->compactions;
+  catalog_.file_grace = tools.shared->settings->upkeep.file_grace;
   catalog_.clock = tools.shared->clock;
   catalog_.random = tools.shared->random;
   catalog_.log.emplace(*tools.shared->log);

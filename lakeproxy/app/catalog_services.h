@@ -13,6 +13,7 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/app/shared.h"
 #include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/ducklake/table_upkeep.h"
 #include "lakeproxy/ducklake/upkeep.h"
 #include "lakeproxy/ducklake/view_store.h"
 #include "lakeproxy/export/exporter.h"
@@ -80,6 +81,7 @@ class CatalogServices {
   ducklake::ViewStore view_store_;
   ducklake::Receipts receipts_;
   ducklake::LakeUpkeep upkeep_;
+  ducklake::TableUpkeep table_upkeep_;
   publish::Publisher publisher_;
   publish::TableViews views_;
   operation::Catalog catalog_;

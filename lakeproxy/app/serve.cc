@@ -109,6 +109,8 @@ class Process {
         manifests_(kManifestEntriesCached),
         commits_(metrics_),
         reports_(metrics_),
+        compactor_(lake_access(settings, engine.scratch_dir())),
+        compactions_(metrics_),
         workers_(worker_count(settings)) {
     shared_.steps = steps;
     shared_.settings = &settings_;
@@ -122,6 +124,8 @@ class Process {
     shared_.manifests = &manifests_;
     shared_.commits = &commits_;
     shared_.reports = &reports_;
+    shared_.compactor = &compactor_;
+    shared_.compactions = &compactions_;
   }
 
   base::Status start();
@@ -141,6 +145,8 @@ class Process {
   publish::ManifestCache manifests_;
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;
+  exporter::Compactor compactor_;
+  operation::CompactionMetrics compactions_;
   Shared shared_;
   base::Workers workers_;
   std::vector<std::unique_ptr<WorkerServices>> services_;

@@ -34,6 +34,31 @@ objects::StoreOptions store_options(const settings::Settings& settings) {
   return options;
 }
 
+exporter::LakeAccess lake_access(const settings::Settings& settings, std::string scratch) {
+  const settings::Storage& storage = settings.storage;
+  exporter::LakeAccess access;
+  access.extensions = settings.engine.extensions;
+  access.pg_host = settings.postgres.host;
+  access.pg_port = std::to_string(settings.postgres.port);
+  access.pg_user = settings.postgres.user;
+  access.pg_database = settings.postgres.database;
+  access.pg_password = settings.postgres.password;
+  access.pg_tls_mode = settings.postgres.tls_mode;
+  access.pg_tls_roots = settings.postgres.tls_roots;
+  access.s3_endpoint = storage.endpoint;
+  access.s3_region = storage.region;
+  access.s3_key = storage.root_key.reveal();
+  access.s3_secret = storage.root_secret;
+  access.s3_style = storage.addressing == settings::Addressing::kPath
+                        ? exporter::UrlStyle::kPath
+                        : exporter::UrlStyle::kVirtualHost;
+  access.s3_ca_file = storage.ca_file;
+  access.memory_bytes = settings.engine.memory_bytes;
+  access.threads = static_cast<unsigned>(settings.engine.threads);
+  access.scratch_dir = std::move(scratch);
+  return access;
+}
+
 std::string bucket_location(const settings::Settings& settings) {
   return "s3://" + settings.storage.bucket + "/";
 }

@@ -14,8 +14,10 @@
 #include "base/runtime/workers.h"
 #include "lakeproxy/ducklake/commit_step.h"
 #include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/export/compactor.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/commit_metrics.h"
+#include "lakeproxy/operation/compact_table.h"
 #include "lakeproxy/operation/reported_metrics.h"
 #include "lakeproxy/publish/manifest_store.h"
 #include "lakeproxy/publish/table_views.h"
@@ -38,12 +40,17 @@ struct Shared {
   publish::ManifestCache* manifests = nullptr;
   operation::CommitMetrics* commits = nullptr;
   operation::ReportedMetrics* reports = nullptr;
+  exporter::Compactor* compactor = nullptr;
+  operation::CompactionMetrics* compactions = nullptr;
   const ducklake::StepWatch* steps = nullptr;  ///< Null but in tests.
   std::atomic<bool> opened = false;            ///< The default catalog's lake.
 };
 
 [[nodiscard]] base::pg::PoolOptions pool_options(const settings::Settings& settings);
 [[nodiscard]] objects::StoreOptions store_options(const settings::Settings& settings);
+/// How an engine attaches the lakes; its scratch folders are made in `scratch`.
+[[nodiscard]] exporter::LakeAccess lake_access(const settings::Settings& settings,
+                                               std::string scratch);
 /// Of the default catalog.
 [[nodiscard]] ducklake::LakeOptions lake_options(const settings::Settings& settings);
 /// The bucket of all catalogs as a location: "s3://bucket/".

@@ -19,7 +19,7 @@ enum class Permission {
   kReadNamespace,     ///< r on the namespace.
   kWriteNamespace,    ///< w on the namespace: its tables' data and definitions.
   kManageNamespaces,  ///< w on all namespaces: create and drop them.
-  kManageCatalogs,    ///< Admin scope: provision catalogs.
+  kManageCatalogs,    ///< Admin scope: provision catalogs, and look after what is in them.
 };
 
 template <class T>

@@ -14,8 +14,10 @@
 #include "lakeproxy/ducklake/lake_catalog.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/receipts.h"
+#include "lakeproxy/ducklake/table_upkeep.h"
 #include "lakeproxy/ducklake/upkeep.h"
 #include "lakeproxy/ducklake/view_store.h"
+#include "lakeproxy/export/compactor.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/commit_metrics.h"
@@ -25,6 +27,8 @@
 
 namespace lake::operation {
 
+class CompactionMetrics;
+
 struct Catalog {
   /// What all below belongs to; see keep_alive().
   std::weak_ptr<void> owner;
@@ -33,6 +37,7 @@ struct Catalog {
   ducklake::ViewStore* view_store = nullptr;
   ducklake::Receipts* receipts = nullptr;
   ducklake::LakeUpkeep* upkeep = nullptr;
+  ducklake::TableUpkeep* table_upkeep = nullptr;
   publish::TableViews* views = nullptr;
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
@@ -41,6 +46,8 @@ struct Catalog {
   measure::WaitMeter* meter = nullptr;
   CommitMetrics* commit_metrics = nullptr;
   ReportedMetrics* reported_metrics = nullptr;
+  exporter::Compactor* compactor = nullptr;
+  CompactionMetrics* compaction_metrics = nullptr;
   const base::Clock* clock = nullptr;
   base::Random* random = nullptr;
   std::optional<base::log::Logger> log;
@@ -52,6 +59,8 @@ struct Catalog {
   std::string client_credentials;
   std::string public_url;  ///< As clients see this service; empty when not set.
   std::int32_t default_format_version = 2;
+  /// How long files stay that the lake has let go of.
+  std::chrono::microseconds file_grace{};
   /// Whose clients alone may reach it; nothing: every client.
   std::optional<std::string> account_id;
 

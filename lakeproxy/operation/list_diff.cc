@@ -73,8 +73,11 @@ base::Status check_added(const ManifestEntry& entry, model::SnapshotId id) {
     return base::fail(ErrorKind::kInvalid, "add-snapshot: file_path: must be UTF-8 text");
   }
   if (entry.snapshot_id && *entry.snapshot_id != id) {
-    return base::fail(ErrorKind::kInvalid,
-                      fmt::format("add-snapshot: added by snapshot {}, not by this one: {}",
+    // A compaction since the client read the table: what it carries along is
+    // not there any more. Its commit is right on the table as it is now.
+    return base::fail(ErrorKind::kConflict,
+                      fmt::format("add-snapshot: added by snapshot {}, not by this one, and not "
+                                  "live now: {}",
                                   entry.snapshot_id->value, path));
   }
   return {};

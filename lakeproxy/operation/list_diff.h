@@ -43,7 +43,7 @@ struct ListDiff {
 };
 
 /// What snapshot `id` does; each of the manifests has its entries.
-/// Errors: kInvalid  an added file is said to come from another snapshot, or its
+/// Errors: kConflict  an added file is said to come from another snapshot; kInvalid  its
 ///         location is no text; kConflict  an entry is "existing" or "deleted"
 ///         and no live file of the base that is dropped: names its location.
 [[nodiscard]] base::Result<ListDiff> diff_lists(

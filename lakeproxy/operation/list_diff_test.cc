@@ -129,7 +129,7 @@ TEST(ListDiff, entries_of_earlier_snapshots_count_only_as_they_can) {
   added.snapshot_id = SnapshotId(5);
   auto foreign = diff_lists(kThis, {manifest({added})}, {});
   ASSERT_FALSE(foreign);
-  EXPECT_EQ(foreign.error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(foreign.error().kind(), ErrorKind::kConflict);
 }
 
 TEST(ListDiff, locations_that_are_no_text_are_refused) {

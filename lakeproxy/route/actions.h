@@ -49,6 +49,9 @@ ActionResult committed_table(base::RequestContext context, Call call);
 ActionResult dropped_table(base::RequestContext context, Call call);
 ActionResult created_view(base::RequestContext context, Call call);
 
+// upkeep_actions.cc
+ActionResult compact_table(base::RequestContext context, Call call);
+
 // view_actions.cc
 ActionResult list_views(base::RequestContext context, Call call);
 ActionResult create_view(base::RequestContext context, Call call);

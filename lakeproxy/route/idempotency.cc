@@ -28,6 +28,7 @@ constexpr Remake kRemakes[] = {
     {"createTable", created_table},
     {"updateTable", committed_table},
     {"dropTable", dropped_table},
+    {"compactTable", nothing},
     {"renameTable", nothing},
     {"registerTable", created_table},
     {"unregisterTable", nothing},

@@ -20,6 +20,8 @@ constexpr std::string_view kUnregister =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/unregister";
 constexpr std::string_view kCredentials =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
+constexpr std::string_view kCompact =
+    "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
 constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
 constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
 constexpr std::string_view kViews = "/v1/{prefix}/namespaces/{namespace}/views";
@@ -52,6 +54,7 @@ constexpr Route kRoutes[] = {
     {Method::kPost,   kTransaction,    "commitTransaction", Permission::kWriteNamespace,  Effect::kCommit, commit_transaction},
     {Method::kPost,   kRegister,       "registerTable",    Permission::kWriteNamespace,   Effect::kChange, register_table},
     {Method::kPost,   kUnregister,     "unregisterTable",  Permission::kWriteNamespace,   Effect::kChange, unregister_table},
+    {Method::kPost,   kCompact,        "compactTable",     Permission::kManageCatalogs,   Effect::kChange, compact_table},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange, rename_table},
     {Method::kGet,    kViews,          "listViews",        Permission::kReadNamespace,    Effect::kRead,   list_views},
     {Method::kPost,   kViews,          "createView",       Permission::kWriteNamespace,   Effect::kChange, create_view},
@@ -94,7 +97,9 @@ std::span<const Route> route_table() { return kRoutes; }
 std::vector<std::string> announced_endpoints() {
   std::vector<std::string> endpoints;
   for (const Route& route : kRoutes) {
+    // What operators call is not part of Iceberg's API, and its clients look for that alone.
     if (!route.path.starts_with("/v1/{prefix}/")) continue;
+    if (route.path.starts_with("/v1/{prefix}/admin/")) continue;
     endpoints.push_back(std::string(to_string(route.method)) + " " + std::string(route.path));
   }
   return endpoints;

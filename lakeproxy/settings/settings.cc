@@ -77,6 +77,7 @@ Engine engine(const SettingValues& values) {
       .memory_bytes = values.bytes("ENGINE_MEMORY").count,
       .threads = count(values, "ENGINE_THREADS"),
       .scratch_dir = values.text("SCRATCH_DIR"),
+      .extensions = values.text("ENGINE_EXTENSIONS"),
   };
 }
 

@@ -69,6 +69,7 @@ struct Engine {
   std::uint64_t memory_bytes = 0;
   std::size_t threads = 1;
   std::string scratch_dir;  ///< Empty for a folder of its own in the system's temporary one.
+  std::string extensions;   ///< Folder; empty: tables are not compacted.
 };
 
 struct Upkeep {

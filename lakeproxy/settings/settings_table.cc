@@ -117,6 +117,9 @@ Rows engine_and_log_rows() {
       {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
        "Memory of the embedded engine."},
       {"ENGINE_THREADS", IntegerType{1, 256}, "1", "Engine", "Threads of the embedded engine."},
+      {"ENGINE_EXTENSIONS", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",
+       "Folder with the engine's extensions ducklake, httpfs and postgres_scanner, of its own "
+       "version; tables are compacted only where it is set."},
       {"SCRATCH_DIR", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",
        "Folder for the engine's temporary files; the system's temporary folder when not set."},
       {"LOG_FORMAT", ChoiceType{{"json", "text"}}, "json", "Log", "Form of the lines on stderr."},

@@ -1,0 +1,117 @@
+#include "lakeproxy/export/compactor.h"
+
+#include <algorithm>
+
+namespace lake::exporter {
+namespace {
+
+using base::ErrorKind;
+
+constexpr int kTries = 3;
+// Each makes files of the lake's target size from smaller ones: more are only
+// needed for a table that is written at the same time.
+constexpr int kRounds = 10;
+constexpr std::int64_t kFilesAtOnce = 4;
+
+// One job on one session.
+class Steps {
+ public:
+  Steps(LakeSession& session, const CompactionJob& job) : session_(session), job_(job) {}
+
+  base::Result<CompactionDone> run() {
+    for (int round = 0; round < kRounds; ++round) {
+      ASSIGN_OR_RETURN(bool changed, write_anew());
+      if (!changed) break;
+    }
+    ASSIGN_OR_RETURN(auto expired, attempt<std::int64_t>(
+                                       "expire", [this] { return session_.expire(job_.expire); }));
+    done_.snapshots_expired = expired;
+    tell("expire", expired);
+    return std::move(done_);
+  }
+
+ private:
+  base::Result<bool> write_anew() {
+    ASSIGN_OR_RETURN(auto flushed,
+                     attempt<std::int64_t>("flush", [this] { return session_.flush(job_.name); }));
+    ASSIGN_OR_RETURN(auto rewritten, attempt<Rewritten>("rewrite", [this] {
+                       return session_.rewrite_deleted(job_.name);
+                     }));
+    ASSIGN_OR_RETURN(auto merged, attempt<Rewritten>("merge", [this] {
+                       return session_.merge(job_.name, kFilesAtOnce);
+                     }));
+    done_.rows_flushed += flushed;
+    add(rewritten, done_.rewritten);
+    add(merged, done_.merged);
+    tell("flush", flushed);
+    tell("rewrite", rewritten.read);
+    tell("merge", merged.read);
+    return flushed + rewritten.read + merged.read > 0;
+  }
+
+  static void add(const Rewritten& more, Rewritten& sum) {
+    sum.read += more.read;
+    sum.written += more.written;
+  }
+
+  void tell(std::string_view step, std::int64_t count) const {
+    if (count > 0) job_.progress(step, count);
+  }
+
+  // What was skipped once is not tried again in a later round.
+  [[nodiscard]] bool is_skipped(std::string_view step) const {
+    return std::ranges::any_of(done_.skipped, [&](const auto& one) { return one.step == step; });
+  }
+
+  template <class T>
+  base::Result<T> attempt(std::string_view step, const std::function<base::Result<T>()>& act) {
+    if (is_skipped(step)) return T{};
+    for (int i = 1;; ++i) {
+      auto result = act();
+      if (result) return result;
+      ErrorKind kind = result.error().kind();
+      if (kind == ErrorKind::kConflict && i < kTries) continue;
+      if (kind == ErrorKind::kConflict) {
+        done_.skipped.push_back({std::string(step), "other commits to the table came first"});
+        return T{};
+      }
+      if (kind == ErrorKind::kTimeout) {
+        done_.skipped.push_back({std::string(step), "the time of the request was over"});
+        return T{};
+      }
+      return result;
+    }
+  }
+
+  LakeSession& session_;
+  const CompactionJob& job_;
+  CompactionDone done_;
+};
+
+base::Result<CompactionDone> compact(const LakeAccess& access, base::Deadline deadline,
+                                     const CompactionJob& job) {
+  ASSIGN_OR_RETURN(auto session, LakeSession::open(access, job.place, deadline));
+  return Steps(*session, job).run();
+}
+
+}  // namespace
+
+base::Task<base::Result<CompactionDone>> Compactor::run(base::RequestContext context,
+                                                        CompactionJob job) {
+  if (!available()) {
+    co_return base::fail(ErrorKind::kUnsupported,
+                         "Compaction needs LAKEPROXY_ENGINE_EXTENSIONS, which is not set.");
+  }
+  if (busy_.exchange(true)) {
+    co_return base::fail(ErrorKind::kUnavailable,
+                         "Another table is being compacted by this process; ask again later.");
+  }
+  auto done = co_await thread_.run([this, deadline = context.deadline, job = std::move(job)] {
+    auto result = compact(access_, deadline, job);
+    busy_ = false;
+    return result;
+  });
+  co_return done;
+}
+
+}  // namespace lake::exporter

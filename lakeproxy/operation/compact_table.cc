@@ -1,0 +1,146 @@
+// A table compacted, from top to bottom:
+//   1 the lock: one compaction of a table at a time, whichever server is asked
+//   2 the lake as it is, and the snapshots that its own setting lets go
+//   3 flush, rewrite, merge, expire: DuckDB's functions, each a snapshot of the
+//     lake or none (export/)
+//   4 the table as clients see it now is published, so that nothing that they
+//     are told from now on names the old files (publish/)
+//   5 files that were let go of longer ago than any client reads are removed
+// A crash after any of them leaves a whole lake, and the next call goes on.
+
+#include "lakeproxy/operation/compact_table.h"
+
+#include "lakeproxy/ducklake/name_mapping.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+
+constexpr std::int64_t kSnapshotsAtOnce = 1000;
+constexpr std::int64_t kFilesAtOnce = 1000;
+constexpr int kMostPages = 100;
+// Of the request's time, for steps 4 and 5.
+constexpr double kKeptForTheEnd = 0.25;
+
+base::RequestContext without_the_end(base::RequestContext context) {
+  auto now = std::chrono::steady_clock::now();
+  if (context.deadline == base::Deadline::max() || context.deadline <= now) return context;
+  auto left = std::chrono::duration<double>(context.deadline - now) * (1 - kKeptForTheEnd);
+  context.deadline = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+  return context;
+}
+
+exporter::CompactionJob job_of(base::RequestContext context, const Catalog& catalog,
+                               const model::TableIdentifier& identifier,
+                               std::vector<std::int64_t> expire) {
+  return {.place = {catalog.lake.metadata_schema, catalog.lake.data_path},
+          .name = {ducklake::flat_schema_name(identifier.name_space), identifier.name},
+          .expire = std::move(expire),
+          .progress = [log = catalog.log->for_request(context.request_id),
+                       table = identifier.display()](std::string_view step, std::int64_t count) {
+            log.info("compaction goes on", {{"table", table}, {"step", step}, {"count", count}});
+          }};
+}
+
+// A setting that is no time must not keep a table large.
+base::Task<base::Result<std::vector<std::int64_t>>> expirable(
+    base::RequestContext context, const Catalog* catalog,
+    std::vector<exporter::SkippedStep>* skipped) {
+  auto snapshots = co_await catalog->table_upkeep->expirable(context, kSnapshotsAtOnce);
+  if (snapshots || snapshots.error().kind() != ErrorKind::kInvalid) co_return snapshots;
+  skipped->push_back({"expire", "the lake's option expire_older_than is no time"});
+  co_return std::vector<std::int64_t>{};
+}
+
+base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext context,
+                                                        const Catalog* catalog,
+                                                        model::TableId table) {
+  std::int64_t removed = 0;
+  for (int page = 0; page < kMostPages; ++page) {
+    CO_ASSIGN_OR_RETURN(auto files, co_await catalog->table_upkeep->removable(
+                                        context, table, catalog->file_grace, kFilesAtOnce));
+    if (files.empty()) break;
+    std::vector<objects::ObjectKey> keys;
+    for (const auto& file : files) {
+      CO_ASSIGN_OR_RETURN(auto key, objects::key_in(catalog->store->bucket(), file.object));
+      keys.push_back(std::move(key));
+    }
+    CO_ASSIGN_OR_RETURN(auto failures, co_await catalog->store->remove_many(context, keys));
+    if (!failures.empty()) co_return std::move(failures.front().error);
+    removed += static_cast<std::int64_t>(files.size());
+    CO_RETURN_IF_ERROR(co_await catalog->table_upkeep->forget(context, std::move(files)));
+  }
+  co_return removed;
+}
+
+base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalog* catalog,
+                                            const model::TableIdentifier* identifier) {
+  CO_ASSIGN_OR_RETURN(auto table, co_await catalog->reader->find_table(context, *identifier));
+  CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
+  Compacted compacted;
+  CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
+  std::vector<exporter::SkippedStep> skipped;
+  CO_ASSIGN_OR_RETURN(auto old, co_await expirable(context, catalog, &skipped));
+  CO_ASSIGN_OR_RETURN(compacted.done, co_await catalog->compactor->run(
+                                          without_the_end(context),
+                                          job_of(context, *catalog, *identifier, std::move(old))));
+  std::ranges::move(skipped, std::back_inserter(compacted.done.skipped));
+  CO_RETURN_IF_ERROR(co_await catalog->views->get(context, *identifier));
+  CO_ASSIGN_OR_RETURN(compacted.files_removed, co_await remove_old_files(context, catalog, table));
+  CO_ASSIGN_OR_RETURN(compacted.after, co_await catalog->table_upkeep->totals(context, table));
+  co_await lock->rollback();
+  co_return compacted;
+}
+
+}  // namespace
+
+base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, Catalog* catalog,
+                                                  govern::Authorized<CompactTable> request) {
+  auto result = co_await compact(context, catalog, &request->identifier);
+  catalog->compaction_metrics->note(result);
+  if (!result) co_return result;
+  catalog->log->for_request(context.request_id)
+      .info("a table was compacted", {{"table", request->identifier.display()},
+                                      {"files_before", result->before.files},
+                                      {"files_after", result->after.files},
+                                      {"bytes_before", result->before.bytes},
+                                      {"bytes_after", result->after.bytes},
+                                      {"snapshots_expired", result->done.snapshots_expired},
+                                      {"files_removed", result->files_removed},
+                                      {"steps_skipped", result->done.skipped.size()}});
+  co_return result;
+}
+
+CompactionMetrics::CompactionMetrics(base::metrics::Registry& metrics)
+    : done_(metrics.counter("lakeproxy_compactions_total", "Compactions of tables.",
+                            {{"result", "done"}})),
+      partial_(metrics.counter("lakeproxy_compactions_total", "Compactions of tables.",
+                               {{"result", "partial"}})),
+      failed_(metrics.counter("lakeproxy_compactions_total", "Compactions of tables.",
+                              {{"result", "failed"}})),
+      files_merged_(metrics.counter("lakeproxy_compaction_files_merged_total",
+                                    "Files that compactions wrote anew or merged.")),
+      rows_flushed_(metrics.counter("lakeproxy_compaction_rows_flushed_total",
+                                    "Rows that compactions moved from PostgreSQL to files.")),
+      snapshots_expired_(metrics.counter("lakeproxy_compaction_snapshots_expired_total",
+                                         "Snapshots that compactions removed.")),
+      files_removed_(metrics.counter("lakeproxy_compaction_files_removed_total",
+                                     "Objects that compactions removed.")) {}
+
+void CompactionMetrics::note(const base::Result<Compacted>& result) const {
+  if (!result) {
+    failed_.add();
+    return;
+  }
+  (result->done.skipped.empty() ? done_ : partial_).add();
+  auto add = [](const base::metrics::Counter& counter, std::int64_t count) {
+    counter.add(static_cast<std::uint64_t>(count));
+  };
+  add(files_merged_, result->done.merged.read + result->done.rewritten.read);
+  add(rows_flushed_, result->done.rows_flushed);
+  add(snapshots_expired_, result->done.snapshots_expired);
+  add(files_removed_, result->files_removed);
+}
+
+}  // namespace lake::operation
