@@ -134,9 +134,9 @@ def own():
 
 
 def fill(own, name):
-    table = own.catalog.create_table(f'f.{name}', ROWS.schema)
-    table.append(ROWS)
-    return table
+    own.catalog.create_table(f'f.{name}', ROWS.schema).append(ROWS)
+    # A load waits for the metadata file, which the answer to the append does not.
+    return own.catalog.load_table(f'f.{name}')
 
 
 @pytest.mark.parametrize('request_of', [dict, keyed])
