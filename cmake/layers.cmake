@@ -19,7 +19,7 @@ room(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConf
 room(base/testing USES base/core base/runtime LINKS Boost::headers GTest::gmock)
 
 room(lakeproxy/model USES base/core base/json TEST_USES base/testing)
-room(lakeproxy/settings USES base/core base/config base/log)
+room(lakeproxy/settings USES base/core base/config base/log lakeproxy/model)
 room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model LINKS ZLIB::ZLIB
   TEST_USES base/testing)
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json/fields.h"
+#include "lakeproxy/model/catalog_names.h"
 
 namespace lake::model {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using base::ErrorKind;
 
 constexpr std::size_t kMaxName = 63;
-constexpr std::size_t kMaxPrefix = 512;
 constexpr std::size_t kMaxAccount = 255;
 constexpr std::array<std::string_view, 4> kMembers = {"catalog_id", "metadata_schema",
                                                       "data_prefix", "account_id"};
@@ -20,20 +20,18 @@ constexpr std::array<std::string_view, 3> kReservedIds = {"config", "catalogs", 
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alphanumeric(char c) { return is_lower(c) || is_digit(c) || (c >= 'A' && c <= 'Z'); }
 
 base::Error broken(std::string_view member, std::string_view rule) {
   return base::fail(ErrorKind::kInvalid, std::string(member) + ": " + std::string(rule));
 }
 
+base::Status check_rule(std::string_view member, std::string_view broken_rule) {
+  if (broken_rule.empty()) return {};
+  return broken(member, broken_rule);
+}
+
 base::Status check_id(std::string_view id) {
-  auto allowed = [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; };
-  bool good = !id.empty() && id.size() <= kMaxName && !is_digit(id[0]) && id[0] != '-' &&
-              std::ranges::all_of(id, allowed);
-  if (!good) {
-    return broken("catalog_id",
-                  "must be 1 to 63 letters, digits, '_' or '-', beginning with a letter or '_'");
-  }
+  RETURN_IF_ERROR(check_rule("catalog_id", identifier_rule(id)));
   if (std::ranges::find(kReservedIds, id) != kReservedIds.end())
     return broken("catalog_id", "is reserved");
   return {};
@@ -51,27 +49,6 @@ base::Status check_schema(std::string_view schema) {
     return broken("metadata_schema", "belongs to PostgreSQL");
   }
   return {};
-}
-
-bool is_segment(std::string_view segment) {
-  auto allowed = [](char c) {
-    return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == '=';
-  };
-  return !segment.empty() && segment != "." && segment != ".." &&
-         std::ranges::all_of(segment, allowed);
-}
-
-base::Status check_prefix(std::string_view prefix) {
-  bool good = prefix.size() <= kMaxPrefix && prefix.ends_with('/');
-  for (std::string_view rest = prefix; good && !rest.empty();) {
-    std::size_t slash = rest.find('/');
-    good = slash != std::string_view::npos && is_segment(rest.substr(0, slash));
-    rest.remove_prefix(good ? slash + 1 : 0);
-  }
-  if (good) return {};
-  return broken("data_prefix",
-                "must be at most 512 bytes of segments of letters, digits, '_', '-', '.' or '=', "
-                "each followed by '/', none '.' or '..'");
 }
 
 base::Status check_account(std::string_view account) {
@@ -99,7 +76,7 @@ base::Result<RegisteredCatalog> registered_catalog_from_json(const base::json::V
   ASSIGN_OR_RETURN(catalog.account_id, fields.opt_string("account_id"));
   RETURN_IF_ERROR(check_id(catalog.catalog_id));
   RETURN_IF_ERROR(check_schema(catalog.metadata_schema));
-  RETURN_IF_ERROR(check_prefix(catalog.data_prefix));
+  RETURN_IF_ERROR(check_rule("data_prefix", prefix_rule(catalog.data_prefix)));
   if (catalog.account_id) RETURN_IF_ERROR(check_account(*catalog.account_id));
   return catalog;
 }

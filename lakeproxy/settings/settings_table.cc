@@ -1,3 +1,4 @@
+#include "lakeproxy/model/catalog_names.h"
 #include "lakeproxy/settings/settings.h"
 #include "lakeproxy/settings/text_rules.h"
 
@@ -50,10 +51,10 @@ Rows postgres_rows() {
       {"PG_HOST", TextType{postgres_host_rule, "a host, a socket folder or nothing"}, "",
        "PostgreSQL", "Host of the metadata database; the local socket when not set."},
       {"PG_PORT", IntegerType{1, 65535}, "55432", "PostgreSQL", "Port of the metadata database."},
-      {"PG_USER", TextType{identifier_rule, kIdentifierRule}, "lake", "PostgreSQL",
+      {"PG_USER", TextType{model::identifier_rule, model::kIdentifierRule}, "lake", "PostgreSQL",
        "Role that owns the lake's tables."},
-      {"PG_DATABASE", TextType{identifier_rule, kIdentifierRule}, "lake", "PostgreSQL",
-       "Database of the lake's tables."},
+      {"PG_DATABASE", TextType{model::identifier_rule, model::kIdentifierRule}, "lake",
+       "PostgreSQL", "Database of the lake's tables."},
       {"PG_PASSWORD", SecretType{password_rule, "free of spaces, quotes and backslashes"}, "",
        "PostgreSQL", "Password of the role."},
       {"PG_CONNECTIONS", IntegerType{1, 100}, "4", "PostgreSQL",
@@ -74,7 +75,7 @@ Rows storage_rows() {
        "Region that requests are signed for."},
       {"S3_BUCKET", TextType{bucket_rule, kBucketRule}, "lakehouse", "Object storage",
        "Bucket of all catalogs."},
-      {"S3_PREFIX", TextType{prefix_rule, kPrefixRule}, "data/", "Object storage",
+      {"S3_PREFIX", TextType{model::prefix_rule, model::kPrefixRule}, "data/", "Object storage",
        "Prefix of the default catalog's objects."},
       {"S3_ROOT_KEY", SecretType{not_empty_rule, "not empty"}, "minioadmin", "Object storage",
        "Access key that every derived credential comes from."},
@@ -89,7 +90,7 @@ Rows storage_rows() {
 
 Rows catalog_rows() {
   return {
-      {"CATALOG", TextType{identifier_rule, kIdentifierRule}, "lake", "Catalog",
+      {"CATALOG", TextType{model::identifier_rule, model::kIdentifierRule}, "lake", "Catalog",
        "Name of the default catalog and its REST prefix."},
       {"DEFAULT_FORMAT_VERSION", IntegerType{2, 3}, "2", "Catalog",
        "Iceberg format version of tables that ask for none."},

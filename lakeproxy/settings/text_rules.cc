@@ -17,19 +17,7 @@ bool all(std::string_view text, Allowed allowed) {
 
 bool is_host_character(char c) { return is_alphanumeric(c) || c == '-' || c == '.' || c == ':'; }
 
-bool is_segment(std::string_view segment) {
-  return !segment.empty() && segment != "." && segment != ".." && all(segment, [](char c) {
-    return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == '=';
-  });
-}
-
 }  // namespace
-
-std::string_view identifier_rule(std::string_view text) {
-  bool good = !text.empty() && text.size() <= 63 && (is_letter(text[0]) || text[0] == '_') &&
-              all(text, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; });
-  return good ? "" : "must be 1 to 63 letters, digits, '_' or '-', beginning with a letter or '_'";
-}
 
 std::string_view postgres_host_rule(std::string_view text) {
   bool good = text.starts_with('/')
@@ -59,18 +47,6 @@ std::string_view bucket_rule(std::string_view text) {
 std::string_view region_rule(std::string_view text) {
   bool good = !text.empty() && all(text, [](char c) { return is_alphanumeric(c) || c == '-'; });
   return good ? "" : "must be letters, digits and '-'";
-}
-
-std::string_view prefix_rule(std::string_view text) {
-  constexpr std::string_view kBroken =
-      "must be path segments without '.' and '..', and end with '/'";
-  if (text.empty() || text.size() > 512) return kBroken;
-  while (!text.empty()) {
-    auto slash = text.find('/');
-    if (slash == std::string_view::npos || !is_segment(text.substr(0, slash))) return kBroken;
-    text.remove_prefix(slash + 1);
-  }
-  return "";
 }
 
 std::string_view not_empty_rule(std::string_view text) {

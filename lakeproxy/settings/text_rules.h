@@ -1,16 +1,10 @@
 #pragma once
 
-// What a name may be made of. Each rule answers the broken rule or nothing.
+// What the text of a setting may be made of. Each rule answers the broken rule or nothing.
 
 #include <string_view>
 
 namespace lake::settings {
-
-/// 1 to 63 letters, digits, '_' or '-', the first a letter or '_'. Such a name
-/// is the same in a URL, in an object key and as an SQL identifier in quotes.
-inline constexpr std::string_view kIdentifierRule =
-    "1 to 63 letters, digits, '_' or '-', beginning with a letter or '_'";
-[[nodiscard]] std::string_view identifier_rule(std::string_view text);
 
 /// An address, a host name, a socket folder or nothing.
 [[nodiscard]] std::string_view postgres_host_rule(std::string_view text);
@@ -28,11 +22,6 @@ inline constexpr std::string_view kBucketRule =
 
 /// Letters, digits and '-'.
 [[nodiscard]] std::string_view region_rule(std::string_view text);
-
-/// Path segments without "." and "..", ending with '/'.
-inline constexpr std::string_view kPrefixRule =
-    "segments of letters, digits, '_', '-', '.' or '=', each followed by '/', none '.' or '..'";
-[[nodiscard]] std::string_view prefix_rule(std::string_view text);
 
 [[nodiscard]] std::string_view not_empty_rule(std::string_view text);
 
