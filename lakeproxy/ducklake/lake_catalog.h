@@ -40,11 +40,6 @@ struct NamespaceInfo {
   std::string location;  ///< Resolved path, without trailing '/'.
 };
 
-struct TableEntry {
-  model::TableId id;
-  std::string name;
-};
-
 /// A page of names in byte order. `next` continues after the last one.
 template <class T>
 struct Page {
@@ -92,9 +87,8 @@ class LakeReader {
       base::RequestContext context, std::optional<model::Namespace> parent, PageRequest page);
   [[nodiscard]] base::Task<base::Result<NamespaceInfo>> load_namespace(base::RequestContext context,
                                                                        model::Namespace name);
-  [[nodiscard]] base::Task<base::Result<Page<TableEntry>>> list_tables(base::RequestContext context,
-                                                                       model::Namespace name_space,
-                                                                       PageRequest page);
+  [[nodiscard]] base::Task<base::Result<Page<std::string>>> list_tables(
+      base::RequestContext context, model::Namespace name_space, PageRequest page);
   [[nodiscard]] base::Task<base::Result<model::TableId>> find_table(
       base::RequestContext context, model::TableIdentifier identifier);
   /// The names of those tables that exist now, in any order.

@@ -57,10 +57,8 @@ TEST_F(DuckDbLake, names) {
   EXPECT_EQ(namespaces->items, (std::vector<Namespace>{{{"main"}}, {{"s1"}}}));
   auto tables = run(reader_->list_tables(soon(), Namespace{{"s1"}}, {}));
   ASSERT_TRUE(tables);
-  std::vector<std::string> names;
-  for (const TableEntry& entry : tables->items) names.push_back(entry.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"b", "flushed", "grown", "inlined", "nested", "spread",
-                                             "wide"}));
+  EXPECT_EQ(tables->items, (std::vector<std::string>{"b", "flushed", "grown", "inlined", "nested",
+                                                     "spread", "wide"}));
 }
 
 TEST_F(DuckDbLake, evolution_of_a_table) {

@@ -1,6 +1,7 @@
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/lake_path.h"
 #include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/name_page.h"
 #include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/reader_impl.h"
 
@@ -30,16 +31,6 @@ Page<model::Namespace> namespace_page(const Rows& rows, const std::vector<std::s
     page.items.push_back(std::move(name));
   }
   if (rows.size() > size && size > 0) page.next = page.items.back().levels.back();
-  return page;
-}
-
-Page<TableEntry> table_page(const Rows& rows, std::size_t size) {
-  Page<TableEntry> page;
-  for (std::size_t i = 0; i < rows.size() && i < size; ++i) {
-    page.items.push_back(
-        {.id = model::TableId(rows.int64(i, 0)), .name = std::string(rows.text(i, 1))});
-  }
-  if (rows.size() > size && size > 0) page.next = page.items.back().name;
   return page;
 }
 
@@ -79,16 +70,16 @@ Task<Result<NamespaceInfo>> LakeReader::load_namespace(RequestContext context,
   co_return info;
 }
 
-Task<Result<Page<TableEntry>>> LakeReader::list_tables(RequestContext context,
-                                                       model::Namespace name_space,
-                                                       PageRequest page) {
+Task<Result<Page<std::string>>> LakeReader::list_tables(RequestContext context,
+                                                        model::Namespace name_space,
+                                                        PageRequest page) {
   const std::string schema = flat_schema_name(name_space);
   std::vector<Query> queries;
   queries.push_back({impl_->sql.list_tables, {param(schema), param(page.after), row_limit(page)}});
   queries.push_back({impl_->sql.find_schema, {param(schema)}});
   CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->pool->read(context, std::move(queries)));
   if (rows[1]->empty()) co_return no_such_namespace(name_space);
-  co_return table_page(*rows[0], page.size);
+  co_return name_page(*rows[0], page.size);
 }
 
 Task<Result<model::TableId>> LakeReader::find_table(RequestContext context,

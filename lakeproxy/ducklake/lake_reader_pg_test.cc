@@ -105,11 +105,11 @@ TEST_F(Reader, lists_and_finds_tables_that_are_shown_now) {
   auto page = run(lake.list_tables(soon(), Namespace{{"main"}}, {.size = 1}));
   ASSERT_TRUE(page);
   ASSERT_EQ(page->items.size(), 1);
-  EXPECT_EQ(page->items[0].name, "U");
+  EXPECT_EQ(page->items[0], "U");
   EXPECT_EQ(page->next, "U");
   page = run(lake.list_tables(soon(), Namespace{{"main"}}, {.size = 1, .after = "U"}));
   ASSERT_TRUE(page);
-  EXPECT_EQ(page->items[0].id, TableId(1));
+  EXPECT_EQ(page->items[0], "t");
   EXPECT_FALSE(page->next);
   EXPECT_EQ(run(lake.list_tables(soon(), Namespace{{"no"}}, {})).error().reason(),
             kNoSuchNamespace);

@@ -40,7 +40,7 @@ SELECT s.schema_id, s.path, s.path_is_relative,
  WHERE s.schema_name = $1 AND s.end_snapshot IS NULL)sql";
 
 constexpr auto kListTables = R"sql(
-SELECT t.table_id, t.table_name
+SELECT t.table_name
   FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
  WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND t.end_snapshot IS NULL
    AND t.table_name !~ '[\x01-\x1f\x7f]' AND NOT starts_with(lower(t.table_name), '__mask_')

@@ -5,6 +5,7 @@
 #include "lakeproxy/ducklake/committer.h"
 #include "lakeproxy/ducklake/lake_writer.h"
 #include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/name_page.h"
 #include "lakeproxy/ducklake/not_there.h"
 #include "lakeproxy/ducklake/view_rows.h"
 
@@ -141,15 +142,6 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIde
       {sql("UPDATE @lakeproxy_view SET revision = $2 WHERE view_id = $1"),
        {param(place.view_id), param(head.revision + 1)}});
   return plan;
-}
-
-Page<std::string> name_page(const base::pg::Rows& rows, std::size_t size) {
-  Page<std::string> page;
-  for (std::size_t i = 0; i < rows.size() && i < size; ++i) {
-    page.items.emplace_back(rows.text(i, 0));
-  }
-  if (rows.size() > size && size > 0) page.next = page.items.back();
-  return page;
 }
 
 }  // namespace

@@ -6,17 +6,10 @@ namespace lake::operation {
 
 base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
     base::RequestContext context, Catalog* catalog, govern::Authorized<ListNamespaces> request) {
-  const Paging& paging = request->paging;
-  ducklake::PageRequest page{paging.size, paging.token.value_or("")};
-  ducklake::Page<model::Namespace> all;
-  do {
-    CO_ASSIGN_OR_RETURN(auto part,
-                        co_await catalog->reader->list_namespaces(context, request->parent, page));
-    all.items.insert(all.items.end(), part.items.begin(), part.items.end());
-    all.next = std::move(part.next);
-    page.after = all.next.value_or("");
-  } while (!paging.token && all.next);
-  co_return all;
+  auto read = [&](const ducklake::PageRequest& page) {
+    return catalog->reader->list_namespaces(context, request->parent, page);
+  };
+  co_return co_await read_pages<model::Namespace>(request->paging, read);
 }
 
 base::Task<base::Result<void>> create_namespace(base::RequestContext context, Catalog* catalog,

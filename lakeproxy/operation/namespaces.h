@@ -13,14 +13,9 @@
 #include "base/runtime/task.h"
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/pages.h"
 
 namespace lake::operation {
-
-/// Nothing: everything at once, as clients that do not page expect.
-struct Paging {
-  std::optional<std::string> token;
-  std::size_t size = 1000;
-};
 
 struct ListNamespaces {
   std::optional<model::Namespace> parent;

@@ -20,7 +20,7 @@ struct ListTables {
   model::Namespace name_space;
   Paging paging;
 };
-[[nodiscard]] base::Task<base::Result<ducklake::Page<ducklake::TableEntry>>> list_tables(
+[[nodiscard]] base::Task<base::Result<ducklake::Page<std::string>>> list_tables(
     base::RequestContext context, Catalog* catalog, govern::Authorized<ListTables> request);
 
 struct CreateTableIn {

@@ -25,17 +25,11 @@ ActionResult list_tables(base::RequestContext context, Call call) {
   operation::ListTables list;
   CO_ASSIGN_OR_RETURN(list.name_space, namespace_of(call));
   CO_ASSIGN_OR_RETURN(list.paging, paging_of(call));
-  auto name_space = to_json(list.name_space);
+  auto name_space = list.name_space;
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(list)));
   CO_ASSIGN_OR_RETURN(auto page,
                       co_await operation::list_tables(context, call.catalog(), std::move(request)));
-  json::Array identifiers;
-  for (const auto& table : page.items) {
-    identifiers.push_back(json::Object{{"namespace", name_space}, {"name", table.name}});
-  }
-  json::Object body{{"identifiers", std::move(identifiers)}};
-  body["next-page-token"] = page_token(page.next);
-  co_return json_response(200, json::Value(std::move(body)));
+  co_return identifiers_response(name_space, page);
 }
 
 ActionResult create_table(base::RequestContext context, Call call) {

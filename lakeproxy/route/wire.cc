@@ -92,6 +92,18 @@ base::json::Value to_json(const model::Namespace& name) {
   return levels;
 }
 
+base::http::Response identifiers_response(const model::Namespace& name_space,
+                                          const ducklake::Page<std::string>& names) {
+  auto levels = to_json(name_space);
+  base::json::Array identifiers;
+  for (const auto& name : names.items) {
+    identifiers.push_back(base::json::Object{{"namespace", levels}, {"name", name}});
+  }
+  base::json::Object body{{"identifiers", std::move(identifiers)}};
+  body["next-page-token"] = page_token(names.next);
+  return json_response(200, base::json::Value(std::move(body)));
+}
+
 base::Result<Renaming> renaming_of(const base::json::Value& body) {
   ASSIGN_OR_RETURN(auto fields, base::json::Fields::of(body, "body"));
   ASSIGN_OR_RETURN(auto source, fields.object("source"));

@@ -31,6 +31,9 @@ namespace lake::route {
 /// true or false in any case; `absent` when not given. Errors: kInvalid.
 [[nodiscard]] base::Result<bool> flag_of(const Call& call, std::string_view name, bool absent);
 [[nodiscard]] base::json::Value to_json(const model::Namespace& name);
+/// ListTablesResponse, of tables and of views.
+[[nodiscard]] base::http::Response identifiers_response(const model::Namespace& name_space,
+                                                        const ducklake::Page<std::string>& names);
 
 /// RenameTableRequest, of tables and of views.
 struct Renaming {
