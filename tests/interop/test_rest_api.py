@@ -1,5 +1,6 @@
 """The catalog API beyond single tables and commits: keys, time travel, names, pages, reports."""
 import concurrent.futures
+import json
 import re
 import time
 
@@ -362,3 +363,22 @@ def test_every_announced_endpoint_is_there(lake, rest):
         assert answer.status_code in (200, 400, 404), endpoint
         if answer.status_code == 404 and answer.content:
             assert answer.json()['error']['message'] != 'No such path.', endpoint
+
+
+# The log of metadata files
+
+def test_the_log_names_the_metadata_files_that_were_before(rest, catalog, duck, schema):
+    appended(duck, schema, 't', 1)
+    shown = [rest.get(table_path(schema, 't')).json()]
+    for number in range(3):
+        body = {'requirements': [], 'updates': [{'action': 'set-properties', 'updates': {'n': str(number)}}]}
+        shown.append(rest.post(table_path(schema, 't'), body).json())
+    last = shown[-1]
+    log = last['metadata']['metadata-log']
+    assert [entry['metadata-file'] for entry in log[-3:]] == [table['metadata-location'] for table in shown[:-1]]
+    times = [entry['timestamp-ms'] for entry in log]
+    assert times == sorted(times) and times[-1] <= last['metadata']['last-updated-ms']
+    files = catalog.load_table((schema, 't')).io
+    kept = [json.loads(files.new_input(entry['metadata-file']).open().read()) for entry in log]
+    assert [file['last-updated-ms'] for file in kept] == times
+    assert [file['properties'] for file in kept[-3:]] == [table['metadata']['properties'] for table in shown[:-1]]
