@@ -12,8 +12,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Another server may publish the same snapshots first, a few times in a row.
-constexpr int kAttempts = 8;
+// Commits of others overtake the publication of a busy table, many times in a row. Giving up would
+// leave a client without the answer to a commit that was made; its deadline ends the tries as well.
+constexpr int kAttempts = 100;
 // As many entries of the metadata log as a reading gives.
 constexpr std::size_t kLogRead = 101;
 
