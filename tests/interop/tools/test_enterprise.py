@@ -3,6 +3,7 @@ import json
 import time
 
 import pytest
+from claim_sets import from_now, resolved
 from tool_clients import client_of
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
@@ -26,7 +27,7 @@ def token(key, service, header=None, sign=None, **changes):
     now = int(time.time())
     claims = {'iss': service.identity.issuer, 'aud': service.identity.audience, 'sub': 'agent', 'iat': now, 'exp': now + 300,
               'scope': 'cap:list tool:invoke:sql.query', **changes}
-    claims = {name: value for name, value in claims.items() if value is not None}
+    claims = resolved(claims, now)
     body = b64(json.dumps({'alg': 'RS256', 'typ': 'at+jwt', **(header or {})}).encode()) + '.' + b64(json.dumps(claims).encode())
     sign = sign or (lambda data: key.sign(data, padding.PKCS1v15(), hashes.SHA256()))
     return body + '.' + b64(sign(body.encode()))
@@ -45,9 +46,9 @@ def test_a_pinned_key_takes_its_issuers_token(pinned):
 
 
 @pytest.mark.parametrize('name, changes, code', [
-    ('expired', {'exp': int(time.time()) - 60}, 'E_EXPIRED'), ('no exp', {'exp': None}, 'E_AUTH'), ('no iat', {'iat': None}, 'E_AUTH'),
+    ('expired', {'exp': from_now(-60)}, 'E_EXPIRED'), ('no exp', {'exp': None}, 'E_AUTH'), ('no iat', {'iat': None}, 'E_AUTH'),
     ('no audience', {'aud': None}, 'E_AUTH'), ('no issuer', {'iss': None}, 'E_AUTH'), ('other audience', {'aud': 'https://other.example'}, 'E_AUTH'),
-    ('other issuer', {'iss': 'https://localhost:1'}, 'E_AUTH'), ('not yet', {'nbf': int(time.time()) + 600}, 'E_AUTH'),
+    ('other issuer', {'iss': 'https://localhost:1'}, 'E_AUTH'), ('not yet', {'nbf': from_now(600)}, 'E_AUTH'),
 ], ids=lambda value: value if isinstance(value, str) else '')
 def test_claims_that_do_not_fit_are_refused(pinned, name, changes, code):
     service, key, _ = pinned

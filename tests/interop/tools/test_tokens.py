@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from claim_sets import from_now, resolved
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 from raw import raw_of, run
@@ -20,7 +21,7 @@ def claims_for(service, **changes):
     now = int(time.time())
     claims = {'iss': 'node-b', 'aud': 'cluster-1', 'sub': 'mallory', 'iat': now, 'nbf': now, 'exp': now + 300, 'jti': 'j-1',
               'scope': 'cap:list tool:invoke:files.read', **changes}
-    return {name: value for name, value in claims.items() if value is not None}
+    return resolved(claims, now)
 
 
 def hs256(service, header=None, key=None, **changes):
@@ -56,7 +57,6 @@ def test_a_token_with_the_right_key_opens(taking):
     assert run(opened(taking, hs256(taking)))['principal'] == {'sub': 'mallory', 'iss': 'node-b'}
 
 
-NOW = int(time.time())
 HEADERS = [
     ('alg none', {'alg': 'none'}), ('alg NONE', {'alg': 'nOnE'}), ('alg HS512', {'alg': 'HS512'}), ('alg RS256', {'alg': 'RS256'}), ('no alg', {'alg': None}),
     ('another typ', {'typ': 'JWT'}), ('no typ', {'typ': None}), ('typ of a session token', {'typ': 'scp-session+jwt'}),
@@ -66,10 +66,10 @@ HEADERS = [
     ('empty kid', {'kid': ''}), ('kid as a number', {'kid': 7}),
 ]
 CLAIMS = [
-    ('expired', {'exp': NOW - 120, 'iat': NOW - 300, 'nbf': NOW - 300}, 'E_EXPIRED'), ('not yet', {'nbf': NOW + 600}, 'E_AUTH'),
+    ('expired', {'exp': from_now(-120), 'iat': from_now(-300), 'nbf': from_now(-300)}, 'E_EXPIRED'), ('not yet', {'nbf': from_now(600)}, 'E_AUTH'),
     ('another audience', {'aud': 'cluster-2'}, 'E_AUTH'), ('no audience', {'aud': None}, 'E_AUTH'), ('another issuer', {'iss': 'node-x'}, 'E_AUTH'),
-    ('no issuer', {'iss': None}, 'E_AUTH'), ('no exp', {'exp': None}, 'E_AUTH'), ('exp as a text', {'exp': str(NOW + 60)}, 'E_AUTH'),
-    ('exp as a fraction', {'exp': NOW + 60.5}, 'E_AUTH'), ('exp beyond all', {'exp': 1e400}, 'E_AUTH'), ('a life of more than a day', {'exp': NOW + 90_000}, 'E_AUTH'),
+    ('no issuer', {'iss': None}, 'E_AUTH'), ('no exp', {'exp': None}, 'E_AUTH'), ('exp as a text', {'exp': lambda now: str(now + 60)}, 'E_AUTH'),
+    ('exp as a fraction', {'exp': from_now(60.5)}, 'E_AUTH'), ('exp beyond all', {'exp': 1e400}, 'E_AUTH'), ('a life of more than a day', {'exp': from_now(90_000)}, 'E_AUTH'),
     ('no subject', {'sub': None}, 'E_AUTH'), ('empty subject', {'sub': ''}, 'E_AUTH'), ('subject as a number', {'sub': 5}, 'E_AUTH'),
     ('scope as a list', {'scope': ['cap:list']}, 'E_AUTH'), ('no jti', {'jti': None}, 'E_AUTH'),
 ]
