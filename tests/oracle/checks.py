@@ -1,4 +1,6 @@
 """What is compared after a step: rows, schemas, lone aggregates and filtered reads, at the head and before."""
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.transforms import BucketTransform
 
 from oracle import conditions, lineage, offered, reading
@@ -121,6 +123,8 @@ class Checker:
         self.tally.filters += 1
         if lost_by_buckets(loaded, chosen.equal):
             self.tally.reasons['DuckDB loses rows of files outside the present buckets when a filter asks for one value'] += 1
+        elif has_nan(truth.rows, chosen.unequal):
+            self.tally.reasons['DuckDB loses NaN by <> where the other values of the file are all the one it asks for'] += 1
         else:
             compare(f'filtered rows: {chosen}', expected, bag(self.world, direct, truth.columns), 'DuckDB with the filter')
         try:
@@ -157,6 +161,13 @@ def lost_by_buckets(loaded, names):
     sources = {field.source_id for field in loaded.spec().fields if isinstance(field.transform, BucketTransform)}
     asked = {loaded.schema().find_field(name).field_id for name in names}
     return bool(sources & asked) and any(file.spec_id != loaded.spec().spec_id for file in live(loaded)[0])
+
+
+def has_nan(rows, names):
+    """DuckDB 1.5.5 passes over a file whose least and greatest value are the one that <> asks for, although it has NaN
+    beside them: in a file of its own as well."""
+    columns = [rows.column(name) for name in names]
+    return any(pc.any(pc.is_nan(column)).as_py() for column in columns if pa.types.is_floating(column.type))
 
 
 def schema_at(loaded, snapshot):
