@@ -99,9 +99,8 @@ base::Result<std::unique_ptr<LakeSession>> LakeSession::open(
     const LakeAccess& access, const LakePlace& place,
     std::chrono::steady_clock::time_point deadline) {
   ASSIGN_OR_RETURN(auto scratch, ScratchFolder::make(access.scratch_dir));
-  std::string folder = std::filesystem::path(scratch.file("x")).parent_path().string();
   ASSIGN_OR_RETURN(auto engine,
-                   base::duckdb::Engine::open(engine_options(access, place, std::move(folder))));
+                   base::duckdb::Engine::open(engine_options(access, place, scratch.path())));
   ASSIGN_OR_RETURN(auto connection, engine->connect());
   connection.set_deadline(deadline);
   return std::unique_ptr<LakeSession>(

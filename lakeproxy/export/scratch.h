@@ -20,6 +20,7 @@ class ScratchFolder {
   ScratchFolder& operator=(ScratchFolder&& other) noexcept;
   ~ScratchFolder();
 
+  [[nodiscard]] const std::string& path() const { return path_; }
   /// Where a file of that name lies or will lie.
   [[nodiscard]] std::string file(std::string_view name) const;
 

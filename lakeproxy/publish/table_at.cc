@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/json/json.h"
-#include "lakeproxy/model/metadata_change.h"
 
 namespace lake::publish {
 namespace {
@@ -41,15 +40,7 @@ void keep_up_to(SnapshotId last, TableMetadata& metadata) {
   std::erase_if(metadata.snapshot_log, [&](const auto& entry) {
     return metadata.find_snapshot(entry.snapshot_id) == nullptr;
   });
-  std::erase_if(metadata.refs, [&](const auto& ref) {
-    return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
-  });
-  auto is_later = [&](const base::json::Value& file) {
-    const auto snapshot = model::statistics_snapshot(file);
-    return !snapshot || metadata.find_snapshot(*snapshot) == nullptr;
-  };
-  std::erase_if(metadata.statistics, is_later);
-  std::erase_if(metadata.partition_statistics, is_later);
+  drop_dangling(metadata);
 }
 
 }  // namespace

@@ -86,19 +86,6 @@ void set_refs(const model::LakeTable& table, model::TableMetadata& metadata) {
   }
 }
 
-// What belongs to a snapshot that the lake has expired points to nothing.
-void drop_dangling(model::TableMetadata& metadata) {
-  std::erase_if(metadata.refs, [&](const auto& ref) {
-    return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
-  });
-  auto is_dangling = [&](const base::json::Value& file) {
-    const auto snapshot = model::statistics_snapshot(file);
-    return !snapshot || metadata.find_snapshot(*snapshot) == nullptr;
-  };
-  std::erase_if(metadata.statistics, is_dangling);
-  std::erase_if(metadata.partition_statistics, is_dangling);
-}
-
 // DuckDB may have come back to the columns of a schema that was removed.
 void show_used_schemas(model::TableMetadata& metadata) {
   auto& hidden = metadata.out_of_sight.schemas;
@@ -184,6 +171,18 @@ model::MetadataFragments fragments_of(const TableView& view, const TableViewPtr&
 }
 
 }  // namespace
+
+void drop_dangling(model::TableMetadata& metadata) {
+  std::erase_if(metadata.refs, [&](const auto& ref) {
+    return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
+  });
+  auto is_dangling = [&](const base::json::Value& file) {
+    const auto snapshot = model::statistics_snapshot(file);
+    return !snapshot || metadata.find_snapshot(*snapshot) == nullptr;
+  };
+  std::erase_if(metadata.statistics, is_dangling);
+  std::erase_if(metadata.partition_statistics, is_dangling);
+}
 
 TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
                        std::string_view config) {

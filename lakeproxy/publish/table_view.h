@@ -47,6 +47,9 @@ using TableViewPtr = std::shared_ptr<const TableView>;
 [[nodiscard]] TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
                                      std::string_view config);
 
+/// Refs and statistics of snapshots that `metadata` does not show are dropped.
+void drop_dangling(model::TableMetadata& metadata);
+
 /// LoadTableResult of a table that does not exist yet (staged creation).
 [[nodiscard]] std::string staged_body(const model::TableMetadata& metadata,
                                       std::string_view config);
