@@ -23,35 +23,65 @@ room(lakeproxy/settings USES base/core base/config base/log lakeproxy/model)
 room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model LINKS ZLIB::ZLIB
   TEST_USES base/testing)
 
-room(lakeproxy/ducklake USES base/core base/json base/runtime base/postgres lakeproxy/measure lakeproxy/model lakeproxy/materialize
-  TEST_USES base/testing)
-embed_texts(lakeproxy_ducklake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
-embed_texts(lakeproxy_ducklake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
-
 room(lakeproxy/measure USES base/core base/runtime base/postgres)
+
+# The lake's tables in PostgreSQL: a lake, what is read of it, what a commit is, what is written in one.
+room(lakeproxy/ducklake/lake USES base/core base/postgres base/runtime lakeproxy/model TEST_USES base/testing
+  lakeproxy/ducklake/read)
+embed_texts(lakeproxy_ducklake_lake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
+embed_texts(lakeproxy_ducklake_lake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
+room(lakeproxy/ducklake/definition USES base/core base/json base/postgres lakeproxy/model lakeproxy/materialize
+  lakeproxy/ducklake/lake)
+room(lakeproxy/ducklake/read USES base/core base/json base/postgres base/runtime lakeproxy/model
+  lakeproxy/ducklake/lake lakeproxy/ducklake/definition
+  TEST_USES base/testing)
+room(lakeproxy/ducklake/commit USES base/core base/postgres base/runtime lakeproxy/measure lakeproxy/model
+  lakeproxy/ducklake/lake
+  TEST_USES base/testing)
+room(lakeproxy/ducklake/rows USES base/core base/json base/postgres lakeproxy/model lakeproxy/materialize
+  lakeproxy/ducklake/lake
+  lakeproxy/ducklake/definition lakeproxy/ducklake/commit)
+room(lakeproxy/ducklake/upkeep USES base/core base/postgres base/runtime lakeproxy/model lakeproxy/ducklake/lake
+  TEST_USES base/testing)
+room(lakeproxy/ducklake/write USES base/core base/json base/postgres base/runtime lakeproxy/model lakeproxy/materialize
+  lakeproxy/ducklake/lake lakeproxy/ducklake/definition lakeproxy/ducklake/read lakeproxy/ducklake/commit
+  lakeproxy/ducklake/rows lakeproxy/ducklake/upkeep
+  TEST_USES base/testing)
+room(lakeproxy/ducklake/views USES base/core base/json base/postgres base/runtime lakeproxy/model
+  lakeproxy/ducklake/lake lakeproxy/ducklake/commit
+  TEST_USES base/testing lakeproxy/ducklake/write)
+
 room(lakeproxy/objects USES base/core base/runtime base/http lakeproxy/measure LINKS OpenSSL::Crypto TEST_USES base/testing)
 
 room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/model lakeproxy/materialize
   lakeproxy/objects TEST_USES base/testing)
 
-room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/model lakeproxy/ducklake
-  lakeproxy/materialize lakeproxy/export lakeproxy/objects TEST_USES base/testing base/duckdb base/postgres)
+room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/model
+  lakeproxy/materialize lakeproxy/export lakeproxy/objects
+  lakeproxy/ducklake/read lakeproxy/ducklake/write
+  TEST_USES base/testing base/duckdb base/postgres lakeproxy/ducklake/lake)
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)
 room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
-  lakeproxy/govern lakeproxy/publish lakeproxy/ducklake lakeproxy/materialize lakeproxy/export lakeproxy/objects
+  lakeproxy/govern lakeproxy/publish lakeproxy/materialize lakeproxy/export lakeproxy/objects
+  lakeproxy/ducklake/lake lakeproxy/ducklake/read lakeproxy/ducklake/commit lakeproxy/ducklake/rows
+  lakeproxy/ducklake/upkeep lakeproxy/ducklake/write lakeproxy/ducklake/views
   TEST_USES base/testing)
 
 room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
-  lakeproxy/govern lakeproxy/operation lakeproxy/publish lakeproxy/ducklake TEST_USES base/testing)
+  lakeproxy/govern lakeproxy/operation lakeproxy/publish
+  lakeproxy/ducklake/lake
+  TEST_USES base/testing)
 
 room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres lakeproxy/operation lakeproxy/publish
-  lakeproxy/ducklake lakeproxy/materialize lakeproxy/objects lakeproxy/model)
+  lakeproxy/materialize lakeproxy/objects lakeproxy/model
+  lakeproxy/ducklake/upkeep)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
-  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/ducklake lakeproxy/export
-  lakeproxy/objects lakeproxy/measure lakeproxy/tasks)
+  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/export
+  lakeproxy/objects lakeproxy/measure lakeproxy/tasks
+  lakeproxy/ducklake/lake lakeproxy/ducklake/commit lakeproxy/ducklake/upkeep lakeproxy/ducklake/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 
 
@@ -87,7 +117,8 @@ room(tests/integration/websocket_echo USES base/core base/runtime base/http base
 program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 
 # lakeproxy with a watch on the steps of its commits, for tests/faults.
-room(tests/faults/server USES base/core base/config base/runtime lakeproxy/settings lakeproxy/ducklake lakeproxy/app)
+room(tests/faults/server USES base/core base/config base/runtime lakeproxy/settings lakeproxy/app
+  lakeproxy/ducklake/commit)
 program(faulty_lakeproxy tests/faults/server)
 
 # The load of `./dev bench tools`.

@@ -11,7 +11,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/app/shared.h"
-#include "lakeproxy/ducklake/catalog_registry.h"
+#include "lakeproxy/ducklake/lake/catalog_registry.h"
 #include "lakeproxy/operation/purge.h"
 #include "lakeproxy/tasks/orphans.h"
 

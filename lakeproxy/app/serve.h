@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lakeproxy/ducklake/commit_step.h"
+#include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace lake::app {

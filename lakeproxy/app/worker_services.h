@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "lakeproxy/app/catalog_services.h"
-#include "lakeproxy/ducklake/catalog_registry.h"
+#include "lakeproxy/ducklake/lake/catalog_registry.h"
 #include "lakeproxy/publish/lru_cache.h"
 #include "lakeproxy/route/route.h"
 

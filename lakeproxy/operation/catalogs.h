@@ -3,7 +3,7 @@
 // Catalogs beside the default one.
 // Source: specification, sections 2.1 and 4 (POST /v1/catalogs).
 
-#include "lakeproxy/ducklake/catalog_registry.h"
+#include "lakeproxy/ducklake/lake/catalog_registry.h"
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog.h"
 

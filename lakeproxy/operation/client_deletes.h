@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lakeproxy/ducklake/row_deletes.h"
+#include "lakeproxy/ducklake/rows/row_deletes.h"
 #include "lakeproxy/operation/catalog.h"
 #include "lakeproxy/operation/list_diff.h"
 

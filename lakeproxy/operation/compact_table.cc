@@ -10,7 +10,7 @@
 
 #include "lakeproxy/operation/compact_table.h"
 
-#include "lakeproxy/ducklake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/name_mapping.h"
 
 namespace lake::operation {
 namespace {

@@ -7,7 +7,7 @@
 // Source: specification, section 4, ".../compact".
 
 #include "base/metrics/registry.h"
-#include "lakeproxy/ducklake/table_upkeep.h"
+#include "lakeproxy/ducklake/upkeep/table_upkeep.h"
 #include "lakeproxy/export/compactor.h"
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog.h"

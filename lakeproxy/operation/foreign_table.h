@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/operation/catalog.h"
 
 namespace lake::operation {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "lakeproxy/ducklake/lake_files.h"
+#include "lakeproxy/ducklake/rows/lake_files.h"
 #include "lakeproxy/materialize/snapshot_builder.h"
 
 namespace lake::operation {

@@ -9,7 +9,7 @@
 
 #include "base/core/result.h"
 #include "base/runtime/task.h"
-#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/lake/name_page.h"
 
 namespace lake::operation {
 

@@ -15,7 +15,7 @@
 #include "base/log/logger.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "lakeproxy/ducklake/upkeep.h"
+#include "lakeproxy/ducklake/upkeep/upkeep.h"
 #include "lakeproxy/objects/store.h"
 
 namespace lake::operation {

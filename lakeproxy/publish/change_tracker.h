@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/model/ids.h"
 
 namespace lake::publish {

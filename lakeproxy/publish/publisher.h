@@ -13,8 +13,8 @@
 
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "lakeproxy/ducklake/lake_catalog.h"
-#include "lakeproxy/ducklake/lake_writer.h"
+#include "lakeproxy/ducklake/read/lake_reader.h"
+#include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/publish/manifest_store.h"
 #include "lakeproxy/publish/table_view.h"

@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "base/testing/minio_server.h"
-#include "lakeproxy/ducklake/lake_fixture_test.h"
+#include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/export/engine_fixture_test.h"
 #include "lakeproxy/model/metadata_change.h"
 #include "lakeproxy/publish/table_views.h"

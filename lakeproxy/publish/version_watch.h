@@ -10,7 +10,7 @@
 
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/publish/change_tracker.h"
 
 namespace lake::publish {

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json/json.h"
-#include "lakeproxy/ducklake/lake_catalog.h"
-#include "lakeproxy/ducklake/view_store.h"
+#include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/model/view_change.h"
 
 namespace lake::route {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json/json.h"
-#include "lakeproxy/ducklake/lake_catalog.h"
+#include "lakeproxy/ducklake/lake/reasons.h"
 
 namespace lake::route {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/auth/principal.h"
-#include "lakeproxy/ducklake/catalog_registry.h"
+#include "lakeproxy/ducklake/lake/catalog_registry.h"
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog.h"
 #include "lakeproxy/route/error_response.h"

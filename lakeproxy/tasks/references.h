@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "lakeproxy/ducklake/upkeep.h"
+#include "lakeproxy/ducklake/upkeep/upkeep.h"
 #include "lakeproxy/publish/manifest_store.h"
 
 namespace lake::tasks {

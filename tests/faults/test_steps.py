@@ -10,7 +10,7 @@ from faults.relay import REFUSE, STALL, Relay
 from faults.servers import SECONDS, Faulty, lake_of, own_stack
 from stack.process import wait_until
 
-# lakeproxy/ducklake/commit_step.h. The last step before the lake changes is PLANNED.
+# lakeproxy/ducklake/commit/commit_step.h. The last step before the lake changes is PLANNED.
 ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, LISTED, FILE_PUT, RECORDED, CLEANED = range(1, 10)
 COMMITS = (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, LISTED, FILE_PUT, RECORDED, CLEANED)
 STEPS = {

@@ -16,7 +16,7 @@
 
 #include "base/config/settings_table.h"
 #include "lakeproxy/app/serve.h"
-#include "lakeproxy/ducklake/commit_step.h"
+#include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace {

@@ -1,0 +1,110 @@
+#pragma once
+
+// A commit to the lake is one PostgreSQL transaction that inserts exactly the
+// next snapshot id. The primary key of ducklake_snapshot is the lock that
+// DuckDB clients and we share: whoever comes second gets a unique violation,
+// reads the new head and tries again. Our own commits queue before that, on
+// the row of lakeproxy_state, so that they rarely collide with each other.
+// Source: DuckLake specification 1.0, "Conflict resolution".
+//
+// What a commit does here (a fault at any moment leaves the old or the new state):
+//   begin, lock lakeproxy_state, read the head and the caller's facts (kLocked)
+//   plan: a pure function of head and facts (kPlanned)
+//   write the rows, the snapshots and their changes, and COMMIT (kCommitted)
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/postgres/session.h"
+#include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/model/change_key.h"
+#include "lakeproxy/model/lake_table.h"
+
+namespace lake::ducklake {
+
+/// The newest snapshot's row, and our revision, as locked by the transaction.
+struct LakeHead {
+  model::SnapshotId snapshot;
+  std::int64_t schema_version = 0;
+  std::int64_t next_catalog_id = 0;
+  std::int64_t next_file_id = 0;
+  std::int64_t revision = 0;
+};
+
+/// One lake snapshot to come: the rows, already bound to its id, and what it
+/// says of itself.
+struct LakeDelta {
+  std::vector<base::pg::Query> queries;
+  /// Entries of changes_made, in DuckLake's grammar; never empty.
+  std::vector<std::string> changes;
+  /// Tables whose definition changes: raises schema_version.
+  std::vector<std::int64_t> altered_tables;
+  bool schema_changes = false;  ///< Also true for namespaces and drops.
+  std::int64_t catalog_ids_used = 0;
+  std::int64_t file_ids_used = 0;
+  std::string extra_info;                        ///< commit_extra_info; nothing when empty.
+  std::vector<model::LakeDataFile> added_files;  ///< What `queries` add of them.
+};
+
+/// The head that the snapshot after `delta` stands on.
+[[nodiscard]] LakeHead head_after(LakeHead head, const LakeDelta& delta);
+
+struct CommitPlan {
+  /// Snapshots head+1, head+2, ...; empty when only sidecars change.
+  std::vector<LakeDelta> deltas;
+  /// Sidecar rows, written after the deltas' rows; any of them makes the
+  /// revision rise to head.revision + 1, which they may use.
+  std::vector<base::pg::Query> sidecar_queries;
+  /// The table that it is planned for differs from what the planner knew of it
+  /// by the rows that this adds, and by nothing else.
+  bool only_rows = false;
+  /// What the change's receipt keeps, where no later state tells it.
+  std::string answer;
+};
+
+struct Committed {
+  model::LakeVersion version;  ///< After the commit; nothing lies between it and `head`.
+  std::vector<model::SnapshotId> snapshots;
+  LakeHead head;  ///< What the commit stands on.
+  bool only_rows = false;
+  /// The snapshots as a reader of the lake finds them, and the files they added.
+  std::vector<model::LakeCommit> commits;
+  std::vector<model::LakeDataFile> added_files;
+};
+
+/// Computes a plan from the locked head and the rows of the facts queries.
+/// Called again after a collision; must not have effects.
+using Planner = std::function<base::Result<CommitPlan>(
+    const LakeHead& head, const std::vector<base::pg::RowsPtr>& facts)>;
+
+/// reason() of kConflict: a receipt of the change's key is there already.
+inline constexpr std::string_view kAlreadyDone = "already_done";
+
+/// What a transaction of commits begins with: the lock on lakeproxy_state, then
+/// the head.
+[[nodiscard]] std::vector<base::pg::Query> opening_queries(const SchemaSql& sql);
+struct Opened {
+  LakeHead head;
+  std::int64_t losses = 0;  ///< How often others lost a snapshot id; see Courtesy.
+};
+/// The rows of opening_queries(). Errors: kCorrupt  one of them is missing.
+[[nodiscard]] base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows);
+
+/// What a plan comes to: its statements, bound to their snapshots.
+struct ClosingQueries {
+  std::vector<base::pg::Query> queries;
+  std::vector<std::size_t> snapshot_rows;  ///< Those of `queries` that tell a snapshot's time.
+  Committed committed;                     ///< Without the times.
+  LakeHead after;                          ///< What the next commit stands on.
+};
+/// With a `key` the receipt of the change is among them, unless there is nothing
+/// to write.
+[[nodiscard]] ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head,
+                                             const std::optional<model::ChangeKey>& key);
+
+/// `name` in double quotes, quotes doubled, for changes_made.
+[[nodiscard]] std::string quote_change_name(std::string_view name);
+
+}  // namespace lake::ducklake

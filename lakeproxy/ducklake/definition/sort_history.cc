@@ -1,0 +1,103 @@
+#include "lakeproxy/ducklake/definition/sort_history.h"
+
+#include <algorithm>
+
+#include "lakeproxy/ducklake/definition/type_mapping.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::SortField;
+using model::SortOrder;
+using model::TransformKind;
+
+bool equal_in_any_case(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// The name in a plain or quoted SQL identifier; nothing for other expressions.
+std::optional<std::string> column_name(std::string_view expression) {
+  if (expression.size() < 2 || !expression.starts_with('"')) return std::string(expression);
+  std::string name;
+  for (std::size_t i = 1; i < expression.size(); ++i) {
+    if (expression[i] != '"') {
+      name.push_back(expression[i]);
+    } else if (i + 1 < expression.size() && expression[i + 1] == '"') {
+      name.push_back(expression[++i]);
+    } else {
+      return i + 1 == expression.size() ? std::optional(name) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// DuckDB also sorts by lists and structs, which no order of Iceberg's may do.
+bool can_sort_by(const LakeColumn& column, std::int32_t format_version) {
+  auto type = iceberg_type(column.type, format_version);
+  return type && model::can_transform(model::Transform{.kind = TransformKind::kIdentity}, *type);
+}
+
+// A plain name that is no column's is an expression: nothing.
+std::optional<model::FieldId> find_column(const LakeColumns& columns, std::string_view expression) {
+  auto name = column_name(expression);
+  if (!name) return std::nullopt;
+  for (const LakeColumn& column : columns.columns) {
+    if (column.end || column.parent || !equal_in_any_case(column.name, *name)) continue;
+    if (!can_sort_by(column, columns.format_version)) return std::nullopt;
+    return column.id;
+  }
+  return std::nullopt;
+}
+
+std::vector<SortField> fields_of(const LakeColumns& columns, const LakeSort& lake) {
+  std::vector<SortField> fields;
+  for (const LakeSortKey& key : lake.keys) {
+    auto source = find_column(columns, key.expression);
+    if (!source) break;
+    fields.push_back(
+        {.source_id = *source, .direction = key.direction, .null_order = key.null_order});
+  }
+  return fields;
+}
+
+// The lake holds an order of plain columns; one with transforms it cannot.
+bool lake_can_hold(const SortOrder& order) {
+  return std::ranges::all_of(order.fields, [](const SortField& field) {
+    return field.transform.kind == TransformKind::kIdentity;
+  });
+}
+
+std::int32_t find_or_add(std::vector<SortOrder>& orders, std::vector<SortField> fields) {
+  std::int32_t id = 0;
+  for (const SortOrder& order : orders) {
+    if (order.fields == fields) return order.order_id;
+    id = std::max(id, order.order_id);
+  }
+  orders.push_back({.order_id = id + 1, .fields = std::move(fields)});
+  return id + 1;
+}
+
+const SortOrder* find(const std::vector<SortOrder>& orders, std::int32_t id) {
+  auto found = std::ranges::find(orders, id, &SortOrder::order_id);
+  return found == orders.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+SortOrders sort_orders(const LakeColumns& columns, const LakeSort& lake, SortOrders client) {
+  SortOrders result = std::move(client);
+  if (find(result.orders, 0) == nullptr) result.orders.insert(result.orders.begin(), SortOrder{});
+  std::vector<SortField> fields = fields_of(columns, lake);
+  if (!fields.empty()) {
+    result.default_order_id = find_or_add(result.orders, std::move(fields));
+    return result;
+  }
+  const SortOrder* current = find(result.orders, result.default_order_id);
+  // DuckDB took the order away, or sorts by what Iceberg cannot say.
+  const bool reset = lake.ever_set && current != nullptr && lake_can_hold(*current);
+  if (current == nullptr || reset) result.default_order_id = 0;
+  return result;
+}
+
+}  // namespace lake::ducklake

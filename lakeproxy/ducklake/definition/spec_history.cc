@@ -1,0 +1,207 @@
+#include "lakeproxy/ducklake/definition/spec_history.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "lakeproxy/ducklake/definition/partition_fields.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::PartitionField;
+using model::PartitionSpec;
+using model::SnapshotId;
+using model::TransformKind;
+
+bool has_calendar_field(const PartitionSpec& spec) {
+  return std::ranges::any_of(spec.fields, [](const PartitionField& field) {
+    return field.transform.kind == TransformKind::kYear ||
+           field.transform.kind == TransformKind::kMonth ||
+           field.transform.kind == TransformKind::kDay ||
+           field.transform.kind == TransformKind::kHour;
+  });
+}
+
+// What happens at a snapshot, in this order.
+enum class EventKind { kCreated, kEnded, kBegun, kClient };
+
+struct Event {
+  SnapshotId at;
+  EventKind kind = EventKind::kCreated;
+  std::int64_t order = 0;
+  const LakePartition* partition = nullptr;
+  const ClientSpec* client = nullptr;
+};
+
+// Whether something else takes the place of what ended.
+bool is_replaced(SnapshotId end, const std::vector<LakePartition>& partitions,
+                 const std::vector<ClientSpec>& clients) {
+  return std::ranges::find(partitions, end, &LakePartition::begin) != partitions.end() ||
+         std::ranges::any_of(clients, [&](const ClientSpec& client) {
+           return client.begin == end && client.is_default;
+         });
+}
+
+std::vector<Event> events_of(const std::vector<LakePartition>& partitions,
+                             const std::vector<ClientSpec>& clients, SnapshotId created) {
+  std::vector<Event> events;
+  auto add = [&](Event event) {
+    event.order = static_cast<std::int64_t>(events.size());
+    events.push_back(event);
+  };
+  if (clients.empty() || clients.front().begin > created) {
+    add({.at = created, .kind = EventKind::kCreated});
+  }
+  for (const LakePartition& partition : partitions) {
+    add({.at = partition.begin, .kind = EventKind::kBegun, .partition = &partition});
+    if (partition.end && !is_replaced(*partition.end, partitions, clients)) {
+      add({.at = *partition.end, .kind = EventKind::kEnded, .partition = &partition});
+    }
+  }
+  for (const ClientSpec& client : clients) {
+    add({.at = client.begin, .kind = EventKind::kClient, .client = &client});
+  }
+  std::ranges::sort(events, {}, [](const Event& e) { return std::tuple(e.at, e.kind, e.order); });
+  return events;
+}
+
+class Walk {
+ public:
+  Walk(const LakeColumns& columns, const std::vector<ClientSpec>& clients)
+      : columns_(columns), clients_(clients) {
+    for (const ClientSpec& client : clients) {
+      if (client.partition_id) of_clients_.insert(*client.partition_id);
+      remember(client.spec);
+    }
+  }
+
+  void apply(const Event& event) {
+    switch (event.kind) {
+      case EventKind::kCreated:
+      case EventKind::kEnded: make_default(add({})); break;
+      case EventKind::kBegun: begin(*event.partition); break;
+      case EventKind::kClient: set(*event.client); break;
+    }
+    add_unpartitioned_after_calendar();
+  }
+
+  [[nodiscard]] SpecHistory finish(const std::vector<LakePartition>& partitions) && {
+    const PartitionSpec* flat = unpartitioned();
+    history_.unpartitioned_spec_id = flat != nullptr ? flat->spec_id : history_.default_spec_id;
+    for (const LakePartition& partition : partitions) {
+      auto spec = history_.spec_of_partition.find(partition.partition_id);
+      if (spec == history_.spec_of_partition.end()) continue;
+      history_.keys_of_partition[partition.partition_id] =
+          keys_of_fields(columns_, spec_of(spec->second), partition);
+    }
+    return std::move(history_);
+  }
+
+ private:
+  void begin(const LakePartition& partition) {
+    if (of_clients_.contains(partition.partition_id)) return;
+    const std::int32_t id = add(partition_fields(columns_, partition));
+    history_.spec_of_partition[partition.partition_id] = id;
+    make_default(id);
+  }
+
+  void set(const ClientSpec& client) {
+    if (!has(client.spec.spec_id)) history_.specs.push_back(client.spec);
+    if (client.partition_id) {
+      history_.spec_of_partition[*client.partition_id] = client.spec.spec_id;
+    }
+    if (client.is_default) make_default(client.spec.spec_id);
+  }
+
+  // The id of the spec with these fields, made if there is none yet.
+  std::int32_t add(std::vector<PartitionField> fields) {
+    for (PartitionField& field : fields) take_known(field);
+    PartitionSpec spec{.fields = std::move(fields)};
+    for (const PartitionSpec& known : history_.specs) {
+      if (known.compatible_with(spec)) return known.spec_id;
+    }
+    for (const ClientSpec& client : clients_) {
+      // A client took it up later, under the id that it was shown with.
+      if (!client.spec.compatible_with(spec)) continue;
+      history_.specs.push_back(client.spec);
+      return client.spec.spec_id;
+    }
+    spec.spec_id = next_spec_id();
+    for (PartitionField& field : spec.fields) {
+      if (field.field_id != 0) continue;
+      field.field_id = ++history_.last_partition_id;
+      known_fields_.push_back(field);
+    }
+    history_.specs.push_back(spec);
+    return spec.spec_id;
+  }
+
+  void add_unpartitioned_after_calendar() {
+    if (unpartitioned() != nullptr) return;
+    if (std::ranges::any_of(history_.specs, has_calendar_field)) (void)add({});
+  }
+
+  // Equal source and transform means equal id and name, as clients do it.
+  void take_known(PartitionField& field) const {
+    for (const PartitionField& known : known_fields_) {
+      if (known.source_id != field.source_id || known.transform != field.transform) continue;
+      field.field_id = known.field_id;
+      field.name = known.name;
+      return;
+    }
+  }
+
+  void remember(const PartitionSpec& spec) {
+    for (const PartitionField& field : spec.fields) {
+      known_fields_.push_back(field);
+      history_.last_partition_id = std::max(history_.last_partition_id, field.field_id);
+    }
+  }
+
+  [[nodiscard]] std::int32_t next_spec_id() const {
+    std::int32_t id = -1;
+    for (const PartitionSpec& spec : history_.specs) id = std::max(id, spec.spec_id);
+    auto taken = [&] {
+      return std::ranges::any_of(clients_, [&](const auto& c) { return c.spec.spec_id == id; });
+    };
+    for (++id; taken(); ++id) {
+    }
+    return id;
+  }
+
+  [[nodiscard]] const PartitionSpec* unpartitioned() const {
+    auto found = std::ranges::find_if(history_.specs, &PartitionSpec::is_unpartitioned);
+    return found == history_.specs.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] bool has(std::int32_t id) const {
+    return std::ranges::find(history_.specs, id, &PartitionSpec::spec_id) != history_.specs.end();
+  }
+  [[nodiscard]] const PartitionSpec& spec_of(std::int32_t id) const {
+    return *std::ranges::find(history_.specs, id, &PartitionSpec::spec_id);
+  }
+  void make_default(std::int32_t id) { history_.default_spec_id = id; }
+
+  const LakeColumns& columns_;
+  const std::vector<ClientSpec>& clients_;
+  std::set<std::int64_t> of_clients_;
+  std::vector<PartitionField> known_fields_;
+  SpecHistory history_;
+};
+
+}  // namespace
+
+SpecHistory spec_history(const LakeColumns& columns, std::vector<LakePartition> partitions,
+                         std::vector<ClientSpec> client_specs) {
+  SnapshotId created{INT64_MAX};
+  for (const LakeColumn& column : columns.columns) created = std::min(created, column.begin);
+  std::ranges::sort(partitions, {},
+                    [](const LakePartition& p) { return std::pair(p.begin, p.partition_id); });
+  std::ranges::sort(client_specs, {},
+                    [](const ClientSpec& c) { return std::pair(c.begin, c.spec.spec_id); });
+  Walk walk(columns, client_specs);
+  for (const Event& event : events_of(partitions, client_specs, created)) walk.apply(event);
+  return std::move(walk).finish(partitions);
+}
+
+}  // namespace lake::ducklake

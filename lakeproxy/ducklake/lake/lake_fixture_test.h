@@ -1,0 +1,84 @@
+#pragma once
+
+// A lake of its own for each test, on the binary's PostgreSQL, and a loop to
+// run calls on.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/testing/postgres_server.h"
+#include "lakeproxy/ducklake/lake/open_lake.h"
+
+namespace lake::ducklake {
+
+class LakeFixture : public ::testing::Test {
+ protected:
+  LakeFixture() : database_(base::testing::PostgresServer::shared().make_database()) {
+    pool_ = make_pool();
+  }
+
+  [[nodiscard]] std::unique_ptr<base::pg::Pool> make_pool() const {
+    auto& server = base::testing::PostgresServer::shared();
+    base::pg::PoolOptions options;
+    options.host = server.host();
+    options.port = fmt::to_string(server.port());
+    options.user = server.user();
+    options.database = database_;
+    return base::pg::Pool::create(std::move(options));
+  }
+
+  [[nodiscard]] static base::RequestContext soon() {
+    return {.request_id = 1,
+            .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60)};
+  }
+
+  template <class T>
+  T run(base::Task<T> task) {
+    std::optional<T> result;
+    boost::asio::co_spawn(loop_, std::move(task), [&](std::exception_ptr error, T value) {
+      if (error) std::rethrow_exception(error);
+      result.emplace(std::move(value));
+    });
+    loop_.restart();
+    loop_.run();
+    return std::move(result.value());
+  }
+
+  /// Runs a script in the lake's schema.
+  void exec(const std::string& sql) {
+    auto done = run(pool_->script(
+        soon(), fmt::format("SET search_path TO {};\n{}", options_.metadata_schema, sql)));
+    ASSERT_TRUE(done) << done.error().message() << ": " << done.error().detail();
+  }
+
+  void open() {
+    auto opened = run(open_lake(soon(), *pool_, options_));
+    ASSERT_TRUE(opened) << opened.error().message() << ": " << opened.error().detail();
+  }
+
+  /// A snapshot as DuckDB writes it, with the rows of `sql`; returns nothing,
+  /// ids count up from 1.
+  void snapshot(std::int64_t id, const std::string& changes, const std::string& sql = "") {
+    exec(fmt::format(
+        "BEGIN; INSERT INTO ducklake_snapshot VALUES ({0}, '2026-01-01 00:00:00+00'::timestamptz + "
+        "interval '{0} minutes', 0, 100, 100); "
+        "INSERT INTO ducklake_snapshot_changes VALUES ({0}, '{1}', NULL, NULL, NULL); {2}; COMMIT",
+        id, changes, sql));
+  }
+
+  [[nodiscard]] std::string text(const std::string& sql) {
+    auto rows = run(pool_->query(soon(), {{sql}, {}}));
+    EXPECT_TRUE(rows) << rows.error().detail();
+    return rows && !(*rows)->empty() ? std::string((*rows)->text(0, 0)) : "";
+  }
+
+  boost::asio::io_context loop_;
+  std::string database_;
+  LakeOptions options_{.catalog = "lake", .metadata_schema = "lk", .data_path = "s3://lake/data/"};
+  std::unique_ptr<base::pg::Pool> pool_;
+};
+
+}  // namespace lake::ducklake

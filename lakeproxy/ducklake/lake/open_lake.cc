@@ -1,0 +1,161 @@
+#include "lakeproxy/ducklake/lake/open_lake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/embedded_text.h"
+#include "base/core/text.h"
+#include "base/postgres/migrations.h"
+#include "lakeproxy/ducklake/lake/schema_sql.h"
+
+namespace base::embedded {
+std::span<const Text> lake_migrations();
+std::span<const Text> lake_tables();
+}  // namespace base::embedded
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+using base::RequestContext;
+using base::Result;
+using base::Status;
+using base::Task;
+using base::pg::param;
+using base::pg::Query;
+
+constexpr std::size_t kMaxIdentifier = 63;
+constexpr int kMaxAttempts = 5;
+
+bool is_identifier(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  return !name.empty() && name.size() <= kMaxIdentifier && letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+Status check_options(const LakeOptions& options) {
+  if (!is_identifier(options.metadata_schema)) {
+    return fail(ErrorKind::kInvalid,
+                "metadata schema: must be 1 to 63 lower-case letters, digits and '_', and not "
+                "begin with a digit");
+  }
+  if (!options.data_path.ends_with('/')) {
+    return fail(ErrorKind::kInvalid, "data path: must end in '/'");
+  }
+  return {};
+}
+
+// One opener at a time, of all processes; held to the end of the transaction.
+Query lock(const std::string& schema) {
+  return {{"SELECT pg_advisory_xact_lock(hashtextextended('lakeproxy.open.' || $1::text, 0))"},
+          {param(schema)}};
+}
+
+Query find_lake(const std::string& schema) {
+  return {{"SELECT to_regclass(quote_ident($1::text) || '.ducklake_metadata') IS NOT NULL, "
+           "EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)"},
+          {param(schema)}};
+}
+
+std::string make_tables_script(const std::string& schema, bool schema_exists) {
+  std::string script;
+  if (!schema_exists) script += fmt::format("CREATE SCHEMA \"{}\";\n", schema);
+  script += fmt::format("SET LOCAL search_path TO \"{}\";\n", schema);
+  for (const base::embedded::Text& tables : base::embedded::lake_tables()) script += tables.text;
+  return script;
+}
+
+std::vector<Query> initial_rows(const SchemaSql& sql, const std::string& data_path) {
+  std::vector<Query> queries;
+  queries.push_back({sql("INSERT INTO @ducklake_snapshot VALUES (0, now(), 0, 1, 0)"), {}});
+  queries.push_back({sql("INSERT INTO @ducklake_snapshot_changes VALUES (0, $1, NULL, NULL, NULL)"),
+                     {param("created_schema:\"main\"")}});
+  queries.push_back({sql("INSERT INTO @ducklake_metadata (key, value) VALUES ('version', '1.0'), "
+                         "('created_by', 'lakeproxy'), ('data_path', $1), ('encrypted', 'false')"),
+                     {param(data_path)}});
+  queries.push_back({sql("INSERT INTO @ducklake_schema VALUES (0, gen_random_uuid(), 0, NULL, "
+                         "'main', 'main/', true)"),
+                     {}});
+  return queries;
+}
+
+Status check_lake(const base::pg::Rows& rows, const LakeOptions& options) {
+  auto value = [&](std::string_view key) -> std::string_view {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows.text(i, 0) == key) return rows.text(i, 1);
+    }
+    return {};
+  };
+  const std::string_view version = value("version");
+  if (version != "1.0" && version != "0.4") {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the lake in schema {} has version '{}'; 0.4 and 1.0 are understood",
+                            options.metadata_schema, version));
+  }
+  if (value("encrypted") != "false") {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the lake in schema {} is encrypted", options.metadata_schema));
+  }
+  if (value("data_path") != options.data_path) {
+    return fail(ErrorKind::kConflict,
+                fmt::format("the lake in schema {} has the data path '{}', not '{}'",
+                            options.metadata_schema, value("data_path"), options.data_path));
+  }
+  return {};
+}
+
+// Leaves a lake of a known version behind, or says why not.
+Task<Status> make_or_check(RequestContext context, base::pg::Pool* pool, LakeOptions options) {
+  const SchemaSql sql(options.metadata_schema);
+  std::vector<Query> first;
+  first.push_back(lock(options.metadata_schema));
+  first.push_back(find_lake(options.metadata_schema));
+  CO_ASSIGN_OR_RETURN(auto begun, co_await pool->begin(context, std::move(first)));
+  if (begun.rows[1]->boolean(0, 0)) {
+    std::vector<Query> read;
+    read.push_back({sql("SELECT key, value FROM @ducklake_metadata WHERE scope IS NULL"), {}});
+    CO_ASSIGN_OR_RETURN(auto rows, co_await begun.transaction->run(std::move(read)));
+    co_await begun.transaction->rollback();
+    co_return check_lake(*rows[0], options);
+  }
+  std::string script = make_tables_script(options.metadata_schema, begun.rows[1]->boolean(0, 1));
+  CO_RETURN_IF_ERROR(co_await begun.transaction->script(std::move(script)));
+  std::vector<Query> rows = initial_rows(sql, options.data_path);
+  CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(rows)));
+  co_return Status{};
+}
+
+// DuckDB does not know our lock: it may make the same lake at the same time.
+bool someone_else_made_it(const base::Error& error) {
+  return error.reason() == base::pg::kDuplicateObject ||
+         error.reason() == base::pg::kUniqueViolation;
+}
+
+std::vector<base::pg::Migration> migrations(const std::string& schema) {
+  std::vector<base::pg::Migration> list;
+  for (const base::embedded::Text& file : base::embedded::lake_migrations()) {
+    auto version = base::parse_int64(file.name.substr(0, file.name.find('_')));
+    // The functions of a migration keep the search path that they are made under.
+    list.push_back({.version = static_cast<int>(version.value()),
+                    .sql = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, file.text)});
+  }
+  return list;
+}
+
+}  // namespace
+
+Task<Result<void>> open_lake(RequestContext context, base::pg::Pool& pool, LakeOptions options) {
+  CO_RETURN_IF_ERROR(check_options(options));
+  for (int attempt = 1;; ++attempt) {
+    Status made = co_await make_or_check(context, &pool, options);
+    if (made) break;
+    if (attempt == kMaxAttempts || !someone_else_made_it(made.error())) co_return made;
+  }
+  co_return co_await base::pg::migrate(pool, context,
+                                       options.metadata_schema + ".lakeproxy_migrations",
+                                       migrations(options.metadata_schema));
+}
+
+}  // namespace lake::ducklake

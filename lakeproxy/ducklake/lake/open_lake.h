@@ -1,0 +1,36 @@
+#pragma once
+
+// One lake: DuckLake's tables in one PostgreSQL schema, with our sidecars
+// beside them. DuckDB clients write the same tables at the same time, so
+// nothing here assumes to be alone.
+// Source: DuckLake specification 1.0.
+
+#include <cstdint>
+#include <string>
+
+#include "base/core/result.h"
+#include "base/postgres/session.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+
+namespace lake::ducklake {
+
+/// Where a lake's tables stand. Both names are validated by open().
+struct LakeOptions {
+  std::string catalog;          ///< The REST prefix, e.g. "lake".
+  std::string metadata_schema;  ///< PostgreSQL schema, e.g. "public".
+  std::string data_path;        ///< "s3://bucket/data/", ends in '/'.
+  /// Of tables that say nothing of it: 2 or 3.
+  std::int32_t default_format_version = 2;
+};
+
+/// Makes the lake's tables where there are none, checks the version, adds our
+/// indexes, sidecars and triggers. Idempotent; safe when several processes
+/// start at once. Run once per lake and process.
+/// Errors: kUnsupported  a lake version other than 0.4 and 1.0, or an encrypted
+///         lake; kConflict  its data path is another one (names both);
+///         kUnavailable  PostgreSQL away.
+[[nodiscard]] base::Task<base::Result<void>> open_lake(base::RequestContext context,
+                                                       base::pg::Pool& pool, LakeOptions options);
+
+}  // namespace lake::ducklake

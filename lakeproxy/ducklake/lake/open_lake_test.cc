@@ -1,0 +1,156 @@
+#include "base/runtime/gather.h"
+#include "lakeproxy/ducklake/lake/lake_fixture_test.h"
+#include "lakeproxy/ducklake/read/lake_reader.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+
+class OpenLake : public LakeFixture {
+ protected:
+  [[nodiscard]] std::optional<ErrorKind> failure() {
+    auto opened = run(open_lake(soon(), *pool_, options_));
+    return opened ? std::nullopt : std::optional(opened.error().kind());
+  }
+};
+
+TEST_F(OpenLake, makes_a_lake_of_version_1_0) {
+  open();
+  EXPECT_EQ(text("SELECT count(*) FROM pg_tables WHERE schemaname = 'lk' AND tablename LIKE "
+                 "'ducklake\\_%'"),
+            "28");
+  EXPECT_EQ(
+      text("SELECT string_agg(key || '=' || value, ' ' ORDER BY key) FROM lk.ducklake_metadata"),
+      "created_by=lakeproxy data_path=s3://lake/data/ encrypted=false version=1.0");
+  EXPECT_EQ(text("SELECT changes_made FROM lk.ducklake_snapshot_changes"),
+            "created_schema:\"main\"");
+  LakeReader reader(*pool_, options_);
+  auto version = run(reader.version(soon()));
+  ASSERT_TRUE(version);
+  EXPECT_EQ(version->snapshot, model::SnapshotId(0));
+}
+
+TEST_F(OpenLake, changes_nothing_the_second_time) {
+  open();
+  snapshot(1, "created_schema:\"s\"");
+  open();
+  EXPECT_EQ(text("SELECT max(snapshot_id) FROM lk.ducklake_snapshot"), "1");
+}
+
+TEST_F(OpenLake, takes_a_schema_that_exists) {
+  auto made = run(pool_->script(soon(), "CREATE SCHEMA lk"));
+  ASSERT_TRUE(made);
+  open();
+}
+
+TEST_F(OpenLake, several_at_once_make_one_lake) {
+  std::vector<std::unique_ptr<base::pg::Pool>> pools;
+  std::vector<base::Task<base::Result<void>>> tasks;
+  for (int i = 0; i < 4; ++i) {
+    pools.push_back(make_pool());
+    tasks.push_back(open_lake(soon(), *pools.back(), options_));
+  }
+  auto opened = run(base::gather(std::move(tasks)));
+  for (auto& result : opened) EXPECT_TRUE(result) << result.error().detail();
+  EXPECT_EQ(text("SELECT count(*) FROM lk.ducklake_schema"), "1");
+}
+
+TEST_F(OpenLake, refuses_what_it_does_not_understand) {
+  open();
+  exec("UPDATE ducklake_metadata SET value = '0.4' WHERE key = 'version'");
+  EXPECT_EQ(failure(), std::nullopt);
+  for (const char* version : {"0.3", "1.1-dev1", "2.0", ""}) {
+    exec(fmt::format("UPDATE ducklake_metadata SET value = '{}' WHERE key = 'version'", version));
+    EXPECT_EQ(failure(), ErrorKind::kUnsupported) << version;
+  }
+  exec("UPDATE ducklake_metadata SET value = '1.0' WHERE key = 'version'");
+  exec("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'");
+  EXPECT_EQ(failure(), ErrorKind::kUnsupported);
+}
+
+TEST_F(OpenLake, refuses_another_data_path) {
+  open();
+  options_.data_path = "s3://other/";
+  auto opened = run(open_lake(soon(), *pool_, options_));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind(), ErrorKind::kConflict);
+  EXPECT_NE(opened.error().message().find("s3://lake/data/"), std::string::npos);
+  EXPECT_NE(opened.error().message().find("s3://other/"), std::string::npos);
+}
+
+TEST_F(OpenLake, refuses_names_that_are_no_plain_identifiers) {
+  for (const char* schema : {"", "Lake", "1a", "a-b", "a\"b", "a b", "\xc3\xa9"}) {
+    options_.metadata_schema = schema;
+    EXPECT_EQ(failure(), ErrorKind::kInvalid) << schema;
+  }
+  options_.metadata_schema = std::string(64, 'a');
+  EXPECT_EQ(failure(), ErrorKind::kInvalid);
+  options_.metadata_schema = std::string(63, 'a');
+  EXPECT_EQ(failure(), std::nullopt);
+  options_ = {.catalog = "lake", .metadata_schema = "lk", .data_path = "s3://lake/data"};
+  EXPECT_EQ(failure(), ErrorKind::kInvalid);
+}
+
+// One object under two rows; `path` is what is scheduled.
+class ScheduledFiles : public LakeFixture {
+ protected:
+  void SetUp() override {
+    open();
+    exec(
+        "INSERT INTO ducklake_table VALUES (1, gen_random_uuid(), 1, NULL, 0, 't', 't/', true);"
+        "INSERT INTO ducklake_snapshot VALUES (5, now(), 0, 1, 0)");
+  }
+  void add_row(int id, const std::string& path, bool relative, const std::string& end) {
+    exec(
+        fmt::format("INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, "
+                    "end_snapshot, path, path_is_relative) VALUES ({}, 1, 1, {}, '{}', {})",
+                    id, end, path, relative));
+  }
+  bool is_scheduled(int id, const std::string& path, bool relative) {
+    exec(
+        fmt::format("DELETE FROM ducklake_files_scheduled_for_deletion; INSERT INTO "
+                    "ducklake_files_scheduled_for_deletion VALUES ({}, '{}', {}, now())",
+                    id, path, relative));
+    return text("SELECT count(*) FROM lk.ducklake_files_scheduled_for_deletion") == "1";
+  }
+};
+
+TEST_F(ScheduledFiles, an_object_that_another_row_shows_is_kept) {
+  add_row(1, "f.parquet", true, "3");
+  add_row(2, "f.parquet", true, "NULL");
+  EXPECT_FALSE(is_scheduled(1, "main/t/f.parquet", true));
+  EXPECT_FALSE(is_scheduled(1, "s3://lake/data/main/t/f.parquet", false));
+}
+
+TEST_F(ScheduledFiles, absolute_and_relative_paths_name_one_object) {
+  add_row(2, "s3://lake/data/main/t/f.parquet", false, "NULL");
+  EXPECT_FALSE(is_scheduled(1, "main/t/f.parquet", true));
+}
+
+TEST_F(ScheduledFiles, an_object_that_a_kept_snapshot_shows_is_kept) {
+  add_row(2, "f.parquet", true, "6");
+  EXPECT_FALSE(is_scheduled(1, "main/t/f.parquet", true));
+}
+
+TEST_F(ScheduledFiles, a_delete_file_is_kept_too) {
+  exec(
+      "INSERT INTO ducklake_delete_file (delete_file_id, table_id, begin_snapshot, path, "
+      "path_is_relative) VALUES (7, 1, 1, 'd.parquet', true)");
+  EXPECT_FALSE(is_scheduled(1, "main/t/d.parquet", true));
+  EXPECT_TRUE(is_scheduled(7, "main/t/d.parquet", true)) << "the row itself does not count";
+}
+
+TEST_F(ScheduledFiles, other_objects_go) {
+  add_row(1, "f.parquet", true, "NULL");
+  add_row(2, "g.parquet", true, "NULL");
+  add_row(3, "sub/f.parquet", true, "NULL");
+  add_row(4, "dead.parquet", true, "5");
+  EXPECT_TRUE(is_scheduled(1, "main/t/f.parquet", true)) << "its own row";
+  EXPECT_TRUE(is_scheduled(9, "main/u/f.parquet", true)) << "another folder";
+  EXPECT_TRUE(is_scheduled(9, "main/t/dead.parquet", true)) << "no snapshot shows it";
+  EXPECT_TRUE(is_scheduled(9, "main/t/never.parquet", true));
+}
+
+}  // namespace
+}  // namespace lake::ducklake

@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "lakeproxy/ducklake/lake/change_log.h"
+#include "lakeproxy/ducklake/read/reader_impl.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::RequestContext;
+using base::Result;
+using base::Task;
+using base::pg::param;
+using base::pg::Query;
+using base::pg::Rows;
+using base::pg::RowsPtr;
+using model::LakeVersion;
+using model::TableId;
+
+// Beyond this many snapshots it is cheaper to look at every table again.
+constexpr std::int64_t kMaxSnapshots = 10'000;
+constexpr int kMaxAttempts = 3;
+
+using Changed = std::map<TableId, LakeVersion>;
+
+void note(Changed& tables, TableId table, LakeVersion at) {
+  LakeVersion& newest = tables[table];
+  newest.snapshot = std::max(newest.snapshot, at.snapshot);
+  newest.revision = std::max(newest.revision, at.revision);
+}
+
+// Nothing when an entry is not understood, or snapshots are missing.
+std::optional<Changed> changed_by(const Rows& changes, std::int64_t snapshots) {
+  if (static_cast<std::int64_t>(changes.size()) != snapshots) return std::nullopt;
+  Changed tables;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const ChangeLog log = parse_changes(changes.text(i, 1));
+    if (log.unknown) return std::nullopt;
+    for (TableId table : log.tables()) {
+      note(tables, table, {.snapshot = model::SnapshotId(changes.int64(i, 0))});
+    }
+  }
+  return tables;
+}
+
+std::optional<Changed> changed_tables(const std::vector<RowsPtr>& rows, LakeVersion since,
+                                      LakeVersion now) {
+  const bool removed = rows[0]->int64(0, 2) > since.revision;
+  if (removed || since.snapshot > now.snapshot || since.revision > now.revision) {
+    return std::nullopt;
+  }
+  auto tables = changed_by(*rows[1], now.snapshot.value - since.snapshot.value);
+  if (!tables) return std::nullopt;
+  for (std::size_t i = 0; i < rows[2]->size(); ++i) {
+    note(*tables, TableId(rows[2]->int64(i, 0)),
+         {.snapshot = model::SnapshotId(rows[2]->int64(i, 1))});
+  }
+  for (std::size_t i = 0; i < rows[3]->size(); ++i) {
+    note(*tables, TableId(rows[3]->int64(i, 0)), {.revision = rows[3]->int64(i, 1)});
+  }
+  return tables;
+}
+
+}  // namespace
+
+LakeVersion read_version(const Rows& rows) {
+  return {.snapshot = model::SnapshotId(rows.int64(0, 0)), .revision = rows.int64(0, 1)};
+}
+
+LakeReader::LakeReader(base::pg::Pool& pool, LakeOptions options)
+    : impl_(std::make_unique<Impl>(pool, std::move(options))) {}
+
+LakeReader::~LakeReader() = default;
+
+Task<Result<std::vector<RowsPtr>>> LakeReader::Impl::read(RequestContext context,
+                                                          std::vector<Query> queries) {
+  for (int attempt = 1;; ++attempt) {
+    auto rows = co_await pool->read(context, queries);
+    if (rows || attempt == kMaxAttempts || rows.error().reason() != base::pg::kUndefinedTable) {
+      co_return rows;
+    }
+  }
+}
+
+Task<Result<LakeVersion>> LakeReader::version(RequestContext context) {
+  CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->pool->query(context, {impl_->sql.version, {}}));
+  co_return read_version(*rows);
+}
+
+Task<Result<LakeReader::ChangedTables>> LakeReader::changed_since(RequestContext context,
+                                                                  LakeVersion since) {
+  const LakeSql& sql = impl_->sql;
+  std::vector<Query> queries;
+  queries.push_back({sql.version, {}});
+  queries.push_back({sql.changes_since, {param(since.snapshot.value), param(kMaxSnapshots + 1)}});
+  queries.push_back({sql.tables_defined_since, {param(since.snapshot.value)}});
+  queries.push_back({sql.sidecars_since, {param(since.revision)}});
+  CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->read(context, std::move(queries)));
+  ChangedTables changed{.version = read_version(*rows[0])};
+  if (changed.version.snapshot.value - since.snapshot.value <= kMaxSnapshots) {
+    changed.tables = changed_tables(rows, since, changed.version);
+  }
+  co_return changed;
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,74 @@
+#include "lakeproxy/ducklake/read/change_rows.h"
+#include "lakeproxy/ducklake/read/reader_impl.h"
+#include "lakeproxy/ducklake/read/table_rows.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::RequestContext;
+using base::Result;
+using base::Task;
+using base::pg::param;
+using base::pg::Query;
+using base::pg::RowsPtr;
+using model::LakeChanges;
+using model::LakeTable;
+using model::SnapshotId;
+
+// The statements of one reading, in the order of change_queries.
+enum Read : std::size_t {
+  kCommits,
+  kDataFiles,
+  kFileStats,
+  kPartitionValues,
+  kFileFacts,
+  kDeleteFiles,
+  kInlinedRows,
+  kInlinedDeletes,
+  kSchemaVersions,
+  kColumns,
+};
+
+std::vector<Query> change_queries(const LakeSql& sql, std::int64_t table, std::int64_t after,
+                                  std::int64_t up_to) {
+  std::vector<Query> queries;
+  for (const base::pg::Statement* statement :
+       {&sql.commits, &sql.data_files, &sql.file_stats, &sql.partition_values, &sql.file_facts,
+        &sql.delete_files, &sql.inlined_rows, &sql.inlined_deletes}) {
+    queries.push_back({*statement, {param(table), param(after), param(up_to)}});
+  }
+  queries.push_back({sql.schema_versions, {param(table)}});
+  queries.push_back({sql.columns, {param(table)}});
+  return queries;
+}
+
+Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable& table) {
+  const std::string folder = table.metadata.location + "/";
+  LakeChanges changes{.commits = read_commits(*rows[kCommits])};
+  ASSIGN_OR_RETURN(changes.data_files, read_data_files(*rows[kDataFiles], folder));
+  read_file_stats(*rows[kFileStats], changes.data_files);
+  read_partition_values(*rows[kPartitionValues], changes.data_files);
+  RETURN_IF_ERROR(read_file_facts(*rows[kFileFacts], table.metadata, changes.data_files));
+  ASSIGN_OR_RETURN(changes.delete_files, read_delete_files(*rows[kDeleteFiles], folder));
+  ASSIGN_OR_RETURN(changes.inlined, read_inlined_rows(*rows[kInlinedRows], *rows[kSchemaVersions],
+                                                      read_lake_columns(*rows[kColumns]), table));
+  changes.inlined_deletes = read_inlined_deletes(*rows[kInlinedDeletes]);
+  return changes;
+}
+
+}  // namespace
+
+Task<Result<LakeChanges>> LakeReader::read_changes(RequestContext context, const LakeTable* table,
+                                                   std::optional<SnapshotId> after,
+                                                   SnapshotId up_to) {
+  const SnapshotId from = after.value_or(SnapshotId(-1));
+  CO_ASSIGN_OR_RETURN(
+      auto rows, co_await impl_->read(context, change_queries(impl_->sql, table->table_id.value,
+                                                              from.value, up_to.value)));
+  CO_ASSIGN_OR_RETURN(LakeChanges changes, changes_of(rows, *table));
+  changes.after = after;
+  changes.up_to = up_to;
+  co_return changes;
+}
+
+}  // namespace lake::ducklake

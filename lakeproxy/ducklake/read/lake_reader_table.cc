@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lakeproxy/ducklake/definition/shown_parts.h"
+#include "lakeproxy/ducklake/lake/not_there.h"
+#include "lakeproxy/ducklake/read/reader_impl.h"
+#include "lakeproxy/ducklake/read/table_rows.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using base::RequestContext;
+using base::Result;
+using base::Task;
+using base::pg::param;
+using base::pg::Query;
+using base::pg::RowsPtr;
+using model::LakeTable;
+using model::TableId;
+
+// The statements of one load, in the order of load_queries.
+enum Load : std::size_t {
+  kVersion,
+  kTable,
+  kColumns,
+  kColumnDocs,
+  kClientSchemas,
+  kPartitions,
+  kClientSpecs,
+  kSortKeys,
+  kMaterialized,
+  kAliases,
+  kMetadataLog,
+  kPending,
+  kRemoved,
+};
+
+// Snapshots that the caller holds already are not read again.
+std::vector<base::pg::Param> unknown_snapshots(TableId table, std::int64_t default_version,
+                                               const LakeTable* known) {
+  const base::pg::Param none = param(std::int64_t{-1});
+  if (known == nullptr || known->materialized.empty()) {
+    return {param(table.value), none, none, none, param(default_version), none};
+  }
+  return {param(table.value),
+          param(known->epoch),
+          param(known->materialized.back().snapshot_id.value),
+          param(known->version.revision),
+          param(default_version),
+          param(std::int64_t{known->metadata.format_version})};
+}
+
+std::vector<Query> load_queries(const LakeSql& sql, TableId table, std::int64_t default_version,
+                                const LakeTable* known) {
+  std::vector<Query> queries;
+  queries.push_back({sql.version, {}});
+  for (const base::pg::Statement* statement :
+       {&sql.table, &sql.columns, &sql.column_docs, &sql.client_schemas, &sql.partitions,
+        &sql.client_specs, &sql.sort_keys, &sql.materialized, &sql.aliases, &sql.metadata_log,
+        &sql.pending}) {
+    queries.push_back({*statement, {param(table.value)}});
+  }
+  queries[kTable].params.push_back(param(default_version));
+  queries[kPending].params.push_back(param(default_version));
+  queries[kMaterialized].params = unknown_snapshots(table, default_version, known);
+  queries.push_back({sql.removed, {}});
+  return queries;
+}
+
+using Rows = std::vector<RowsPtr>;
+
+// Parts that need no more than their own row.
+void set_plain_parts(TableRow& row, LakeTable& table) {
+  table.namespace_id = row.namespace_id;
+  table.name = std::move(row.name);
+  table.created = row.created;
+  table.epoch = row.epoch;
+  table.cleared_at = row.cleared_at;
+  table.metadata.format_version = row.format_version;
+  table.metadata.table_uuid = row.uuid;
+  table.metadata.location = std::move(row.location);
+  table.metadata.last_updated_ms = row.last_updated_ms;
+  table.metadata.properties = std::move(row.properties);
+  table.metadata.refs = std::move(row.refs);
+  table.metadata.statistics = std::move(row.statistics);
+  table.metadata.partition_statistics = std::move(row.partition_statistics);
+  table.metadata.out_of_sight = std::move(row.out_of_sight);
+  table.metadata.next_row_id = row.next_row_id;
+}
+
+void set_specs(SpecHistory specs, std::int32_t last_partition_id, LakeTable& table) {
+  table.metadata.partition_specs = std::move(specs.specs);
+  table.metadata.default_spec_id = specs.default_spec_id;
+  table.metadata.last_partition_id = std::max(specs.last_partition_id, last_partition_id);
+  table.unpartitioned_spec_id = specs.unpartitioned_spec_id;
+  table.spec_of_partition = std::move(specs.spec_of_partition);
+  table.keys_of_partition = std::move(specs.keys_of_partition);
+}
+
+Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, LakeTable& table) {
+  LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
+                      .docs = read_column_docs(*rows[kColumnDocs]),
+                      .format_version = table.metadata.format_version};
+  ASSIGN_OR_RETURN(auto client_schemas, read_client_schemas(*rows[kClientSchemas]));
+  auto schemas = schema_history(columns, std::move(client_schemas));
+  if (!schemas) return std::move(schemas).error().with_context("table " + table.name);
+  table.metadata.schemas = std::move(schemas->schemas);
+  table.metadata.current_schema_id = schemas->current_schema_id;
+  table.metadata.last_column_id = schemas->last_column_id;
+  table.schema_at = std::move(schemas->schema_at);
+  ASSIGN_OR_RETURN(auto client_specs, read_client_specs(*rows[kClientSpecs]));
+  set_specs(spec_history(columns, read_partitions(*rows[kPartitions]), std::move(client_specs)),
+            row.last_partition_id, table);
+  SortOrders orders = sort_orders(columns, read_sort(*rows[kSortKeys]), std::move(row.sort_orders));
+  table.metadata.sort_orders = std::move(orders.orders);
+  table.metadata.default_sort_order_id = orders.default_order_id;
+  return std::move(schemas->old_file_rules);
+}
+
+// Whether the statement left out what `known` holds: the same condition there.
+bool left_out(const Rows& rows, const LakeTable& table, const LakeTable* known) {
+  return known != nullptr && !known->materialized.empty() && table.epoch == known->epoch &&
+         table.metadata.format_version == known->metadata.format_version &&
+         rows[kRemoved]->int64(0, 0) <= known->version.revision;
+}
+
+base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& table) {
+  ASSIGN_OR_RETURN(auto newer, read_materialized(*rows[kMaterialized]));
+  if (left_out(rows, table, known)) {
+    table.materialized = known->materialized;
+    keep_shown_specs(*known, table);
+  }
+  for (const auto& snapshot : newer.items()) table.materialized.push_back(snapshot);
+  table.aliases = read_aliases(*rows[kAliases]);
+  resolve_client_ids(table.aliases, table.metadata);
+  const base::pg::Rows& log = *rows[kMetadataLog];
+  table.metadata.metadata_log = read_metadata_log(log);
+  if (!log.empty()) table.metadata_sequence = log.int64(log.size() - 1, 2);
+  table.pending = read_snapshot_ids(*rows[kPending]);
+  // The sidecar may have lost what the caller still holds: its rows are written
+  // without waiting for the disk.
+  if (!table.materialized.empty()) {
+    model::SnapshotId last = table.materialized.back().snapshot_id;
+    std::erase_if(table.pending, [&](model::SnapshotId id) { return id <= last; });
+  }
+  return {};
+}
+
+base::Error broken_rule(const std::vector<OldFileRule>& rules, const base::pg::Rows& broken,
+                        const LakeTable& table) {
+  const auto& rule =
+      *std::ranges::find(rules, model::SnapshotId(broken.int64(0, 0)), &OldFileRule::before);
+  return base::fail(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message));
+}
+
+}  // namespace
+
+Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id,
+                                               std::shared_ptr<const LakeTable> known) {
+  const LakeSql& sql = impl_->sql;
+  CO_ASSIGN_OR_RETURN(
+      Rows rows,
+      co_await impl_->read(
+          context, load_queries(sql, id, impl_->options.default_format_version, known.get())));
+  if (rows[kTable]->empty()) co_return no_such_table(fmt::format("(id {})", id.value));
+  LakeTable table{.table_id = id, .version = read_version(*rows[kVersion])};
+  CO_ASSIGN_OR_RETURN(TableRow row, read_table(*rows[kTable]));
+  set_plain_parts(row, table);
+  CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));
+  CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
+  if (rules.empty()) co_return table;
+
+  std::vector<std::int64_t> before;
+  for (const OldFileRule& rule : rules) before.push_back(rule.before.value);
+  std::vector<Query> check;
+  check.push_back({sql.old_files, {param(id.value), base::pg::array_param(before)}});
+  CO_ASSIGN_OR_RETURN(Rows broken, co_await impl_->read(context, std::move(check)));
+  if (!broken[0]->empty()) co_return broken_rule(rules, *broken[0], table);
+  co_return table;
+}
+
+}  // namespace lake::ducklake

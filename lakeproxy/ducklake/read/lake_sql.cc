@@ -1,0 +1,262 @@
+#include "lakeproxy/ducklake/read/lake_sql.h"
+
+namespace lake::ducklake {
+namespace {
+
+constexpr auto kVersion = R"sql(
+SELECT (SELECT max(snapshot_id) FROM @ducklake_snapshot), revision, snapshots_removed_revision
+  FROM @lakeproxy_state)sql";
+
+constexpr auto kChangesSince = R"sql(
+SELECT snapshot_id, changes_made FROM @ducklake_snapshot_changes
+ WHERE snapshot_id > $1 ORDER BY snapshot_id LIMIT $2)sql";
+
+// A table that was made, renamed or dropped.
+constexpr auto kTablesDefinedSince = R"sql(
+SELECT table_id, begin_snapshot FROM @ducklake_table WHERE begin_snapshot > $1
+UNION SELECT table_id, end_snapshot FROM @ducklake_table WHERE end_snapshot > $1)sql";
+
+constexpr auto kSidecarsSince = R"sql(
+SELECT table_id, revision FROM @lakeproxy_table WHERE revision > $1)sql";
+
+constexpr auto kFindSchema = R"sql(
+SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND end_snapshot IS NULL)sql";
+
+// Names that begin with $1 and have no level behind it; U+001F parts levels.
+// Names that Iceberg cannot express are not listed.
+constexpr auto kListSchemas = R"sql(
+SELECT level FROM (
+  SELECT substr(schema_name, char_length($1::text) + 1) AS level FROM @ducklake_schema
+   WHERE end_snapshot IS NULL AND starts_with(schema_name, $1)) AS s
+ WHERE level <> '' AND level !~ '[\x01-\x1f\x7f]' AND octet_length(level) <= 255
+   AND level COLLATE "C" > $2
+ ORDER BY level COLLATE "C" LIMIT $3)sql";
+
+constexpr auto kLoadSchema = R"sql(
+SELECT s.schema_id, s.path, s.path_is_relative,
+       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
+       n.properties
+  FROM @ducklake_schema s LEFT JOIN @lakeproxy_namespace n ON n.schema_id = s.schema_id
+ WHERE s.schema_name = $1 AND s.end_snapshot IS NULL)sql";
+
+constexpr auto kListTables = R"sql(
+SELECT t.table_name
+  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
+ WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND t.end_snapshot IS NULL
+   AND t.table_name !~ '[\x01-\x1f\x7f]' AND NOT starts_with(lower(t.table_name), '__mask_')
+   AND t.table_name COLLATE "C" > $2
+ ORDER BY t.table_name COLLATE "C" LIMIT $3)sql";
+
+constexpr auto kFindTable = R"sql(
+SELECT t.table_id
+  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
+ WHERE s.schema_name = $1 AND s.end_snapshot IS NULL
+   AND t.table_name = $2 AND t.end_snapshot IS NULL)sql";
+
+constexpr auto kIdentify = R"sql(
+SELECT s.schema_name, t.table_name
+  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
+ WHERE t.table_id = ANY($1::bigint[]) AND t.end_snapshot IS NULL
+   AND s.end_snapshot IS NULL)sql";
+
+// last_change is the newest snapshot that changed the definition or the rows.
+constexpr auto kTable = R"sql(
+SELECT t.table_name, t.table_uuid, t.schema_id,
+       t.path, t.path_is_relative, s.path, s.path_is_relative,
+       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
+       (SELECT min(begin_snapshot) FROM @ducklake_table WHERE table_id = $1),
+       p.table_uuid, @lakeproxy_format_version($1, $2), p.properties, p.refs, p.sort_orders,
+       p.default_sort_order_id, p.last_partition_id, p.updated_ms, p.cleared_at,
+       coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0),
+       (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = $1 AND g.key = 'comment'
+           AND g.end_snapshot IS NULL ORDER BY g.begin_snapshot DESC LIMIT 1),
+       (SELECT max(r.next_row_id) FROM @ducklake_table_stats r WHERE r.table_id = $1),
+       (SELECT floor(extract(epoch FROM n.snapshot_time) * 1000)::bigint
+          FROM @ducklake_snapshot n WHERE n.snapshot_id >= greatest(
+            t.begin_snapshot,
+            (SELECT max(greatest(begin_snapshot, end_snapshot)) FROM @ducklake_column WHERE table_id = $1),
+            (SELECT max(begin_snapshot) FROM @ducklake_partition_info WHERE table_id = $1),
+            (SELECT max(begin_snapshot) FROM @ducklake_data_file WHERE table_id = $1),
+            (SELECT max(end_snapshot) FROM @ducklake_data_file WHERE table_id = $1 AND end_snapshot IS NOT NULL),
+            (SELECT max(begin_snapshot) FROM @ducklake_delete_file WHERE table_id = $1),
+            (SELECT max(at) FROM @lakeproxy_inlined_changes($1, -1, 9223372036854775807) AS at))
+         ORDER BY n.snapshot_id LIMIT 1),
+       p.statistics, p.partition_statistics, p.out_of_sight
+  FROM @ducklake_table t
+  JOIN @ducklake_schema s ON s.schema_id = t.schema_id
+  LEFT JOIN @lakeproxy_table p ON p.table_id = t.table_id
+ WHERE t.table_id = $1 AND t.end_snapshot IS NULL)sql";
+
+constexpr auto kColumns = R"sql(
+SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type,
+       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression' THEN default_value END,
+       nulls_allowed, parent_column
+  FROM @ducklake_column WHERE table_id = $1 ORDER BY column_id, begin_snapshot)sql";
+
+constexpr auto kColumnDocs = R"sql(
+SELECT column_id, begin_snapshot, end_snapshot, value
+  FROM @ducklake_column_tag WHERE table_id = $1 AND key = 'comment' AND value IS NOT NULL
+ ORDER BY column_id, begin_snapshot)sql";
+
+constexpr auto kClientSchemas = R"sql(
+SELECT begin_snapshot, is_current, schema_json
+  FROM @lakeproxy_schema WHERE table_id = $1 ORDER BY begin_snapshot, schema_id)sql";
+
+// A partition that DuckDB took away is a row without columns.
+constexpr auto kPartitions = R"sql(
+SELECT i.partition_id, i.begin_snapshot, i.end_snapshot,
+       c.partition_key_index, c.column_id, c.transform
+  FROM @ducklake_partition_info i
+  LEFT JOIN @ducklake_partition_column c
+    ON c.table_id = i.table_id AND c.partition_id = i.partition_id
+ WHERE i.table_id = $1 ORDER BY i.partition_id, i.begin_snapshot, c.partition_key_index)sql";
+
+constexpr auto kClientSpecs = R"sql(
+SELECT spec_id, begin_snapshot, partition_id, is_default, fields
+  FROM @lakeproxy_spec WHERE table_id = $1 ORDER BY begin_snapshot, spec_id)sql";
+
+// A row without an expression says only that there was an order.
+constexpr auto kSortKeys = R"sql(
+SELECT e.expression, e.sort_direction, e.null_order
+  FROM @ducklake_sort_info i
+  LEFT JOIN @ducklake_sort_expression e ON e.table_id = i.table_id AND e.sort_id = i.sort_id
+   AND i.end_snapshot IS NULL
+ WHERE i.table_id = $1 ORDER BY i.begin_snapshot, e.sort_key_index)sql";
+
+// Which of the snapshots $2 stand after rows that are still shown behind them.
+constexpr auto kOldFiles = R"sql(
+SELECT before FROM unnest($2::bigint[]) AS before
+ WHERE EXISTS (SELECT 1 FROM @ducklake_data_file f
+                WHERE f.table_id = $1 AND f.begin_snapshot < before
+                  AND (f.end_snapshot IS NULL OR f.end_snapshot > before))
+    OR EXISTS (SELECT 1 FROM @lakeproxy_inlined_rows($1, -1, before - 1) r
+                WHERE r.begin_snapshot < before
+                  AND (r.end_snapshot IS NULL OR r.end_snapshot > before)))sql";
+
+constexpr auto kMaterialized = R"sql(
+SELECT m.snapshot_json FROM @lakeproxy_snapshot m
+ WHERE m.table_id = $1
+   AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
+   AND m.format_version = (SELECT @lakeproxy_format_version($1, $5))
+   AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
+   AND NOT (m.epoch = $2 AND m.format_version = $6 AND m.snapshot_id <= $3
+            AND (SELECT snapshots_removed_revision FROM @lakeproxy_state) <= $4)
+ ORDER BY m.snapshot_id)sql";
+
+constexpr auto kRemoved = R"sql(
+SELECT snapshots_removed_revision FROM @lakeproxy_state)sql";
+
+constexpr auto kAliases = R"sql(
+SELECT client_snapshot_id, snapshot_id FROM @lakeproxy_snapshot_alias WHERE table_id = $1)sql";
+
+constexpr auto kMetadataLog = R"sql(
+SELECT timestamp_ms, metadata_file, sequence FROM (
+  SELECT sequence, timestamp_ms, metadata_file FROM @lakeproxy_metadata_log
+   WHERE table_id = $1 ORDER BY sequence DESC LIMIT 101) AS newest
+ ORDER BY sequence)sql";
+
+constexpr auto kPending = R"sql(
+SELECT at FROM @lakeproxy_row_changes($1, coalesce((
+  SELECT max(m.snapshot_id) FROM @lakeproxy_snapshot m
+   WHERE m.table_id = $1
+     AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
+     AND m.format_version = (SELECT @lakeproxy_format_version($1, $2))
+     AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
+  ), -1), (SELECT max(snapshot_id) FROM @ducklake_snapshot)) AS at)sql";
+
+constexpr auto kCommits = R"sql(
+SELECT s.snapshot_id, floor(extract(epoch FROM s.snapshot_time) * 1000)::bigint,
+       c.changes_made, c.commit_message, c.commit_extra_info
+  FROM @lakeproxy_row_changes($1, $2, $3) AS at
+  JOIN @ducklake_snapshot s ON s.snapshot_id = at
+  LEFT JOIN @ducklake_snapshot_changes c ON c.snapshot_id = at
+ ORDER BY s.snapshot_id)sql";
+
+constexpr auto kDataFiles = R"sql(
+SELECT f.data_file_id, f.begin_snapshot, f.end_snapshot, f.path, f.path_is_relative,
+       f.file_format, f.record_count, f.file_size_bytes, f.row_id_start, f.partition_id,
+       f.mapping_id, f.partial_max
+  FROM @lakeproxy_touched_files($1, $2, $3) AS id
+  JOIN @ducklake_data_file f ON f.data_file_id = id
+ ORDER BY f.data_file_id)sql";
+
+constexpr auto kFileStats = R"sql(
+SELECT s.data_file_id, s.column_id, s.column_size_bytes, s.value_count, s.null_count,
+       s.min_value, s.max_value, s.contains_nan, n.nan_count
+  FROM @lakeproxy_touched_files($1, $2, $3) AS id
+  JOIN @ducklake_file_column_stats s ON s.data_file_id = id
+  LEFT JOIN @lakeproxy_nan_count n
+    ON n.data_file_id = s.data_file_id AND n.column_id = s.column_id
+ ORDER BY s.data_file_id, s.column_id)sql";
+
+constexpr auto kPartitionValues = R"sql(
+SELECT v.data_file_id, v.partition_key_index, v.partition_value
+  FROM @lakeproxy_touched_files($1, $2, $3) AS id
+  JOIN @ducklake_file_partition_value v ON v.data_file_id = id
+ ORDER BY v.data_file_id, v.partition_key_index)sql";
+
+constexpr auto kFileFacts = R"sql(
+SELECT p.data_file_id, p.spec_id, p.partition, array_to_json(p.split_offsets), p.sort_order_id,
+       p.key_metadata
+  FROM @lakeproxy_touched_files($1, $2, $3) AS id
+  JOIN @lakeproxy_file p ON p.data_file_id = id)sql";
+
+// All deletes of the files that are touched: a new delete file replaces what
+// older ones, in files or in PostgreSQL, have deleted.
+constexpr auto kDeleteFiles = R"sql(
+SELECT d.delete_file_id, d.data_file_id, d.begin_snapshot, d.end_snapshot, d.path,
+       d.path_is_relative, d.format, d.delete_count, d.file_size_bytes, d.partial_max
+  FROM @lakeproxy_touched_files($1, $2, $3) AS id
+  JOIN @ducklake_delete_file d ON d.data_file_id = id
+ WHERE d.begin_snapshot <= $3
+ ORDER BY d.delete_file_id)sql";
+
+constexpr auto kInlinedRows = R"sql(
+SELECT schema_version, row_id, begin_snapshot, end_snapshot, row_values
+  FROM @lakeproxy_inlined_rows($1, $2, $3))sql";
+
+constexpr auto kInlinedDeletes = R"sql(
+SELECT file_id, row_id, begin_snapshot FROM @lakeproxy_inlined_deletes($1, -1, $3)
+ WHERE file_id IN (SELECT @lakeproxy_touched_files($1, $2, $3)))sql";
+
+constexpr auto kSchemaVersions = R"sql(
+SELECT schema_version, begin_snapshot FROM @ducklake_schema_versions
+ WHERE table_id = $1 ORDER BY schema_version)sql";
+
+}  // namespace
+
+LakeSql::LakeSql(const SchemaSql& sql)
+    : version(sql(kVersion)),
+      changes_since(sql(kChangesSince)),
+      tables_defined_since(sql(kTablesDefinedSince)),
+      sidecars_since(sql(kSidecarsSince)),
+      find_schema(sql(kFindSchema)),
+      list_schemas(sql(kListSchemas)),
+      load_schema(sql(kLoadSchema)),
+      list_tables(sql(kListTables)),
+      find_table(sql(kFindTable)),
+      identify(sql(kIdentify)),
+      table(sql(kTable)),
+      columns(sql(kColumns)),
+      column_docs(sql(kColumnDocs)),
+      client_schemas(sql(kClientSchemas)),
+      partitions(sql(kPartitions)),
+      client_specs(sql(kClientSpecs)),
+      sort_keys(sql(kSortKeys)),
+      old_files(sql(kOldFiles)),
+      materialized(sql(kMaterialized)),
+      aliases(sql(kAliases)),
+      metadata_log(sql(kMetadataLog)),
+      pending(sql(kPending)),
+      removed(sql(kRemoved)),
+      commits(sql(kCommits)),
+      data_files(sql(kDataFiles)),
+      file_stats(sql(kFileStats)),
+      partition_values(sql(kPartitionValues)),
+      file_facts(sql(kFileFacts)),
+      delete_files(sql(kDeleteFiles)),
+      inlined_rows(sql(kInlinedRows)),
+      inlined_deletes(sql(kInlinedDeletes)),
+      schema_versions(sql(kSchemaVersions)) {}
+
+}  // namespace lake::ducklake

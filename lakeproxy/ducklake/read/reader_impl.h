@@ -1,0 +1,32 @@
+#pragma once
+
+// What the parts of LakeReader share.
+
+#include <vector>
+
+#include "lakeproxy/ducklake/lake/shown_time.h"
+#include "lakeproxy/ducklake/read/lake_reader.h"
+#include "lakeproxy/ducklake/read/lake_sql.h"
+
+namespace lake::ducklake {
+
+/// The row of LakeSql::version.
+[[nodiscard]] model::LakeVersion read_version(const base::pg::Rows& rows);
+
+struct LakeReader::Impl {
+  Impl(base::pg::Pool& used_pool, LakeOptions lake_options)
+      : pool(&used_pool),
+        options(std::move(lake_options)),
+        sql(SchemaSql(options.metadata_schema)) {}
+
+  /// Pool::read, again when DuckDB dropped an emptied inlined-data table
+  /// between the look at its name and the look into it.
+  [[nodiscard]] base::Task<base::Result<std::vector<base::pg::RowsPtr>>> read(
+      base::RequestContext context, std::vector<base::pg::Query> queries);
+
+  base::pg::Pool* pool;
+  LakeOptions options;
+  LakeSql sql;
+};
+
+}  // namespace lake::ducklake

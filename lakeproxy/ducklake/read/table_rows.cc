@@ -1,0 +1,271 @@
+#include "lakeproxy/ducklake/read/table_rows.h"
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/json/fields.h"
+#include "lakeproxy/ducklake/definition/shown_parts.h"
+#include "lakeproxy/ducklake/lake/lake_path.h"
+#include "lakeproxy/ducklake/read/reader_impl.h"
+#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/model_json.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::Result;
+using base::json::Fields;
+using base::pg::Rows;
+using model::SnapshotId;
+
+constexpr std::string_view kCommentProperty = "comment";
+
+std::optional<SnapshotId> opt_snapshot(const Rows& rows, std::size_t row, std::size_t column) {
+  auto value = rows.opt_int64(row, column);
+  return value ? std::optional<SnapshotId>(*value) : std::nullopt;
+}
+
+std::int32_t int32(const Rows& rows, std::size_t row, std::size_t column) {
+  return static_cast<std::int32_t>(rows.int64(row, column));
+}
+
+// The columns of LakeSql::table.
+enum Column : std::size_t {
+  kName,
+  kUuid,
+  kSchemaId,
+  kPath,
+  kPathIsRelative,
+  kSchemaPath,
+  kSchemaPathIsRelative,
+  kDataPath,
+  kCreated,
+  kSidecarUuid,
+  kFormatVersion,
+  kProperties,
+  kRefs,
+  kSortOrders,
+  kDefaultSortOrder,
+  kLastPartitionId,
+  kUpdatedMs,
+  kClearedAt,
+  kEpoch,
+  kComment,
+  kNextRowId,
+  kLastChangeMs,
+  kStatistics,
+  kPartitionStatistics,
+  kOutOfSight,
+};
+
+std::string location_of(const Rows& rows) {
+  const std::string schema = resolve_path(
+      rows.text(0, kDataPath),
+      {rows.text(0, kSchemaPath), rows.opt_boolean(0, kSchemaPathIsRelative) != false});
+  return without_trailing_slash(
+      resolve_path(schema, {rows.text(0, kPath), rows.opt_boolean(0, kPathIsRelative) != false}));
+}
+
+Result<std::map<std::string, std::string>> read_properties(const Rows& rows) {
+  std::map<std::string, std::string> properties;
+  if (!rows.is_null(0, kProperties)) {
+    base::json::Object wrapped;
+    ASSIGN_OR_RETURN(wrapped["properties"], base::json::parse(rows.text(0, kProperties)));
+    const base::json::Value value(std::move(wrapped));
+    ASSIGN_OR_RETURN(auto fields, Fields::of(value, "lakeproxy_table"));
+    ASSIGN_OR_RETURN(properties, fields.string_map("properties"));
+  }
+  if (auto comment = rows.opt_text(0, kComment)) {
+    properties.insert_or_assign(std::string(kCommentProperty), std::move(*comment));
+  }
+  properties.emplace(model::kGcEnabledProperty, "false");
+  return properties;
+}
+
+Result<std::map<std::string, model::SnapshotRef>> read_refs(const Rows& rows) {
+  std::map<std::string, model::SnapshotRef> refs;
+  if (rows.is_null(0, kRefs)) return refs;
+  ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(0, kRefs)));
+  ASSIGN_OR_RETURN(auto all, Fields::of(json, "refs"));
+  for (const auto& member : json.as_object()) {
+    ASSIGN_OR_RETURN(auto fields, all.object(member.key()));
+    ASSIGN_OR_RETURN(auto ref, model::snapshot_ref_from_json(fields));
+    refs.emplace(member.key(), ref);
+  }
+  return refs;
+}
+
+Result<SortOrders> read_sort_orders(const Rows& rows) {
+  SortOrders orders;
+  if (rows.is_null(0, kSortOrders)) return orders;
+  base::json::Object wrapped;
+  ASSIGN_OR_RETURN(wrapped["sort-orders"], base::json::parse(rows.text(0, kSortOrders)));
+  const base::json::Value value(std::move(wrapped));
+  ASSIGN_OR_RETURN(auto fields, Fields::of(value, "lakeproxy_table"));
+  ASSIGN_OR_RETURN(auto objects, fields.objects("sort-orders"));
+  for (const Fields& object : objects) {
+    ASSIGN_OR_RETURN(auto order, model::sort_order_from_json(object));
+    orders.orders.push_back(std::move(order));
+  }
+  orders.default_order_id = int32(rows, 0, kDefaultSortOrder);
+  return orders;
+}
+
+base::Uuid read_uuid(const Rows& rows) {
+  const std::size_t column = rows.is_null(0, kSidecarUuid) ? kUuid : kSidecarUuid;
+  return base::parse_uuid(rows.text(0, column)).value_or(base::Uuid{});
+}
+
+}  // namespace
+
+Result<TableRow> read_table(const Rows& rows) {
+  TableRow table{.name = std::string(rows.text(0, kName)),
+                 .uuid = read_uuid(rows),
+                 .namespace_id = model::NamespaceId(rows.int64(0, kSchemaId)),
+                 .location = location_of(rows),
+                 .created = SnapshotId(rows.int64(0, kCreated)),
+                 .cleared_at = opt_snapshot(rows, 0, kClearedAt),
+                 .epoch = rows.int64(0, kEpoch),
+                 .next_row_id = rows.opt_int64(0, kNextRowId).value_or(0)};
+  ASSIGN_OR_RETURN(table.properties, read_properties(rows));
+  ASSIGN_OR_RETURN(table.refs, read_refs(rows));
+  ASSIGN_OR_RETURN(table.sort_orders, read_sort_orders(rows));
+  if (!rows.is_null(0, kOutOfSight)) {
+    ASSIGN_OR_RETURN(table.statistics, read_statistics(rows.text(0, kStatistics)));
+    ASSIGN_OR_RETURN(table.partition_statistics,
+                     read_statistics(rows.text(0, kPartitionStatistics)));
+    ASSIGN_OR_RETURN(table.out_of_sight, read_out_of_sight(rows.text(0, kOutOfSight)));
+  }
+  table.format_version = int32(rows, 0, kFormatVersion);
+  if (!rows.is_null(0, kLastPartitionId)) {
+    table.last_partition_id = int32(rows, 0, kLastPartitionId);
+  }
+  const auto last_change = rows.opt_int64(0, kLastChangeMs);
+  table.last_updated_ms = std::max(rows.opt_int64(0, kUpdatedMs).value_or(0),
+                                   last_change ? *last_change - kShownEarlierMs : 0);
+  return table;
+}
+
+std::vector<LakeColumn> read_lake_columns(const Rows& rows) {
+  std::vector<LakeColumn> columns;
+  columns.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    LakeColumn column{.id = int32(rows, i, 0),
+                      .begin = SnapshotId(rows.int64(i, 1)),
+                      .end = opt_snapshot(rows, i, 2),
+                      .order = rows.opt_int64(i, 3).value_or(0),
+                      .name = std::string(rows.text(i, 4)),
+                      .type = std::string(rows.text(i, 5)),
+                      .initial_default = rows.opt_text(i, 6),
+                      .default_value = rows.opt_text(i, 7),
+                      .nulls_allowed = rows.opt_boolean(i, 8).value_or(true)};
+    if (!rows.is_null(i, 9)) column.parent = int32(rows, i, 9);
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::vector<LakeColumnDoc> read_column_docs(const Rows& rows) {
+  std::vector<LakeColumnDoc> docs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    docs.push_back({.column_id = int32(rows, i, 0),
+                    .begin = SnapshotId(rows.int64(i, 1)),
+                    .end = opt_snapshot(rows, i, 2),
+                    .text = std::string(rows.text(i, 3))});
+  }
+  return docs;
+}
+
+Result<std::vector<ClientSchema>> read_client_schemas(const Rows& rows) {
+  std::vector<ClientSchema> schemas;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 2)));
+    ASSIGN_OR_RETURN(auto fields, Fields::of(json, "lakeproxy_schema"));
+    ASSIGN_OR_RETURN(auto schema, model::schema_from_json(fields));
+    schemas.push_back({.begin = SnapshotId(rows.int64(i, 0)),
+                       .is_current = rows.boolean(i, 1),
+                       .schema = std::move(schema)});
+  }
+  return schemas;
+}
+
+std::vector<LakePartition> read_partitions(const Rows& rows) {
+  std::vector<LakePartition> partitions;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t id = rows.int64(i, 0);
+    if (partitions.empty() || partitions.back().partition_id != id) {
+      partitions.push_back({.partition_id = id,
+                            .begin = SnapshotId(rows.int64(i, 1)),
+                            .end = opt_snapshot(rows, i, 2)});
+    }
+    if (rows.is_null(i, 3)) continue;
+    partitions.back().keys.push_back({.index = rows.int64(i, 3),
+                                      .column_id = int32(rows, i, 4),
+                                      .transform = std::string(rows.text(i, 5))});
+  }
+  return partitions;
+}
+
+Result<std::vector<ClientSpec>> read_client_specs(const Rows& rows) {
+  std::vector<ClientSpec> specs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 4)));
+    ClientSpec spec{.begin = SnapshotId(rows.int64(i, 1)),
+                    .partition_id = rows.opt_int64(i, 2),
+                    .is_default = rows.boolean(i, 3)};
+    spec.spec.spec_id = int32(rows, i, 0);
+    ASSIGN_OR_RETURN(spec.spec.fields, model::partition_fields_from_json(json, "lakeproxy_spec"));
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+LakeSort read_sort(const Rows& rows) {
+  LakeSort sort{.ever_set = !rows.empty()};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.is_null(i, 0)) continue;
+    sort.keys.push_back({.expression = std::string(rows.text(i, 0)),
+                         .direction = rows.text(i, 1) == "DESC" ? model::SortDirection::kDescending
+                                                                : model::SortDirection::kAscending,
+                         .null_order = rows.text(i, 2) == "NULLS_LAST" ? model::NullOrder::kLast
+                                                                       : model::NullOrder::kFirst});
+  }
+  return sort;
+}
+
+Result<model::SnapshotList> read_materialized(const Rows& rows) {
+  model::SnapshotList snapshots;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 0)));
+    ASSIGN_OR_RETURN(auto fields, Fields::of(json, "lakeproxy_snapshot"));
+    ASSIGN_OR_RETURN(auto snapshot, model::snapshot_from_json(fields));
+    snapshots.push_back(std::move(snapshot));
+  }
+  return snapshots;
+}
+
+std::map<std::int64_t, SnapshotId> read_aliases(const Rows& rows) {
+  std::map<std::int64_t, SnapshotId> aliases;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    aliases.emplace(rows.int64(i, 0), SnapshotId(rows.int64(i, 1)));
+  }
+  return aliases;
+}
+
+std::vector<model::MetadataLogEntry> read_metadata_log(const Rows& rows) {
+  std::vector<model::MetadataLogEntry> log;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    log.push_back(
+        {.timestamp_ms = rows.int64(i, 0), .metadata_file = std::string(rows.text(i, 1))});
+  }
+  return log;
+}
+
+std::vector<SnapshotId> read_snapshot_ids(const Rows& rows) {
+  std::vector<SnapshotId> ids;
+  ids.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) ids.emplace_back(rows.int64(i, 0));
+  return ids;
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,53 @@
+#pragma once
+
+// The rows of a table's definition, read into values. Each function takes the
+// rows of the statement of LakeSql that has its name. Errors: kInvalid  a
+// sidecar's JSON breaks Iceberg's form.
+
+#include <map>
+#include <vector>
+
+#include "base/postgres/session.h"
+#include "lakeproxy/ducklake/definition/lake_columns.h"
+#include "lakeproxy/ducklake/definition/schema_history.h"
+#include "lakeproxy/ducklake/definition/sort_history.h"
+#include "lakeproxy/ducklake/definition/spec_history.h"
+#include "lakeproxy/model/lake_table.h"
+
+namespace lake::ducklake {
+
+/// LakeSql::table: what stands in one row for one table.
+struct TableRow {
+  std::string name;
+  base::Uuid uuid{};
+  model::NamespaceId namespace_id;
+  std::string location;
+  model::SnapshotId created;
+  std::int32_t format_version = 2;
+  std::map<std::string, std::string> properties;
+  std::map<std::string, model::SnapshotRef> refs;
+  std::vector<base::json::Value> statistics;
+  std::vector<base::json::Value> partition_statistics;
+  model::OutOfSight out_of_sight;
+  SortOrders sort_orders;
+  std::int32_t last_partition_id = model::kNoPartitionFieldId;
+  std::optional<model::SnapshotId> cleared_at = std::nullopt;
+  std::int64_t epoch = 0;
+  std::int64_t next_row_id = 0;
+  model::TimestampMs last_updated_ms = 0;
+};
+[[nodiscard]] base::Result<TableRow> read_table(const base::pg::Rows& rows);
+
+[[nodiscard]] std::vector<LakeColumn> read_lake_columns(const base::pg::Rows& rows);
+[[nodiscard]] std::vector<LakeColumnDoc> read_column_docs(const base::pg::Rows& rows);
+[[nodiscard]] base::Result<std::vector<ClientSchema>> read_client_schemas(
+    const base::pg::Rows& rows);
+[[nodiscard]] std::vector<LakePartition> read_partitions(const base::pg::Rows& rows);
+[[nodiscard]] base::Result<std::vector<ClientSpec>> read_client_specs(const base::pg::Rows& rows);
+[[nodiscard]] LakeSort read_sort(const base::pg::Rows& rows);
+[[nodiscard]] base::Result<model::SnapshotList> read_materialized(const base::pg::Rows& rows);
+[[nodiscard]] std::map<std::int64_t, model::SnapshotId> read_aliases(const base::pg::Rows& rows);
+[[nodiscard]] std::vector<model::MetadataLogEntry> read_metadata_log(const base::pg::Rows& rows);
+[[nodiscard]] std::vector<model::SnapshotId> read_snapshot_ids(const base::pg::Rows& rows);
+
+}  // namespace lake::ducklake

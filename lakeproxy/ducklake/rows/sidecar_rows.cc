@@ -1,0 +1,233 @@
+#include "lakeproxy/ducklake/rows/sidecar_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/json/json.h"
+#include "lakeproxy/ducklake/definition/partition_fields.h"
+#include "lakeproxy/ducklake/definition/shown_parts.h"
+#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/model_json.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::pg::array_param;
+using base::pg::param;
+using base::pg::Query;
+namespace json = base::json;
+
+std::string properties_json(const std::map<std::string, std::string>& properties) {
+  json::Object object;
+  for (const auto& [key, value] : properties) {
+    if (key != model::kGcEnabledProperty || value != "false") object[key] = value;
+  }
+  return json::write(object);
+}
+
+std::string refs_json(const model::TableMetadata& metadata) {
+  json::Object object;
+  for (const auto& [name, ref] : kept_refs(metadata)) object[name] = model::to_json(ref);
+  return json::write(object);
+}
+
+std::string orders_json(const std::vector<model::SortOrder>& orders) {
+  json::Array array;
+  for (const auto& order : orders) array.push_back(model::to_json(order));
+  return json::write(array);
+}
+
+std::vector<Query> lake_partition(const SchemaSql& sql, const SidecarPlace& place,
+                                  std::int64_t partition_id, const model::PartitionSpec& spec) {
+  std::vector<std::int64_t> columns;
+  std::vector<std::optional<std::string>> transforms;
+  for (const auto& field : spec.fields) {
+    auto transform = lake_transform(field.transform);
+    if (!transform) continue;
+    columns.push_back(field.source_id);
+    transforms.push_back(std::move(transform));
+  }
+  if (columns.empty()) return {};
+  return {
+      {sql("INSERT INTO @ducklake_partition_info (partition_id, table_id, begin_snapshot, "
+           "end_snapshot) VALUES ($1, $2, $3, NULL)"),
+       {param(partition_id), param(place.table_id), param(place.begin)}},
+      {sql("INSERT INTO @ducklake_partition_column (partition_id, table_id, partition_key_index, "
+           "column_id, transform) SELECT $1, $2, n - 1, c, t FROM unnest($3::bigint[], $4::text[]) "
+           "WITH ORDINALITY AS p(c, t, n)"),
+       {param(partition_id), param(place.table_id), array_param(columns),
+        array_param(transforms)}}};
+}
+
+Query end_lake_partition(const SchemaSql& sql, const SidecarPlace& place) {
+  return {sql("UPDATE @ducklake_partition_info SET end_snapshot = $2 WHERE table_id = $1 AND "
+              "end_snapshot IS NULL AND begin_snapshot < $2"),
+          {param(place.table_id), param(place.begin)}};
+}
+
+base::Status check_transforms(const model::PartitionSpec& spec) {
+  for (const auto& field : spec.fields) {
+    auto kind = field.transform.kind;
+    if (kind == model::TransformKind::kVoid || kind == model::TransformKind::kUnknown) {
+      return base::fail(base::ErrorKind::kUnsupported,
+                        fmt::format("partition field {}: the transform {} is not supported",
+                                    field.name, model::to_string(field.transform)));
+    }
+  }
+  return {};
+}
+
+Query put_spec(const SchemaSql& sql, const SidecarPlace& place, const model::PartitionSpec& spec,
+               std::optional<std::int64_t> partition_id, bool is_default) {
+  return {
+      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
+          "is_default, fields) VALUES ($1, $2, $3, $4, $5, $6::jsonb)"),
+      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
+       param(partition_id), param(is_default), param(json::write(model::fields_to_json(spec)))}};
+}
+
+// Specs that were the default for no snapshot, as the next one came before it.
+Query end_default_specs(const SchemaSql& sql, const SidecarPlace& place) {
+  return {sql("UPDATE @lakeproxy_spec SET is_default = false WHERE table_id = $1 AND "
+              "begin_snapshot = $2"),
+          {param(place.table_id), param(place.begin)}};
+}
+
+Query put_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                       const model::PartitionSpec& spec) {
+  return {
+      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
+          "is_default, fields) VALUES ($1, $2, $3, NULL, true, $4::jsonb) ON CONFLICT (table_id, "
+          "spec_id) DO UPDATE SET begin_snapshot = excluded.begin_snapshot, is_default = true"),
+      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
+       param(json::write(model::fields_to_json(spec)))}};
+}
+
+}  // namespace
+
+Query put_table(const SchemaSql& sql, const SidecarPlace& place,
+                const model::TableMetadata& metadata) {
+  return {
+      sql("INSERT INTO @lakeproxy_table (table_id, revision, table_uuid, format_version, "
+          "properties, refs, sort_orders, default_sort_order_id, last_partition_id, updated_ms, "
+          "statistics, partition_statistics, out_of_sight) VALUES ($1, $2, $3::uuid, $4, "
+          "$5::jsonb, $6::jsonb, $7::jsonb, $8, $9, $10, $11::jsonb, $12::jsonb, $13::jsonb) "
+          "ON CONFLICT (table_id) DO UPDATE SET revision = excluded.revision, table_uuid = "
+          "excluded.table_uuid, format_version = excluded.format_version, properties = "
+          "excluded.properties, refs = excluded.refs, sort_orders = excluded.sort_orders, "
+          "default_sort_order_id = excluded.default_sort_order_id, last_partition_id = "
+          "excluded.last_partition_id, updated_ms = excluded.updated_ms, statistics = "
+          "excluded.statistics, partition_statistics = excluded.partition_statistics"),
+      {param(place.table_id), param(place.revision), param(base::to_string(metadata.table_uuid)),
+       param(std::int64_t{metadata.format_version}), param(properties_json(metadata.properties)),
+       param(refs_json(metadata)), param(orders_json(metadata.sort_orders)),
+       param(std::int64_t{metadata.default_sort_order_id}),
+       param(std::int64_t{metadata.last_partition_id}), param(metadata.last_updated_ms),
+       param(statistics_json(metadata.statistics)),
+       param(statistics_json(metadata.partition_statistics)),
+       param(out_of_sight_json(metadata.out_of_sight))}};
+}
+
+Query put_out_of_sight(const SchemaSql& sql, const SidecarPlace& place,
+                       const model::OutOfSight& hidden) {
+  return {sql("UPDATE @lakeproxy_table SET out_of_sight = $2::jsonb WHERE table_id = $1"),
+          {param(place.table_id), param(out_of_sight_json(hidden))}};
+}
+
+Query put_into_sight(const SchemaSql& sql, std::int64_t table_id,
+                     const std::set<std::int32_t>& specs) {
+  std::vector<std::optional<std::string>> keys;
+  for (std::int32_t id : specs) keys.push_back(std::to_string(id));
+  return {sql("UPDATE @lakeproxy_table SET out_of_sight = jsonb_set(out_of_sight, '{specs}', "
+              "coalesce(out_of_sight->'specs', '{}') - $2::text[]) WHERE table_id = $1"),
+          {param(table_id), array_param(keys)}};
+}
+
+std::map<std::string, model::SnapshotRef> kept_refs(const model::TableMetadata& metadata) {
+  auto refs = metadata.refs;
+  auto main = refs.find(std::string(model::kMainBranch));
+  if (main == refs.end()) return refs;
+  main->second.snapshot_id = model::SnapshotId(0);
+  if (main->second == model::SnapshotRef{}) refs.erase(main);
+  return refs;
+}
+
+// A change that the lake's columns do not show makes no snapshot, so that several
+// schemas may have been the current one at the same: only the last of them was.
+Query end_current_schemas(const SchemaSql& sql, const SidecarPlace& place) {
+  return {sql("UPDATE @lakeproxy_schema SET is_current = false WHERE table_id = $1 AND "
+              "begin_snapshot = $2"),
+          {param(place.table_id), param(place.begin)}};
+}
+
+void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
+                 const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
+                 std::vector<Query>& out) {
+  if (!known.empty()) out.push_back(end_current_schemas(sql, place));
+  for (const model::Schema& schema : metadata.schemas) {
+    bool current = schema.schema_id == metadata.current_schema_id;
+    if (known.contains(schema.schema_id) && !current) continue;
+    out.push_back(
+        {sql("INSERT INTO @lakeproxy_schema (table_id, schema_id, begin_snapshot, "
+             "is_current, schema_json) VALUES ($1, $2, $3, $4, $5::jsonb) ON CONFLICT "
+             "(table_id, schema_id) DO UPDATE SET begin_snapshot = "
+             "excluded.begin_snapshot, is_current = excluded.is_current, schema_json = "
+             "excluded.schema_json"),
+         {param(place.table_id), param(std::int64_t{schema.schema_id}), param(place.begin),
+          param(current), param(json::write(model::to_json(schema)))}});
+  }
+}
+
+base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
+                           const model::TableMetadata& metadata,
+                           const std::set<std::int32_t>& known, LakeDelta& delta,
+                           std::vector<Query>& out, std::int64_t first_catalog_id) {
+  for (const model::PartitionSpec& spec : metadata.partition_specs) {
+    if (known.contains(spec.spec_id)) continue;
+    RETURN_IF_ERROR(check_transforms(spec));
+    bool is_default = spec.spec_id == metadata.default_spec_id;
+    std::optional<std::int64_t> partition_id;
+    if (is_default) {
+      std::int64_t next = first_catalog_id + delta.catalog_ids_used;
+      auto rows = lake_partition(sql, place, next, spec);
+      if (!known.empty()) delta.queries.push_back(end_lake_partition(sql, place));
+      if (!rows.empty()) {
+        partition_id = next;
+        delta.catalog_ids_used += 1;
+        for (Query& row : rows) delta.queries.push_back(std::move(row));
+      }
+    }
+    out.push_back(put_spec(sql, place, spec, partition_id, is_default));
+  }
+  return {};
+}
+
+base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                                 const model::TableMetadata& before,
+                                 const model::TableMetadata& after, LakeDelta& delta,
+                                 std::vector<Query>& out, std::int64_t first_catalog_id) {
+  const model::PartitionSpec* from = before.find_spec(before.default_spec_id);
+  const model::PartitionSpec* to = before.find_spec(after.default_spec_id);
+  if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return {};
+  auto held = [](const model::PartitionField& field) {
+    return lake_transform(field.transform).has_value();
+  };
+  if (!std::ranges::all_of(to->fields, held)) {
+    return base::fail(base::ErrorKind::kUnsupported,
+                      "set-default-spec: not back to an earlier spec with truncate");
+  }
+  out.push_back(end_default_specs(sql, place));
+  // The lake did not know all of `from`: its end there does not say what comes next.
+  const bool said = std::ranges::all_of(from->fields, held);
+  if (!said && to->is_unpartitioned()) out.push_back(put_default_spec(sql, place, *to));
+  std::int64_t next = first_catalog_id + delta.catalog_ids_used;
+  auto rows = lake_partition(sql, place, next, *to);
+  if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place));
+  if (!rows.empty()) delta.catalog_ids_used += 1;
+  for (Query& row : rows) delta.queries.push_back(std::move(row));
+  return {};
+}
+
+}  // namespace lake::ducklake

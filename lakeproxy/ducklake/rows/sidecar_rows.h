@@ -1,0 +1,70 @@
+#pragma once
+
+// The rows beside the lake's own that keep what DuckLake has no column for.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/postgres/session.h"
+#include "lakeproxy/ducklake/commit/snapshot_commit.h"
+#include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/model/table_metadata.h"
+
+namespace lake::ducklake {
+
+/// Which table, from which lake snapshot on, at which revision.
+struct SidecarPlace {
+  std::int64_t table_id = 0;
+  std::int64_t begin = 0;
+  std::int64_t revision = 0;
+};
+
+/// The table's row: uuid, format version, properties, refs, sort orders,
+/// statistics files. What is out of sight is written for a new row only.
+[[nodiscard]] base::pg::Query put_table(const SchemaSql& sql, const SidecarPlace& place,
+                                        const model::TableMetadata& metadata);
+
+/// What is out of sight, for a row that is there. It is written where it changed
+/// and nowhere else: a publication may have put a spec into sight meanwhile.
+[[nodiscard]] base::pg::Query put_out_of_sight(const SchemaSql& sql, const SidecarPlace& place,
+                                               const model::OutOfSight& hidden);
+
+/// Puts specs that manifests refer to into sight.
+[[nodiscard]] base::pg::Query put_into_sight(const SchemaSql& sql, std::int64_t table_id,
+                                             const std::set<std::int32_t>& specs);
+
+/// The refs as they are kept: "main" follows from the newest snapshot, and only
+/// its retention is kept.
+[[nodiscard]] std::map<std::string, model::SnapshotRef> kept_refs(
+    const model::TableMetadata& metadata);
+
+/// Rows of the schemas whose ids are not in `known`, and of the current one
+/// when it is.
+void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
+                 const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
+                 std::vector<base::pg::Query>& out);
+
+/// Rows of the specs whose ids are not in `known`, and the lake's own partition
+/// rows of the default one if it is among them. A lake partition takes the next
+/// of `delta`'s catalog ids, counted from `first_catalog_id`.
+/// Errors: kUnsupported  a void transform or one that is unknown.
+[[nodiscard]] base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
+                                         const model::TableMetadata& metadata,
+                                         const std::set<std::int32_t>& known, LakeDelta& delta,
+                                         std::vector<base::pg::Query>& out,
+                                         std::int64_t first_catalog_id);
+
+/// The lake's partition rows that make a spec the default which the table had
+/// before; nothing when the default stays or is new. Counts ids as above.
+/// A sidecar row says so where the lake's rows cannot: back from a spec that it does not hold to
+/// none. Errors: kUnsupported  the lake cannot hold the spec.
+[[nodiscard]] base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                                               const model::TableMetadata& before,
+                                               const model::TableMetadata& after, LakeDelta& delta,
+                                               std::vector<base::pg::Query>& out,
+                                               std::int64_t first_catalog_id);
+
+}  // namespace lake::ducklake

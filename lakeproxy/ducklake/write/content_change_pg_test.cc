@@ -1,0 +1,144 @@
+#include "lakeproxy/ducklake/rows/content_change.h"
+#include "lakeproxy/ducklake/write/row_changes_fixture_test.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using model::SnapshotId;
+
+class ContentChange : public RowChanges {
+ protected:
+  base::Result<ChangedTable> restore(std::int64_t snapshot) {
+    TableChange change{load(), {}, {}};
+    change.after = change.before->metadata;
+    change.restores = SnapshotId(snapshot);
+    return run(writer().change_table(soon(), std::move(change)));
+  }
+  base::Result<ChangedTable> clear(std::vector<AddedSnapshot> snapshots) {
+    TableChange change{load(), {}, std::move(snapshots)};
+    change.after = change.before->metadata;
+    change.content = Content::kEnds;
+    return run(writer().change_table(soon(), std::move(change)));
+  }
+  std::string deletes() {
+    return text(
+        "SELECT coalesce(string_agg(path || '@' || data_file_id || ':' || begin_snapshot "
+        "|| '-' || coalesce(end_snapshot::text, ''), ' ' ORDER BY delete_file_id), '') FROM "
+        "lk.ducklake_delete_file");
+  }
+  std::string rows() {
+    return text(
+        "SELECT string_agg(row_id || ':' || begin_snapshot || '-' || "
+        "coalesce(end_snapshot::text, ''), ' ' ORDER BY row_id, begin_snapshot) FROM "
+        "lk.ducklake_inlined_data_1_1");
+  }
+  void make_inlined_table() {
+    exec(
+        "CREATE TABLE ducklake_inlined_data_1_1 (row_id bigint, begin_snapshot bigint, "
+        "end_snapshot bigint, i bigint); INSERT INTO ducklake_inlined_data_tables VALUES (1, "
+        "'ducklake_inlined_data_1_1', 1)");
+  }
+};
+
+TEST_F(ContentChange, an_older_content_comes_back_as_rows_of_the_same_objects) {
+  must_change({adds(11, {file("a"), file("b")})});
+  must_change({adds(12, {file("c")}, {"a"})});
+  auto restored = restore(2);
+  ASSERT_TRUE(restored) << restored.error().message() << restored.error().detail();
+  EXPECT_EQ(files(), "a:2-3 b:2- c:3-4 a:4-");
+  EXPECT_EQ(line(), "deleted_from_table:1,inserted_into_table:1");
+  EXPECT_EQ(text("SELECT string_agg(DISTINCT row_id_start::text, ' ') FROM lk.ducklake_data_file "
+                 "WHERE path = 'a'"),
+            "0")
+      << "the same rows";
+  EXPECT_EQ(text("SELECT commit_extra_info FROM lk.ducklake_snapshot_changes ORDER BY snapshot_id "
+                 "DESC LIMIT 1"),
+            R"({"lakeproxy-restored-snapshot-id":"2"})");
+  EXPECT_EQ(text("SELECT count(*) FROM lk.lakeproxy_file"), "4") << "facts are copied, too";
+  ASSERT_TRUE(restore(3)) << "and forth";
+  EXPECT_EQ(files(), "a:2-3 b:2- c:3-4 a:4-5 c:5-");
+}
+
+TEST_F(ContentChange, deletes_are_what_they_were) {
+  must_change({adds(11, {file("a"), file("b")})});
+  snapshot(3, "deleted_from_table:1",
+           "INSERT INTO ducklake_delete_file SELECT 60, 1, 3, NULL, data_file_id, 'd1', true, "
+           "'parquet', 1, 1, 1, NULL, NULL FROM ducklake_data_file WHERE path = 'a'");
+  snapshot(4, "deleted_from_table:1",
+           "UPDATE ducklake_delete_file SET end_snapshot = 4; INSERT INTO ducklake_delete_file "
+           "SELECT 61, 1, 4, NULL, data_file_id, 'd2', true, 'parquet', 2, 1, 1, NULL, NULL FROM "
+           "ducklake_data_file WHERE path = 'a'");
+  auto restored = restore(3);
+  ASSERT_TRUE(restored) << restored.error().message() << restored.error().detail();
+  EXPECT_EQ(files(), "a:2-5 b:2- a:5-") << "rows came back, so the file has a new row";
+  EXPECT_EQ(deletes(), "d1@0:3-4 d2@0:4-5 d1@100:5-");
+}
+
+TEST_F(ContentChange, rows_and_deletes_in_postgresql_are_what_they_were) {
+  must_change({adds(11, {file("a")})});
+  make_inlined_table();
+  exec(
+      "CREATE TABLE ducklake_inlined_delete_1 (file_id bigint, row_id bigint, begin_snapshot "
+      "bigint)");
+  snapshot(3, "inlined_insert:1,inlined_delete:1",
+           "INSERT INTO ducklake_inlined_data_1_1 VALUES (100, 3, NULL, 7), (101, 3, NULL, 8); "
+           "INSERT INTO ducklake_inlined_delete_1 VALUES (0, 5, 3)");
+  snapshot(4, "inlined_insert:1,inlined_delete:1",
+           "UPDATE ducklake_inlined_data_1_1 SET end_snapshot = 4 WHERE row_id = 100; INSERT INTO "
+           "ducklake_inlined_data_1_1 VALUES (102, 4, NULL, 9); INSERT INTO "
+           "ducklake_inlined_delete_1 VALUES (0, 6, 4)");
+  auto restored = restore(3);
+  ASSERT_TRUE(restored) << restored.error().message() << restored.error().detail();
+  EXPECT_EQ(rows(), "100:3-4 100:5- 101:3- 102:4-5");
+  EXPECT_EQ(files(), "a:2-5 a:5-");
+  EXPECT_EQ(text("SELECT string_agg(row_id::text, ' ') FROM lk.ducklake_inlined_delete_1 WHERE "
+                 "begin_snapshot = 5"),
+            "5");
+}
+
+TEST_F(ContentChange, what_would_read_otherwise_does_not_come_back) {
+  must_change({adds(11, {file("a")})});
+  must_change({adds(12, {}, {"a"})});
+  exec("UPDATE ducklake_data_file SET partial_max = 3");
+  auto merged = restore(2);
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().kind(), ErrorKind::kUnsupported);
+  exec(
+      "UPDATE ducklake_data_file SET partial_max = NULL; INSERT INTO ducklake_column (column_id, "
+      "begin_snapshot, table_id, column_order, column_name, column_type, initial_default, "
+      "nulls_allowed) VALUES (9, 3, 1, 9, 'late', 'int64', '5', true)");
+  auto column = restore(2);
+  ASSERT_FALSE(column);
+  EXPECT_EQ(column.error().kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(files(), "a:2-3");
+}
+
+TEST_F(ContentChange, a_cleared_table_has_no_current_snapshot_until_rows_are_added) {
+  must_change({adds(11, {file("a")})});
+  make_inlined_table();
+  snapshot(3, "inlined_insert:1", "INSERT INTO ducklake_inlined_data_1_1 VALUES (100, 3, NULL, 7)");
+  auto cleared = clear({});
+  ASSERT_TRUE(cleared) << cleared.error().message() << cleared.error().detail();
+  EXPECT_EQ(files(), "a:2-4");
+  EXPECT_EQ(rows(), "100:3-4");
+  EXPECT_EQ(line(), "deleted_from_table:1,inlined_delete:1");
+  EXPECT_EQ(load()->cleared_at, SnapshotId(4));
+  EXPECT_EQ(text("SELECT count(*) FROM lk.ducklake_table_column_stats WHERE min_value IS NULL OR "
+                 "max_value IS NULL"),
+            "0")
+      << "DuckDB's next rows must not make the range";
+  must_change({adds(12, {file("b")})});
+  EXPECT_EQ(load()->cleared_at, SnapshotId(4)) << "the later snapshot stands for itself";
+}
+
+TEST_F(ContentChange, a_replaced_table_has_its_new_rows_alone) {
+  must_change({adds(11, {file("a")})});
+  auto replaced = clear({adds(12, {file("a"), file("b")})});
+  ASSERT_TRUE(replaced) << replaced.error().message() << replaced.error().detail();
+  EXPECT_EQ(files(), "a:2-3 a:3- b:3-");
+  EXPECT_FALSE(load()->cleared_at);
+}
+
+}  // namespace
+}  // namespace lake::ducklake

@@ -1,0 +1,27 @@
+#pragma once
+
+// The snapshots that an Iceberg client adds, as lake snapshots of one
+// transaction: one for each, in their order.
+
+#include "lakeproxy/ducklake/rows/file_rows.h"
+#include "lakeproxy/ducklake/rows/live_files.h"
+#include "lakeproxy/ducklake/write/lake_writer.h"
+
+namespace lake::ducklake {
+
+struct SnapshotAdditions {
+  FilePlace place;  ///< Of the first snapshot.
+  const model::LakeTable* before = nullptr;
+  const model::TableMetadata* after = nullptr;
+  const std::vector<AddedSnapshot>* snapshots = nullptr;
+  LiveFiles live;  ///< Of all that the snapshots take away.
+};
+
+/// Appends the deltas to `plan`. `first` is what the first of them changes
+/// besides rows; without snapshots it stands alone, if it changes anything.
+/// Errors: those of lake_files() and file_rows(); kConflict  a file that is to
+///         be taken away is not live: names its location.
+[[nodiscard]] base::Status add_snapshots(const SchemaSql& sql, SnapshotAdditions additions,
+                                         LakeDelta first, CommitPlan& plan);
+
+}  // namespace lake::ducklake
