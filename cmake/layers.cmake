@@ -18,65 +18,73 @@ room(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConf
   TEST_USES base/testing)
 room(base/testing USES base/core base/runtime LINKS Boost::headers GTest::gmock)
 
-room(lakeproxy/model USES base/core base/json TEST_USES base/testing)
+# Values of Iceberg and of the lake, and their JSON.
+room(lakeproxy/model USES base/core base/json TEST_USES lakeproxy/model/table)
+room(lakeproxy/model/schema USES base/core base/json lakeproxy/model)
+room(lakeproxy/model/table USES base/core base/json lakeproxy/model lakeproxy/model/schema TEST_USES base/testing)
+room(lakeproxy/model/change USES base/core base/json lakeproxy/model lakeproxy/model/schema lakeproxy/model/table)
+room(lakeproxy/model/view USES base/core base/json lakeproxy/model/schema lakeproxy/model/table lakeproxy/model/change)
 room(lakeproxy/settings USES base/core base/config base/log lakeproxy/model)
-room(lakeproxy/materialize USES base/core base/json base/avro lakeproxy/model LINKS ZLIB::ZLIB
-  TEST_USES base/testing)
+# The bytes of Iceberg's files: values, manifests and their lists, Puffin; and what a snapshot of the lake is in them.
+room(lakeproxy/materialize/value USES base/core lakeproxy/model/schema)
+room(lakeproxy/materialize/manifest USES base/core base/json base/avro lakeproxy/model/schema lakeproxy/model/table
+  lakeproxy/materialize/value TEST_USES base/testing)
+room(lakeproxy/materialize/puffin USES base/core base/json LINKS ZLIB::ZLIB TEST_USES base/testing)
+room(lakeproxy/materialize/snapshot USES base/core base/json lakeproxy/model/schema lakeproxy/model/table
+  lakeproxy/materialize/value lakeproxy/materialize/manifest lakeproxy/materialize/puffin)
 
 room(lakeproxy/measure USES base/core base/runtime base/postgres)
 
 # The lake's tables in PostgreSQL: a lake, what is read of it, what a commit is, what is written in one.
-room(lakeproxy/ducklake/lake USES base/core base/postgres base/runtime lakeproxy/model TEST_USES base/testing
-  lakeproxy/ducklake/read)
+room(lakeproxy/ducklake/lake USES base/core base/postgres base/runtime lakeproxy/model
+  TEST_USES base/testing lakeproxy/ducklake/read)
 embed_texts(lakeproxy_ducklake_lake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
 embed_texts(lakeproxy_ducklake_lake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
-room(lakeproxy/ducklake/definition USES base/core base/json base/postgres lakeproxy/model lakeproxy/materialize
-  lakeproxy/ducklake/lake)
+room(lakeproxy/ducklake/definition USES base/core base/json base/postgres lakeproxy/materialize/manifest
+  lakeproxy/model lakeproxy/model/schema lakeproxy/model/table lakeproxy/ducklake/lake)
 room(lakeproxy/ducklake/read USES base/core base/json base/postgres base/runtime lakeproxy/model
-  lakeproxy/ducklake/lake lakeproxy/ducklake/definition
-  TEST_USES base/testing)
+  lakeproxy/model/change lakeproxy/model/schema lakeproxy/model/table lakeproxy/ducklake/lake
+  lakeproxy/ducklake/definition TEST_USES base/testing)
 room(lakeproxy/ducklake/commit USES base/core base/postgres base/runtime lakeproxy/measure lakeproxy/model
-  lakeproxy/ducklake/lake
-  TEST_USES base/testing)
-room(lakeproxy/ducklake/rows USES base/core base/json base/postgres lakeproxy/model lakeproxy/materialize
-  lakeproxy/ducklake/lake
-  lakeproxy/ducklake/definition lakeproxy/ducklake/commit)
-room(lakeproxy/ducklake/upkeep USES base/core base/postgres base/runtime lakeproxy/model lakeproxy/ducklake/lake
-  TEST_USES base/testing)
-room(lakeproxy/ducklake/write USES base/core base/json base/postgres base/runtime lakeproxy/model lakeproxy/materialize
-  lakeproxy/ducklake/lake lakeproxy/ducklake/definition lakeproxy/ducklake/read lakeproxy/ducklake/commit
-  lakeproxy/ducklake/rows lakeproxy/ducklake/upkeep
-  TEST_USES base/testing)
-room(lakeproxy/ducklake/views USES base/core base/json base/postgres base/runtime lakeproxy/model
+  lakeproxy/model/table lakeproxy/ducklake/lake TEST_USES base/testing)
+room(lakeproxy/ducklake/rows USES base/core base/json base/postgres lakeproxy/materialize/snapshot
+  lakeproxy/materialize/value lakeproxy/model/change lakeproxy/model/schema lakeproxy/model/table
+  lakeproxy/ducklake/lake lakeproxy/ducklake/definition lakeproxy/ducklake/commit)
+room(lakeproxy/ducklake/upkeep USES base/core base/postgres base/runtime lakeproxy/model lakeproxy/model/table
+  lakeproxy/ducklake/lake TEST_USES base/testing)
+room(lakeproxy/ducklake/write USES base/core base/json base/postgres base/runtime lakeproxy/materialize/snapshot
+  lakeproxy/model/table lakeproxy/ducklake/lake lakeproxy/ducklake/definition lakeproxy/ducklake/read
+  lakeproxy/ducklake/commit lakeproxy/ducklake/rows lakeproxy/ducklake/upkeep
+  TEST_USES base/testing lakeproxy/materialize/value lakeproxy/model/change)
+room(lakeproxy/ducklake/views USES base/core base/json base/postgres base/runtime lakeproxy/model lakeproxy/model/view
   lakeproxy/ducklake/lake lakeproxy/ducklake/commit
-  TEST_USES base/testing lakeproxy/ducklake/write)
+  TEST_USES base/testing lakeproxy/ducklake/write lakeproxy/model/change)
 
 room(lakeproxy/objects USES base/core base/runtime base/http lakeproxy/measure LINKS OpenSSL::Crypto TEST_USES base/testing)
 
-room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/model lakeproxy/materialize
-  lakeproxy/objects TEST_USES base/testing)
+room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/materialize/puffin
+  lakeproxy/materialize/snapshot lakeproxy/materialize/value lakeproxy/model lakeproxy/model/schema
+  lakeproxy/model/table lakeproxy/objects TEST_USES base/testing)
 
-room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/model
-  lakeproxy/materialize lakeproxy/export lakeproxy/objects
-  lakeproxy/ducklake/read lakeproxy/ducklake/write
+room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metrics lakeproxy/materialize/manifest
+  lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/table lakeproxy/model/view
+  lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/write
   TEST_USES base/testing base/duckdb base/postgres lakeproxy/ducklake/lake)
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)
-room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
-  lakeproxy/govern lakeproxy/publish lakeproxy/materialize lakeproxy/export lakeproxy/objects
+room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure
+  lakeproxy/materialize/manifest lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change
+  lakeproxy/model/table lakeproxy/model/view lakeproxy/govern lakeproxy/publish lakeproxy/export lakeproxy/objects
   lakeproxy/ducklake/lake lakeproxy/ducklake/read lakeproxy/ducklake/commit lakeproxy/ducklake/rows
-  lakeproxy/ducklake/upkeep lakeproxy/ducklake/write lakeproxy/ducklake/views
-  TEST_USES base/testing)
+  lakeproxy/ducklake/upkeep lakeproxy/ducklake/write lakeproxy/ducklake/views TEST_USES base/testing)
 
-room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics base/log base/runtime lakeproxy/model lakeproxy/auth
-  lakeproxy/govern lakeproxy/operation lakeproxy/publish
-  lakeproxy/ducklake/lake
-  TEST_USES base/testing)
+room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics base/log base/runtime lakeproxy/model
+  lakeproxy/model/change lakeproxy/model/view lakeproxy/auth lakeproxy/govern lakeproxy/operation lakeproxy/publish
+  lakeproxy/ducklake/lake TEST_USES base/testing)
 
-room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres lakeproxy/operation lakeproxy/publish
-  lakeproxy/materialize lakeproxy/objects lakeproxy/model
-  lakeproxy/ducklake/upkeep)
+room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres lakeproxy/operation
+  lakeproxy/publish lakeproxy/objects lakeproxy/ducklake/upkeep)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
   lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/export

@@ -11,7 +11,7 @@
 #include "lakeproxy/export/position_deletes.h"
 #include "lakeproxy/export/scratch.h"
 #include "lakeproxy/export/transfer.h"
-#include "lakeproxy/materialize/deletion_vector.h"
+#include "lakeproxy/materialize/puffin/deletion_vector.h"
 
 namespace lake::exporter {
 namespace {

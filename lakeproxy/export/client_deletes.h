@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "lakeproxy/model/manifest.h"
-#include "lakeproxy/model/schema.h"
+#include "lakeproxy/model/schema/schema.h"
+#include "lakeproxy/model/table/manifest.h"
 #include "lakeproxy/objects/location_rules.h"
 
 namespace lake::exporter {

@@ -3,8 +3,8 @@
 
 #include "base/testing/golden.h"
 #include "lakeproxy/export/exporter_fixture_test.h"
-#include "lakeproxy/materialize/puffin_writer.h"
-#include "lakeproxy/materialize/sample_vectors.h"
+#include "lakeproxy/materialize/puffin/puffin_writer.h"
+#include "lakeproxy/materialize/puffin/sample_vectors.h"
 
 namespace lake::exporter {
 namespace {

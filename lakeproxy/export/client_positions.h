@@ -10,7 +10,7 @@
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
 #include "lakeproxy/export/client_deletes.h"
-#include "lakeproxy/materialize/deletion_vector.h"
+#include "lakeproxy/materialize/puffin/deletion_vector.h"
 
 namespace lake::exporter {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lakeproxy/export/transfer.h"
-#include "lakeproxy/model/manifest.h"
+#include "lakeproxy/model/table/manifest.h"
 
 namespace lake::exporter {
 

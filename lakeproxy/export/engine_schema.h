@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "lakeproxy/model/type.h"
+#include "lakeproxy/model/schema/type.h"
 
 namespace lake::exporter {
 

@@ -8,7 +8,7 @@
 
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/export/engine_schema.h"
-#include "lakeproxy/model/lake_text.h"
+#include "lakeproxy/model/schema/lake_text.h"
 
 namespace lake::exporter {
 namespace {

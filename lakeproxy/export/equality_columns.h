@@ -16,7 +16,7 @@
 #include "base/core/result.h"
 #include "lakeproxy/export/client_deletes.h"
 #include "lakeproxy/export/foreign_parquet.h"
-#include "lakeproxy/model/schema.h"
+#include "lakeproxy/model/schema/schema.h"
 
 namespace lake::exporter {
 

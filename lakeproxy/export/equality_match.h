@@ -13,7 +13,7 @@
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
 #include "lakeproxy/export/equality_columns.h"
-#include "lakeproxy/materialize/deletion_vector.h"
+#include "lakeproxy/materialize/puffin/deletion_vector.h"
 
 namespace lake::exporter {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "lakeproxy/export/equality_match.h"
-#include "lakeproxy/materialize/single_value.h"
-#include "lakeproxy/model/lake_text.h"
+#include "lakeproxy/materialize/value/single_value.h"
+#include "lakeproxy/model/schema/lake_text.h"
 
 namespace lake::exporter {
 namespace {

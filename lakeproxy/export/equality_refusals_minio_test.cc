@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lakeproxy/export/equality_fixture_test.h"
-#include "lakeproxy/materialize/single_value.h"
+#include "lakeproxy/materialize/value/single_value.h"
 
 namespace lake::exporter {
 namespace {

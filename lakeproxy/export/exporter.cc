@@ -10,9 +10,9 @@
 #include "lakeproxy/export/position_deletes.h"
 #include "lakeproxy/export/scratch.h"
 #include "lakeproxy/export/transfer.h"
-#include "lakeproxy/materialize/content_hash.h"
-#include "lakeproxy/materialize/deletion_vector.h"
-#include "lakeproxy/materialize/puffin_writer.h"
+#include "lakeproxy/materialize/puffin/deletion_vector.h"
+#include "lakeproxy/materialize/puffin/puffin_writer.h"
+#include "lakeproxy/materialize/snapshot/content_hash.h"
 
 namespace lake::exporter {
 namespace {

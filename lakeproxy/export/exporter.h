@@ -15,7 +15,7 @@
 #include "base/runtime/task.h"
 #include "base/runtime/workers.h"
 #include "lakeproxy/export/client_deletes.h"
-#include "lakeproxy/materialize/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/objects/store.h"
 
 namespace base::duckdb {

@@ -11,7 +11,7 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
-#include "lakeproxy/materialize/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_plan.h"
 
 namespace lake::exporter {
 

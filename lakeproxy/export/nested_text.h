@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "lakeproxy/model/type.h"
+#include "lakeproxy/model/schema/type.h"
 
 namespace lake::exporter {
 

@@ -14,9 +14,9 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
-#include "lakeproxy/materialize/deletion_vector.h"
+#include "lakeproxy/materialize/puffin/deletion_vector.h"
 #include "lakeproxy/model/ids.h"
-#include "lakeproxy/model/row_begins.h"
+#include "lakeproxy/model/table/row_begins.h"
 
 namespace lake::exporter {
 

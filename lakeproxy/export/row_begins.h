@@ -13,7 +13,7 @@
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
 #include "lakeproxy/export/foreign_parquet.h"
-#include "lakeproxy/model/row_begins.h"
+#include "lakeproxy/model/table/row_begins.h"
 
 namespace lake::exporter {
 

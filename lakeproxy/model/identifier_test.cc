@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lakeproxy/model/manifest.h"
-#include "lakeproxy/model/snapshot.h"
+#include "lakeproxy/model/table/manifest.h"
+#include "lakeproxy/model/table/snapshot.h"
 
 namespace lake::model {
 namespace {

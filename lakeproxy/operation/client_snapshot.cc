@@ -4,7 +4,7 @@
 
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
-#include "lakeproxy/materialize/manifest_reader.h"
+#include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_deletes.h"
 #include "lakeproxy/operation/list_diff.h"

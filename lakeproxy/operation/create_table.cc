@@ -1,5 +1,5 @@
 #include "base/core/text.h"
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/operation/now.h"
 #include "lakeproxy/operation/tables.h"
 

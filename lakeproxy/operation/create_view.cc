@@ -4,7 +4,7 @@
 //   3 its metadata file; nothing points to it before 4
 //   4 one PostgreSQL transaction, which checks 1 again
 
-#include "lakeproxy/model/view_change.h"
+#include "lakeproxy/model/view/view_change.h"
 #include "lakeproxy/operation/views.h"
 #include "lakeproxy/publish/view_file.h"
 

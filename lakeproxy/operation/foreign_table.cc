@@ -6,9 +6,9 @@
 
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
-#include "lakeproxy/materialize/manifest_reader.h"
-#include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/model/table_metadata_json.h"
+#include "lakeproxy/materialize/manifest/manifest_reader.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/table/table_metadata_json.h"
 #include "lakeproxy/objects/location_rules.h"
 
 namespace lake::operation {

@@ -12,7 +12,7 @@
 
 #include "base/core/result.h"
 #include "lakeproxy/ducklake/rows/lake_files.h"
-#include "lakeproxy/materialize/snapshot_builder.h"
+#include "lakeproxy/materialize/snapshot/snapshot_builder.h"
 
 namespace lake::operation {
 

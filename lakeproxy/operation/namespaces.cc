@@ -1,6 +1,6 @@
 #include "lakeproxy/operation/namespaces.h"
 
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::operation {
 

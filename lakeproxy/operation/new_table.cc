@@ -1,6 +1,6 @@
 #include "lakeproxy/operation/new_table.h"
 
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
 #include "lakeproxy/operation/now.h"

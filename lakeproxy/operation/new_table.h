@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "lakeproxy/model/change/table_update.h"
 #include "lakeproxy/model/change_key.h"
-#include "lakeproxy/model/table_update.h"
 #include "lakeproxy/operation/catalog.h"
 
 namespace lake::operation {

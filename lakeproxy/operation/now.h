@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/core/clock.h"
-#include "lakeproxy/model/snapshot.h"
+#include "lakeproxy/model/table/snapshot.h"
 
 namespace lake::operation {
 

@@ -1,5 +1,5 @@
-#include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/model/view_json.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/view/view_json.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/views.h"
 #include "lakeproxy/publish/view_file.h"

@@ -5,7 +5,7 @@
 //   4 one PostgreSQL transaction, which checks that 1 still holds; if it does
 //     not, again from 1
 
-#include "lakeproxy/model/view_change.h"
+#include "lakeproxy/model/view/view_change.h"
 #include "lakeproxy/operation/now.h"
 #include "lakeproxy/operation/views.h"
 #include "lakeproxy/publish/view_file.h"

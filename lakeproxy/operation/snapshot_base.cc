@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::operation {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lakeproxy/model/table_update.h"
+#include "lakeproxy/model/change/table_update.h"
 #include "lakeproxy/operation/update_plan.h"
 #include "lakeproxy/publish/table_view.h"
 

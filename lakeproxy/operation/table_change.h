@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lakeproxy/model/table_update.h"
+#include "lakeproxy/model/change/table_update.h"
 #include "lakeproxy/operation/catalog.h"
 
 namespace lake::operation {

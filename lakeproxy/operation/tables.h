@@ -9,8 +9,8 @@
 #include <string>
 
 #include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/model/change/table_update.h"
 #include "lakeproxy/model/metrics_report.h"
-#include "lakeproxy/model/table_update.h"
 #include "lakeproxy/operation/catalog.h"
 #include "lakeproxy/operation/namespaces.h"
 

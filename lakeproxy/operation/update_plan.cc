@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::operation {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "lakeproxy/model/lake_table.h"
-#include "lakeproxy/model/table_update.h"
+#include "lakeproxy/model/change/table_update.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::operation {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/model/view_update.h"
+#include "lakeproxy/model/view/view_update.h"
 #include "lakeproxy/operation/catalog.h"
 #include "lakeproxy/operation/namespaces.h"
 

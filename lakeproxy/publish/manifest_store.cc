@@ -1,7 +1,7 @@
 #include "lakeproxy/publish/manifest_store.h"
 
 #include "base/runtime/gather.h"
-#include "lakeproxy/materialize/manifest_reader.h"
+#include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/objects/location_rules.h"
 
 namespace lake::publish {

@@ -9,7 +9,7 @@
 
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "lakeproxy/materialize/snapshot_builder.h"
+#include "lakeproxy/materialize/snapshot/snapshot_builder.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/publish/lru_cache.h"
 

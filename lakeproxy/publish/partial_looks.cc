@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/runtime/gather.h"
-#include "lakeproxy/materialize/partial_files.h"
+#include "lakeproxy/materialize/snapshot/partial_files.h"
 
 namespace lake::publish {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::publish {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/runtime/gather.h"
-#include "lakeproxy/materialize/change_split.h"
-#include "lakeproxy/materialize/export_plan.h"
+#include "lakeproxy/materialize/snapshot/change_split.h"
+#include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/publish/partial_looks.h"
 
 namespace lake::publish {

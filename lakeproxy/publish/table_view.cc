@@ -6,8 +6,8 @@
 
 #include "base/core/text.h"
 #include "base/json/json.h"
-#include "lakeproxy/materialize/content_hash.h"
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/materialize/snapshot/content_hash.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::publish {
 namespace {

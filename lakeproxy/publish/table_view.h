@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "lakeproxy/materialize/snapshot_builder.h"
-#include "lakeproxy/model/lake_table.h"
-#include "lakeproxy/model/table_metadata_json.h"
+#include "lakeproxy/materialize/snapshot/snapshot_builder.h"
+#include "lakeproxy/model/table/lake_table.h"
+#include "lakeproxy/model/table/table_metadata_json.h"
 
 namespace lake::publish {
 

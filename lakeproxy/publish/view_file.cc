@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "lakeproxy/materialize/content_hash.h"
-#include "lakeproxy/model/view_json.h"
+#include "lakeproxy/materialize/snapshot/content_hash.h"
+#include "lakeproxy/model/view/view_json.h"
 
 namespace lake::publish {
 namespace {

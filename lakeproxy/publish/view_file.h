@@ -4,8 +4,8 @@
 // only if absent, and whoever makes it makes the same object.
 
 #include "base/core/result.h"
-#include "lakeproxy/materialize/snapshot_builder.h"
-#include "lakeproxy/model/view.h"
+#include "lakeproxy/materialize/snapshot/snapshot_builder.h"
+#include "lakeproxy/model/view/view.h"
 
 namespace lake::publish {
 

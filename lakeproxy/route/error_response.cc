@@ -4,7 +4,7 @@
 
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake/reasons.h"
-#include "lakeproxy/model/view_change.h"
+#include "lakeproxy/model/view/view_change.h"
 
 namespace lake::route {
 namespace {

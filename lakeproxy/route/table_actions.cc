@@ -1,5 +1,5 @@
 #include "base/json/fields.h"
-#include "lakeproxy/model/table_update_json.h"
+#include "lakeproxy/model/change/table_update_json.h"
 #include "lakeproxy/operation/tables.h"
 #include "lakeproxy/route/actions.h"
 #include "lakeproxy/route/table_answer.h"

@@ -1,5 +1,5 @@
 #include "base/json/fields.h"
-#include "lakeproxy/model/view_update_json.h"
+#include "lakeproxy/model/view/view_update_json.h"
 #include "lakeproxy/operation/views.h"
 #include "lakeproxy/route/actions.h"
 #include "lakeproxy/route/wire.h"

@@ -4,7 +4,7 @@
 
 #include "base/core/text.h"
 #include "base/json/fields.h"
-#include "lakeproxy/model/table_update_json.h"
+#include "lakeproxy/model/change/table_update_json.h"
 
 namespace lake::route {
 namespace {

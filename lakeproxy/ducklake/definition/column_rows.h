@@ -13,7 +13,7 @@
 #include "base/core/result.h"
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
-#include "lakeproxy/model/schema.h"
+#include "lakeproxy/model/schema/schema.h"
 
 namespace lake::ducklake {
 

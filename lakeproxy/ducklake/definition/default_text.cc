@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/core/text.h"
-#include "lakeproxy/model/lake_text.h"
+#include "lakeproxy/model/schema/lake_text.h"
 
 namespace lake::ducklake {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/core/result.h"
-#include "lakeproxy/model/type.h"
+#include "lakeproxy/model/schema/type.h"
 
 namespace lake::ducklake {
 

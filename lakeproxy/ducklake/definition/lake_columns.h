@@ -13,7 +13,7 @@
 
 #include "base/core/result.h"
 #include "lakeproxy/model/ids.h"
-#include "lakeproxy/model/schema.h"
+#include "lakeproxy/model/schema/schema.h"
 
 namespace lake::ducklake {
 

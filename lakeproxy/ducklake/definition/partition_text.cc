@@ -1,9 +1,9 @@
 #include "lakeproxy/ducklake/definition/partition_text.h"
 
 #include "base/json/json.h"
-#include "lakeproxy/materialize/header_schema.h"
-#include "lakeproxy/model/lake_text.h"
-#include "lakeproxy/model/model_json.h"
+#include "lakeproxy/materialize/manifest/header_schema.h"
+#include "lakeproxy/model/schema/lake_text.h"
+#include "lakeproxy/model/schema/literal_json.h"
 
 namespace lake::ducklake {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "lakeproxy/materialize/partition_struct.h"
-#include "lakeproxy/model/manifest.h"
-#include "lakeproxy/model/table_metadata.h"
+#include "lakeproxy/materialize/manifest/partition_struct.h"
+#include "lakeproxy/model/table/manifest.h"
+#include "lakeproxy/model/table/table_metadata.h"
 
 namespace lake::ducklake {
 

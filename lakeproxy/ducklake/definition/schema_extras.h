@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "lakeproxy/model/schema.h"
+#include "lakeproxy/model/schema/schema.h"
 
 namespace lake::ducklake {
 

@@ -11,7 +11,7 @@
 
 #include "base/core/result.h"
 #include "base/json/json.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lakeproxy/ducklake/definition/lake_columns.h"
-#include "lakeproxy/model/partition_spec.h"
+#include "lakeproxy/model/schema/partition_spec.h"
 
 namespace lake::ducklake {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "lakeproxy/ducklake/definition/lake_columns.h"
-#include "lakeproxy/model/lake_table.h"
-#include "lakeproxy/model/partition_spec.h"
+#include "lakeproxy/model/schema/partition_spec.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

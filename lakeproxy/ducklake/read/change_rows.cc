@@ -7,7 +7,7 @@
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
-#include "lakeproxy/model/model_json.h"
+#include "lakeproxy/model/schema/literal_json.h"
 
 namespace lake::ducklake {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/definition/lake_columns.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

@@ -7,8 +7,10 @@
 #include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
-#include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/model/model_json.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/schema/partition_json.h"
+#include "lakeproxy/model/schema/schema_json.h"
+#include "lakeproxy/model/table/snapshot_json.h"
 
 namespace lake::ducklake {
 namespace {

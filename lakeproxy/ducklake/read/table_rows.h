@@ -12,7 +12,7 @@
 #include "lakeproxy/ducklake/definition/schema_history.h"
 #include "lakeproxy/ducklake/definition/sort_history.h"
 #include "lakeproxy/ducklake/definition/spec_history.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

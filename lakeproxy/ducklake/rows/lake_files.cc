@@ -6,8 +6,8 @@
 
 #include "base/core/text.h"
 #include "lakeproxy/ducklake/definition/partition_text.h"
-#include "lakeproxy/materialize/single_value.h"
-#include "lakeproxy/model/lake_text.h"
+#include "lakeproxy/materialize/value/single_value.h"
+#include "lakeproxy/model/schema/lake_text.h"
 
 namespace lake::ducklake {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

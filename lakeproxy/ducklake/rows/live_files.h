@@ -12,7 +12,7 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

@@ -12,8 +12,8 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
-#include "lakeproxy/materialize/export_plan.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

@@ -8,8 +8,10 @@
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/definition/partition_fields.h"
 #include "lakeproxy/ducklake/definition/shown_parts.h"
-#include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/model/model_json.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/schema/partition_json.h"
+#include "lakeproxy/model/schema/schema_json.h"
+#include "lakeproxy/model/table/snapshot_json.h"
 
 namespace lake::ducklake {
 namespace {

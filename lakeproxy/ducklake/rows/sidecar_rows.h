@@ -11,7 +11,7 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/commit/snapshot_commit.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
-#include "lakeproxy/model/table_metadata.h"
+#include "lakeproxy/model/table/table_metadata.h"
 
 namespace lake::ducklake {
 

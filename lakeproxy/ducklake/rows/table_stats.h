@@ -22,7 +22,7 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/ducklake/rows/file_rows.h"
-#include "lakeproxy/model/schema.h"
+#include "lakeproxy/model/schema/schema.h"
 
 namespace lake::ducklake {
 

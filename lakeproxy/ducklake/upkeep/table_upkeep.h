@@ -11,7 +11,7 @@
 
 #include "lakeproxy/ducklake/lake/open_lake.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

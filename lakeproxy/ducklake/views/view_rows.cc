@@ -6,7 +6,7 @@
 #include "lakeproxy/ducklake/lake/name_mapping.h"
 #include "lakeproxy/ducklake/lake/path_names.h"
 #include "lakeproxy/ducklake/lake/shown_time.h"
-#include "lakeproxy/model/view_json.h"
+#include "lakeproxy/model/view/view_json.h"
 
 namespace lake::ducklake {
 namespace {

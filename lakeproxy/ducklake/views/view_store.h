@@ -17,7 +17,7 @@
 #include "lakeproxy/ducklake/lake/relations.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/model/change_key.h"
-#include "lakeproxy/model/view.h"
+#include "lakeproxy/model/view/view.h"
 
 namespace lake::ducklake {
 

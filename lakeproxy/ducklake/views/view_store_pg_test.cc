@@ -2,8 +2,8 @@
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/ducklake/views/view_store.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/model/view_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/view/view_change.h"
 
 namespace lake::ducklake {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lakeproxy/model/view.h"
+#include "lakeproxy/model/view/view.h"
 
 namespace lake::ducklake {
 

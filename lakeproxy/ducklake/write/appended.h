@@ -5,7 +5,7 @@
 // there and written the rest. So nothing needs to be read to show it.
 
 #include "lakeproxy/ducklake/commit/snapshot_commit.h"
-#include "lakeproxy/model/lake_table.h"
+#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

@@ -2,9 +2,9 @@
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/write/appended.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/materialize/single_value.h"
-#include "lakeproxy/model/metadata_change.h"
-#include "lakeproxy/model/table_metadata_json.h"
+#include "lakeproxy/materialize/value/single_value.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/table/table_metadata_json.h"
 
 namespace lake::ducklake {
 namespace {

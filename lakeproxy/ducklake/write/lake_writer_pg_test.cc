@@ -7,8 +7,8 @@
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/materialize/single_value.h"
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/materialize/value/single_value.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::ducklake {
 namespace {

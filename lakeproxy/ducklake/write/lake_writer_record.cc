@@ -1,7 +1,7 @@
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/rows/sidecar_rows.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/model/model_json.h"
+#include "lakeproxy/model/table/snapshot_json.h"
 
 namespace lake::ducklake {
 namespace {

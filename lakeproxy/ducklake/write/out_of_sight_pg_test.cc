@@ -6,7 +6,7 @@
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/upkeep/upkeep.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::ducklake {
 namespace {

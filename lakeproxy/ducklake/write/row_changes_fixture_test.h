@@ -5,7 +5,7 @@
 
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/model/metadata_change.h"
+#include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::ducklake {
 using LakeTablePtr = std::shared_ptr<const model::LakeTable>;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lakeproxy/ducklake/rows/table_stats.h"
-#include "lakeproxy/materialize/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_plan.h"
 
 namespace lake::ducklake {
 namespace {

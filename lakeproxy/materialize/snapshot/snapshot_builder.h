@@ -1,0 +1,83 @@
+#pragma once
+
+// Builds the manifest list of one snapshot from that of the one before it and
+// what changed. The work follows the change: files that stay are in manifests
+// that stay, and small manifests are merged in tiers, so that a table with a
+// thousand appends has some dozens of manifests.
+// Source: Iceberg table specification, "Manifests", "Manifest Lists",
+// "Snapshots".
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "lakeproxy/materialize/snapshot/data_file_view.h"
+#include "lakeproxy/model/table/lake_table.h"
+
+namespace lake::materialize {
+
+using Entries = std::shared_ptr<const std::vector<model::ManifestEntry>>;
+
+/// A manifest of the list, with its entries once they have been read.
+struct ListedManifest {
+  model::ManifestFile manifest;
+  Entries entries;
+};
+
+/// What one snapshot does to the files that the table shows.
+struct SnapshotChange {
+  model::SnapshotId snapshot_id;
+  model::TimestampMs timestamp_ms = 0;
+  std::int32_t schema_id = 0;
+  bool rewrites_only = false;  ///< Merge, flush, rewrite: the rows stay the same.
+  bool uncovers_rows = false;  ///< Rows of a file that was there are shown from here on.
+  /// What the client called it, for a snapshot that was committed through us.
+  std::optional<model::Operation> said = std::nullopt;
+  std::map<std::string, std::string> extra_summary;
+  std::vector<FileView> added_data;
+  std::vector<std::string> removed_data;  ///< Paths.
+  std::vector<FileView> added_deletes;
+  /// Data files whose delete file no longer counts: replaced, or gone with
+  /// them. Only those that had one: manifests of deletes are read to find it.
+  std::vector<std::string> superseded_deletes;
+
+  [[nodiscard]] bool empty() const {
+    return added_data.empty() && removed_data.empty() && added_deletes.empty() &&
+           superseded_deletes.empty();
+  }
+};
+
+/// Manifests of `list` whose entries build() needs; positions in it, rising.
+[[nodiscard]] std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& list,
+                                                         const SnapshotChange& change);
+
+struct NewObject {
+  std::string location;
+  std::string bytes;
+};
+
+struct BuiltSnapshot {
+  model::Snapshot snapshot;
+  std::vector<ListedManifest> list;
+  std::vector<NewObject> objects;  ///< New manifests, then the list itself.
+};
+
+/// The table's side of a build.
+struct BuildContext {
+  const model::LakeTable* table = nullptr;
+  const model::Snapshot* parent = nullptr;  ///< Null for the first one.
+};
+
+/// Object names hold the snapshot, the maintenance epoch and a hash of the
+/// bytes: equal names mean equal objects, whoever writes them.
+/// Errors: kCorrupt  a removed file is in none of the manifests read, or a
+///         partition spec does not belong to the table; those of the encoders.
+[[nodiscard]] base::Result<BuiltSnapshot> build_snapshot(const BuildContext& context,
+                                                         std::vector<ListedManifest> list,
+                                                         const SnapshotChange& change);
+
+}  // namespace lake::materialize
