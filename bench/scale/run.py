@@ -16,10 +16,11 @@ import freshness  # noqa: E402
 import large_lake  # noqa: E402
 import limits  # noqa: E402
 import several  # noqa: E402
+import spread  # noqa: E402
 from record import keep  # noqa: E402
 from servers import OwnStack  # noqa: E402
 
-PARTS = ('fresh', 'files', 'snapshots', 'several')
+PARTS = ('fresh', 'files', 'snapshots', 'several', 'spread')
 
 
 def measure_all(servers, options):
@@ -30,6 +31,8 @@ def measure_all(servers, options):
         results['fresh'] = freshness.visible_after_commit(catalog.lake, catalog.base(), options.commits)
     if 'several' in wanted:
         results['several'] = several.one_killed(servers.stack, catalog, options.seconds)
+    if 'spread' in wanted:
+        results['spread'] = spread.one_stopped(servers.stack, catalog, options.seconds)
     if 'files' in wanted:
         results['files'] = large_lake.many_files(catalog, options.files, options.seconds)
     if 'snapshots' in wanted:
@@ -49,6 +52,11 @@ def show(results):
         print(f'three catalogs: {found["lists_per_second_three"]:,.0f} lists a second (one: '
               f'{found["lists_per_second_one"]:,.0f}); one killed: {found["acknowledged"]} commits acknowledged, '
               f'{found["in_the_lake"]} in the lake, {found["asked_again"]} asked again')
+    if 'spread' in results:
+        found = results['spread']
+        print(f'two PostgreSQL servers: {found["commits_per_second_both"]:,.0f} commits a second (one: '
+              f'{found["commits_per_second_one"]:,.0f}); one stopped: {found["commits_while_other_is_gone"]} more commits to '
+              f'the other, {found["acknowledged"]} acknowledged, {found["in_the_lake"]} in the lake')
     print(f'\n{"":44}{"append p50 ms":>15}{"of it own ms":>14}{"load p50 ms":>13}{"loads/s":>10}')
     if 'files' in results:
         for row in results['files'].values():

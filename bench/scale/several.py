@@ -37,10 +37,11 @@ def proxies(stack, count):
 def one_killed(stack, catalog, seconds):
     """What the clients of a balancer see while one of three catalogs dies, and what the lake holds afterwards."""
     alone = load.get(f'{catalog.base()}namespaces', 8, seconds).per_second
-    with proxies(stack, 3) as running, Balancer(stack.folder, [server for server, _ in running]) as balancer:
+    with proxies(stack, 3) as running, Balancer(
+            stack.folder, {catalog.lake.warehouse: [server for server, _ in running]}) as balancer:
         behind = dataclasses.replace(catalog, lake=dataclasses.replace(catalog.lake, uri=balancer.uri()))
         together = load.get(f'{behind.base()}namespaces', 8, seconds).per_second
-        writers = Writers(behind)
+        writers = Writers(behind, CLIENTS, NAMESPACE)
         with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
             done = [pool.submit(writers.write, number, time.monotonic() + seconds) for number in range(CLIENTS)]
             time.sleep(seconds / 2)
@@ -53,11 +54,12 @@ def one_killed(stack, catalog, seconds):
 class Writers:
     """Appends, each to a table of its own. An answer that did not come is asked for again under the same key."""
 
-    def __init__(self, catalog):
-        self.base, self.asked_again, self.lock = catalog.base(), 0, threading.Lock()
+    def __init__(self, catalog, count, namespace):
+        self.base, self.count, self.namespace = catalog.base(), count, namespace
+        self.asked_again, self.lock = 0, threading.Lock()
         client = catalog.client()
-        client.create_namespace_if_not_exists(NAMESPACE)
-        self.tables = [Table(client, f'{NAMESPACE}.t{number}') for number in range(CLIENTS)]
+        client.create_namespace_if_not_exists(namespace)
+        self.tables = [Table(client, f'{namespace}.t{number}') for number in range(count)]
 
     def write(self, number, end):
         commits, table = 0, self.tables[number]
@@ -82,10 +84,10 @@ class Writers:
 
     def snapshots(self):
         return sum(len(requests.get(self.url(number), timeout=30).json()['metadata']['snapshots'])
-                   for number in range(CLIENTS))
+                   for number in range(self.count))
 
     def url(self, number):
-        return f'{self.base}namespaces/{NAMESPACE}/tables/t{number}'
+        return f'{self.base}namespaces/{self.namespace}/tables/t{number}'
 
 
 def new_key():
