@@ -44,6 +44,11 @@ base::Status check_vector(const DataFile& file) {
   if (*file.content_size_in_bytes > kMostVectorBytes) {
     return fail(ErrorKind::kTooLarge, "a deletion vector is longer than is read");
   }
+  if (*file.content_offset > file.file_size_in_bytes - *file.content_size_in_bytes) {
+    return fail(ErrorKind::kInvalid,
+                "a deletion vector's content_offset and content_size_in_bytes are beyond "
+                "file_size_in_bytes");
+  }
   return {};
 }
 

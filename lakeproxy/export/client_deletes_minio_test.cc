@@ -40,6 +40,7 @@ class ClientDeletesMinioTest : public ExporterFixture {
       file.referenced_data_file = given[i].data_file;
       file.content_offset = puffin->blobs[i].offset;
       file.content_size_in_bytes = puffin->blobs[i].length;
+      file.file_size_in_bytes = static_cast<std::int64_t>(puffin->bytes.size());
       files.push_back(std::move(file));
     }
     put("lake/" + name, std::move(puffin->bytes));

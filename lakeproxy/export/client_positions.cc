@@ -44,6 +44,9 @@ base::Result<PositionsByFile> collect(PositionStream rows,
       return fail(ErrorKind::kTooLarge, "a delete file has more positions than are read");
     }
     if (current == found.end() || current->first != rows.text()) {
+      if (rows.text().contains('\0')) {
+        return fail(ErrorKind::kCorrupt, "it deletes rows of a file_path with a zero byte");
+      }
       current = found.try_emplace(std::string(rows.text())).first;
       if (referenced && current->first != *referenced) {
         return fail(ErrorKind::kCorrupt,

@@ -75,6 +75,11 @@ class Steps {
         done_.skipped.push_back({std::string(step), "other commits to the table came first"});
         return T{};
       }
+      if (kind == ErrorKind::kForbidden) {
+        done_.skipped.push_back(
+            {std::string(step), "a file of the table lies outside of the catalog's prefix"});
+        return T{};
+      }
       if (kind == ErrorKind::kTimeout) {
         done_.skipped.push_back({std::string(step), "the time of the request was over"});
         return T{};

@@ -47,7 +47,8 @@ class Compactor {
 
   /// Flushes, rewrites, merges and expires until nothing is left to do. A step
   /// that meets a concurrent commit is tried again, and then skipped; so is one
-  /// that would take longer than until `context`'s deadline.
+  /// that would take longer than until `context`'s deadline, or would touch a
+  /// file outside of the lake's data path.
   /// Errors: kUnavailable  this process is compacting another table;
   ///         kUnsupported  not available(); kTooLarge, kInternal  as LakeSession;
   ///         what the steps before did stays.

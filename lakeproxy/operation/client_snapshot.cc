@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/manifest/manifest_reader.h"
+#include "lakeproxy/materialize/snapshot/built_names.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_deletes.h"
 #include "lakeproxy/operation/list_diff.h"
@@ -49,7 +52,7 @@ base::Task<base::Result<ListedManifest>> read_made(base::RequestContext context,
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), listed.manifest_path);
   auto manifest = materialize::read_manifest(*bytes);
   if (!manifest) co_return as_client_fault(std::move(manifest).error(), listed.manifest_path);
-  CO_RETURN_IF_ERROR(check_listed(listed, manifest->header, manifest->entries));
+  CO_RETURN_IF_ERROR(check_listed(listed, bytes->size(), manifest->header, manifest->entries));
   auto entries =
       std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest->entries));
   co_return ListedManifest{std::move(listed), std::move(entries)};
@@ -107,6 +110,7 @@ base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext conte
                                                       std::string given_list) {
   CO_RETURN_IF_ERROR(check_place(given_list, metadata->location));
   CO_ASSIGN_OR_RETURN(auto given, co_await read_list(context, catalog, given_list));
+  CO_RETURN_IF_ERROR(check_once(given));
   ManifestSplit split = split_lists(*base, given);
   for (const auto& manifest : split.made) {
     CO_RETURN_IF_ERROR(check_place(manifest.manifest_path, metadata->location));
@@ -161,13 +165,31 @@ base::Status check_diff(const model::Snapshot& given, const SnapshotBase& on,
   return {};
 }
 
-// Delete files of ours are shown by older snapshots, too.
-void leave_deletes(const ListDiff& diff, const SnapshotBase& on, ClientSnapshot& snapshot) {
-  for (const auto& added : diff.added_deletes) {
-    const std::string& path = added.file.file_path;
-    const bool is_ours = path.starts_with(on.metadata->location + "/metadata/deletes-");
-    if (!is_ours && check_place(path, on.metadata->location)) snapshot.objects.push_back(path);
+// What is of no use after the commit. Not ours to remove is what a client only
+// names as its own: what we published, and what the lake's rows, or those of this
+// snapshot, name.
+base::Task<base::Result<std::vector<std::string>>> left_over(base::RequestContext context,
+                                                             Catalog* catalog,
+                                                             const std::string* table_location,
+                                                             std::vector<std::string> metadata,
+                                                             const ListDiff* diff) {
+  std::set<std::string> objects(metadata.begin(), metadata.end());
+  if (!diff->added_deletes.empty()) {
+    std::vector<std::string> deletes;
+    for (const auto& added : diff->added_deletes) {
+      if (check_place(added.file.file_path, *table_location)) {
+        deletes.push_back(added.file.file_path);
+      }
+    }
+    objects.insert(deletes.begin(), deletes.end());
+    CO_ASSIGN_OR_RETURN(auto named, co_await catalog->upkeep->named(context, std::move(deletes)));
+    for (const auto& location : named) objects.erase(location);
   }
+  for (const auto& added : diff->added) objects.erase(added.file.file_path);
+  std::erase_if(objects, [&](const std::string& location) {
+    return materialize::is_built(location, *table_location);
+  });
+  co_return std::vector<std::string>(objects.begin(), objects.end());
 }
 
 std::string summary_json(const model::Snapshot& given) {
@@ -186,20 +208,21 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
   CO_ASSIGN_OR_RETURN(auto base, co_await base_manifests(context, catalog, on.list));
   CO_ASSIGN_OR_RETURN(
       auto split, co_await compare_lists(context, catalog, on.metadata, base, given.manifest_list));
-  ClientSnapshot snapshot;
-  snapshot.objects.push_back(given.manifest_list);
-  for (const auto& made : split.made) snapshot.objects.push_back(made.manifest_path);
+  std::vector<std::string> written{given.manifest_list};
+  for (const auto& made : split.made) written.push_back(made.manifest_path);
   CO_ASSIGN_OR_RETURN(auto diff,
                       co_await read_diff(context, catalog, given.snapshot_id, std::move(split)));
   give_spec_ids(on, diff.added);
   give_spec_ids(on, diff.added_deletes);
   CO_RETURN_IF_ERROR(check_diff(given, on, diff));
+  ClientSnapshot snapshot;
   if (changes_deletes(diff)) {
     const DeleteBase deletes_on{on.table, on.metadata, base};
     CO_ASSIGN_OR_RETURN(snapshot.added.deletes,
                         co_await convert_deletes(context, catalog, &deletes_on, &diff));
-    leave_deletes(diff, on, snapshot);
   }
+  CO_ASSIGN_OR_RETURN(snapshot.objects, co_await left_over(context, catalog, &on.metadata->location,
+                                                           std::move(written), &diff));
   snapshot.added.client_snapshot_id = given.snapshot_id;
   snapshot.added.files = std::move(diff.added);
   snapshot.added.removed = std::move(diff.removed);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "base/core/text.h"
 
@@ -23,6 +25,22 @@ base::Error invalid(const model::ManifestFile& manifest, std::string_view what) 
   return base::fail(ErrorKind::kInvalid, fmt::format("add-snapshot: {}: {} than its list says",
                                                      manifest.manifest_path, what));
 }
+
+std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+// What the entries of one status add up to.
+struct Count {
+  std::int64_t files = 0;
+  std::int64_t rows = 0;
+
+  void add(const ManifestEntry& entry) {
+    ++files;
+    rows = saturated_sum(rows, entry.data_file.record_count);
+  }
+};
 
 // Several deletion vectors may share one object.
 std::string key_of(const model::DataFile& file) {
@@ -67,18 +85,36 @@ base::Error not_live(std::string_view said, const model::DataFile& file) {
                                 said, file.file_path));
 }
 
-base::Status check_added(const ManifestEntry& entry, model::SnapshotId id) {
+// What PostgreSQL and every reader can hold.
+bool is_text(const std::string& text) { return base::is_utf8(text) && !text.contains('\0'); }
+
+// An entry that names no snapshot has that of its manifest; a list of format
+// version 1 may leave it out.
+std::optional<model::SnapshotId> snapshot_of(const ManifestEntry& entry,
+                                             const model::ManifestFile& listed) {
+  if (entry.snapshot_id || listed.added_snapshot_id.value <= 0) return entry.snapshot_id;
+  return listed.added_snapshot_id;
+}
+
+base::Status check_added(const ManifestEntry& entry, const model::ManifestFile& listed,
+                         model::SnapshotId id) {
   const std::string& path = entry.data_file.file_path;
-  if (!base::is_utf8(path) || path.find('\0') != std::string::npos || path.empty()) {
+  if (path.empty() || !is_text(path)) {
     return base::fail(ErrorKind::kInvalid, "add-snapshot: file_path: must be UTF-8 text");
   }
-  if (entry.snapshot_id && *entry.snapshot_id != id) {
+  const auto& referenced = entry.data_file.referenced_data_file;
+  if (referenced && !is_text(*referenced)) {
+    return base::fail(ErrorKind::kInvalid,
+                      "add-snapshot: referenced_data_file: must be UTF-8 text: " + path);
+  }
+  const auto snapshot = snapshot_of(entry, listed);
+  if (snapshot && *snapshot != id) {
     // A compaction since the client read the table: what it carries along is
     // not there any more. Its commit is right on the table as it is now.
     return base::fail(ErrorKind::kConflict,
                       fmt::format("add-snapshot: added by snapshot {}, not by this one, and not "
                                   "live now: {}",
-                                  entry.snapshot_id->value, path));
+                                  snapshot->value, path));
   }
   return {};
 }
@@ -109,7 +145,8 @@ base::Status take_live(model::SnapshotId id, const std::vector<ListedManifest>& 
         return not_live("existing", entry.data_file);
       }
       if (entry.status != EntryStatus::kAdded) continue;
-      RETURN_IF_ERROR(check_added(entry, id));
+      RETURN_IF_ERROR(check_added(entry, listed.manifest, id));
+      if (is_data) diff.added_rows = saturated_sum(diff.added_rows, entry.data_file.record_count);
       (is_data ? diff.added : diff.added_deletes)
           .push_back({entry.data_file, listed.manifest.partition_spec_id});
     }
@@ -159,20 +196,41 @@ std::int64_t count_entries(const std::vector<model::ManifestFile>& manifests) {
   return count;
 }
 
-base::Status check_listed(const model::ManifestFile& listed, const model::ManifestHeader& header,
+base::Status check_once(const std::vector<model::ManifestFile>& list) {
+  std::set<std::string_view> seen;
+  for (const auto& manifest : list) {
+    if (seen.insert(manifest.manifest_path).second) continue;
+    return base::fail(
+        ErrorKind::kInvalid,
+        "add-snapshot: the manifest list names a manifest twice: " + manifest.manifest_path);
+  }
+  return {};
+}
+
+base::Status check_listed(const model::ManifestFile& listed, std::size_t bytes,
+                          const model::ManifestHeader& header,
                           const std::vector<ManifestEntry>& entries) {
-  std::int64_t added = 0, existing = 0, deleted = 0;
+  if (std::cmp_not_equal(listed.manifest_length, bytes)) {
+    return invalid(listed, "has another manifest_length");
+  }
+  Count added, existing, deleted;
   for (const ManifestEntry& entry : entries) {
     switch (entry.status) {
-      case EntryStatus::kAdded: ++added; break;
-      case EntryStatus::kExisting: ++existing; break;
-      case EntryStatus::kDeleted: ++deleted; break;
+      case EntryStatus::kAdded: added.add(entry); break;
+      case EntryStatus::kExisting: existing.add(entry); break;
+      case EntryStatus::kDeleted: deleted.add(entry); break;
     }
   }
-  auto differs = [](std::int32_t said, std::int64_t found) { return said >= 0 && said != found; };
-  if (differs(listed.added_files_count, added) || differs(listed.existing_files_count, existing) ||
-      differs(listed.deleted_files_count, deleted)) {
+  auto differs = [](std::int64_t said, std::int64_t found) { return said >= 0 && said != found; };
+  if (differs(listed.added_files_count, added.files) ||
+      differs(listed.existing_files_count, existing.files) ||
+      differs(listed.deleted_files_count, deleted.files)) {
     return invalid(listed, "holds other counts of added, existing or deleted files");
+  }
+  if (differs(listed.added_rows_count, added.rows) ||
+      differs(listed.existing_rows_count, existing.rows) ||
+      differs(listed.deleted_rows_count, deleted.rows)) {
+    return invalid(listed, "holds other counts of added, existing or deleted rows");
   }
   if (header.spec.spec_id != listed.partition_spec_id) return invalid(listed, "has another spec");
   const bool is_data = header.content == model::FileContent::kData;
@@ -191,6 +249,7 @@ base::Result<ListDiff> diff_lists(model::SnapshotId id, const std::vector<Listed
   for (const auto& [key, file] : gone.left()) {
     if (file.file.content == model::FileContent::kData) {
       diff.removed.push_back(file.file.file_path);
+      diff.removed_rows = saturated_sum(diff.removed_rows, file.file.record_count);
     } else {
       diff.removed_deletes.push_back(file);
     }
@@ -199,11 +258,13 @@ base::Result<ListDiff> diff_lists(model::SnapshotId id, const std::vector<Listed
 }
 
 base::Status check_summary(const model::Snapshot& given, const ListDiff& diff) {
-  const std::pair<const char*, std::size_t> counts[] = {
-      {"added-data-files", diff.added.size()},
-      {"deleted-data-files", diff.removed.size()},
-      {"added-delete-files", diff.added_deletes.size()},
-      {"removed-delete-files", diff.removed_deletes.size()},
+  const std::pair<const char*, std::int64_t> counts[] = {
+      {"added-data-files", std::ssize(diff.added)},
+      {"deleted-data-files", std::ssize(diff.removed)},
+      {"added-delete-files", std::ssize(diff.added_deletes)},
+      {"removed-delete-files", std::ssize(diff.removed_deletes)},
+      {"added-records", diff.added_rows},
+      {"deleted-records", diff.removed_rows},
   };
   for (const auto& [key, found] : counts) {
     auto said = given.summary.find(key);
@@ -211,7 +272,7 @@ base::Status check_summary(const model::Snapshot& given, const ListDiff& diff) {
     auto count = base::parse_int64(said->second);
     const bool of_deletes = std::string_view(key) == "removed-delete-files";
     if (of_deletes && count == 0 && are_replaced(diff)) continue;
-    if (!count || *count != static_cast<std::int64_t>(found)) {
+    if (!count || *count != found) {
       return base::fail(ErrorKind::kInvalid,
                         fmt::format("add-snapshot: summary.{} is {}, but its manifests say {}", key,
                                     said->second, found));

@@ -28,9 +28,14 @@ struct ManifestSplit {
 /// leaves out counts as none.
 [[nodiscard]] std::int64_t count_entries(const std::vector<model::ManifestFile>& manifests);
 
-/// Errors: kInvalid  the manifest holds other counts, another spec or other
-///         content than its list says.
-[[nodiscard]] base::Status check_listed(const model::ManifestFile& listed,
+/// Errors: kInvalid  names a manifest that the list names twice: a reader would
+///         see its rows twice.
+[[nodiscard]] base::Status check_once(const std::vector<model::ManifestFile>& list);
+
+/// `bytes` is the size of the manifest.
+/// Errors: kInvalid  it has another size, or holds other counts of files or
+///         rows, another spec or other content than its list says.
+[[nodiscard]] base::Status check_listed(const model::ManifestFile& listed, std::size_t bytes,
                                         const model::ManifestHeader& header,
                                         const std::vector<model::ManifestEntry>& entries);
 
@@ -40,6 +45,8 @@ struct ListDiff {
   /// Locations, one for each file: one may stand in a table twice.
   std::vector<std::string> removed;
   std::vector<ducklake::AddedFile> removed_deletes;
+  std::int64_t added_rows = 0;    ///< Of `added`; at most the greatest number.
+  std::int64_t removed_rows = 0;  ///< Of `removed`.
 };
 
 /// What snapshot `id` does; each of the manifests has its entries.
@@ -50,8 +57,9 @@ struct ListDiff {
     model::SnapshotId id, const std::vector<materialize::ListedManifest>& made,
     const std::vector<materialize::ListedManifest>& dropped);
 
-/// Compares what the client counted with what its manifests hold. Delete files
-/// that are replaced, or go with their data file, may be left uncounted.
+/// Compares what the client counted of its change with what its manifests hold.
+/// Delete files that are replaced, or go with their data file, may be left
+/// uncounted. Totals, sizes and kinds of deletes are not compared: ours are shown.
 /// Errors: kInvalid  names the key of the summary.
 [[nodiscard]] base::Status check_summary(const model::Snapshot& given, const ListDiff& diff);
 

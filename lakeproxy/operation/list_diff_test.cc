@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace lake::operation {
 namespace {
 
@@ -144,22 +146,75 @@ TEST(ListDiff, locations_that_are_no_text_are_refused) {
 
 TEST(ListDiff, a_manifest_must_be_what_its_list_says) {
   model::ManifestFile listed;
+  constexpr std::size_t kBytes = 700;
   listed.manifest_path = "m";
+  listed.manifest_length = kBytes;
   listed.added_files_count = 1;
   listed.existing_files_count = 0;
   listed.deleted_files_count = -1;  // Left out by the list.
   model::ManifestHeader header;
   std::vector<ManifestEntry> entries{entry(EntryStatus::kAdded, "a"),
                                      entry(EntryStatus::kDeleted, "b")};
-  EXPECT_TRUE(check_listed(listed, header, entries));
+  EXPECT_TRUE(check_listed(listed, kBytes, header, entries));
   auto with_more = entries;
   with_more.push_back(entry(EntryStatus::kAdded, "c"));
-  EXPECT_FALSE(check_listed(listed, header, with_more)) << "counts";
+  EXPECT_FALSE(check_listed(listed, kBytes, header, with_more)) << "counts";
+  EXPECT_FALSE(check_listed(listed, kBytes - 1, header, entries)) << "length";
+  entries.back().data_file.record_count = 5;
+  listed.deleted_rows_count = 5;
+  EXPECT_TRUE(check_listed(listed, kBytes, header, entries));
+  listed.deleted_rows_count = 4;
+  EXPECT_FALSE(check_listed(listed, kBytes, header, entries)) << "rows";
+  listed.deleted_rows_count = -1;
+  EXPECT_TRUE(check_listed(listed, kBytes, header, entries)) << "left out by the list";
   header.spec.spec_id = 3;
-  EXPECT_FALSE(check_listed(listed, header, entries)) << "spec";
+  EXPECT_FALSE(check_listed(listed, kBytes, header, entries)) << "spec";
   header.spec.spec_id = 0;
   header.content = model::FileContent::kPositionDeletes;
-  EXPECT_FALSE(check_listed(listed, header, entries)) << "content";
+  EXPECT_FALSE(check_listed(listed, kBytes, header, entries)) << "content";
+}
+
+TEST(ListDiff, a_manifest_stands_in_a_list_once) {
+  model::ManifestFile a, b;
+  a.manifest_path = "a";
+  b.manifest_path = "b";
+  EXPECT_TRUE(check_once({a, b}));
+  auto twice = check_once({a, b, a});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().kind(), ErrorKind::kInvalid);
+}
+
+TEST(ListDiff, an_entry_without_a_snapshot_has_that_of_its_manifest) {
+  auto listed = manifest({entry(EntryStatus::kAdded, "f")});
+  listed.manifest.added_snapshot_id = kThis;
+  EXPECT_TRUE(diff_lists(kThis, {listed}, {}));
+  listed.manifest.added_snapshot_id = SnapshotId{76};
+  auto older = diff_lists(kThis, {listed}, {});
+  ASSERT_FALSE(older);
+  EXPECT_EQ(older.error().kind(), ErrorKind::kConflict);
+}
+
+TEST(ListDiff, rows_are_counted_up_to_the_greatest_number) {
+  auto large = entry(EntryStatus::kAdded, "f");
+  large.data_file.record_count = std::numeric_limits<std::int64_t>::max();
+  auto diff = diff_lists(kThis, {manifest({large, large})}, {});
+  ASSERT_TRUE(diff);
+  EXPECT_EQ(diff->added_rows, std::numeric_limits<std::int64_t>::max());
+  auto gone = entry(EntryStatus::kAdded, "g");
+  gone.data_file.record_count = 7;
+  diff = diff_lists(kThis, {}, {manifest({gone})});
+  ASSERT_TRUE(diff);
+  EXPECT_EQ(diff->removed_rows, 7);
+}
+
+TEST(ListDiff, a_summary_of_other_rows_is_refused) {
+  ListDiff diff;
+  diff.added_rows = 3;
+  model::Snapshot given;
+  for (auto [said, holds] : {std::pair("3", true), {"2", false}, {"03x", false}}) {
+    given.summary["added-records"] = said;
+    EXPECT_EQ(check_summary(given, diff).has_value(), holds) << said;
+  }
 }
 
 TEST(ListDiff, a_summary_that_counts_otherwise_is_refused) {

@@ -9,6 +9,7 @@
 #include "lakeproxy/materialize/manifest/format_version.h"
 #include "lakeproxy/materialize/manifest/header_schema.h"
 #include "lakeproxy/materialize/manifest/manifest_summary.h"
+#include "lakeproxy/materialize/snapshot/built_names.h"
 #include "lakeproxy/materialize/snapshot/content_hash.h"
 #include "lakeproxy/materialize/snapshot/row_lineage.h"
 #include "lakeproxy/materialize/snapshot/snapshot_summary.h"
@@ -92,6 +93,9 @@ class Build {
   base::Result<BuiltSnapshot> run(std::vector<ListedManifest> list);
 
  private:
+  [[nodiscard]] BuiltPlace place() const {
+    return {context_.table->metadata.location, change_.snapshot_id, context_.table->epoch};
+  }
   base::Result<std::vector<ListedManifest>> keep(std::vector<ListedManifest> list);
   base::Result<std::vector<ListedManifest>> merge(std::vector<ListedManifest> list);
   base::Status remove_from(ListedManifest listed, Wanted& wanted,
@@ -144,9 +148,7 @@ base::Result<ListedManifest> Build::write(std::int32_t spec_id, ManifestContent 
   if (built_.snapshot.first_row_id && content == ManifestContent::kData) {
     file.first_row_id = lowest_row_id(entries, built_.snapshot);
   }
-  file.manifest_path = fmt::format(
-      "{}/metadata/{}-{}-m{}-{}.avro", context_.table->metadata.location, change_.snapshot_id.value,
-      context_.table->epoch, built_.objects.size(), content_hash(bytes));
+  file.manifest_path = manifest_location(place(), built_.objects.size(), content_hash(bytes));
   file.manifest_length = static_cast<std::int64_t>(bytes.size());
   built_.objects.push_back({file.manifest_path, std::move(bytes)});
   return ListedManifest{std::move(file),
@@ -263,9 +265,7 @@ base::Status Build::write_list() {
   ManifestListHeader header{change_.snapshot_id, built_.snapshot.parent_snapshot_id,
                             built_.snapshot.sequence_number, built_.snapshot.first_row_id};
   ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest_list(header, files, kCodec));
-  built_.snapshot.manifest_list =
-      fmt::format("{}/metadata/snap-{}-{}-{}.avro", context_.table->metadata.location,
-                  change_.snapshot_id.value, context_.table->epoch, content_hash(bytes));
+  built_.snapshot.manifest_list = list_location(place(), content_hash(bytes));
   built_.objects.push_back({built_.snapshot.manifest_list, std::move(bytes)});
   return {};
 }

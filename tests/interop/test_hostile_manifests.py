@@ -1,0 +1,427 @@
+"""Manifest lists and manifests that break their format, contradict each other, or name what they must not. Each is
+refused with its reason and changes nothing, or what it says wrongly is put right."""
+import io
+import json
+
+import fastavro
+import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import DayTransform
+from pyiceberg.types import NestedField, TimestampType
+
+import by_hand
+from by_hand import COLUMNS, Table, Watched, appending, overwrite_object, rewrite, rows_of
+from oracle import avro_files, commits
+from oracle.avro_files import DELETED, EXISTING
+from rest import assert_error
+from stack.process import wait_until
+
+ROWS = 10  # of the table, in two files
+
+
+@pytest.fixture(scope='module')
+def watched(stack):
+    with Watched.beside(stack) as server:
+        yield server
+
+
+@pytest.fixture(scope='module')
+def table(lake, catalog, duck, watched):
+    """One for all that is refused: it stays as it is."""
+    duck.execute('DROP SCHEMA IF EXISTS lake.hostile CASCADE')
+    duck.execute('CREATE SCHEMA lake.hostile')
+    made = catalog.create_table('hostile.t', COLUMNS)
+    for first in (0, 5):
+        made.append(rows_of(made, range(first, first + 5)))
+    return Table(lake, catalog, duck, 'hostile.t', watched.uri())
+
+
+def of_list(snapshot):
+    """(the update, the manifest list's place)"""
+    update = snapshot.update()
+    return update, update['snapshot']['manifest-list']
+
+
+def list_of_bytes(content):
+    def make(table):
+        snapshot = appending(table)
+        update, place = of_list(snapshot)
+        overwrite_object(snapshot.loaded, place, content)
+        return [update, commits.main_is(snapshot.id)]
+    return make
+
+
+def cut_list(table):
+    snapshot = appending(table)
+    update, place = of_list(snapshot)
+    overwrite_object(snapshot.loaded, place, avro_files.fetch(snapshot.loaded, place)[:-20])
+    return [update, commits.main_is(snapshot.id)]
+
+
+def manifest_of_bytes(content):
+    def make(table):
+        snapshot = appending(table)
+        listed = snapshot.manifests[-1]
+        overwrite_object(snapshot.loaded, listed['manifest_path'], content)
+        listed['manifest_length'] = len(content)
+        return snapshot.updates()
+    return make
+
+
+def cut_manifest(table):
+    snapshot = appending(table)
+    listed = snapshot.manifests[-1]
+    whole = avro_files.fetch(snapshot.loaded, listed['manifest_path'])
+    overwrite_object(snapshot.loaded, listed['manifest_path'], whole[:-20])
+    listed['manifest_length'] = len(whole) - 20
+    return snapshot.updates()
+
+
+def list_for_manifest(table):
+    snapshot = appending(table)
+    listed = snapshot.manifests[-1]
+    content = avro_files.fetch(snapshot.loaded, snapshot.loaded.current_snapshot().manifest_list)
+    overwrite_object(snapshot.loaded, listed['manifest_path'], content)
+    listed['manifest_length'] = len(content)
+    return snapshot.updates()
+
+
+def manifest_for_list(table):
+    snapshot = appending(table)
+    update, place = of_list(snapshot)
+    content = avro_files.fetch(snapshot.loaded, snapshot.manifests[-1]['manifest_path'])
+    overwrite_object(snapshot.loaded, place, content)
+    return [update, commits.main_is(snapshot.id)]
+
+
+def no_list(table):
+    snapshot = appending(table)
+    update, place = of_list(snapshot)
+    snapshot.loaded.io.delete(place)
+    return [update, commits.main_is(snapshot.id)]
+
+
+def no_manifest(table):
+    snapshot = appending(table)
+    snapshot.loaded.io.delete(snapshot.manifests[-1]['manifest_path'])
+    return snapshot.updates()
+
+
+def no_row(table):
+    """A list whose row of the manifest is of another kind."""
+    return list_of_bytes(avro({'type': 'record', 'name': 'row', 'fields': [{'name': 'x', 'type': 'long'}]}, [{'x': 1}]))(table)
+
+
+def avro(schema, rows, **metadata):
+    sink = io.BytesIO()
+    fastavro.writer(sink, fastavro.parse_schema(schema), rows, metadata=metadata)
+    return sink.getvalue()
+
+
+def listed(**changes):
+    """The list says something else of the new manifest."""
+    def make(table):
+        snapshot = appending(table)
+        snapshot.manifests[-1].update(changes)
+        return snapshot.updates()
+    return make
+
+
+def listed_more(name):
+    def make(table):
+        snapshot = appending(table)
+        snapshot.manifests[-1][name] += 1
+        return snapshot.updates()
+    return make
+
+
+def said(**changes):
+    """The entry says something else of the new file."""
+    return lambda table: appending(table, **changes).updates()
+
+
+def entry(**changes):
+    def make(table):
+        snapshot = appending(table)
+        rewrite(snapshot, lambda header, entries: entries[0].update(changes))
+        return snapshot.updates()
+    return make
+
+
+def header(**changes):
+    def make(table):
+        snapshot = appending(table)
+        rewrite(snapshot, lambda found, entries: found.update({key.replace('_', '-'): text for key, text in changes.items()}))
+        return snapshot.updates()
+    return make
+
+
+def summary(**changes):
+    def make(table):
+        snapshot = appending(table)
+        updates = snapshot.updates()
+        updates[0]['snapshot']['summary'].update({key.replace('_', '-'): value for key, value in changes.items()})
+        return updates
+    return make
+
+
+def removal_summary(**changes):
+    """Of a snapshot that takes a file away."""
+    def make(table):
+        snapshot = table.snapshot('delete')
+        snapshot.remove(table.files()[:1])
+        updates = snapshot.updates()
+        updates[0]['snapshot']['summary'].update({key.replace('_', '-'): value for key, value in changes.items()})
+        return updates
+    return make
+
+
+def spec_of_both(number):
+    """Header and list agree on a spec that the table does not have."""
+    def make(table):
+        snapshot = appending(table)
+        rewrite(snapshot, lambda found, entries: found.update({'partition-spec-id': str(number)}))
+        snapshot.manifests[-1]['partition_spec_id'] = number
+        return snapshot.updates()
+    return make
+
+
+def unknown_file(status):
+    """An entry about a file that the table does not have."""
+    def make(table):
+        snapshot = table.snapshot('overwrite')
+        gone = table.files()[0]
+        snapshot.remove([gone])
+        other = by_hand.unread_file(snapshot.loaded, f'{snapshot.loaded.location()}/data/never.parquet')
+        other.entry.update(status=status, snapshot_id=snapshot.id, sequence_number=1, file_sequence_number=1)
+        snapshot.manifests.append(snapshot.write(other.schema, other.spec_id, [other.entry], 'claim'))
+        return snapshot.updates()
+    return make
+
+
+def deleted_twice(table):
+    snapshot = table.snapshot('overwrite')
+    gone = table.files()[0]
+    snapshot.remove([gone])
+    again = {**gone.entry, 'status': DELETED, 'snapshot_id': snapshot.id}
+    snapshot.manifests.append(snapshot.write(gone.schema, gone.spec_id, [again], 'claim'))
+    return snapshot.updates()
+
+
+def existing_beside_its_manifest(table):
+    """The manifest of the file stays in the list, and another one lists it again."""
+    snapshot = table.snapshot('overwrite')
+    live = table.files()[0]
+    again = {**live.entry, 'status': EXISTING}
+    snapshot.manifests.append(snapshot.write(live.schema, live.spec_id, [again], 'claim'))
+    return snapshot.updates()
+
+
+def of_another_snapshot(table):
+    snapshot = appending(table)
+    rewrite(snapshot, lambda found, entries: entries[0].update(snapshot_id=77))
+    return snapshot.updates()
+
+
+def append_that_removes(table):
+    snapshot = table.snapshot('append')
+    snapshot.remove(table.files()[:1])
+    return snapshot.updates()
+
+
+def too_many_rows(table):
+    """Each of two commits would do; together they are more than a lake counts."""
+    snapshot = table.snapshot()
+    place = f'{snapshot.loaded.location()}/data/many-'
+    for n in range(2):
+        snapshot.add([by_hand.unread_file(snapshot.loaded, place + str(n), record_count=2**63 - 1)])
+    return snapshot.updates()
+
+
+def rows_below_zero(table):
+    snapshot = appending(table, record_count=-1)
+    snapshot.manifests[-1]['added_rows_count'] = 0
+    return snapshot.updates()
+
+
+def twice_in_list(table):
+    snapshot = appending(table)
+    snapshot.manifests.append(dict(snapshot.manifests[-1]))
+    return snapshot.updates()
+
+
+GARBAGE = b'\x00\xff' * 500
+REFUSED = {
+    'a list that is not there': (no_list, 400, 'by-hand'),
+    'a list of no bytes': (list_of_bytes(b''), 400, 'by-hand'),
+    'a list of other bytes': (list_of_bytes(GARBAGE), 400, 'by-hand'),
+    'a list of JSON': (list_of_bytes(json.dumps({'manifests': []}).encode()), 400, 'by-hand'),
+    'a list that is cut off': (cut_list, 400, 'by-hand'),
+    'a list that is only a header': (list_of_bytes(b'Obj\x01'), 400, 'by-hand'),
+    'a list that claims to be long': (list_of_bytes(b'Obj\x01' + b'\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01' * 9), 400, 'by-hand'),
+    'a list of other records': (no_row, 400, 'required field'),
+    'a manifest in place of a list': (manifest_for_list, 400, 'required field'),
+    'a manifest that is not there': (no_manifest, 400, 'by-hand'),
+    'a manifest of no bytes': (manifest_of_bytes(b''), 400, 'by-hand'),
+    'a manifest of other bytes': (manifest_of_bytes(GARBAGE), 400, 'by-hand'),
+    'a manifest that is cut off': (cut_manifest, 400, 'by-hand'),
+    'a list in place of a manifest': (list_for_manifest, 400, 'by-hand'),
+    'a manifest twice': (twice_in_list, 400, 'twice'),
+    'a manifest of a format version to come': (header(format_version='4'), 400, 'format version 4'),
+    'a header without sense': (header(schema='{'), 400, 'by-hand'),
+    'a header with a type of no meaning': (header(
+        schema='{"type":"struct","fields":[{"id":1,"name":"n","type":"quaternion","required":false}]}'), 400, 'quaternion'),
+    'a header of delete files': (header(content='deletes'), 400, 'content'),
+    'a header of another spec than the list says': (header(partition_spec_id='7'), 400, 'spec'),
+    'a list of another spec than the header says': (listed(partition_spec_id=7), 400, 'spec'),
+    'a spec that the table does not have': (spec_of_both(7), 400, '7'),
+    'a spec below zero': (spec_of_both(-1), 400, '-1'),
+    'a list that calls data deletes': (listed(content=1), 400, 'content'),
+    'a list of more added files': (listed_more('added_files_count'), 400, 'added'),
+    'a list of more existing files': (listed_more('existing_files_count'), 400, 'existing'),
+    'a list of more deleted files': (listed_more('deleted_files_count'), 400, 'deleted'),
+    'a list of more added rows': (listed_more('added_rows_count'), 400, 'rows'),
+    'a list of more existing rows': (listed_more('existing_rows_count'), 400, 'rows'),
+    'a list of more deleted rows': (listed_more('deleted_rows_count'), 400, 'rows'),
+    'a list of fewer than no files': (listed(added_files_count=-1), 400, 'negative'),
+    'a list of more bytes': (listed_more('manifest_length'), 400, 'manifest_length'),
+    'a list whose manifest is of no length': (listed(manifest_length=0), 400, 'manifest_length'),
+    'a list of half a million entries': (listed(added_files_count=500_001), 413, '500000'),
+    'a summary of more files': (summary(added_data_files='2'), 400, 'added-data-files'),
+    'a summary of more rows': (summary(added_data_files='1', added_records='3'), 400, 'added-records'),
+    'a summary of no number': (summary(added_records='many'), 400, 'added-records'),
+    'a summary that removes': (summary(deleted_data_files='1'), 400, 'deleted-data-files'),
+    'a summary that removes rows': (summary(deleted_records='1'), 400, 'deleted-records'),
+    'a summary of delete files': (summary(added_delete_files='1'), 400, 'added-delete-files'),
+    'a summary that removes delete files': (summary(removed_delete_files='1'), 400, 'removed-delete-files'),
+    'a removal of more files': (removal_summary(deleted_data_files='2'), 400, 'deleted-data-files'),
+    'a removal of more rows': (removal_summary(deleted_data_files='1', deleted_records='6'), 400, 'deleted-records'),
+    'an append that removes': (append_that_removes, 400, 'append'),
+    'a file deleted that is not live': (unknown_file(DELETED), 409, 'never.parquet'),
+    'a file existing that is not live': (unknown_file(EXISTING), 409, 'never.parquet'),
+    'a file deleted twice': (deleted_twice, 409, 'deleted'),
+    'a file existing beside its manifest': (existing_beside_its_manifest, 409, 'existing'),
+    'a file of another snapshot': (of_another_snapshot, 409, '77'),
+    'a status of no meaning': (entry(status=9), 400, 'status'),
+    'a content of no meaning': (said(content=7), 400, 'content'),
+    'delete files in a data manifest': (lambda table: mixed(table), 400, 'content'),
+    'a format of no meaning': (said(file_format='EXE'), 400, 'format'),
+    'a data file of Avro': (said(file_format='AVRO'), 501, 'Parquet'),
+    'rows below zero': (rows_below_zero, 400, 'record_count'),
+    'a size below zero': (said(file_size_in_bytes=-1), 400, 'file_size_in_bytes'),
+    'more rows than a lake counts': (too_many_rows, 400, 'record_count'),
+    'a path that is empty': (said(file_path=''), 400, 'file_path'),
+    'a path with a zero': (said(file_path='s3://a\0b'), 400, 'file_path'),
+}
+
+
+def mixed(table):
+    """A manifest of data files that holds a delete file."""
+    snapshot = appending(table)
+    rewrite(snapshot, lambda found, entries: entries[0]['data_file'].update(content=1))
+    return snapshot.updates()
+
+
+@pytest.mark.parametrize('case', REFUSED)
+def test_what_is_refused_changes_nothing(table, case):
+    make, status, word = REFUSED[case]
+    before = table.state()
+    answer = table.post(make(table))
+    assert_error(answer, status)
+    assert word in answer.json()['error']['message']
+    assert table.state() == before
+
+
+def test_what_is_said_wrongly_and_is_ours_to_say_is_put_right(table):
+    """Totals, sizes and sequence numbers: a client may have them from an older state of the table."""
+    before = table.load().current_snapshot()
+    snapshot = appending(table)
+    listed = snapshot.manifests[-1]
+    listed |= {'sequence_number': 9_999, 'min_sequence_number': 9_000}
+    updates = snapshot.updates()
+    added = updates[0]['snapshot']
+    added |= {'sequence-number': 9_999, 'timestamp-ms': 1}
+    wrong = {'total-records': '-5', 'total-data-files': 'many', 'total-delete-files': '9', 'total-files-size': '1',
+             'added-files-size': '1', 'changed-partition-count': '1000', 'added-position-deletes': '3', 'engine': 'ours'}
+    added['summary'] |= wrong
+    answer = table.post(updates)
+    assert answer.status_code == 200, answer.text
+    shown = answer.json()['metadata']['snapshots'][-1]
+    assert shown['sequence-number'] == before.sequence_number + 1 and shown['timestamp-ms'] > before.timestamp_ms
+    assert shown['summary']['total-records'] == str(ROWS + 2) and shown['summary']['total-data-files'] == '3'
+    assert shown['summary']['total-delete-files'] == '0' and shown['summary']['engine'] == 'ours'
+    assert int(shown['summary']['added-files-size']) > 1 and int(shown['summary']['total-files-size']) > 1
+    assert shown['summary'].get('added-position-deletes', '0') == '0'
+    loaded = table.load()
+    assert loaded.scan().to_arrow().num_rows == len(table.rows()) == ROWS + 2
+    newest = avro_files.read_list(loaded, loaded.current_snapshot().manifest_list)
+    assert max(row['sequence_number'] for row in newest) == before.sequence_number + 1
+    loaded.delete('n >= 100')
+
+
+def test_statistics_that_cannot_be_are_passed_over(table):
+    """Of unknown columns, of the wrong length, below zero, with a zero byte, or not UTF-8: no bound, and no wrong rows."""
+    def statistic(*pairs):
+        return [{'key': key, 'value': value} for key, value in pairs]
+    loaded = table.load()
+    answer = table.post(appending(
+        table, value_counts=statistic((1, -7), (2, 2), (99, 2)), null_value_counts=statistic((1, 2**62), (2, -1)),
+        nan_value_counts=statistic((1, 2)), column_sizes=statistic((1, -1)),
+        lower_bounds=statistic((1, b'123'), (2, b'a\0b'), (99, b'')), upper_bounds=statistic((1, b''), (2, b'\xff\xfe'))).updates())
+    assert answer.status_code == 200, answer.text
+    assert table.duck.execute(f'SELECT count(*), min(n), max(n), min(s) FROM lake.{table.name}').fetchone() == (
+        ROWS + 2, 0, 101, 's0')
+    assert table.duck.execute(f"SELECT count(*) FROM lake.{table.name} WHERE n = 101 OR s = 's100'").fetchone() == (2,)
+    assert table.load().scan(row_filter="n == 101 or s == 's100'").to_arrow().num_rows == 2
+    table.load().delete('n >= 100')
+    assert loaded.scan().to_arrow().num_rows == ROWS
+
+
+def test_a_partition_value_of_another_type_is_refused(lake, catalog, duck, watched):
+    by_day = PartitionSpec(PartitionField(1, 1000, DayTransform(), 'd'))
+    made = catalog.create_table('hostile.days', Schema(NestedField(1, 't', TimestampType(), required=False)),
+                                partition_spec=by_day)
+    table = Table(lake, catalog, duck, 'hostile.days', watched.uri())
+    before = table.state()
+    fields = made.spec(), avro_files.entry_schema(made, made.spec())
+
+    def commit(kind, value):
+        snapshot = table.snapshot()
+        schema = json.loads(json.dumps(fields[1]))
+        commits.partition_fields(schema)[0]['type'] = ['null', kind]
+        file = {'content': 0, 'file_path': f'{made.location()}/data/f.parquet', 'file_format': 'PARQUET', 'record_count': 2,
+                'file_size_in_bytes': 500, 'partition': {'d': value}}
+        snapshot.add([commits.Live(fields[0].spec_id, schema, commits.new_entry(file))])
+        return table.post(snapshot.updates())
+    for kind, value in (('string', "'); DROP"), ('long', 2**40), ('double', 0.5), ('boolean', True)):
+        answer = commit(kind, value)
+        assert_error(answer, 400)
+        assert 'partition' in answer.json()['error']['message']
+        assert table.state() == before
+    assert commit('int', 19_000).status_code == 200
+
+
+def test_the_client_may_not_have_what_the_catalog_made_removed(table, watched):
+    """Its list is an older one that we published: behind the answer the client's own list and manifests are removed."""
+    loaded = table.load()
+    older = loaded.snapshots()[0]
+    snapshot = table.snapshot('overwrite')
+    updates = snapshot.updates()
+    updates[0]['snapshot']['manifest-list'] = older.manifest_list
+    answer = table.post(updates)
+    assert answer.status_code == 200, answer.text
+    # What another commit leaves over is removed after what this one does.
+    removals = len(removed(watched))
+    table.load().append(rows_of(loaded, [7]))
+    assert table.post(appending(table).updates()).status_code == 200
+    assert wait_until(lambda: len(removed(watched)) > removals, 30)
+    assert loaded.io.new_input(older.manifest_list).exists()
+    for row in avro_files.read_list(loaded, older.manifest_list):
+        assert loaded.io.new_input(row['manifest_path']).exists()
+    assert loaded.scan(snapshot_id=older.snapshot_id).to_arrow().num_rows == 5
+
+
+def removed(watched):
+    """Requests that remove objects, each of several."""
+    return [path for path in watched.wire.asked if path.endswith('?delete=')]
