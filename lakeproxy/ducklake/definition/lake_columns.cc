@@ -20,10 +20,40 @@ using model::Type;
 
 constexpr int kMaxDepth = 64;
 
+// A list or map is nothing without each of its parts, a struct without any.
+bool needs(LakeTypeShape shape, std::size_t parts_left) {
+  return shape == LakeTypeShape::kStruct ? parts_left == 0 : shape != LakeTypeShape::kPrimitive;
+}
+
+// `left_out`, and the columns that cannot be without one of those.
+std::set<FieldId> with_containers(const LakeColumns& columns, model::SnapshotId at,
+                                  std::set<FieldId> left_out) {
+  std::map<FieldId, std::vector<FieldId>> parts;
+  std::vector<const LakeColumn*> shown;
+  for (const LakeColumn& column : columns.columns) {
+    if (!column.shown_at(at)) continue;
+    shown.push_back(&column);
+    if (column.parent) parts[*column.parent].push_back(column.id);
+  }
+  auto is_out = [&](FieldId id) { return left_out.contains(id); };
+  for (bool grows = !left_out.empty(); grows;) {
+    grows = false;
+    for (const LakeColumn* column : shown) {
+      const auto& own = parts[column->id];
+      const auto gone = static_cast<std::size_t>(std::ranges::count_if(own, is_out));
+      if (gone == 0 || is_out(column->id)) continue;
+      if (!needs(shape_of(column->type), own.size() - gone)) continue;
+      grows = left_out.insert(column->id).second;
+    }
+  }
+  return left_out;
+}
+
 class FieldBuilder {
  public:
-  FieldBuilder(const LakeColumns& columns, model::SnapshotId at, const std::set<FieldId>& left_out)
+  FieldBuilder(const LakeColumns& columns, model::SnapshotId at, std::set<FieldId> given)
       : columns_(columns) {
+    const std::set<FieldId> left_out = with_containers(columns, at, std::move(given));
     for (const LakeColumn& column : columns.columns) {
       if (column.shown_at(at) && !left_out.contains(column.id)) {
         parts_[column.parent.value_or(kTop)].push_back(&column);

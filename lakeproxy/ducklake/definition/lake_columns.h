@@ -52,7 +52,8 @@ struct LakeColumns {
 };
 
 /// The fields at snapshot `at`, in the table's order, without the columns of
-/// `left_out` and their parts. NOT NULL counts for top-level columns alone:
+/// `left_out`, their parts, and lists, maps and structs that cannot be without
+/// them. NOT NULL counts for top-level columns alone:
 /// DuckDB does not enforce it inside others, and marks parts that it added to a
 /// struct with it although older rows lack them.
 /// Errors: kUnsupported  a type that cannot be shown (names the column);

@@ -1,0 +1,46 @@
+"""A table of DuckDB's that Iceberg's readers would misread is refused with the column and its type, and disturbs nothing."""
+import pytest
+
+from rest import Rest, assert_error
+
+# Type: what the lake calls it.
+REFUSED = {
+    'UINTEGER': 'uint32', 'UBIGINT': 'uint64', 'HUGEINT': 'int128', 'UHUGEINT': 'uint128', 'TIMESTAMP_MS': 'timestamp_ms',
+    'TIMETZ': 'timetz', 'INTERVAL': 'interval', 'TIMESTAMP_NS': 'timestamp_ns', 'VARIANT': 'variant', 'GEOMETRY': 'geometry',
+    'STRUCT(a INTEGER, b UBIGINT)': 'uint64', 'HUGEINT[]': 'int128', 'MAP(VARCHAR, INTERVAL)': 'interval',
+}
+SHOWN = {'TINYINT': 'int', 'USMALLINT': 'int', 'TIMESTAMP_S': 'timestamp', 'JSON': 'string', 'UUID': 'uuid', 'BLOB': 'binary'}
+
+
+@pytest.fixture
+def rest(lake):
+    return Rest.of(lake)
+
+
+@pytest.mark.parametrize('kind', REFUSED)
+def test_a_type_that_cannot_be_shown_is_refused_by_name(rest, duck, schema, kind):
+    duck.execute(f'CREATE TABLE lake.{schema}.odd (fine BIGINT, "the column" {kind})')
+    duck.execute(f'CREATE TABLE lake.{schema}.other AS SELECT 1 AS a')
+    answer = rest.get(f'namespaces/{schema}/tables/odd')
+    assert_error(answer, 501)
+    message = answer.json()['error']['message']
+    assert 'the column' in message and REFUSED[kind] in message
+    assert rest.get(f'namespaces/{schema}/tables/other').status_code == 200
+    names = {each['name'] for each in rest.get(f'namespaces/{schema}/tables').json()['identifiers']}
+    assert names == {'odd', 'other'}
+    # A change of it is refused as well, and changes nothing.
+    change = {'requirements': [], 'updates': [{'action': 'set-properties', 'updates': {'k': 'v'}}]}
+    assert_error(rest.post(f'namespaces/{schema}/tables/odd', change), 501)
+    assert duck.execute(f'SELECT count(*) FROM lake.{schema}.odd').fetchone() == (0,)
+    # It is shown once the column is gone.
+    duck.execute(f'ALTER TABLE lake.{schema}.odd DROP COLUMN "the column"')
+    shown = rest.get(f'namespaces/{schema}/tables/odd')
+    assert shown.status_code == 200, shown.text
+    assert [field['name'] for field in shown.json()['metadata']['schemas'][-1]['fields']] == ['fine']
+
+
+def test_a_type_that_is_right_under_another_name_is_shown(rest, duck, schema):
+    columns = ', '.join(f'c{n} {kind}' for n, kind in enumerate(SHOWN))
+    duck.execute(f'CREATE TABLE lake.{schema}.t ({columns})')
+    metadata = rest.get(f'namespaces/{schema}/tables/t').json()['metadata']
+    assert [field['type'] for field in metadata['schemas'][-1]['fields']] == list(SHOWN.values())
