@@ -47,6 +47,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.commit_metrics = tools.shared->commits;
   catalog_.reported_metrics = tools.shared->reports;
   catalog_.steps = tools.shared->steps;
+  catalog_.compaction_steps = tools.shared->compaction_steps;
   catalog_.compactor = tools.shared->compactor;
   catalog_.compaction_metrics = tools.shared->compactions;
   catalog_.file_grace = tools.shared->settings->upkeep.file_grace;

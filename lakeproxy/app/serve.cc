@@ -99,8 +99,7 @@ int fail_start(const base::Error& error) {
 // The process's own services, in the order of their arrows.
 class Process {
  public:
-  Process(const settings::Settings& settings, base::duckdb::Engine& engine,
-          const ducklake::StepWatch* steps)
+  Process(const settings::Settings& settings, base::duckdb::Engine& engine, StepWatches watches)
       : settings_(settings),
         log_({settings.log.format, settings.log.level}, clock_),
         blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
@@ -112,7 +111,8 @@ class Process {
         compactor_(lake_access(settings, engine.scratch_dir())),
         compactions_(metrics_),
         workers_(worker_count(settings)) {
-    shared_.steps = steps;
+    shared_.steps = watches.commits;
+    shared_.compaction_steps = watches.compactions;
     shared_.settings = &settings_;
     shared_.clock = &clock_;
     shared_.random = &random_;
@@ -211,7 +211,7 @@ void Process::finish_workers() {
 
 }  // namespace
 
-int serve(const settings::Settings& settings, const ducklake::StepWatch* steps) {
+int serve(const settings::Settings& settings, StepWatches watches) {
   std::signal(SIGPIPE, SIG_IGN);
   auto scratch = ScratchFolder::create(settings.engine.scratch_dir);
   if (!scratch) return fail_start(scratch.error());
@@ -221,7 +221,7 @@ int serve(const settings::Settings& settings, const ducklake::StepWatch* steps) 
   options.scratch_dir = scratch->path();
   auto engine = base::duckdb::Engine::open(options);
   if (!engine) return fail_start(engine.error());
-  Process process(settings, **engine, steps);
+  Process process(settings, **engine, watches);
   auto started = process.start();
   if (!started) return fail_start(started.error());
   process.run();

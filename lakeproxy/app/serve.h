@@ -1,15 +1,22 @@
 #pragma once
 
 #include "lakeproxy/ducklake/commit/commit_step.h"
+#include "lakeproxy/export/compactor.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace lake::app {
 
+/// Each may be null; they outlive the server.
+struct StepWatches {
+  const ducklake::StepWatch* commits = nullptr;
+  const exporter::CompactionWatch* compactions = nullptr;
+};
+
 /// Serves until SIGINT or SIGTERM, then finishes what is in flight. Returns the
-/// process's exit code; start-up faults are one line on stderr each. `steps` is
-/// told how far each commit has come; only a test has any use for that.
-[[nodiscard]] int serve(const settings::Settings& settings,
-                        const ducklake::StepWatch* steps = nullptr);
+/// process's exit code; start-up faults are one line on stderr each. `watches`
+/// are told how far each commit and compaction has come; only a test has any use
+/// for that.
+[[nodiscard]] int serve(const settings::Settings& settings, StepWatches watches = {});
 
 /// Tries each connection that the settings name and says in one line how it
 /// went. Returns the process's exit code.

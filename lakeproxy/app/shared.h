@@ -42,8 +42,9 @@ struct Shared {
   operation::ReportedMetrics* reports = nullptr;
   exporter::Compactor* compactor = nullptr;
   operation::CompactionMetrics* compactions = nullptr;
-  const ducklake::StepWatch* steps = nullptr;  ///< Null but in tests.
-  std::atomic<bool> opened = false;            ///< The default catalog's lake.
+  const ducklake::StepWatch* steps = nullptr;                   ///< Null but in tests.
+  const exporter::CompactionWatch* compaction_steps = nullptr;  ///< The same.
+  std::atomic<bool> opened = false;                             ///< The default catalog's lake.
 };
 
 [[nodiscard]] base::pg::PoolOptions pool_options(const settings::Settings& settings);

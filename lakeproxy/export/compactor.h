@@ -15,6 +15,25 @@
 
 namespace lake::exporter {
 
+/// The steps of a compaction, in their order; those of DuckDB come again in each
+/// round. Whatever happens at one of them, every reader sees all rows, and the
+/// next compaction goes on. tests/faults stops and kills a server at each; the
+/// numbers go on from those of a commit, ducklake::CommitStep.
+enum class CompactionStep {
+  kLocked = 11,     ///< Nobody else compacts the table.
+  kFlushed = 12,    ///< Rows of PostgreSQL are in files.
+  kRewritten = 13,  ///< Files of which many rows were deleted are written anew.
+  kMerged = 14,     ///< Some small files are one.
+  kExpired = 15,    ///< Snapshots that the lake's option lets go are gone.
+  kPublished = 16,  ///< Clients are told of the new files alone.
+  kRemoved = 17,    ///< A page of old files is gone from the store.
+  kForgotten = 18,  ///< And from the lake's list of what is to be removed.
+};
+
+/// Called at each step, on whichever thread is there; it may block. The server
+/// has none; see ADR 0039.
+using CompactionWatch = std::function<void(CompactionStep step)>;
+
 /// What was left undone, and why; a later compaction does it.
 struct SkippedStep {
   std::string step;
@@ -35,6 +54,7 @@ struct CompactionJob {
   std::vector<std::int64_t> expire;  ///< Snapshots.
   /// Called after each step that did something, on another thread.
   std::function<void(std::string_view step, std::int64_t count)> progress;
+  const CompactionWatch* watch = nullptr;  ///< May be null.
 };
 
 /// Safe from any thread.

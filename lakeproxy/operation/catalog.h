@@ -51,7 +51,8 @@ struct Catalog {
   const base::Clock* clock = nullptr;
   base::Random* random = nullptr;
   std::optional<base::log::Logger> log;
-  const ducklake::StepWatch* steps = nullptr;  ///< Null but in tests.
+  const ducklake::StepWatch* steps = nullptr;                   ///< Null but in tests.
+  const exporter::CompactionWatch* compaction_steps = nullptr;  ///< The same.
   ducklake::LakeOptions lake;
   /// How clients reach the object store: "config" of every LoadTableResult, as JSON.
   std::string client_config;
@@ -66,6 +67,9 @@ struct Catalog {
 
   [[nodiscard]] base::Task<void> reached(ducklake::CommitStep step) const {
     if (steps != nullptr) co_await (*steps)(step);
+  }
+  void reached(exporter::CompactionStep step) const {
+    if (compaction_steps != nullptr) (*compaction_steps)(step);
   }
 
   /// For work behind an answer: a catalog that is not used for long is let go

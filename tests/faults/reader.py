@@ -62,6 +62,7 @@ class Reader:
         return self.batches[path]
 
 
-def counted(table):
-    rows = table.scan().to_arrow().group_by('batch').aggregate([('row', 'count')]).to_pydict()
+def counted(table, snapshot=None):
+    """Rows of each batch, as PyIceberg finds them."""
+    rows = table.scan(snapshot_id=snapshot).to_arrow().group_by('batch').aggregate([('row', 'count')]).to_pydict()
     return dict(zip(rows['batch'], rows['row_count']))

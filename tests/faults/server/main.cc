@@ -1,5 +1,5 @@
-// lakeproxy, made to fall at a step of a commit: the same server with a watch on
-// its numbered steps. A test arms a step by a file in a folder that only the two
+// lakeproxy, made to fall at a step of a commit or a compaction: the same server
+// with a watch on their numbered steps. A test arms a step by a file in a folder that only the two
 // know:
 //   N.kill    whoever comes to step N first ends the process, by SIGKILL
 //   N.pause   whoever comes to step N first waits there; the file is called
@@ -13,6 +13,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "base/config/settings_table.h"
 #include "lakeproxy/app/serve.h"
@@ -41,11 +43,23 @@ base::Task<void> wait_while_there(fs::path paused) {
   }
 }
 
-base::Task<void> reach(fs::path folder, int step) {
+// The file that the test removes to end a pause, if there is to be one.
+std::optional<fs::path> arrive(const fs::path& folder, int step) {
   const fs::path of_step = folder / fmt::format("{}", step);
   auto file = [&](const char* kind) { return fs::path(of_step.string() + kind); };
   if (take(file(".kill"), file(".killed"))) std::raise(SIGKILL);
-  if (take(file(".pause"), file(".paused"))) co_await wait_while_there(file(".paused"));
+  if (take(file(".pause"), file(".paused"))) return file(".paused");
+  return std::nullopt;
+}
+
+base::Task<void> reach(fs::path folder, int step) {
+  if (auto paused = arrive(folder, step)) co_await wait_while_there(std::move(*paused));
+}
+
+// A compaction is for the most part on a thread of its own.
+void reach_blocking(const fs::path& folder, int step) {
+  auto paused = arrive(folder, step);
+  while (paused && fs::exists(*paused)) std::this_thread::sleep_for(kLook);
 }
 
 }  // namespace
@@ -61,9 +75,13 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", settings.error().message());
     return 2;
   }
-  const lake::ducklake::StepWatch steps = [folder =
-                                               fs::path(argv[1])](lake::ducklake::CommitStep step) {
+  const fs::path folder = argv[1];
+  const lake::ducklake::StepWatch commits = [folder](lake::ducklake::CommitStep step) {
     return reach(folder, static_cast<int>(step));
   };
-  return lake::app::serve(*settings, &steps);
+  const lake::exporter::CompactionWatch compactions =
+      [folder](lake::exporter::CompactionStep step) {
+        reach_blocking(folder, static_cast<int>(step));
+      };
+  return lake::app::serve(*settings, {&commits, &compactions});
 }
