@@ -353,18 +353,6 @@ def test_credentials_are_asked_for_apart(lake, rest, duck, schema):
     assert_error(rest.get(table_path(schema, 'nowhere') + '/credentials'), 404)
 
 
-def test_every_announced_endpoint_is_there(lake, rest):
-    config = requests.get(f'{lake.uri}/v1/config', params={'warehouse': lake.warehouse}, timeout=30).json()
-    assert set(config) == {'defaults', 'overrides', 'endpoints', 'idempotency-key-lifetime'}
-    for endpoint in config['endpoints']:
-        method, path = endpoint.split(' ')
-        filled = re.sub(r'\{\w+\}', 'nowhere', path.replace('{prefix}', lake.warehouse))
-        answer = requests.request(method, lake.uri + filled, json={} if method == 'POST' else None, timeout=30)
-        assert answer.status_code in (200, 400, 404), endpoint
-        if answer.status_code == 404 and answer.content:
-            assert answer.json()['error']['message'] != 'No such path.', endpoint
-
-
 # The log of metadata files
 
 def test_the_log_names_the_metadata_files_that_were_before(rest, catalog, duck, schema):
