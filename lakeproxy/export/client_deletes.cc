@@ -8,7 +8,6 @@
 #include "lakeproxy/export/client_positions.h"
 #include "lakeproxy/export/delete_files.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/export/position_deletes.h"
 #include "lakeproxy/export/scratch.h"
 #include "lakeproxy/export/transfer.h"
 #include "lakeproxy/materialize/puffin/deletion_vector.h"
@@ -108,50 +107,41 @@ Task<Result<ReadDeletes>> read_one(Means means, RequestContext context, objects:
   co_return read;
 }
 
-// All that was read so far.
-class Union {
+// What was read so far, file by file.
+class Readings {
  public:
   base::Status add(ReadDeletes read) {
     if (read.vector_of && !vectors_.insert(*read.vector_of).second) {
       return fail(ErrorKind::kInvalid, "two deletion vectors of one data file: " + *read.vector_of);
     }
-    for (auto& [file, positions] : read.positions) {
-      count_ += positions.size();
-      Positions& all = positions_[file];
-      all.insert(all.end(), positions.begin(), positions.end());
-    }
+    for (const auto& [file, positions] : read.positions) count_ += positions.size();
     if (count_ > kMostPositionsAtOnce) {
       return fail(ErrorKind::kTooLarge, "more positions are deleted than are read at once");
     }
+    all_.push_back(std::move(read.positions));
     return {};
   }
-  Result<PositionsByFile> take() {
-    for (auto& [file, positions] : positions_) {
-      ASSIGN_OR_RETURN(positions, unite_positions(std::move(positions), {}));
-    }
-    return std::move(positions_);
-  }
+  std::vector<PositionsByFile> take() { return std::move(all_); }
 
  private:
-  PositionsByFile positions_;
+  std::vector<PositionsByFile> all_;
   std::set<std::string> vectors_;
   std::size_t count_ = 0;
 };
 
 }  // namespace
 
-Task<Result<PositionsByFile>> Exporter::read_positions(RequestContext context,
-                                                       objects::Location prefix,
-                                                       std::vector<DataFile> delete_files) {
+Task<Result<std::vector<PositionsByFile>>> Exporter::read_positions(
+    RequestContext context, objects::Location prefix, std::vector<DataFile> delete_files) {
   CO_RETURN_IF_ERROR(check_sizes(delete_files));
   std::vector<Task<Result<ReadDeletes>>> jobs;
   for (auto& file : delete_files) {
     jobs.push_back(read_one({engine_, blocking_, store_}, context, prefix, std::move(file)));
   }
-  Union all;
+  Readings readings;
   CO_RETURN_IF_ERROR(co_await run_few<ReadDeletes>(
-      std::move(jobs), [&all](ReadDeletes read) { return all.add(std::move(read)); }));
-  co_return all.take();
+      std::move(jobs), [&readings](ReadDeletes read) { return readings.add(std::move(read)); }));
+  co_return readings.take();
 }
 
 }  // namespace lake::exporter

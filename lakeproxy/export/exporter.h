@@ -57,8 +57,8 @@ class Exporter {
   [[nodiscard]] base::Task<base::Result<std::map<model::FieldId, std::int64_t>>> count_nans(
       base::RequestContext context, std::string location, std::vector<model::FieldId> columns);
 
-  /// What a client's position-delete files (Parquet) and deletion vectors
-  /// delete. `prefix` is the catalog's own. Whether the data files exist and
+  /// What each of a client's position-delete files (Parquet) and deletion vectors
+  /// deletes, in their order. `prefix` is the catalog's own. Whether the data files exist and
   /// have so many rows is not looked at.
   /// Errors: kInvalid  names the delete file: it lies elsewhere, does not exist
   ///         or breaks its format, names another data file than the manifest
@@ -67,7 +67,7 @@ class Exporter {
   ///         kUnsupported  Avro, ORC, encrypted; kTooLarge  over kMostPositions
   ///         in a delete file, kMostPositionsAtOnce, or the engine's memory;
   ///         kUnavailable, kTimeout.
-  [[nodiscard]] base::Task<base::Result<PositionsByFile>> read_positions(
+  [[nodiscard]] base::Task<base::Result<std::vector<PositionsByFile>>> read_positions(
       base::RequestContext context, objects::Location prefix,
       std::vector<model::DataFile> delete_files);
 

@@ -144,8 +144,7 @@ bool changes_deletes(const ListDiff& diff) {
   return !diff.added_deletes.empty() || !diff.removed_deletes.empty();
 }
 
-base::Status check_diff(const model::Snapshot& given, const SnapshotBase& on,
-                        const ListDiff& diff) {
+base::Status check_diff(const model::Snapshot& given, const ListDiff& diff) {
   RETURN_IF_ERROR(check_summary(given, diff));
   const bool takes = !diff.removed.empty() || changes_deletes(diff);
   if (given.operation == model::Operation::kAppend && takes) {
@@ -156,11 +155,6 @@ base::Status check_diff(const model::Snapshot& given, const SnapshotBase& on,
             (!diff.removed.empty()         ? diff.removed.front()
              : !diff.added_deletes.empty() ? diff.added_deletes.front().file.file_path
                                            : diff.removed_deletes.front().file.file_path));
-  }
-  if (changes_deletes(diff) && (on.table == nullptr || !on.is_shown)) {
-    return base::fail(ErrorKind::kUnsupported,
-                      "add-snapshot: delete files are not supported in a new table or in the "
-                      "second snapshot of a commit");
   }
   return {};
 }
@@ -214,12 +208,17 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
                       co_await read_diff(context, catalog, given.snapshot_id, std::move(split)));
   give_spec_ids(on, diff.added);
   give_spec_ids(on, diff.added_deletes);
-  CO_RETURN_IF_ERROR(check_diff(given, on, diff));
+  CO_RETURN_IF_ERROR(check_diff(given, diff));
   ClientSnapshot snapshot;
+  if (on.is_followed || changes_deletes(diff)) on.files->begin(diff);
   if (changes_deletes(diff)) {
-    const DeleteBase deletes_on{on.table, on.metadata, base};
-    CO_ASSIGN_OR_RETURN(snapshot.added.deletes,
-                        co_await convert_deletes(context, catalog, &deletes_on, &diff));
+    const DeleteBase deletes_on{on.table, on.metadata, base, on.spec_ids};
+    CO_ASSIGN_OR_RETURN(
+        auto changes, co_await read_delete_changes(context, catalog, &deletes_on, &diff, on.files));
+    CO_ASSIGN_OR_RETURN(
+        snapshot.added.deletes,
+        co_await convert_deletes(context, catalog, &deletes_on, &changes, on.files));
+    on.files->note_deletes(diff);
   }
   CO_ASSIGN_OR_RETURN(snapshot.objects, co_await left_over(context, catalog, &on.metadata->location,
                                                            std::move(written), &diff));

@@ -39,18 +39,23 @@ std::vector<std::size_t> applying(const model::TableMetadata& metadata,
 }  // namespace
 
 base::Task<base::Result<exporter::EqualitySearch>> equality_search(
-    base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
-    publish::ManifestList list, const ListDiff* diff, std::vector<ducklake::AddedFile> deletes) {
+    base::RequestContext context, Catalog* catalog, const DeleteBase* base, const ListDiff* diff,
+    std::vector<ducklake::AddedFile> deletes) {
+  const model::TableMetadata* metadata = base->metadata;
   CO_ASSIGN_OR_RETURN(auto prefix, objects::Location::parse(catalog->lake.data_path));
   exporter::EqualitySearch search{std::move(prefix), metadata->current_schema(), {}, {}};
   for (const auto& file : deletes) search.deletes.push_back(file.file);
   std::map<std::string, std::size_t> gone;
   for (const auto& location : diff->removed) ++gone[location];
-  for (const model::ManifestFile& manifest : *list) {
+  for (const model::ManifestFile& manifest : *base->list) {
     if (manifest.content != model::ManifestContent::kData) continue;
     CO_ASSIGN_OR_RETURN(auto entries,
                         co_await catalog->manifests->entries(context, manifest.manifest_path));
-    const model::PartitionSpec* spec = metadata->find_spec(manifest.partition_spec_id);
+    // In a list of the same commit a new spec has the id that the client gave it.
+    auto assigned = base->spec_ids.find(manifest.partition_spec_id);
+    const std::int32_t spec_id =
+        assigned == base->spec_ids.end() ? manifest.partition_spec_id : assigned->second;
+    const model::PartitionSpec* spec = metadata->find_spec(spec_id);
     for (const model::ManifestEntry& entry : *entries) {
       if (entry.status == model::EntryStatus::kDeleted) continue;
       const model::DataFile& file = entry.data_file;
@@ -58,7 +63,7 @@ base::Task<base::Result<exporter::EqualitySearch>> equality_search(
         --found->second;
         continue;
       }
-      auto indexes = applying(*metadata, deletes, manifest.partition_spec_id, file.partition);
+      auto indexes = applying(*metadata, deletes, spec_id, file.partition);
       if (indexes.empty()) continue;
       if (search.candidates.size() == kMostFiles) {
         co_return base::fail(base::ErrorKind::kTooLarge,

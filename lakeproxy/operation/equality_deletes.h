@@ -8,15 +8,15 @@
 
 #include "lakeproxy/export/client_deletes.h"
 #include "lakeproxy/operation/catalog.h"
-#include "lakeproxy/operation/list_diff.h"
+#include "lakeproxy/operation/delete_changes.h"
 
 namespace lake::operation {
 
-/// All but the prefix. Reads the data manifests of `list`, and leaves out the
-/// files that `diff` removes. `metadata` and `diff` outlive the task.
+/// Reads the data manifests of the list of `base`, and leaves out the files that
+/// `diff` removes. What is pointed to outlives the task.
 /// Errors: those of ManifestStore; kTooLarge  over 500,000 data files.
 [[nodiscard]] base::Task<base::Result<exporter::EqualitySearch>> equality_search(
-    base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
-    publish::ManifestList list, const ListDiff* diff, std::vector<ducklake::AddedFile> deletes);
+    base::RequestContext context, Catalog* catalog, const DeleteBase* base, const ListDiff* diff,
+    std::vector<ducklake::AddedFile> deletes);
 
 }  // namespace lake::operation

@@ -42,12 +42,6 @@ struct Count {
   }
 };
 
-// Several deletion vectors may share one object.
-std::string key_of(const model::DataFile& file) {
-  if (!file.content_offset) return file.file_path;
-  return fmt::format("{}#{}", file.file_path, *file.content_offset);
-}
-
 // The live files of manifests that were dropped, to be taken one by one.
 class Gone {
  public:
@@ -169,6 +163,11 @@ bool are_replaced(const ListDiff& diff) {
 }
 
 }  // namespace
+
+std::string key_of(const model::DataFile& file) {
+  if (!file.content_offset) return file.file_path;
+  return fmt::format("{}#{}", file.file_path, *file.content_offset);
+}
 
 ManifestSplit split_lists(const std::vector<model::ManifestFile>& base,
                           const std::vector<model::ManifestFile>& given) {

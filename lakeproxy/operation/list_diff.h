@@ -39,6 +39,10 @@ struct ManifestSplit {
                                         const model::ManifestHeader& header,
                                         const std::vector<model::ManifestEntry>& entries);
 
+/// What names `file` among a table's files: several deletion vectors may share
+/// one object.
+[[nodiscard]] std::string key_of(const model::DataFile& file);
+
 struct ListDiff {
   std::vector<ducklake::AddedFile> added;
   std::vector<ducklake::AddedFile> added_deletes;

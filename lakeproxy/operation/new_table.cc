@@ -4,6 +4,7 @@
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
 #include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/table_change.h"
 #include "lakeproxy/operation/update_plan.h"
 
 namespace lake::operation {
@@ -87,14 +88,17 @@ base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext c
   CO_RETURN_IF_ERROR(check_location(metadata.location, parent));
   PreparedTable prepared{{identifier, metadata, {}}, {}};
   std::string list;
+  CommitFiles files;
   for (auto& snapshot : plan.snapshots) {
-    SnapshotBase on{nullptr, &metadata, list, false, plan.spec_ids};
+    const bool is_followed = &snapshot != &plan.snapshots.back();
+    SnapshotBase on{nullptr, &metadata, list, &files, is_followed, plan.spec_ids};
     CO_ASSIGN_OR_RETURN(auto read,
                         co_await read_client_snapshot(context, catalog, std::move(on), snapshot));
     list = snapshot.manifest_list;
     prepared.table.snapshots.push_back(std::move(read.added));
     for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
   }
+  spare_data_files(prepared.table.snapshots, prepared.left_over);
   co_return prepared;
 }
 

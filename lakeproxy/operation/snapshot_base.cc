@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::operation {
@@ -21,6 +23,13 @@ const model::Snapshot* parent_of(const publish::TableView& view, const model::Sn
   if (const auto* known = view.metadata.find_snapshot(*given.parent_snapshot_id)) return known;
   auto alias = view.table.aliases.find(given.parent_snapshot_id->value);
   return alias == view.table.aliases.end() ? nullptr : view.metadata.find_snapshot(alias->second);
+}
+
+// Whether the commit stands on what the table's rows are.
+bool only_appends(const UpdatePlan& plan) {
+  return std::ranges::all_of(plan.snapshots, [](const model::Snapshot& snapshot) {
+    return snapshot.operation == model::Operation::kAppend;
+  });
 }
 
 base::Error moved_on(const model::Snapshot& given) {
@@ -73,7 +82,7 @@ base::Result<std::string> base_list(const publish::TableView& view, const Update
   const model::Snapshot* parent = parent_of(view, given);
   if (given.parent_snapshot_id && parent == nullptr) return moved_on(given);
   const model::Snapshot* current = view.metadata.current_snapshot();
-  if (parent != current && given.operation != model::Operation::kAppend) return moved_on(given);
+  if (parent != current && !only_appends(plan)) return moved_on(given);
   return parent != nullptr ? parent->manifest_list : std::string();
 }
 

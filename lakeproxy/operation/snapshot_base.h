@@ -30,8 +30,8 @@ enum class Rebase { kNo, kYes };
 
 /// The manifest list that the i-th snapshot of `plan` was made from, empty for
 /// none: that of the snapshot before it in the same commit, else of its parent.
-/// Errors: kConflict  the parent is not the current snapshot, and this is no
-///         append or the parent is unknown; or the snapshot was added before.
+/// Errors: kConflict  the parent is not the current snapshot, and the commit does
+///         more than append or the parent is unknown; or the snapshot was added before.
 [[nodiscard]] base::Result<std::string> base_list(const publish::TableView& view,
                                                   const UpdatePlan& plan, std::size_t i);
 

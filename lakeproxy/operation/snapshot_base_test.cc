@@ -97,6 +97,9 @@ TEST(SnapshotBase, a_list_is_compared_with_that_of_its_parent) {
   auto two = plan_of({given(Operation::kAppend, 6), given(Operation::kDelete, 700)});
   auto second = base_list(view, two, 1);
   EXPECT_EQ(second.value(), "given");
+  EXPECT_EQ(base_list(view, two, 0).value(), "list-6");
+  auto late = plan_of({given(Operation::kAppend, 5), given(Operation::kDelete, 700)});
+  EXPECT_FALSE(base_list(view, late, 0)) << "the second may have decided by rows that changed";
   auto replaced = plan_of({given(Operation::kAppend, std::nullopt)});
   replaced.clears_main = true;
   EXPECT_EQ(base_list(view, replaced, 0).value(), "") << "nothing is left to compare with";

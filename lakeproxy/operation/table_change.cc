@@ -1,5 +1,8 @@
 #include "lakeproxy/operation/table_change.h"
 
+#include <set>
+#include <string_view>
+
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
 #include "lakeproxy/operation/now.h"
@@ -33,15 +36,29 @@ base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext con
   if (plan.clears_main) change.content = ducklake::Content::kEnds;
   change.restores = plan.restores;
   if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
+  CommitFiles files;
+  const model::LakeTable* rows_of = plan.clears_main ? nullptr : &view->table;
   for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
-    SnapshotBase on{&view->table, &change.after, {}, i == 0, plan.spec_ids};
+    SnapshotBase on{rows_of,      &change.after, {}, &files, i + 1 < plan.snapshots.size(),
+                    plan.spec_ids};
     CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
     CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
                                                                  plan.snapshots[i]));
     change.snapshots.push_back(std::move(read.added));
     for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
   }
+  spare_data_files(change.snapshots, prepared.left_over);
   co_return prepared;
+}
+
+void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
+                      std::vector<std::string>& left_over) {
+  if (snapshots.size() < 2) return;  // Of its own ones each snapshot knows.
+  std::set<std::string_view> added;
+  for (const auto& snapshot : snapshots) {
+    for (const auto& file : snapshot.files) added.insert(file.file.file_path);
+  }
+  std::erase_if(left_over, [&](const std::string& location) { return added.contains(location); });
 }
 
 base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,

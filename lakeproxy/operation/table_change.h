@@ -28,6 +28,11 @@ struct PreparedChange {
     base::RequestContext context, Catalog* catalog, publish::TableViewPtr view,
     const model::TableCommit* commit);
 
+/// Leaves out of `left_over` what one of `snapshots` adds as a data file, and
+/// another named as an object of its own.
+void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
+                      std::vector<std::string>& left_over);
+
 /// Removes what a client wrote and nothing names any more; a failure is logged.
 [[nodiscard]] base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
                                                 std::vector<std::string> locations);

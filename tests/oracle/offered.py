@@ -9,7 +9,6 @@ from oracle.steps import Difference
 
 # Operations of the oracle, and what the refusal must say.
 REFUSED = {
-    'rest.deletes_in_second_snapshot': 'delete files are not supported in a new table or in the second snapshot',
     'rest.write_to_branch': 'a snapshot that main does not point to',
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/postgres/session.h"
@@ -29,11 +30,18 @@ struct DeleteObject {
 /// delete without changing the past, so its file gets a row of its own again.
 enum class Restores { kNothing, kRows };
 
-/// A data file of which other rows are deleted from now on.
+/// A data file without a row in the lake yet: the one at `index` of
+/// AddedSnapshot::files of the same commit's snapshot at `snapshot`.
+struct NewFile {
+  std::size_t snapshot = 0;
+  std::size_t index = 0;
+};
+
+/// A data file of which other rows are deleted from now on. A row of the lake is
+/// meant as it was before the commit, also where an earlier snapshot of the
+/// commit gave its file another one (Restores::kRows).
 struct FileDeletes {
-  std::string data_file;  ///< Its location.
-  /// Its row in the lake; nothing for a file that the same snapshot adds.
-  std::optional<model::DataFileId> id;
+  std::variant<model::DataFileId, NewFile> file;
   std::optional<DeleteObject> object;  ///< Nothing: all rows are back.
   Restores restores = Restores::kNothing;
 };

@@ -34,7 +34,7 @@ struct AddedSnapshot {
   std::string summary_json;  ///< The client's summary, kept with the lake's snapshot.
   /// Locations of the live data files that it takes away, one for each of them.
   std::vector<std::string> removed = {};
-  /// Of files that stay and of files that it adds.
+  /// Of files that stay, and of files that it or an earlier one of the commit adds.
   RowDeletes deletes = {};
 };
 

@@ -40,6 +40,45 @@ TEST_F(RowChanges, a_later_snapshot_of_the_same_commit_may_remove_what_an_earlie
   EXPECT_EQ(files(), "a:2- b:2-3 c:3-");
 }
 
+// Deletes of one file, by an object of that name.
+AddedSnapshot deletes(std::int64_t id, decltype(FileDeletes::file) of, const char* object,
+                      Restores restores = Restores::kNothing) {
+  AddedSnapshot added = adds(id, {});
+  FileDeletes changed{.file = of, .restores = restores};
+  if (object != nullptr) changed.object = DeleteObject{kFolder + object, 1, 10};
+  added.deletes.files.push_back(std::move(changed));
+  return added;
+}
+
+TEST_F(RowChanges,
+       a_later_snapshot_of_the_same_commit_may_delete_rows_of_what_an_earlier_one_adds) {
+  must_change({adds(11, {file("a"), file("b")}), deletes(12, NewFile{0, 1}, "d1"),
+               adds(13, {file("b")}), deletes(14, NewFile{0, 1}, "d2"),
+               deletes(15, NewFile{2, 0}, "d3")});
+  EXPECT_EQ(files(), "a:2- b:2- b:4-");
+  EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d1:3-5 d2:5- d3:6-");
+  EXPECT_EQ(text("SELECT string_agg(data_file_id::text, ' ' ORDER BY delete_file_id) FROM "
+                 "lk.ducklake_delete_file"),
+            text("SELECT string_agg(data_file_id::text, ' ' ORDER BY data_file_id, n) FROM "
+                 "lk.ducklake_data_file, generate_series(1, 2) n WHERE path = 'b' AND (n = 1 OR "
+                 "begin_snapshot = 2)"));
+}
+
+TEST_F(RowChanges, a_row_that_moved_is_meant_by_its_old_name_for_the_rest_of_the_commit) {
+  must_change({adds(11, {file("a")})});
+  const model::DataFileId a{std::stoll(text("SELECT data_file_id FROM lk.ducklake_data_file"))};
+  must_change({deletes(12, a, "d1"), deletes(13, a, nullptr, Restores::kRows), deletes(14, a, "d2"),
+               deletes(15, a, "d3", Restores::kRows), adds(16, {}, {"a"})});
+  EXPECT_EQ(files(), "a:2-4 a:4-6 a:6-7");
+  EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d1:3-4 d2:5-6 d3:6-7");
+  EXPECT_EQ(
+      text("SELECT count(*) FROM lk.ducklake_delete_file d JOIN lk.ducklake_data_file f USING "
+           "(data_file_id) WHERE d.begin_snapshot >= f.begin_snapshot AND d.end_snapshot <= "
+           "f.end_snapshot"),
+      "3")
+      << "each belongs to the row of its time";
+}
+
 TEST_F(RowChanges, a_file_that_is_not_live_cannot_be_removed) {
   must_change({adds(11, {file("a")})});
   must_change({adds(12, {}, {"a"})});

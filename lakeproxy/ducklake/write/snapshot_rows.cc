@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lakeproxy/ducklake/rows/table_stats.h"
@@ -19,26 +20,46 @@ base::Error not_live(const std::string& location) {
   return base::fail(base::ErrorKind::kConflict, "not a live data file of the table: " + location);
 }
 
+// Which row of the lake stands for a file, after the snapshots so far.
+class RowIds {
+ public:
+  void add(std::vector<std::int64_t> of_snapshot) { added_.push_back(std::move(of_snapshot)); }
+  void move(std::int64_t from, std::int64_t to) { moved_[from] = to; }
+  [[nodiscard]] std::int64_t now(std::int64_t id) const {
+    for (auto to = moved_.find(id); to != moved_.end(); to = moved_.find(id)) id = to->second;
+    return id;
+  }
+  [[nodiscard]] std::int64_t now(const FileDeletes& deletes) const {
+    if (const auto* id = std::get_if<model::DataFileId>(&deletes.file)) return now(id->value);
+    const auto& added = std::get<NewFile>(deletes.file);
+    return now(added_.at(added.snapshot).at(added.index));
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> added_;  ///< For each snapshot, in order of its files.
+  std::map<std::int64_t, std::int64_t> moved_;    ///< Rows that ended, to the copy that began.
+};
+
 // One snapshot's rows on their way into its delta.
 class SnapshotRows {
  public:
-  SnapshotRows(const SchemaSql& sql, SnapshotAdditions& additions, LakeDelta& delta,
-               std::vector<Query>& sidecars)
+  SnapshotRows(const SchemaSql& sql, SnapshotAdditions& additions, RowIds& row_ids,
+               LakeDelta& delta, std::vector<Query>& sidecars)
       : sql_(sql),
         additions_(additions),
+        row_ids_(row_ids),
         place_(additions.place),
         delta_(delta),
         sidecars_(sidecars) {}
 
   base::Status remove(const std::vector<std::string>& locations);
   base::Status add(const std::vector<AddedFile>& files);
-  base::Status delete_rows(const RowDeletes& deletes);
+  void delete_rows(const RowDeletes& deletes);
   void name(const AddedSnapshot& snapshot);
 
  private:
   void end_inlined(const materialize::InlinedPlace& group, base::pg::Param positions);
   void end_files(const std::vector<std::int64_t>& ids);
-  base::Result<std::int64_t> row_of(const FileDeletes& deletes);
   std::int64_t next_file_id() {
     delta_.file_ids_used += 1;
     return place_.first_file_id++;
@@ -51,6 +72,7 @@ class SnapshotRows {
 
   const SchemaSql& sql_;
   SnapshotAdditions& additions_;
+  RowIds& row_ids_;
   FilePlace& place_;
   LakeDelta& delta_;
   std::vector<Query>& sidecars_;
@@ -80,7 +102,7 @@ base::Status SnapshotRows::remove(const std::vector<std::string>& locations) {
     }
     auto id = additions_.live.take(location);
     if (!id) return not_live(location);
-    ids.push_back(*id);
+    ids.push_back(row_ids_.now(*id));
   }
   if (!ids.empty()) end_files(ids);
   if (inlined) note("inlined_delete");
@@ -88,7 +110,10 @@ base::Status SnapshotRows::remove(const std::vector<std::string>& locations) {
 }
 
 base::Status SnapshotRows::add(const std::vector<AddedFile>& added) {
-  if (added.empty()) return {};
+  if (added.empty()) {
+    row_ids_.add({});
+    return {};
+  }
   ASSIGN_OR_RETURN(auto files, lake_files(place_, *additions_.before, *additions_.after, added));
   ASSIGN_OR_RETURN(FileRows rows, file_rows(sql_, place_, *additions_.after, files));
   for (Query& query : rows.lake) delta_.queries.push_back(std::move(query));
@@ -98,7 +123,12 @@ base::Status SnapshotRows::add(const std::vector<AddedFile>& added) {
   }
   for (Query& query : rows.sidecars) sidecars_.push_back(std::move(query));
   note("inserted_into_table");
-  for (const auto& file : files) additions_.live.add(file.path, file.id.value);
+  std::vector<std::int64_t> ids;
+  for (const auto& file : files) {
+    additions_.live.add(file.path, file.id.value);
+    ids.push_back(file.id.value);
+  }
+  row_ids_.add(std::move(ids));
   const auto count = static_cast<std::int64_t>(files.size());
   delta_.file_ids_used += count;
   delta_.added_files = std::move(files);
@@ -107,22 +137,16 @@ base::Status SnapshotRows::add(const std::vector<AddedFile>& added) {
   return {};
 }
 
-base::Result<std::int64_t> SnapshotRows::row_of(const FileDeletes& deletes) {
-  if (deletes.id) return deletes.id->value;
-  auto id = additions_.live.take(deletes.data_file);
-  if (!id) return not_live(deletes.data_file);
-  return *id;
-}
-
-base::Status SnapshotRows::delete_rows(const RowDeletes& deletes) {
+void SnapshotRows::delete_rows(const RowDeletes& deletes) {
   std::vector<std::int64_t> changed, restored, copies;
   std::vector<NewDeleteRow> rows;
   for (const FileDeletes& file : deletes.files) {
-    ASSIGN_OR_RETURN(std::int64_t id, row_of(file));
+    std::int64_t id = row_ids_.now(file);
     if (file.restores == Restores::kRows) {
       restored.push_back(id);
-      id = next_file_id();
-      copies.push_back(id);
+      copies.push_back(next_file_id());
+      row_ids_.move(id, copies.back());
+      id = copies.back();
     } else {
       changed.push_back(id);
     }
@@ -143,7 +167,6 @@ base::Status SnapshotRows::delete_rows(const RowDeletes& deletes) {
     end_inlined(inlined.group, array_param(inlined.positions));
   }
   if (!deletes.groups.empty()) note("inlined_delete");
-  return {};
 }
 
 void SnapshotRows::name(const AddedSnapshot& snapshot) {
@@ -161,11 +184,12 @@ void SnapshotRows::name(const AddedSnapshot& snapshot) {
 base::Status add_snapshots(const SchemaSql& sql, SnapshotAdditions additions, LakeDelta first,
                            CommitPlan& plan) {
   LakeDelta delta = std::move(first);
+  RowIds row_ids;
   for (const AddedSnapshot& snapshot : *additions.snapshots) {
-    SnapshotRows rows(sql, additions, delta, plan.sidecar_queries);
+    SnapshotRows rows(sql, additions, row_ids, delta, plan.sidecar_queries);
     RETURN_IF_ERROR(rows.remove(snapshot.removed));
     RETURN_IF_ERROR(rows.add(snapshot.files));
-    RETURN_IF_ERROR(rows.delete_rows(snapshot.deletes));
+    rows.delete_rows(snapshot.deletes);
     rows.name(snapshot);
     additions.place.begin += 1;
     plan.deltas.push_back(std::exchange(delta, {}));

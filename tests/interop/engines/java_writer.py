@@ -65,7 +65,18 @@ class JavaWriter:
         return self.places.newOutputFile(spec, key), spec, key
 
     def commit(self, deletes=(), rows=()):
-        change = self.table.newRowDelta()
+        self.change(self.table, deletes, rows)
+
+    def commit_together(self, *changes):
+        """A snapshot for each (deletes, rows), all in one commit."""
+        transaction = self.table.newTransaction()
+        for deletes, rows in changes:
+            self.change(transaction, deletes, rows)
+        transaction.commitTransaction()
+
+    @staticmethod
+    def change(of, deletes, rows):
+        change = of.newRowDelta()
         for file in deletes:
             change = change.addDeletes(file)
         for file in rows:

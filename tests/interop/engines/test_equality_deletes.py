@@ -48,6 +48,18 @@ def test_rows_with_the_keys_are_gone_for_every_reader(tour, spark, duck, schema,
     assert spark.sql(f'SELECT count(*) FROM lake.{tour.name}.all_delete_files WHERE content = 2').collect()[0][0] == 0
 
 
+def test_a_transaction_deletes_rows_that_it_has_added(tour, spark, duck, schema):
+    tour = tour()
+    fresh = keys(duck, schema, 'fresh', 'id BIGINT, s VARCHAR, part INTEGER', "(10, 'upserted', 0), (200, 'new', 1)")
+    by_id = keys(duck, schema, 'by_id', 'id BIGINT', '(10), (41), (100), (200)')
+    again = keys(duck, schema, 'again', 'id BIGINT, s VARCHAR, part INTEGER', "(10, 'again', 1)")
+    java = JavaWriter(spark, tour.name)
+    java.commit_together(([], [java.data(fresh)]), ([java.equality_deletes(by_id, 'id')], [java.data(again)]))
+    tour.follow("INSERT INTO {t} VALUES (10, 'upserted', 0), (200, 'new', 1); DELETE FROM {t} WHERE id IN (10, 41, 100, 200);"
+                "INSERT INTO {t} VALUES (10, 'again', 1)")
+    tour.agrees_always(at_least=6)
+
+
 def test_a_delete_file_of_a_partition_counts_in_it_alone(tour, spark, duck, schema):
     tour = tour('PARTITIONED BY (part)')
     by_text = keys(duck, schema, 'by_text', 's VARCHAR', "('s1'), ('s2')")

@@ -1,0 +1,164 @@
+"""Commits of several snapshots, each of which stands on the one before, with delete files in the later ones."""
+import re
+
+import pyarrow as pa
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType
+
+from oracle import avro_files, by_hand_deletes, commits
+from rest import Rest, assert_error
+from test_row_changes import assert_agree_always
+
+NUMBERED = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
+
+
+@pytest.fixture
+def rest(lake):
+    return Rest.of(lake)
+
+
+@pytest.fixture(params=['2', '3'], ids='v{}'.format)
+def table(rest, catalog, schema, request):
+    """Two files of ten rows: 0 to 9 and 10 to 19."""
+    made = catalog.create_table(f'{schema}.t', NUMBERED, properties={'format-version': request.param})
+    for first in (0, 10):
+        append = commits.Snapshot(made, 'append')
+        append.add(files(made, range(first, first + 10)))
+        assert send(rest, made, append).status_code == 200
+        made = catalog.load_table(made.name())
+    return made
+
+
+def send(rest, table, *snapshots):
+    updates = [*(snapshot.update() for snapshot in snapshots), commits.main_is(snapshots[-1].id)]
+    return rest.post('namespaces/{}/tables/{}'.format(*table.name()),
+                     {'requirements': commits.main_was(table), 'updates': updates})
+
+
+def files(table, values, text='x'):
+    values = list(values)
+    return commits.data_files(table, pa.table({'n': values, 's': [text] * len(values)}, schema=table.schema().as_arrow()))
+
+
+def deletes(table, of):
+    """Delete files in the form of the table's version; `of` is (file, its positions)."""
+    positions = {file.path: rows for file, rows in of}
+    target = by_hand_deletes.Target(None, table, [file for file, _ in of], [])
+    make = by_hand_deletes.vector_files if table.metadata.format_version >= 3 else by_hand_deletes.position_delete_files
+    return make(target, positions)
+
+
+def equality_deletes(table, *values):
+    spec = table.spec()
+    everywhere = commits.Live(spec.spec_id, avro_files.entry_schema(table, spec), commits.new_entry({'partition': {}}))
+    keys = pa.table([list(values)], schema=pa.schema([commits.numbered('n', pa.int64(), 1)]))
+    return [commits.delete_file(table, keys, avro_files.EQUALITY_DELETES, everywhere, [1])]
+
+
+def old_files(table):
+    return commits.live(table)[0]
+
+
+def snapshot(table, parent=None, added=(), removed=()):
+    number = parent.number - table.metadata.last_sequence_number + 1 if parent else 1
+    made = commits.Snapshot(table, 'overwrite', parent, number)
+    made.remove(list(removed))
+    made.add([*added])
+    return made
+
+
+def numbers(duck, table):
+    """At each snapshot of the lake that the table has."""
+    name = '.'.join(table.name())
+    return [sorted(n for n, in duck.execute(f'SELECT n FROM lake.{name} AT (VERSION => {one.snapshot_id})').fetchall())
+            for one in table.snapshots()]
+
+
+def test_deletes_of_older_and_of_new_files(rest, duck, catalog, truth, readers, table):
+    old, = [file for file in old_files(table) if file.entry['sequence_number'] == table.snapshots()[0].sequence_number]
+    added = files(table, range(20, 30))
+    first = snapshot(table, added=added)
+    second = snapshot(table, first, deletes(table, [(old, [0, 1]), (added[0], [5])]))
+    third = snapshot(table, second, [*files(table, [40]), *deletes(table, [(old_files(table)[1], [9])])])
+    answer = send(rest, table, first, second, third)
+    assert answer.status_code == 200, answer.text
+    table = catalog.load_table(table.name())
+    all_20 = list(range(20))
+    assert numbers(duck, table)[2:] == [[*all_20, *range(20, 30)], [*all_20[2:], 20, 21, 22, 23, 24, 26, 27, 28, 29],
+                                        [*all_20[2:19], 20, 21, 22, 23, 24, 26, 27, 28, 29, 40]]
+    assert assert_agree_always(truth, readers, catalog, '.'.join(table.name())) == 27
+
+
+def test_deletes_are_replaced_and_taken_back(rest, duck, catalog, truth, readers, table):
+    """The second snapshot's delete files go in the third: some rows stay deleted by others, some are back."""
+    new, = files(table, range(20, 30))
+    old = old_files(table)[0]
+    first = snapshot(table, added=[new, *deletes(table, [(old, [0])])])
+    mine = deletes(table, [(new, [0, 1])])
+    second = snapshot(table, first, mine)
+    third = snapshot(table, second, deletes(table, [(new, [1, 2])]), removed=mine)
+    fourth = snapshot(table, third, removed=[old])
+    answer = send(rest, table, first, second, third, fourth)
+    assert answer.status_code == 200, answer.text
+    table = catalog.load_table(table.name())
+    ten = [*range(1, 20)]
+    assert numbers(duck, table)[2:] == [[*ten, *range(20, 30)], [*ten, *range(22, 30)], [*ten, 20, *range(23, 30)],
+                                        [*range(10, 20), 20, *range(23, 30)]]
+    assert assert_agree_always(truth, readers, catalog, '.'.join(table.name())) == 18
+    name = '.'.join(table.name())
+    duck.execute(f'DELETE FROM lake.{name} WHERE n = 23')
+    assert assert_agree_always(truth, readers, catalog, name) == 17
+
+
+def test_equality_deletes_count_in_files_that_are_older_than_their_snapshot(rest, duck, catalog, truth, readers, table):
+    first = snapshot(table, added=files(table, [5, 6, 100], 'first'))
+    second = snapshot(table, first, [*files(table, [5, 7], 'second'), *equality_deletes(table, 5, 100)])
+    third = snapshot(table, second, equality_deletes(table, 7))
+    answer = send(rest, table, first, second, third)
+    assert answer.status_code == 200, answer.text
+    table = catalog.load_table(table.name())
+    shown = list(range(20))
+    assert numbers(duck, table)[2:] == [sorted([*shown, 5, 6, 100]), sorted([*shown, 6, 7]),
+                                        sorted([*(n for n in shown if n != 7), 6])]
+    assert assert_agree_always(truth, readers, catalog, '.'.join(table.name())) == 20
+    assert duck.execute(f"SELECT s FROM lake.{'.'.join(table.name())} WHERE n = 5").fetchall() == [('second',)]
+
+
+def by_unknown(table):
+    stranger, = files(table, [1])
+    first = snapshot(table, added=files(table, [20]))
+    return first, snapshot(table, first, deletes(table, [(stranger, [0])]))
+
+
+def by_removed(table):
+    gone = old_files(table)[0]
+    first = snapshot(table, removed=[gone])
+    return first, snapshot(table, first, deletes(table, [(gone, [0])]))
+
+
+def by_position(table):
+    added, = files(table, [20, 21])
+    first = snapshot(table, added=[added])
+    return first, snapshot(table, first, deletes(table, [(added, [2])]))
+
+
+def by_equality(table):
+    mine = equality_deletes(table, 5)
+    first = snapshot(table, added=mine)
+    return first, snapshot(table, first, removed=mine)
+
+
+@pytest.mark.parametrize('made, status, why', [
+    (by_unknown, 409, 'deletes rows of no live data file'),
+    (by_removed, 409, 'deletes rows of no live data file'),
+    (by_position, 400, 'deletes row 2 of .* which has 2 rows'),
+    (by_equality, 501, 'an equality-delete file goes that the same commit has added'),
+], ids=['unknown', 'removed', 'position', 'equality'])
+def test_what_does_not_fit_changes_nothing(rest, duck, catalog, table, made, status, why):
+    before = duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()
+    answer = send(rest, table, *made(table))
+    assert_error(answer, status)
+    assert re.search(why, answer.json()['error']['message']), answer.text
+    assert duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone() == before
+    assert catalog.load_table(table.name()).metadata == table.metadata
