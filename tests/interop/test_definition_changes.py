@@ -242,6 +242,32 @@ def test_unused_schemas_are_removed(table, commit, metadata, catalog, duck, trut
     assert assert_agree_always(truth, readers, catalog, name) == 32
 
 
+def nested(*fields):
+    return {'id': 3, 'name': 'hollow', 'required': False, 'type': {'type': 'struct', 'fields': list(fields)}}
+
+
+def test_what_duckdb_cannot_open_is_refused(lake, commit, metadata, duck, schema):
+    """A table without columns, and a struct without fields, by a change or from the start."""
+    inner = {'id': 4, 'name': 'x', 'type': 'int', 'required': False}
+    plain = {'id': 1, 'name': 'n', 'type': 'long', 'required': False}
+    duck.execute(f'CREATE TABLE lake.{schema}.t (n BIGINT)')
+    before = metadata()
+
+    def change(*fields):
+        return commit({'action': 'add-schema', 'schema': {'type': 'struct', 'fields': list(fields)}, 'last-column-id': 4},
+                      {'action': 'set-current-schema', 'schema-id': -1})
+    assert_refused(change(), 501, 'without columns')
+    assert_refused(change(plain, nested()), 501, 'hollow')
+    http = Rest.of(lake)
+    for fields, named in (([], 'without columns'), ([nested()], 'hollow')):
+        answer = http.post(f'namespaces/{schema}/tables', {'name': 'u', 'schema': {'type': 'struct', 'fields': fields}})
+        assert_refused(answer, 501, named)
+    assert metadata() == before
+    assert change(plain, nested(inner)).status_code == 200
+    assert duck.execute(f'SELECT count(*) FROM lake.{schema}.t').fetchone() == (0,)
+    assert_refused(change(plain, nested()), 501, 'hollow')
+
+
 def spec_ids(metadata):
     return [spec['spec-id'] for spec in metadata['partition-specs']]
 

@@ -38,10 +38,26 @@ base::Status set_defaults(const model::Field& field, const model::Field* before,
   return {};
 }
 
+// DuckDB (1.5.5) does not find a table without columns, and cannot attach a lake
+// in which a struct has no fields.
+base::Status check_not_empty(const model::Schema& schema) {
+  if (!schema.fields.empty()) return {};
+  return base::fail(base::ErrorKind::kUnsupported,
+                    "a schema without columns: a table of the lake has at least one");
+}
+
+base::Status check_not_empty(const model::Field& field) {
+  if (field.type.kind() != model::TypeKind::kStruct || !field.type.children().empty()) return {};
+  return base::fail(
+      base::ErrorKind::kUnsupported,
+      "column " + field.name + ": a struct without fields: one of the lake has at least one");
+}
+
 base::Status add_rows(const std::vector<model::Field>& fields, std::optional<model::FieldId> parent,
                       const model::Schema* before, std::vector<ColumnRow>& rows) {
   std::int64_t last = 0;
   for (const model::Field& field : fields) {
+    RETURN_IF_ERROR(check_not_empty(field));
     auto lake = lake_type(field.type);
     if (!lake) return std::move(lake).error().with_context("column " + field.name);
     std::string type = std::move(*lake);
@@ -101,6 +117,7 @@ std::string quote(const std::string& name) {
 base::Result<std::vector<ColumnRow>> column_rows(const model::Schema& schema,
                                                  const model::Schema* before) {
   std::vector<ColumnRow> rows;
+  RETURN_IF_ERROR(check_not_empty(schema));
   RETURN_IF_ERROR(add_rows(schema.fields, std::nullopt, before, rows));
   return rows;
 }

@@ -34,8 +34,8 @@ struct ColumnRow {
 
 /// All columns at any depth, parents first, in the order of the schema, with the
 /// defaults that `before` (null for a new table) does not have.
-/// Errors: kUnsupported  a type or a default that a lake column cannot hold;
-///         names the column.
+/// Errors: kUnsupported  a type or a default that a lake column cannot hold, or
+///         a struct without fields; names the column. No columns at all.
 [[nodiscard]] base::Result<std::vector<ColumnRow>> column_rows(
     const model::Schema& schema, const model::Schema* before = nullptr);
 

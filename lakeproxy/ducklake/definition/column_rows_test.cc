@@ -81,6 +81,23 @@ TEST(ColumnRows, refuses_a_type_that_the_lake_does_not_have_by_the_columns_name)
   EXPECT_NE(rows.error().message().find("odd"), std::string::npos);
 }
 
+TEST(ColumnRows, refuses_what_has_no_columns_and_structs_without_fields) {
+  const Type empty = Type::structure({});
+  const struct {
+    model::Schema schema;
+    const char* named;
+  } cases[] = {{{}, "without columns"},
+               {{.fields = {field(1, "hollow", empty)}}, "hollow"},
+               {{.fields = {field(1, "s", Type::structure({field(2, "inner", empty)}))}}, "inner"},
+               {{.fields = {field(1, "l", Type::list(2, empty, false))}}, "element"}};
+  for (const auto& [schema, named] : cases) {
+    auto rows = column_rows(schema);
+    ASSERT_FALSE(rows) << named;
+    EXPECT_EQ(rows.error().kind(), base::ErrorKind::kUnsupported) << named;
+    EXPECT_NE(rows.error().message().find(named), std::string::npos) << rows.error().message();
+  }
+}
+
 struct Case {
   const char* name;
   Rows current;
