@@ -1,6 +1,7 @@
 """Runs random histories until the time is up or one fails; ./dev oracle starts it."""
 import argparse
 import math
+import os
 import random
 import sys
 import time
@@ -50,13 +51,17 @@ def main():
     seed = random.getrandbits(32) if options.seed is None else options.seed
     print(f'seed {seed}', flush=True)
     tally = Tally()
-    failure = explore(World(Lake.from_environment()), options, seed, tally)
+    world = World(Lake.from_environment())
+    failure = explore(world, options, seed, tally)
     if failure:
         print(f'\n== the shortest history that was found\n{failure}')
     # A short run may well miss an operation; one that goes on for long may not.
     faults = tally.faults() if tally.steps >= ENOUGH_STEPS else []
-    print('\n'.join([*faults, tally.summary()]))
-    sys.exit(1 if failure or faults else 0)
+    print('\n'.join([*faults, tally.summary()]), flush=True)
+    code = 1 if failure or faults else 0
+    if world.dead:  # their destructors would end the process otherwise
+        os._exit(code)
+    sys.exit(code)
 
 
 if __name__ == '__main__':

@@ -44,13 +44,17 @@ class Checker:
         self.older(table, loaded, random, numbers)
 
     def check_names(self):
-        """The catalog lists the tables that there are, and no view among them."""
+        """The catalog lists the tables and the views that there are, and neither for the other."""
         for schema in self.world.schemas():
-            listed = self.world.rest.get(f'namespaces/{schema}/tables')['identifiers']
-            found = sorted(entry['name'] for entry in listed)
-            wanted = sorted(table.name for table in self.world.tables if table.schema == schema)
-            if found != wanted:
-                raise Difference('list of tables', f'{schema} has the tables {wanted}, and the catalog lists {found}')
+            tables = sorted(table.name for table in self.world.tables if table.schema == schema)
+            self.compare_names('tables', schema, tables)
+            self.compare_names('views', schema, self.world.views(schema))
+
+    def compare_names(self, kind, schema, wanted):
+        listed = self.world.rest.get(f'namespaces/{schema}/{kind}')['identifiers']
+        found = sorted(entry['name'] for entry in listed)
+        if found != wanted:
+            raise Difference(f'list of {kind}', f'{schema} has the {kind} {wanted}, and the catalog lists {found}')
 
     def load(self, table):
         """None where the catalog refuses the table for a reason that it may refuse it for."""

@@ -122,11 +122,18 @@ def delete_file(loaded, rows, content, like, equality_ids=None):
     return Live(like.spec_id, like.schema, new_entry(file))
 
 
+class Nothing:
+    """The parent of a snapshot that begins a table anew."""
+
+    id = None
+    manifests = ()
+
+
 class Snapshot:
     """A snapshot in the making: manifests that stay, and new ones."""
 
     def __init__(self, loaded, operation, parent=None, number=1):
-        """On `parent` instead of the table's present snapshot: another one of this commit."""
+        """On `parent` instead of the table's present snapshot: another one of this commit, or Nothing."""
         self.loaded = loaded
         self.id = uuid.uuid4().int >> 66  # not of the seed: a history is run again while it is shrunk
         current = loaded.current_snapshot()

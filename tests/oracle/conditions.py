@@ -3,7 +3,7 @@ import math
 
 from pyiceberg import expressions as ice
 
-from oracle.world import quoted
+from oracle.world import quoted, text
 
 # Types whose order is the same to DuckDB and to Iceberg's readers.
 COMPARED = ('INTEGER', 'BIGINT', 'SMALLINT', 'TINYINT', 'UTINYINT', 'USMALLINT', 'VARCHAR', 'DATE', 'TIMESTAMP',
@@ -40,10 +40,6 @@ def value_in(world, random, table, column, kind):
     rows = world.duck.execute(f'SELECT DISTINCT CAST({column} AS VARCHAR) v FROM {world.full_name(table)} '
                               f'WHERE {column} IS NOT NULL ORDER BY v').fetchall()
     return f'CAST({text(random.choice(rows)[0])} AS {kind})' if rows else None
-
-
-def text(value):
-    return "'" + value.replace("'", "''") + "'"
 
 
 class Filter:

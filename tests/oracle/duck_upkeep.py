@@ -1,7 +1,7 @@
 """What DuckDB does to keep a lake in shape. None of it may change what any snapshot shows."""
 import uuid
 
-from oracle.conditions import text
+from oracle.world import text
 from oracle.literals import many_rows
 from oracle.steps import Skip, operation
 

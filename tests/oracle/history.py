@@ -30,8 +30,7 @@ def run(world, schema, steps, tally, thorough=False, spark=None):
         except Difference as difference:
             return Failure(steps[:position + 1], difference.check, str(difference), list(world.log))
         except Exception as fault:
-            text = ''.join(traceback.format_exception(fault, limit=-4))
-            return Failure(steps[:position + 1], type(fault).__name__, text, list(world.log))
+            return Failure(steps[:position + 1], type(fault).__name__, told(fault), list(world.log))
     if spark:
         try:
             spark.check(world, tally, steps[-1].random('spark'))
@@ -40,6 +39,11 @@ def run(world, schema, steps, tally, thorough=False, spark=None):
     world.end()
     tally.histories += 1
     return None
+
+
+def told(fault):
+    """Where it was raised and what it says, but not the addresses that an internal error of DuckDB adds."""
+    return ''.join(traceback.format_exception(fault, limit=-4)).split('\nStack Trace:')[0]
 
 
 def take(world, step, tally):

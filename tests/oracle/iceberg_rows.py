@@ -5,6 +5,8 @@ import pyarrow as pa
 from pyiceberg.exceptions import ValidationError
 
 from oracle import conditions
+from oracle.commits import live
+from oracle.data_files import columns_by_id, contents
 from oracle.literals import many_rows, values_clause
 from oracle.reading import Truth, bag
 from oracle.steps import Skip, operation
@@ -124,8 +126,17 @@ def delete(world, random):
     chosen = random_expression(world, random, table)
     with client(world, f'delete from {table.name} where {chosen}'):
         truth = Truth(world, table)
+        takes_nulls = has_nulls_alone(loaded, chosen.unequal)
         loaded.delete(chosen.expression)
-        world.expect(table, truth.bag(world) - bag(world, truth.rows, truth.columns, where=chosen.sql))
+        if not takes_nulls:
+            world.expect(table, truth.bag(world) - bag(world, truth.rows, truth.columns, where=chosen.sql))
+
+
+def has_nulls_alone(loaded, names):
+    """PyIceberg 0.12 takes every row of a file for unequal to a value where the file holds NULL alone in the column."""
+    fields = [loaded.schema().find_field(name).field_id for name in names]
+    files = [columns_by_id(contents(loaded, file.path)) for file in live(loaded)[0]]
+    return any(file[field].null_count == len(file[field]) for file in files for field in fields if field in file)
 
 
 @operation('pyiceberg.upsert', 2)

@@ -14,6 +14,7 @@ def check_metadata(loaded):
     check_snapshot_log(metadata)
     check_metadata_log(metadata, loaded.metadata_location)
     check_refs(metadata)
+    check_statistics(metadata)
     if metadata.format_version >= 3:
         check_row_ids(metadata)
 
@@ -80,6 +81,15 @@ def check_refs(metadata):
     demand((main.snapshot_id if main else None) == metadata.current_snapshot_id, 'main is not the current snapshot')
     if metadata.current_snapshot_id is not None:
         demand(metadata.current_snapshot_id in known, 'the current snapshot is not there')
+
+
+def check_statistics(metadata):
+    """At most one file of each kind for a snapshot, and none for one that is not shown."""
+    known = {snapshot.snapshot_id for snapshot in metadata.snapshots}
+    for kind in ('statistics', 'partition_statistics'):
+        named = [file.snapshot_id for file in getattr(metadata, kind)]
+        demand(len(set(named)) == len(named), f'{kind} name a snapshot twice: {named}')
+        demand(known.issuperset(named), f'{kind} of snapshots that are not there: {sorted(set(named) - known)}')
 
 
 def check_row_ids(metadata):

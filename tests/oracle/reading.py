@@ -15,8 +15,9 @@ def version(snapshot):
 class Truth:
     """What DuckDB on DuckLake shows: the rows in Arrow, and (name, type) of the columns."""
 
-    def __init__(self, world, table, snapshot=None):
-        result = world.duck.execute(f'FROM {world.full_name(table, snapshot)}{version(snapshot)}')
+    def __init__(self, world, table, snapshot=None, sql=None):
+        """`sql` in place of the whole table."""
+        result = world.duck.execute(sql or f'FROM {world.full_name(table, snapshot)}{version(snapshot)}')
         self.columns = [(column[0], str(column[1])) for column in result.description]
         self.rows = result.to_arrow_table()
 

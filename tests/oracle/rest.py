@@ -25,10 +25,18 @@ class Rest:
             raise RuntimeError(f'POST {path}: {answer.status_code} {answer.text[:2000]}\n{json.dumps(body)[:4000]}')
         return answer.json() if answer.content else None
 
+    def delete(self, path):
+        answer = self.session.delete(f'{self.root}/{path}', timeout=TIMEOUT)
+        answer.raise_for_status()
+
     def commit(self, schema, name, requirements, updates):
         body = {'identifier': {'namespace': [schema], 'name': name}, 'requirements': requirements, 'updates': updates}
         return self.post(path_of(schema, name), body)
 
 
 def path_of(schema, name):
-    return f'namespaces/{schema}/tables/{requests.utils.quote(name, safe="")}'
+    return f'namespaces/{schema}/tables/{quote(name)}'
+
+
+def quote(name):
+    return requests.utils.quote(name, safe='')

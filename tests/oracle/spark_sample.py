@@ -1,7 +1,7 @@
 """Spark as one more reader, of the head and of an old snapshot, when a history has ended. It takes seconds a table."""
 from oracle.by_specification import ROW_ID_NAME, UPDATED_NAME
 from oracle.lineage import CARRIED, of_lake, without_unknown
-from oracle.reading import Truth, bag, compare
+from oracle.reading import Truth, bag, compare, plain
 
 # Types that Spark 4.1 with Iceberg 1.12 refuses a whole table for.
 UNKNOWN_TO_SPARK = {'time', 'timestamp_ns', 'geometry'}
@@ -29,8 +29,14 @@ class Sample:
 
 
 def unknown(loaded):
-    return any(f': {name}' in str(schema) or f'<{name}>' in str(schema)
-               for schema in loaded.metadata.schemas for name in UNKNOWN_TO_SPARK)
+    """Also in an old schema, and within a nested type: Spark turns all schemas of a table into its own."""
+    return any(kind in UNKNOWN_TO_SPARK for schema in loaded.metadata.schemas
+               for field in schema.fields for kind in leaves(plain(field.field_type)))
+
+
+def leaves(kind):
+    """Names in a type in the form of reading.plain(); those of fields among them, which does no harm."""
+    return [kind] if isinstance(kind, str) else [leaf for part in kind for leaf in leaves(part)]
 
 
 def compare_snapshot(world, tally, table, loaded, snapshot):

@@ -68,7 +68,9 @@ def steps_of(seed, number):
 # What an operation finds nothing to do without.
 NEEDS = {'rest.take_back_deletes': ('rest.position_deletes', 'rest.upgrade', 'rest.deletion_vectors', 'rest.position_deletes'),
          'rest.deletion_vectors': ('rest.upgrade', 'rest.upgrade'), 'rest.add_column_with_default': ('rest.upgrade', 'rest.upgrade'),
-         'duck.add_column_of_version_3': ('rest.upgrade', 'rest.upgrade')}
+         'duck.add_column_of_version_3': ('rest.upgrade', 'rest.upgrade'),
+         'rest.remove_schemas': ('pyiceberg.add_column', 'duck.add_column', 'duck.add_column', 'pyiceberg.add_column'),
+         'rest.remove_partition_specs': ('duck.partition', 'duck.partition', 'pyiceberg.change_spec', 'duck.partition')}
 
 
 def steps_for(name, seed):

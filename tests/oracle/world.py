@@ -12,6 +12,15 @@ from oracle.steps import Difference, Skip
 # DuckDB 1.5.5 asks PostgreSQL for COUNT("q"uote") when rows that it keeps there become a file.
 OWN_QUOTING = 'Failed to read inlined-data aggregates'
 
+# The instance that an internal error ended keeps its transaction, and with it locks that others wait for. DuckDB's
+# connections have no name.
+END_OF_THE_DEAD = ("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' "
+                   "AND application_name = '' AND pid <> pg_backend_pid()")
+
+
+def text(value):
+    return "'" + value.replace("'", "''") + "'"
+
 
 def quoted(name):
     return '"' + name.replace('"', '""') + '"'
@@ -121,6 +130,7 @@ class World:
         except duckdb.FatalException:  # an internal error ends the whole instance, and its destructor the process
             self.dead.append(self.duck)
             self.duck = duck.connect_lake(self.lake)
+            self.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(END_OF_THE_DEAD)})").fetchall()
 
     def snapshot(self):
         return self.duck.execute("FROM ducklake_current_snapshot('lake')").fetchone()[0]
@@ -149,12 +159,24 @@ class World:
         if not holds:
             raise Difference('operation', text)
 
-    def demand_refused(self, reason, send):
-        """A request that breaks a rule is answered with 400 and the rule."""
+    def demand_refused(self, reason, send, status=400):
+        """A request that breaks a rule is answered with this status and the rule."""
         try:
             send()
         except RuntimeError as refusal:
-            self.demand(': 400 ' in str(refusal) and reason in str(refusal), f'refused otherwise than for "{reason}": {refusal}')
+            if isinstance(refusal, NotImplementedError):  # which is one of them to Python
+                raise
+            self.demand(f': {status} ' in str(refusal) and reason in str(refusal),
+                        f'refused otherwise than by {status} for "{reason}": {refusal}')
+            return
+        self.demand(False, f'not refused for "{reason}"')
+
+    def demand_not_offered(self, reason, send):
+        """501, with the name of what is not offered."""
+        try:
+            send()
+        except NotImplementedError as refusal:
+            self.demand(reason in str(refusal), f'refused otherwise than for "{reason}": {refusal}')
             return
         self.demand(False, f'not refused for "{reason}"')
 
@@ -167,6 +189,12 @@ class World:
     def full_name(self, table, snapshot=None):
         schema, name = (table.schema, table.name) if snapshot is None else table.name_at(snapshot)
         return f'lake.{schema}.{quoted(name)}'
+
+    def views(self, schema):
+        """Their names, as DuckDB lists them."""
+        rows = self.duck.execute("SELECT view_name FROM duckdb_views() WHERE database_name = 'lake' AND schema_name = ? "
+                                 'ORDER BY 1', [schema]).fetchall()
+        return [name for name, in rows]
 
     def identifier(self, table):
         return (table.schema, table.name)
