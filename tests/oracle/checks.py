@@ -1,7 +1,7 @@
 """What is compared after a step: rows, schemas, lone aggregates and filtered reads, at the head and before."""
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.transforms import BucketTransform
+from pyiceberg.transforms import BucketTransform, TruncateTransform
 
 from oracle import conditions, lineage, offered, reading
 from oracle.by_specification import has_stale_vectors, lacks
@@ -139,6 +139,9 @@ class Checker:
         except OverflowError:
             self.tally.reasons['PyIceberg cannot turn a filter by the first or last day into one of years or months'] += 1
             return
+        if lost_by_wrapping(loaded, truth.rows, chosen.sql):
+            self.tally.reasons['PyIceberg passes over files whose truncated value wrapped around when it was written'] += 1
+            return
         columns = self.pyiceberg_columns(loaded, truth, None)
         if columns and chosen.unequal and lacks(loaded, chosen.unequal):
             self.tally.reasons['PyIceberg finds NULL unequal to a value where the file lacks the column'] += 1
@@ -165,6 +168,20 @@ def lost_by_buckets(loaded, names):
     sources = {field.source_id for field in loaded.spec().fields if isinstance(field.transform, BucketTransform)}
     asked = {loaded.schema().find_field(name).field_id for name in names}
     return bool(sources & asked) and any(file.spec_id != loaded.spec().spec_id for file in live(loaded)[0])
+
+
+def lost_by_wrapping(loaded, rows, sql):
+    """Whether the filter asks for a column with a value that is too low for its truncation: clients write the truncated
+    value wrapped around, as a great one, and then pass over the file when they look for low ones."""
+    for field in (field for spec in loaded.metadata.partition_specs for field in spec.fields):
+        source = next((column for column in loaded.schema().fields if column.field_id == field.source_id), None)
+        bits = {'int': 32, 'long': 64}.get(str(source and source.field_type))
+        if not isinstance(field.transform, TruncateTransform) or bits is None or quoted(source.name) not in sql:
+            continue
+        least = pc.min(rows.column(source.name)).as_py()
+        if least is not None and least - least % field.transform.width < -2**(bits - 1):
+            return True
+    return False
 
 
 def has_nan(rows, names):

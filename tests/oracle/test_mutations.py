@@ -158,8 +158,8 @@ class Liar:
     def __init__(self, original):
         self.original = original
 
-    def execute(self, sql):
-        return self.original.execute('SELECT 7' if sql.startswith('SELECT count(*)') else sql)
+    def execute(self, sql, *values):
+        return self.original.execute('SELECT 7' if sql.startswith('SELECT count(*)') else sql, *values)
 
 
 def with_a_view(original):
