@@ -185,15 +185,26 @@ def transaction(world, random):
             expected.append((table, rows))
         world.rest.post('transactions/commit', {'table-changes': changes})
         for table, rows in expected:
-            world.expect(table, rows)
+            if rows is not None:
+                world.expect(table, rows)
 
 
 def change_of(world, random, table, loaded):
-    """(updates, rows after them)"""
-    kind = random.choice(('append', 'delete', 'properties'))
+    """(updates, rows after them); None for rows that get another column."""
+    kind = random.choice(('append', 'delete', 'properties', 'column'))
     world.note(f'-- {kind} on {table.name}')
     if kind == 'append':
         return append_change(world, random, table, loaded)
     if kind == 'delete' and commits.live(loaded)[0]:
         return delete_change(world, random, with_rows(world, random, table))
+    if kind == 'column' and len(loaded.schema().fields) < MOST_COLUMNS:
+        return one_more_column(world, random, table, loaded), None
     return [{'action': 'set-properties', 'updates': {'oracle': f'{random.random()}'}}], Truth(world, table).bag(world)
+
+
+def one_more_column(world, random, table, loaded):
+    number = loaded.metadata.last_column_id + 1
+    field = {'id': number, 'name': free_name(world, random, table), 'type': 'string', 'required': False}
+    fields = loaded.schema().model_dump(by_alias=True, mode='json')['fields']
+    return [{'action': 'add-schema', 'schema': {'type': 'struct', 'fields': [*fields, field]}, 'last-column-id': number},
+            {'action': 'set-current-schema', 'schema-id': -1}]

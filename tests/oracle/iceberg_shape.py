@@ -1,4 +1,5 @@
 """Changes of what a table is, by PyIceberg."""
+import pyarrow as pa
 from pyiceberg import types
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -8,6 +9,7 @@ from pyiceberg.transforms import (BucketTransform, DayTransform, HourTransform, 
 
 from oracle.duck_shape import MOST_COLUMNS, MOST_TABLES, free_name
 from oracle.iceberg_rows import client, load
+from oracle.reading import bag
 from oracle.steps import Skip, operation
 
 SIMPLE = (types.BooleanType(), types.IntegerType(), types.LongType(), types.FloatType(), types.DoubleType(),
@@ -51,7 +53,10 @@ def partition_field(random, field, number):
 def create(world, random):
     if len(world.tables) >= MOST_TABLES:
         raise Skip('there are tables enough')
-    name = world.fresh_name()
+    make(world, random, world.schema, world.fresh_name())
+
+
+def make(world, random, schema, name):
     version = random.choice((2, 3))
     simple = SIMPLE if version == 2 else SIMPLE + NEW_IN_VERSION_3
     fields = [types.NestedField(number, f'i{number}', random_type(random, 100 * number, simple), required=False)
@@ -61,9 +66,37 @@ def create(world, random):
     spec = PartitionSpec(*(partition_field(random, field, number) for number, field in enumerate(keys)))
     order = SortOrder(*(SortField(field.field_id, transform=IdentityTransform()) for field in keys[:random.randint(0, 1)]))
     with client(world, f'create {name} in version {version} {Schema(*fields)} partitioned by {spec}'):
-        world.catalog.create_table((world.schema, name), Schema(*fields), partition_spec=spec, sort_order=order,
+        world.catalog.create_table((schema, name), Schema(*fields), partition_spec=spec, sort_order=order,
                                    properties={'format-version': str(version)})
+        world.add(name, schema)
+
+
+@operation('pyiceberg.recreate', 1)
+def recreate(world, random):
+    """Dropped and made again under its name."""
+    table = world.pick(random)
+    with client(world, f'drop {table.name}'):
+        world.catalog.drop_table(world.identifier(table))
+        world.tables.remove(table)
+    make(world, random, table.schema, table.name)
+
+
+@operation('pyiceberg.create_with_rows', 1)
+def create_with_rows(world, random):
+    """Staged: the table and its first rows come in one commit."""
+    if len(world.tables) >= MOST_TABLES:
+        raise Skip('there are tables enough')
+    name = world.fresh_name()
+    count = random.choice((1, 20))
+    rows = pa.table({'n': [random.randint(-9, 9) for _ in range(count)], 's': [f's{n % 3}' for n in range(count)]})
+    schema = Schema(types.NestedField(1, 'n', types.LongType(), required=False),
+                    types.NestedField(2, 's', types.StringType(), required=False))
+    spec = PartitionSpec(*random.choice(((), (PartitionField(2, 1000, IdentityTransform(), 's'),))))
+    with client(world, f'create {name} with {rows.to_pylist()} partitioned by {spec}'):
+        with world.catalog.create_table_transaction((world.schema, name), schema, partition_spec=spec) as change:
+            change.append(rows)
         world.add(name)
+        world.expect(world.tables[-1], bag(world, rows, [('n', 'BIGINT'), ('s', 'VARCHAR')]))
 
 
 @operation('pyiceberg.drop', 1)
@@ -104,12 +137,22 @@ def add_column(world, random):
 
 @operation('pyiceberg.drop_column', 1)
 def drop_column(world, random):
+    """A column, or a field of a struct. The last one is refused: DuckDB could not open what is left."""
     table = world.pick(random)
     loaded = load(world, table)
-    name = random.choice(loaded.schema().fields).name
-    with client(world, f'drop the column {name} of {table.name}'):
+    path, siblings = random.choice([
+        *(((field.name,), loaded.schema().fields) for field in loaded.schema().fields),
+        *(((field.name, inner.name), field.field_type.fields) for field in loaded.schema().fields if field.field_type.is_struct
+          for inner in field.field_type.fields)])
+
+    def send():
         with loaded.update_schema(allow_incompatible_changes=True) as change:
-            change.delete_column((name,))
+            change.delete_column(path)
+    with client(world, f'drop the column {path} of {table.name}'):
+        if len(siblings) == 1:
+            world.demand_not_offered('without columns' if len(path) == 1 else 'without fields', send)
+        else:
+            send()
 
 
 @operation('pyiceberg.rename_column', 1)

@@ -162,11 +162,13 @@ class Liar:
         return self.original.execute('SELECT 7' if sql.startswith('SELECT count(*)') else sql, *values)
 
 
-def with_a_view(original):
-    def get(path):
-        answer = original(path)
-        return {'identifiers': [*answer['identifiers'], {'name': 'v'}]} if path.endswith('/tables') else answer
-    return get
+def with_another(kind):
+    def made(original):
+        def get(path):
+            answer = original(path)
+            return {'identifiers': [*answer['identifiers'], {'name': 'v'}]} if path.endswith(f'/{kind}') else answer
+        return get
+    return lambda world: replaced(world.rest, 'get', made)
 
 
 @contextlib.contextmanager
@@ -201,7 +203,8 @@ LIES = {
     'a column has another name': (2, in_metadata(renamed), 'schema at the head'),
     'a reader misses a row of a filter': (2, always(lambda: replaced(reading, 'read_pyiceberg', without_a_filtered_row)), 'filtered rows'),
     'a lone count is wrong': (2, lambda world: replaced(world, 'duck', Liar), 'lone aggregate'),
-    'a view is listed among the tables': (2, lambda world: replaced(world.rest, 'get', with_a_view), 'list of tables'),
+    'a view is listed among the tables': (2, with_another('tables'), 'list of tables'),
+    'a macro is listed among the views': (2, with_another('views'), 'list of views'),
     'an operation did something else': (2, expecting_nothing, 'effect of the operation'),
     'a reader misses a row': (2, always(lambda: replaced(reading, 'read_pyiceberg', without_a_row)), 'rows at the head'),
     'the current snapshot is unknown': (2, in_metadata(lambda metadata: metadata.snapshots.pop()), 'metadata'),

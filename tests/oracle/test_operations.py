@@ -5,6 +5,7 @@ import random
 from unittest import mock
 
 import pytest
+from pyiceberg.table import Transaction
 
 from lake_clients.lake import Lake
 from oracle import operations  # noqa: F401  registers them
@@ -101,6 +102,34 @@ def counts_wrongly(world):
     return instead(world.rest, 'post', made)
 
 
+def loses_a_row(world):
+    """A compaction after which there is one row less."""
+    def made(original):
+        def post(path, body):
+            answer = original(path, body)
+            if path.endswith('/compact'):
+                world.renew()
+                world.duck.execute('DELETE FROM lake.oracle_lies.t WHERE n = 7')
+            return answer
+        return post
+    return instead(world.rest, 'post', made)
+
+
+def counts_less(world):
+    def made(original):
+        def post(path, body):
+            answer = original(path, body)
+            answer['after']['rows'] -= 1
+            return answer
+        return post
+    return instead(world.rest, 'post', made)
+
+
+def forgets_rows(world):
+    """The first append to a table is lost."""
+    return mock.patch.object(Transaction, 'append', lambda self, rows: None)
+
+
 def hides_views(world):
     def made(original):
         return lambda path: {'identifiers': []} if path.endswith('/views') and world.views('oracle_lies') else original(path)
@@ -132,6 +161,9 @@ LIES = {
     'a table may move': ('rest.nothing_new', does_nothing, 'operation'),
     'a table has moved': ('rest.nothing_new', shows(location=lambda place: place + '-elsewhere'), 'operation'),
     'a replaced table keeps its rows': ('rest.replace_table', does_nothing, 'operation'),
+    'a staged table comes without its rows': ('pyiceberg.create_with_rows', forgets_rows, 'effect of the operation'),
+    'a compaction loses a row': ('rest.compact', loses_a_row, 'effect of the operation'),
+    'a compaction counts wrongly': ('rest.compact', counts_less, 'operation'),
     'a view is not made': ('rest.view', keeps_views, 'operation'),
     'a view is another': ('rest.view', counts_wrongly, 'rows of a view'),
     'a view is not listed': ('rest.view', hides_views, 'operation'),
