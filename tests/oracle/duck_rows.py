@@ -75,12 +75,25 @@ def merge(world, random):
 @operation('duck.transaction', 3)
 def transaction(world, random):
     """Several statements on one or two tables, one snapshot."""
-    parts = random.choices((insert_small, insert_file, delete, update), k=random.randint(2, 4))
+    together(world, random, random.choices((insert_small, insert_file, delete, update), k=random.randint(2, 4)))
+
+
+def together(world, random, parts):
+    """In one transaction, which is sometimes taken back."""
+    came, undone = [], []
     world.run('BEGIN')
     try:
         for part in parts:
             part(world, random)
-        world.run(random.choice(('COMMIT', 'COMMIT', 'ROLLBACK')))
+            table = world.picked[-1]
+            if part in (insert_small, insert_file):
+                came.append(table)
+            elif part in (delete, update) and any(table is other for other in came):
+                undone.append(table)
+        end = random.choice(('COMMIT', 'COMMIT', 'ROLLBACK'))
+        world.run(end)
     except Skip:
         world.recover()
         raise
+    for table in undone if end == 'COMMIT' else ():
+        table.undone = True

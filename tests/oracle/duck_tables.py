@@ -36,14 +36,7 @@ def transaction_of_shape(world, random):
     """Columns and rows change together in one snapshot."""
     shape = (duck_shape.add_column, duck_shape.drop_column, duck_shape.rename_column, duck_shape.add_column_with_default)
     rows = (duck_rows.insert_small, duck_rows.insert_file, duck_rows.delete)
-    world.run('BEGIN')
-    try:
-        for part in (random.choice(rows), random.choice(shape), random.choice(rows)):
-            part(world, random)
-        world.run(random.choice(('COMMIT', 'COMMIT', 'COMMIT', 'ROLLBACK')))
-    except Skip:
-        world.recover()
-        raise
+    duck_rows.together(world, random, (random.choice(rows), random.choice(shape), random.choice(rows)))
 
 
 @operation('duck.macro', 1)

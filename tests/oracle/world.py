@@ -35,6 +35,7 @@ class Table:
     born: int
     names: list = dataclasses.field(default_factory=list)  # (first snapshot, schema, name)
     widened: bool = False  # some column got a wider type
+    undone: bool = False  # DuckDB took rows back in the transaction that brought them: it counts their values as there
 
     def is_called(self, snapshot, schema, name):
         """From this snapshot on."""
