@@ -36,7 +36,14 @@ def transaction_of_shape(world, random):
     """Columns and rows change together in one snapshot."""
     shape = (duck_shape.add_column, duck_shape.drop_column, duck_shape.rename_column, duck_shape.add_column_with_default)
     rows = (duck_rows.insert_small, duck_rows.insert_file, duck_rows.delete)
-    duck_rows.together(world, random, (random.choice(rows), random.choice(shape), random.choice(rows)))
+    # Of one table: DuckDB 1.5.5 cannot read a table any more whose columns changed in a transaction that kept the first rows
+    # of another one in PostgreSQL.
+    tables = world.tables
+    world.tables = [world.pick(random)]
+    try:
+        duck_rows.together(world, random, (random.choice(rows), random.choice(shape), random.choice(rows)))
+    finally:
+        world.tables = tables
 
 
 @operation('duck.macro', 1)
