@@ -4,9 +4,12 @@ A commit names its manifest list, and that one every manifest of the table: thos
 that the catalog shows, and the new one. All are written before the clock starts;
 the data files need not exist, for no catalog opens them on the way.
 """
+import dataclasses
+import io
 import time
 
 from pyiceberg.conversions import to_bytes
+from pyiceberg.io import OutputFile
 from pyiceberg.manifest import (DataFile, DataFileContent, FileFormat, ManifestEntry,
                                 ManifestEntryStatus, read_manifest_list, write_manifest, write_manifest_list)
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
@@ -20,6 +23,18 @@ BOUNDS = {1: to_bytes(LongType(), 1), 2: to_bytes(DoubleType(), 0.5), 3: to_byte
 FIRST_ID = 1_000_000_000_000  # like the random ids of real clients: far from the lake's own
 
 
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where an append of a client stands in its table."""
+
+    number: int  # of the appends to the table, from 0
+    parent: int | None
+    sequence_number: int
+
+    def snapshot(self):
+        return FIRST_ID + self.number
+
+
 class Table:
     """A table under load. Its next append stands on what the catalog last answered."""
 
@@ -30,10 +45,34 @@ class Table:
 
     def next_append(self, files):
         """Writes the Avro files of one append; its request body."""
-        manifests = [*self.listed(), self.new_manifest(files)]
-        body = request_body(self, self.new_list(manifests), files)
+        return self.append_at(self.place(), self.listed(), files)
+
+    def side_by_side(self, count):
+        """The bodies of `count` appends of one file that all stand on the table as it is now, as those of
+        clients do that began at one time; and the files they name, as bytes by location."""
+        listed, written = list(self.listed()), {}
+
+        def keep(location):
+            return Kept(location, written)
+
+        return [self.append_at(self.place(), listed, 1, keep) for _ in range(count)], written
+
+    def chain(self, count):
+        """The bodies of `count` appends, each on the one before, for a catalog that reads no manifest lists:
+        what they name is not written, since a list would have to name what the catalog has yet to answer."""
+        bodies = []
+        for _ in range(count):
+            place = self.place()
+            bodies.append(request_body(self.loaded.metadata.table_uuid, place, self.list_path(place), 1))
+            self.metadata = {'current-snapshot-id': place.snapshot(), 'last-sequence-number': place.sequence_number}
+        return bodies
+
+    def place(self):
+        parent, last = None, 0
+        if self.metadata is not None:
+            parent, last = self.metadata['current-snapshot-id'], self.metadata['last-sequence-number']
         self.number += 1
-        return body
+        return Place(self.number - 1, parent, last + 1)
 
     def listed(self):
         if self.metadata is None:
@@ -42,29 +81,57 @@ class Table:
                        if s['snapshot-id'] == self.metadata['current-snapshot-id'])
         return read_manifest_list(self.loaded.io.new_input(current['manifest-list']))
 
-    def parent(self):
-        return self.metadata['current-snapshot-id'] if self.metadata else None
+    def append_at(self, place, listed, files, output=None):
+        output = output or self.loaded.io.new_output
+        manifests = [*listed, self.new_manifest(place, files, output)]
+        with write_manifest_list(2, output(self.list_path(place)), place.snapshot(), place.parent,
+                                 place.sequence_number, 'deflate') as writer:
+            writer.add_manifests(manifests)
+        return request_body(self.loaded.metadata.table_uuid, place, self.list_path(place), files)
 
-    def sequence_number(self):
-        return (self.metadata['last-sequence-number'] if self.metadata else 0) + 1
-
-    def new_manifest(self, files):
-        location, snapshot = self.loaded.location(), FIRST_ID + self.number
-        output = self.loaded.io.new_output(f'{location}/metadata/bench-{self.number}.avro')
-        with write_manifest(2, UNPARTITIONED_PARTITION_SPEC, SCHEMA, output, snapshot, 'deflate') as writer:
+    def new_manifest(self, place, files, output):
+        location, snapshot = self.loaded.location(), place.snapshot()
+        target = output(f'{location}/metadata/bench-{place.number}.avro')
+        with write_manifest(2, UNPARTITIONED_PARTITION_SPEC, SCHEMA, target, snapshot, 'deflate') as writer:
             for file in range(files):
                 writer.add_entry(ManifestEntry.from_args(
                     status=ManifestEntryStatus.ADDED, snapshot_id=snapshot, sequence_number=None,
-                    file_sequence_number=None, data_file=data_file(f'{location}/data/{self.number}-{file}.parquet')))
+                    file_sequence_number=None, data_file=data_file(f'{location}/data/{place.number}-{file}.parquet')))
         return writer.to_manifest_file()
 
-    def new_list(self, manifests):
-        path = f'{self.loaded.location()}/metadata/bench-list-{self.number}.avro'
-        output = self.loaded.io.new_output(path)
-        with write_manifest_list(2, output, FIRST_ID + self.number, self.parent(), self.sequence_number(),
-                                 'deflate') as writer:
-            writer.add_manifests(manifests)
-        return path
+    def list_path(self, place):
+        return f'{self.loaded.location()}/metadata/bench-list-{place.number}.avro'
+
+
+class Kept(OutputFile):
+    """A file whose bytes go into `written`, by its location."""
+
+    def __init__(self, location, written):
+        super().__init__(location)
+        self.written = written
+
+    def create(self, overwrite=False):
+        return KeptStream(self)
+
+    def exists(self):
+        return self.location in self.written
+
+    def __len__(self):
+        return len(self.written[self.location])
+
+    def to_input_file(self):
+        raise io.UnsupportedOperation('it is only written')
+
+
+class KeptStream(io.BytesIO):
+    def __init__(self, file):
+        super().__init__()
+        self.file = file
+
+    def close(self):
+        if not self.closed:
+            self.file.written[self.file.location] = self.getvalue()
+        super().close()
 
 
 def data_file(path):
@@ -77,17 +144,16 @@ def data_file(path):
         equality_ids=None, sort_order_id=None)
 
 
-def request_body(table, manifest_list, files):
-    parent = table.parent()
+def request_body(table_uuid, place, manifest_list, files):
     snapshot = {
-        'snapshot-id': FIRST_ID + table.number, 'sequence-number': table.sequence_number(), 'schema-id': 0,
-        'timestamp-ms': time.time_ns() // 1_000_000 + table.number, 'manifest-list': manifest_list,
+        'snapshot-id': place.snapshot(), 'sequence-number': place.sequence_number, 'schema-id': 0,
+        'timestamp-ms': time.time_ns() // 1_000_000 + place.number, 'manifest-list': manifest_list,
         'summary': {'operation': 'append', 'added-data-files': str(files), 'added-records': str(files * 1000)}}
-    if parent is not None:
-        snapshot['parent-snapshot-id'] = parent
+    if place.parent is not None:
+        snapshot['parent-snapshot-id'] = place.parent
     return {
-        'requirements': [{'type': 'assert-table-uuid', 'uuid': str(table.loaded.metadata.table_uuid)},
-                         {'type': 'assert-ref-snapshot-id', 'ref': 'main', 'snapshot-id': parent}],
+        'requirements': [{'type': 'assert-table-uuid', 'uuid': str(table_uuid)},
+                         {'type': 'assert-ref-snapshot-id', 'ref': 'main', 'snapshot-id': place.parent}],
         'updates': [{'action': 'add-snapshot', 'snapshot': snapshot},
                     {'action': 'set-snapshot-ref', 'ref-name': 'main', 'type': 'branch',
-                     'snapshot-id': FIRST_ID + table.number}]}
+                     'snapshot-id': place.snapshot()}]}

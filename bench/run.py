@@ -1,6 +1,6 @@
 """Lakeproxy beside the Java reference catalog: same PostgreSQL, same S3, same load.
 
-usage: ./dev bench [--seconds N] [--quick]
+usage: ./dev bench [--seconds N] [--quick] [--only PART]...
 Prints a table and keeps the figures under bench/results/, with the commit and
 the machine they belong to.
 """
@@ -12,6 +12,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import equality  # noqa: E402
+import many  # noqa: E402
 import measure  # noqa: E402
 from record import keep  # noqa: E402
 from servers import BenchStack  # noqa: E402
@@ -20,7 +22,22 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
+PARTS = ('single', 'many', 'equality')
+
+
 def measure_all(servers, options):
+    wanted = options.only or PARTS
+    results = {}
+    if 'single' in wanted:
+        results.update(single_client(servers, options))
+    if 'many' in wanted:
+        results['many'] = many.writers(servers, options.commits)
+    if 'equality' in wanted:
+        results['equality_delete'] = equality.search()
+    return results
+
+
+def single_client(servers, options):
     results = {'start': measure.start_and_memory(servers)}
     for catalog in servers.catalogs():
         results[catalog.name] = measure.peer_figures(catalog, options.seconds)
@@ -32,6 +49,15 @@ def measure_all(servers, options):
 
 
 def show(results):
+    if 'commit' in results:
+        show_single(results)
+    if 'many' in results:
+        many.show(results['many'])
+    if 'equality_delete' in results:
+        equality.show(results['equality_delete'])
+
+
+def show_single(results):
     ours, peer = results['lakeproxy'], results['reference catalog']
     print(f'\n{"":44}{"lakeproxy":>12}{"reference":>12}{"ratio":>8}')
     for name in ours:
@@ -53,12 +79,15 @@ def show(results):
 def main():
     parser = argparse.ArgumentParser(prog='./dev bench')
     parser.add_argument('--seconds', type=int, default=10, help='length of each load')
-    parser.add_argument('--quick', action='store_true', help='small tables only')
+    parser.add_argument('--quick', action='store_true', help='small tables and few commits only; nothing is kept')
+    parser.add_argument('--only', action='append', choices=PARTS, help='what is kept says so')
     options = parser.parse_args()
+    options.commits = 20 if options.quick else 60
     with BenchStack() as servers:
         results = measure_all(servers, options)
     show(results)
-    keep(results)
+    if not options.quick:
+        keep(results, '-'.join(options.only or ()))
 
 
 if __name__ == '__main__':

@@ -19,6 +19,7 @@ class Catalog:
 
     name: str
     lake: Lake
+    rebases: bool = True  # plain appends of others are no conflict to it
 
     def client(self):
         return load_catalog(self.name, **iceberg.properties(self.lake))
@@ -65,4 +66,10 @@ class BenchStack(OwnStack):
 
     def catalogs(self):
         ours = self.lakeproxy_catalog()
-        return [ours, Catalog('reference catalog', dataclasses.replace(ours.lake, uri=self.reference.uri()))]
+        reference = dataclasses.replace(ours.lake, uri=self.reference.uri())
+        return [ours, Catalog('reference catalog', reference, rebases=False)]
+
+    def processes(self, catalog):
+        """Those that a request to `catalog` may keep busy, by name."""
+        serves = self.stack.catalog if catalog.rebases else self.reference
+        return {part.name: self.stack.process_of(part).pid for part in (serves, self.stack.postgres, self.stack.store)}

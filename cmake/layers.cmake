@@ -129,9 +129,12 @@ room(tests/faults/server USES base/core base/config base/runtime lakeproxy/setti
   lakeproxy/ducklake/commit)
 program(faulty_lakeproxy tests/faults/server)
 
-# The load of `./dev bench tools`.
+# The loads of `./dev bench`.
+room(bench/samples LINKS fmt::fmt)
+room(bench/requests USES base/core base/json base/runtime base/http bench/samples)
+program(request_load bench/requests LINKS CLI11::CLI11)
 room(bench/tools/load USES base/core base/json base/runtime base/websocket toolserver/model toolserver/session
-  toolserver/client)
+  toolserver/client bench/samples)
 program(tool_load bench/tools/load LINKS CLI11::CLI11)
 
 check_arrows()

@@ -3,6 +3,7 @@ import time
 
 import requests
 
+from machine import load_average
 from samples import percentile
 from lake_clients import duck
 
@@ -27,7 +28,8 @@ def visible_after_commit(lake, base, commits):
         table = requests.get(f'{base}namespaces/{NAMESPACE}/tables/t', timeout=30).json()
         times.append((time.perf_counter() - began) * 1000)
         check(table, number)
-    return {'commits': commits, 'p50_ms': percentile(times, 50), 'p99_ms': percentile(times, 99)}
+    return {'commits': commits, 'p50_ms': percentile(times, 50), 'p99_ms': percentile(times, 99),
+            'load_average': load_average()}
 
 
 def check(table, number):

@@ -57,7 +57,8 @@ def show(results):
         print(f'two PostgreSQL servers: {found["commits_per_second_both"]:,.0f} commits a second (one: '
               f'{found["commits_per_second_one"]:,.0f}); one stopped: {found["commits_while_other_is_gone"]} more commits to '
               f'the other, {found["acknowledged"]} acknowledged, {found["in_the_lake"]} in the lake')
-    print(f'\n{"":44}{"append p50 ms":>15}{"of it own ms":>14}{"load p50 ms":>13}{"loads/s":>10}')
+    if 'files' in results or 'snapshots' in results:
+        print(f'\n{"":44}{"append p50 ms":>15}{"of it own ms":>14}{"load p50 ms":>13}{"loads/s":>10}')
     if 'files' in results:
         for row in results['files'].values():
             show_costs(f'a table of {row["files"]:,} data files', row)
@@ -75,7 +76,7 @@ def show_costs(what, row):
 def parse():
     parser = argparse.ArgumentParser(prog='./dev bench scale')
     parser.add_argument('--quick', action='store_true', help='a hundredth of everything; nothing is kept')
-    parser.add_argument('--only', action='append', choices=PARTS, help='nothing is kept')
+    parser.add_argument('--only', action='append', choices=PARTS, help='what is kept says so')
     options = parser.parse_args()
     options.files, options.snapshots = (2_000, 28_000) if options.quick else (100_000, 2_800_000)
     options.commits, options.seconds = (20, 4) if options.quick else (300, 10)
@@ -87,8 +88,8 @@ def main():
     with OwnStack('bench-scale') as servers:
         results = measure_all(servers, options)
     show(results)
-    if not options.quick and not options.only:
-        keep(results, 'scale')
+    if not options.quick:
+        keep(results, '-'.join(['scale', *(options.only or ())]))
 
 
 if __name__ == '__main__':

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "bench/tools/load/samples.h"
+#include "bench/samples/samples.h"
 
 namespace bench {
 namespace {

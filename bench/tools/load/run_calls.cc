@@ -8,9 +8,9 @@
 
 #include "base/json/json.h"
 #include "base/runtime/task_group.h"
+#include "bench/samples/samples.h"
 #include "bench/tools/load/load_session.h"
 #include "bench/tools/load/loads.h"
-#include "bench/tools/load/samples.h"
 
 namespace bench {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/runtime/task_group.h"
+#include "bench/samples/samples.h"
 #include "bench/tools/load/load_session.h"
 #include "bench/tools/load/loads.h"
-#include "bench/tools/load/samples.h"
 
 namespace bench {
 namespace {

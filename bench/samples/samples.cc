@@ -1,4 +1,4 @@
-#include "bench/tools/load/samples.h"
+#include "bench/samples/samples.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
