@@ -56,4 +56,10 @@ bool ChangeTracker::changed_since(model::TableId table, model::LakeVersion read_
          (found->second.snapshot > read_at.snapshot || found->second.revision > read_at.revision);
 }
 
+bool ChangeTracker::shows(model::LakeVersion read_at, Tick tick, const State& wanted) const {
+  std::lock_guard lock(mutex_);
+  return all_changed_ <= tick && read_at.snapshot >= wanted.version.snapshot &&
+         read_at.revision >= wanted.version.revision;
+}
+
 }  // namespace lake::publish

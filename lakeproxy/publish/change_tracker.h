@@ -39,6 +39,9 @@ class ChangeTracker {
   /// `tick` is that of state() before the reading began.
   [[nodiscard]] bool changed_since(model::TableId table, model::LakeVersion read_at,
                                    Tick tick) const;
+  /// Whether what was read at `read_at` shows all that `wanted` knows of: a
+  /// weaker question than changed_since(), for those who want no more than that.
+  [[nodiscard]] bool shows(model::LakeVersion read_at, Tick tick, const State& wanted) const;
 
  private:
   mutable std::mutex mutex_;

@@ -1,15 +1,8 @@
 #include "lakeproxy/publish/table_views.h"
 
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <optional>
+#include <utility>
 
 namespace lake::publish {
-
-namespace asio = boost::asio;
-
 namespace {
 
 // Commits of others overtake the publication of a busy table, many times in a row. Giving up would
@@ -24,38 +17,10 @@ std::string key_of(const std::string& lake, const model::TableIdentifier& identi
   return key + '\x1f' + identifier.name;
 }
 
-// What several requests wait for. The timer never fires: it is cancelled when
-// the result is there.
-template <class T>
-struct Awaited {
-  explicit Awaited(const asio::any_io_executor& executor)
-      : done(executor, asio::steady_timer::time_point::max()) {}
-  asio::steady_timer done;
-  std::optional<T> result;
-};
-
-template <class T>
-base::Task<T> wait_for(std::shared_ptr<Awaited<T>> awaited) {
-  while (!awaited->result) {
-    boost::system::error_code woken;
-    co_await awaited->done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  }
-  co_return *awaited->result;
-}
+// The turns of those who write a table's metadata file, beside those who read the table.
+std::string file_key(const std::string& key) { return key + "\x1f/file"; }
 
 }  // namespace
-
-// A reading. Requests that come while it is under way may join only if it began
-// after they did, so each tick has its own.
-struct TableViews::Flight : Awaited<base::Result<TableViewPtr>> {
-  using Awaited::Awaited;
-  ChangeTracker::Tick tick = 0;
-  model::LakeVersion version;
-};
-
-struct TableViews::Settling : Awaited<base::Status> {
-  using Awaited::Awaited;
-};
 
 ViewCache::ViewCache(std::size_t tables, base::metrics::Registry& metrics)
     : views(tables),
@@ -78,8 +43,7 @@ base::Task<base::Result<TableViewPtr>> TableViews::get(base::RequestContext cont
   std::string key = key_of(shared_->key, identifier);
   if (auto found = shared_->cache->views.get(key)) {
     SharedViews::HeldPtr held = *found;
-    const model::LakeTable& table = held->view->table;
-    if (!shared_->tracker.changed_since(table.table_id, table.version, held->tick)) {
+    if (!has_changed(*held)) {
       auto settled = co_await settle(context, identifier, held);
       if (settled) {
         shared_->cache->hits.add();
@@ -89,7 +53,12 @@ base::Task<base::Result<TableViewPtr>> TableViews::get(base::RequestContext cont
     }
   }
   shared_->cache->misses.add();
-  co_return co_await join(context, std::move(key), std::move(identifier));
+  co_return co_await read_in_turn(context, std::move(key), std::move(identifier));
+}
+
+bool TableViews::has_changed(const HeldView& held) const {
+  const model::LakeTable& table = held.view->table;
+  return shared_->tracker.changed_since(table.table_id, table.version, held.tick);
 }
 
 base::Task<base::Result<TableViewPtr>> TableViews::remembered(base::RequestContext context,
@@ -103,11 +72,27 @@ base::Task<base::Result<TableViewPtr>> TableViews::remembered(base::RequestConte
   co_return std::move(settled).error();
 }
 
+// A view that shows `wanted`, of those that others have made since the caller
+// began to wait.
+SharedViews::HeldPtr TableViews::made_meanwhile(const std::string& key, const Turns::Turn& turn,
+                                                const ChangeTracker::State& wanted) const {
+  auto shows = [&](const SharedViews::HeldPtr& held) {
+    return held && shared_->tracker.shows(held->view->table.version, held->tick, wanted);
+  };
+  if (auto left = turn.found(); shows(left)) return left;
+  auto cached = shared_->cache->views.get(key).value_or(nullptr);
+  return shows(cached) ? cached : nullptr;
+}
+
 base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
     base::RequestContext context, model::TableIdentifier identifier, TableViewPtr before,
     ducklake::ChangedTable changed) {
+  const std::string key = key_of(shared_->key, identifier);
+  const ChangeTracker::Tick tick = shared_->tracker.state().tick;
+  CO_ASSIGN_OR_RETURN(auto turn, co_await shared_->turns.take(context, key));
+  if (auto made = made_meanwhile(key, turn, {changed.version, tick})) co_return made;
   auto fresh = std::make_shared<SharedViews::Held>();
-  fresh->tick = shared_->tracker.state().tick;
+  fresh->tick = tick;
   model::LakeTable& table = changed.appended->table;
   // What the view before has put is in the log by now.
   if (before->metadata_sequence > table.metadata_sequence) {
@@ -124,7 +109,8 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
   fresh->trail = std::move(publication.trail);
   shared_->tracker.note_commit({changed.head.snapshot, changed.head.revision}, changed.version,
                                fresh->view->table.table_id);
-  keep(key_of(shared_->key, identifier), fresh);
+  keep(key, fresh);
+  turn.leave(fresh);
   co_return SharedViews::HeldPtr(fresh);
 }
 
@@ -133,17 +119,10 @@ base::Task<base::Status> TableViews::settle(base::RequestContext context,
                                             SharedViews::HeldPtr held) {
   const Trail* trail = held->trail.get();
   if (trail == nullptr || trail->done) co_return base::Status{};
-  if (auto found = settling_.find(trail); found != settling_.end()) {
-    co_return co_await wait_for<base::Status>(found->second);
-  }
-  auto settling = std::make_shared<Settling>(co_await asio::this_coro::executor);
-  settling_[trail] = settling;
-  settling->result.emplace(co_await publisher_->finish(context, {held->view, held->trail}));
-  settling_.erase(trail);
-  settling->done.cancel();
-  const base::Status& result = *settling->result;
+  const std::string key = key_of(shared_->key, identifier);
+  CO_ASSIGN_OR_RETURN(auto turn, co_await shared_->turns.take(context, file_key(key)));
+  auto result = co_await publisher_->finish(context, {held->view, held->trail});
   if (!result && result.error().reason() == ducklake::kStale) {
-    std::string key = key_of(shared_->key, identifier);
     auto now = shared_->cache->views.get(key);
     if (now && *now == held) shared_->cache->views.erase(key);
   }
@@ -164,30 +143,33 @@ void TableViews::keep(const std::string& key, SharedViews::HeldPtr fresh) {
   shared_->cache->size.set(static_cast<std::int64_t>(shared_->cache->views.size()));
 }
 
-base::Task<base::Result<TableViewPtr>> TableViews::join(base::RequestContext context,
-                                                        std::string key,
-                                                        model::TableIdentifier identifier) {
-  auto found = flights_.find(key);
-  ChangeTracker::State now = shared_->tracker.state();
-  if (found != flights_.end() && found->second->tick == now.tick &&
-      found->second->version == now.version) {
-    co_return co_await wait_for<base::Result<TableViewPtr>>(found->second);
+// What is not finished is finished before anything is built on it.
+base::Task<base::Result<TableViewPtr>> TableViews::read_in_turn(base::RequestContext context,
+                                                                std::string key,
+                                                                model::TableIdentifier identifier) {
+  const ChangeTracker::State wanted = shared_->tracker.state();
+  CO_ASSIGN_OR_RETURN(auto turn, co_await shared_->turns.take(context, key));
+  SharedViews::HeldPtr last = made_meanwhile(key, turn, wanted);
+  bool is_new_enough = last != nullptr;
+  if (!last) {
+    last = shared_->cache->views.get(key).value_or(nullptr);
+    is_new_enough = last && !has_changed(*last);
   }
-  auto flight = std::make_shared<Flight>(co_await asio::this_coro::executor);
-  flight->tick = now.tick;
-  flight->version = now.version;
-  flights_[key] = flight;
-  flight->result.emplace(co_await read(context, key, std::move(identifier)));
-  if (auto mine = flights_.find(key); mine != flights_.end() && mine->second == flight) {
-    flights_.erase(mine);
+  if (last) {
+    auto settled = co_await settle(context, identifier, last);
+    if (settled && is_new_enough) co_return last->view;
+    if (!settled && settled.error().reason() != ducklake::kStale) {
+      co_return std::move(settled).error();
+    }
   }
-  flight->done.cancel();
-  co_return *flight->result;
+  CO_ASSIGN_OR_RETURN(auto fresh, co_await read(context, std::move(key), std::move(identifier)));
+  turn.leave(fresh);
+  co_return fresh->view;
 }
 
-base::Task<base::Result<TableViewPtr>> TableViews::read(base::RequestContext context,
-                                                        std::string key,
-                                                        model::TableIdentifier identifier) {
+base::Task<base::Result<SharedViews::HeldPtr>> TableViews::read(base::RequestContext context,
+                                                                std::string key,
+                                                                model::TableIdentifier identifier) {
   TableViewPtr before;
   if (auto held = shared_->cache->views.get(key)) before = (*held)->view;
   for (int i = 0; i < kAttempts; ++i) {
@@ -195,13 +177,13 @@ base::Task<base::Result<TableViewPtr>> TableViews::read(base::RequestContext con
     fresh->tick = shared_->tracker.state().tick;
     auto view = co_await read_once(context, identifier, before);
     if (view) {
-      fresh->view = *view;
-      keep(key, std::move(fresh));
-      co_return view;
+      fresh->view = std::move(*view);
+      keep(key, fresh);
+      co_return fresh;
     }
     if (view.error().reason() != ducklake::kStale) {
       if (view.error().kind() == base::ErrorKind::kNotFound) shared_->cache->views.erase(key);
-      co_return view;
+      co_return std::move(view).error();
     }
   }
   co_return base::fail(base::ErrorKind::kUnavailable,

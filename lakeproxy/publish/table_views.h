@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -16,6 +15,7 @@
 #include "lakeproxy/publish/change_tracker.h"
 #include "lakeproxy/publish/lru_cache.h"
 #include "lakeproxy/publish/publisher.h"
+#include "lakeproxy/publish/turns.h"
 #include "lakeproxy/publish/version_watch.h"
 
 namespace lake::publish {
@@ -49,6 +49,7 @@ struct SharedViews {
   /// earlier tracker, whose ticks mean nothing to this one.
   std::string key;
   ChangeTracker tracker;
+  Turns turns;  ///< By the views' keys: who reads a table, and who writes its metadata file.
 };
 
 /// One event loop's views of one lake. All referenced objects outlive it.
@@ -71,20 +72,21 @@ class TableViews {
   [[nodiscard]] base::Task<base::Result<SharedViews::HeldPtr>> publish_appended(
       base::RequestContext context, model::TableIdentifier identifier, TableViewPtr before,
       ducklake::ChangedTable changed);
-  /// Does what is left of a publication, once for all who wait for it here.
+  /// Does what is left of a publication, once for all who wait for it.
   /// Errors: those of Publisher::finish; after kStale the view is forgotten.
   [[nodiscard]] base::Task<base::Status> settle(base::RequestContext context,
                                                 model::TableIdentifier identifier,
                                                 SharedViews::HeldPtr held);
 
  private:
-  struct Flight;
-  struct Settling;
   void keep(const std::string& key, SharedViews::HeldPtr fresh);
-  base::Task<base::Result<TableViewPtr>> join(base::RequestContext context, std::string key,
-                                              model::TableIdentifier identifier);
-  base::Task<base::Result<TableViewPtr>> read(base::RequestContext context, std::string key,
-                                              model::TableIdentifier identifier);
+  bool has_changed(const HeldView& held) const;
+  SharedViews::HeldPtr made_meanwhile(const std::string& key, const Turns::Turn& turn,
+                                      const ChangeTracker::State& wanted) const;
+  base::Task<base::Result<TableViewPtr>> read_in_turn(base::RequestContext context, std::string key,
+                                                      model::TableIdentifier identifier);
+  base::Task<base::Result<SharedViews::HeldPtr>> read(base::RequestContext context, std::string key,
+                                                      model::TableIdentifier identifier);
   base::Task<base::Result<TableViewPtr>> read_once(base::RequestContext context,
                                                    model::TableIdentifier identifier,
                                                    TableViewPtr before);
@@ -93,8 +95,6 @@ class TableViews {
   Publisher* publisher_;
   SharedViews* shared_;
   VersionWatch watch_;
-  std::map<std::string, std::shared_ptr<Flight>> flights_;
-  std::map<const Trail*, std::shared_ptr<Settling>> settling_;
 };
 
 }  // namespace lake::publish

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "base/runtime/gather.h"
 #include "base/testing/minio_server.h"
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/export/engine_fixture_test.h"
@@ -180,6 +181,23 @@ TEST_F(TableViewsTest, both_servers_may_record_the_same) {
   EXPECT_EQ(get(*second_)->metadata_location, held->view->metadata_location);
   EXPECT_TRUE(run(first_->views.settle(soon(), kTable, held)));
   EXPECT_EQ(get(*first_), held->view);
+}
+
+TEST_F(TableViewsTest, event_loops_that_want_a_table_at_once_publish_it_once) {
+  get(*first_);
+  TableViews other_loop(first_->reader, first_->publisher, first_->shared);
+  commit(*second_, get(*second_));
+  std::vector<base::Task<base::Result<TableViewPtr>>> gets;
+  for (TableViews* views : {&first_->views, &other_loop, &first_->views}) {
+    gets.push_back(views->get(soon(), kTable));
+  }
+  auto views = run(base::gather(std::move(gets)));
+  for (const auto& view : views) {
+    ASSERT_TRUE(view) << view.error().message();
+    EXPECT_EQ(*view, *views.front()) << "they are shown the same, not only equals";
+    EXPECT_EQ((*view)->metadata.snapshots.size(), 1U);
+  }
+  EXPECT_EQ(recorded(), "2");
 }
 
 TEST_F(TableViewsTest, a_view_that_another_server_overtook_is_forgotten) {
