@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json/json.h"
+#include "base/json/zero_escape.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/model/change/metadata_change.h"
@@ -141,6 +142,10 @@ base::Task<base::Result<model::TableMetadata>> read_metadata_file(base::RequestC
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
   auto json = base::json::parse(*bytes, {.bytes = kMaxMetadataBytes});
   if (!json) co_return as_client_fault(std::move(json).error(), std::string(kWhat));
+  if (base::json::has_zero_escape(*bytes)) {
+    co_return fail(ErrorKind::kInvalid,
+                   "metadata-location: \\u0000 must stand in no name and no text");
+  }
   auto metadata = model::table_metadata_from_json(*json);
   if (!metadata) co_return as_client_fault(std::move(metadata).error(), std::string(kWhat));
   co_return std::move(*metadata);

@@ -1,3 +1,5 @@
+#include "base/json/json.h"
+#include "base/json/zero_escape.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/view/view_json.h"
 #include "lakeproxy/objects/location_rules.h"
@@ -32,6 +34,10 @@ base::Task<base::Result<model::ViewMetadata>> read_file(base::RequestContext con
   if (!text) co_return std::move(text).error();
   auto json = base::json::parse(*text);
   if (!json) co_return std::move(json).error().with_context(kMember);
+  if (base::json::has_zero_escape(*text)) {
+    co_return base::fail(base::ErrorKind::kInvalid, "\\u0000 must stand in no name and no text")
+        .with_context(kMember);
+  }
   auto metadata = model::view_metadata_from_json(*json);
   if (!metadata) co_return std::move(metadata).error().with_context(kMember);
   for (const auto& [key, value] : metadata->properties) {

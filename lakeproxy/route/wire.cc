@@ -4,6 +4,7 @@
 
 #include "base/core/text.h"
 #include "base/json/fields.h"
+#include "base/json/zero_escape.h"
 #include "lakeproxy/model/change/table_update_json.h"
 
 namespace lake::route {
@@ -38,8 +39,13 @@ base::Result<base::json::Value> body_of(const Call& call) {
   }
   // The size in bytes was checked on the way in; what is left is the shape.
   auto json = base::json::parse(call.request->body, {.bytes = call.request->body.size()});
-  if (json) return json;
-  return base::fail(base::ErrorKind::kInvalid, json.error().message()).with_context("body");
+  if (!json) {
+    return base::fail(base::ErrorKind::kInvalid, json.error().message()).with_context("body");
+  }
+  if (base::json::has_zero_escape(call.request->body)) {
+    return base::fail(base::ErrorKind::kInvalid, "body: \\u0000 must stand in no name and no text");
+  }
+  return json;
 }
 
 base::Result<model::Namespace> namespace_of(const Call& call) {

@@ -76,6 +76,11 @@ REFUSED = {
         updates=[{'action': 'set-properties', 'updates': {'lakeproxy.mask.a': 'x'}}]), 403),
     'commit that removes a reserved property': ('POST', 'namespaces/http/tables/there', commit(
         updates=[{'action': 'remove-properties', 'removals': ['lakeproxy.mask.a']}]), 403),
+    'commit of a property with a zero': ('POST', 'namespaces/http/tables/there', commit(
+        updates=[{'action': 'set-properties', 'updates': {'k': 'a\0b'}}]), 400),
+    'commit of a column whose doc has a zero': ('POST', 'namespaces/http/tables/there', commit(
+        updates=[{'action': 'add-schema', 'schema': {'type': 'struct', 'fields': [{**COLUMN, 'doc': '\0'}]}}]), 400),
+    'namespace with a property of a zero': ('POST', 'namespaces', {'namespace': ['z'], 'properties': {'k': '\0'}}, 400),
     'commit of another location': ('POST', 'namespaces/http/tables/there', commit(
         updates=[{'action': 'set-location', 'location': 's3://elsewhere/'}]), 501),
     'page size of zero': ('GET', 'namespaces?pageSize=0', None, 400),
