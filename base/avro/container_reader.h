@@ -45,6 +45,9 @@ class ContainerReader {
   /// Null when the header has no such entry.
   [[nodiscard]] const std::string* metadata(std::string_view key) const;
 
+  /// Of the blocks so far.
+  [[nodiscard]] std::size_t unpacked_bytes() const { return total_bytes_; }
+
   /// The next datum, or nothing at the end of a whole file. The value stands
   /// until the next call. After an error the reader must not be used again.
   /// Errors: kCorrupt  broken block, datum or marker; kTooLarge  over a limit.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <utility>
 
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
@@ -11,6 +12,7 @@
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_deletes.h"
 #include "lakeproxy/operation/list_diff.h"
+#include "lakeproxy/operation/manifest_budget.h"
 
 namespace lake::operation {
 namespace {
@@ -20,8 +22,6 @@ using materialize::ListedManifest;
 
 constexpr std::string_view kClientIdKey = "lakeproxy-client-snapshot-id";
 
-// Entries that one commit may bring or take apart; some hundred megabytes.
-constexpr std::int64_t kMostEntries = 500'000;
 // Manifests that are read at once.
 constexpr std::size_t kReadsAtOnce = 16;
 
@@ -46,37 +46,63 @@ base::Error as_client_fault(base::Error error, const std::string& location) {
   return error;
 }
 
+base::Error other_length(const std::string& location, std::int64_t said) {
+  return base::fail(
+      ErrorKind::kInvalid,
+      fmt::format("add-snapshot: {}: has another manifest_length than its list says, {}", location,
+                  said));
+}
+
+// No more of a manifest is read than its list says there is, and one byte to see
+// that there is no more.
+base::Task<base::Result<std::string>> read_listed(base::RequestContext context, Catalog* catalog,
+                                                  const model::ManifestFile* listed) {
+  const std::string& location = listed->manifest_path;
+  if (listed->manifest_length <= 0) co_return other_length(location, listed->manifest_length);
+  CO_ASSIGN_OR_RETURN(auto key, objects::key_in(catalog->store->bucket(), location));
+  const auto length = static_cast<std::uint64_t>(listed->manifest_length);
+  auto bytes = co_await catalog->store->get_range(context, std::move(key), 0, length + 1);
+  if (!bytes && bytes.error().kind() == ErrorKind::kInvalid) {
+    co_return other_length(location, listed->manifest_length);  // Nothing is there.
+  }
+  if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
+  if (bytes->size() != length) co_return other_length(location, listed->manifest_length);
+  co_return std::move(*bytes);
+}
+
 base::Task<base::Result<ListedManifest>> read_made(base::RequestContext context, Catalog* catalog,
-                                                   model::ManifestFile listed) {
-  auto bytes = co_await catalog->manifests->bytes(context, listed.manifest_path);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), listed.manifest_path);
-  auto manifest = materialize::read_manifest(*bytes);
+                                                   model::ManifestFile listed,
+                                                   ManifestBudget* budget) {
+  CO_ASSIGN_OR_RETURN(auto bytes, co_await read_listed(context, catalog, &listed));
+  auto manifest = materialize::read_manifest(bytes, budget->left());
   if (!manifest) co_return as_client_fault(std::move(manifest).error(), listed.manifest_path);
-  CO_RETURN_IF_ERROR(check_listed(listed, bytes->size(), manifest->header, manifest->entries));
+  CO_RETURN_IF_ERROR(budget->spend(*manifest));
+  CO_RETURN_IF_ERROR(check_listed(listed, manifest->header, manifest->entries));
   auto entries =
       std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest->entries));
   co_return ListedManifest{std::move(listed), std::move(entries)};
 }
 
 base::Task<base::Result<ListedManifest>> read_dropped(base::RequestContext context,
-                                                      Catalog* catalog,
-                                                      model::ManifestFile listed) {
+                                                      Catalog* catalog, model::ManifestFile listed,
+                                                      ManifestBudget* /*of the client's*/) {
   CO_ASSIGN_OR_RETURN(auto entries,
                       co_await catalog->manifests->entries(context, listed.manifest_path));
   co_return ListedManifest{std::move(listed), std::move(entries)};
 }
 
 using ReadOne = base::Task<base::Result<ListedManifest>> (*)(base::RequestContext, Catalog*,
-                                                             model::ManifestFile);
+                                                             model::ManifestFile, ManifestBudget*);
 
 base::Task<base::Result<std::vector<ListedManifest>>> read_all(
     base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> manifests,
     ReadOne read_one) {
+  ManifestBudget budget;
   std::vector<ListedManifest> all;
   for (std::size_t begin = 0; begin < manifests.size(); begin += kReadsAtOnce) {
     std::vector<base::Task<base::Result<ListedManifest>>> reads;
     for (std::size_t i = begin; i < std::min(begin + kReadsAtOnce, manifests.size()); ++i) {
-      reads.push_back(read_one(context, catalog, std::move(manifests[i])));
+      reads.push_back(read_one(context, catalog, std::move(manifests[i]), &budget));
     }
     for (auto& read : co_await base::gather(std::move(reads))) {
       if (!read) co_return std::move(read).error();
@@ -115,7 +141,13 @@ base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext conte
   for (const auto& manifest : split.made) {
     CO_RETURN_IF_ERROR(check_place(manifest.manifest_path, metadata->location));
   }
-  if (count_entries(split.made) + count_entries(split.dropped) > kMostEntries) {
+  if (stored_bytes(split.made) > kMostStoredBytes) {
+    co_return base::fail(ErrorKind::kTooLarge,
+                         fmt::format("add-snapshot: its new manifests are over {} bytes together; "
+                                     "commit in parts",
+                                     kMostStoredBytes));
+  }
+  if (std::cmp_greater(count_entries(split.made) + count_entries(split.dropped), kMostEntries)) {
     co_return base::fail(ErrorKind::kTooLarge,
                          fmt::format("add-snapshot: its manifests must differ from the table's in "
                                      "at most {} entries; commit in parts",

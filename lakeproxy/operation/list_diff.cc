@@ -206,12 +206,14 @@ base::Status check_once(const std::vector<model::ManifestFile>& list) {
   return {};
 }
 
-base::Status check_listed(const model::ManifestFile& listed, std::size_t bytes,
-                          const model::ManifestHeader& header,
+std::size_t stored_bytes(const std::vector<model::ManifestFile>& manifests) {
+  std::int64_t sum = 0;
+  for (const auto& manifest : manifests) sum = saturated_sum(sum, manifest.manifest_length);
+  return static_cast<std::size_t>(sum);
+}
+
+base::Status check_listed(const model::ManifestFile& listed, const model::ManifestHeader& header,
                           const std::vector<ManifestEntry>& entries) {
-  if (std::cmp_not_equal(listed.manifest_length, bytes)) {
-    return invalid(listed, "has another manifest_length");
-  }
   Count added, existing, deleted;
   for (const ManifestEntry& entry : entries) {
     switch (entry.status) {

@@ -32,10 +32,12 @@ struct ManifestSplit {
 ///         see its rows twice.
 [[nodiscard]] base::Status check_once(const std::vector<model::ManifestFile>& list);
 
-/// `bytes` is the size of the manifest.
-/// Errors: kInvalid  it has another size, or holds other counts of files or
-///         rows, another spec or other content than its list says.
-[[nodiscard]] base::Status check_listed(const model::ManifestFile& listed, std::size_t bytes,
+/// Their sizes in bytes, by what their list says; at most the greatest number.
+[[nodiscard]] std::size_t stored_bytes(const std::vector<model::ManifestFile>& manifests);
+
+/// Errors: kInvalid  the manifest holds other counts of files or rows, another
+///         spec or other content than its list says.
+[[nodiscard]] base::Status check_listed(const model::ManifestFile& listed,
                                         const model::ManifestHeader& header,
                                         const std::vector<model::ManifestEntry>& entries);
 

@@ -146,32 +146,29 @@ TEST(ListDiff, locations_that_are_no_text_are_refused) {
 
 TEST(ListDiff, a_manifest_must_be_what_its_list_says) {
   model::ManifestFile listed;
-  constexpr std::size_t kBytes = 700;
   listed.manifest_path = "m";
-  listed.manifest_length = kBytes;
   listed.added_files_count = 1;
   listed.existing_files_count = 0;
   listed.deleted_files_count = -1;  // Left out by the list.
   model::ManifestHeader header;
   std::vector<ManifestEntry> entries{entry(EntryStatus::kAdded, "a"),
                                      entry(EntryStatus::kDeleted, "b")};
-  EXPECT_TRUE(check_listed(listed, kBytes, header, entries));
+  EXPECT_TRUE(check_listed(listed, header, entries));
   auto with_more = entries;
   with_more.push_back(entry(EntryStatus::kAdded, "c"));
-  EXPECT_FALSE(check_listed(listed, kBytes, header, with_more)) << "counts";
-  EXPECT_FALSE(check_listed(listed, kBytes - 1, header, entries)) << "length";
+  EXPECT_FALSE(check_listed(listed, header, with_more)) << "counts";
   entries.back().data_file.record_count = 5;
   listed.deleted_rows_count = 5;
-  EXPECT_TRUE(check_listed(listed, kBytes, header, entries));
+  EXPECT_TRUE(check_listed(listed, header, entries));
   listed.deleted_rows_count = 4;
-  EXPECT_FALSE(check_listed(listed, kBytes, header, entries)) << "rows";
+  EXPECT_FALSE(check_listed(listed, header, entries)) << "rows";
   listed.deleted_rows_count = -1;
-  EXPECT_TRUE(check_listed(listed, kBytes, header, entries)) << "left out by the list";
+  EXPECT_TRUE(check_listed(listed, header, entries)) << "left out by the list";
   header.spec.spec_id = 3;
-  EXPECT_FALSE(check_listed(listed, kBytes, header, entries)) << "spec";
+  EXPECT_FALSE(check_listed(listed, header, entries)) << "spec";
   header.spec.spec_id = 0;
   header.content = model::FileContent::kPositionDeletes;
-  EXPECT_FALSE(check_listed(listed, kBytes, header, entries)) << "content";
+  EXPECT_FALSE(check_listed(listed, header, entries)) << "content";
 }
 
 TEST(ListDiff, a_manifest_stands_in_a_list_once) {
@@ -182,6 +179,14 @@ TEST(ListDiff, a_manifest_stands_in_a_list_once) {
   auto twice = check_once({a, b, a});
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().kind(), ErrorKind::kInvalid);
+}
+
+TEST(ListDiff, sizes_are_added_up_to_the_greatest_number) {
+  model::ManifestFile a, b;
+  a.manifest_length = 5;
+  b.manifest_length = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(stored_bytes({a, a}), 10U);
+  EXPECT_EQ(stored_bytes({a, b}), static_cast<std::size_t>(b.manifest_length));
 }
 
 TEST(ListDiff, an_entry_without_a_snapshot_has_that_of_its_manifest) {

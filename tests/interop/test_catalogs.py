@@ -131,3 +131,25 @@ def test_catalogs_that_take_each_others_place_stay_right(lake, small, names):
             reader.load_table('s.t').append(pa.table({'a': [10 * i + turn]}))
             expected = sorted(2 * [10 * i + past for past in range(turn + 1)])
             assert rows_of(reader, 's.t') == rows_of(writer, 's.t') == expected
+
+
+def test_compaction_stays_in_its_own_catalog(lake, names):
+    """Two catalogs have a table of one name; that of one is compacted."""
+    lakes = [registered(lake, name) for name in names[:2]]
+    catalogs = [iceberg_client.connect(own) for own in lakes]
+    ducks = [duckdb_client.connect_lake(own) for own in lakes]
+    for catalog, duck in zip(catalogs, ducks):
+        catalog.create_namespace('s')
+        table = catalog.create_table('s.t', pa.schema([('a', pa.int64())]))
+        for first in (0, 20, 40):
+            table.append(pa.table({'a': list(range(first, first + 20))}))
+        duck.execute('INSERT INTO lake.s.t VALUES (60)')
+    before = [rows_of(catalog, 's.t') for catalog in catalogs]
+    answer = Rest.of(lakes[0]).post('admin/namespaces/s/tables/t/compact')
+    assert answer.status_code == 200, answer.text
+    done = answer.json()
+    assert done['complete'] and done['rows-flushed'] == 1 and done['after']['data-files'] == 1 < done['before']['data-files']
+    assert [rows_of(catalog, 's.t') for catalog in catalogs] == before
+    for duck, files in zip(ducks, (1, 3)):
+        assert duck.execute('SELECT count(*), sum(a) FROM lake.s.t').fetchone() == (61, sum(range(61)))
+        assert len(duck.execute("FROM ducklake_list_files('lake', 't', schema => 's')").fetchall()) == files

@@ -250,13 +250,15 @@ Result<Manifest> read_manifest(std::string_view file, ManifestLimits limits) {
   EntryReader entries(manifest.header, limits.statistics);
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<Value> record, reader.next());
-    if (!record) return manifest;
+    if (!record) break;
     if (manifest.entries.size() >= limits.entries) {
       return base::fail(ErrorKind::kTooLarge, "manifest: too many entries");
     }
     ASSIGN_OR_RETURN(ManifestEntry entry, entries.read(*record));
     manifest.entries.push_back(std::move(entry));
   }
+  manifest.unpacked_bytes = reader.unpacked_bytes();
+  return manifest;
 }
 
 }  // namespace lake::materialize

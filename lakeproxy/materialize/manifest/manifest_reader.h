@@ -28,6 +28,7 @@ struct ManifestLimits {
 struct Manifest {
   model::ManifestHeader header;
   std::vector<model::ManifestEntry> entries;
+  std::size_t unpacked_bytes = 0;  ///< Of all blocks.
 };
 
 /// All entries, deleted ones included. Partition tuples are in the order of
