@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "lakeproxy/model/change/metadata_change.h"
@@ -67,6 +68,12 @@ class Updater {
     return set_default_sort_order(plan_.after, id);
   }
   base::Status operator()(const AddSnapshot& update) {
+    const model::SnapshotId id = update.snapshot.snapshot_id;
+    if (std::ranges::find(plan_.snapshots, id, &model::Snapshot::snapshot_id) !=
+        plan_.snapshots.end()) {
+      return base::fail(base::ErrorKind::kInvalid,
+                        fmt::format("add-snapshot: snapshot-id {} is added twice", id.value));
+    }
     plan_.snapshots.push_back(update.snapshot);
     return {};
   }

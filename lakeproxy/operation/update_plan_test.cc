@@ -104,6 +104,11 @@ TEST(RefPlan, names_a_snapshot_that_is_added_to_main) {
   expect_refused(ErrorKind::kUnsupported, {add(700), ref("main", 9), ref("b", 700)});
 }
 
+TEST(SnapshotPlan, an_id_stands_in_a_commit_once) {
+  EXPECT_TRUE(plan({add(700), add(701), ref("main", 701)}));
+  expect_refused(ErrorKind::kInvalid, {add(700), add(700), ref("main", 700)});
+}
+
 TEST(RefPlan, main_is_a_branch_and_keeps_its_retention) {
   model::SetSnapshotRef main = ref("main", 9);
   main.ref.min_snapshots_to_keep = 3;

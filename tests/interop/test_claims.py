@@ -37,13 +37,14 @@ def test_what_is_said_wrongly_and_is_ours_to_say_is_put_right(table):
     listed |= {'sequence_number': 9_999, 'min_sequence_number': 9_000}
     updates = snapshot.updates()
     added = updates[0]['snapshot']
-    added |= {'sequence-number': 9_999, 'timestamp-ms': 1}
+    added |= {'sequence-number': 9_999, 'timestamp-ms': 1, 'schema-id': 77}
     wrong = {'total-records': '-5', 'total-data-files': 'many', 'total-delete-files': '9', 'total-files-size': '1',
              'added-files-size': '1', 'changed-partition-count': '1000', 'added-position-deletes': '3', 'engine': 'ours'}
     added['summary'] |= wrong
     answer = table.post(updates)
     assert answer.status_code == 200, answer.text
     shown = answer.json()['metadata']['snapshots'][-1]
+    assert shown['schema-id'] == before.schema_id
     assert shown['sequence-number'] == before.sequence_number + 1 and shown['timestamp-ms'] > before.timestamp_ms
     assert shown['summary']['total-records'] == str(ROWS + 2) and shown['summary']['total-data-files'] == '3'
     assert shown['summary']['total-delete-files'] == '0' and shown['summary']['engine'] == 'ours'

@@ -53,11 +53,10 @@ REFUSED = {
     'a key with a zero': (said(summary={'operation': 'append', 'a\0': 'b'}), 400, 'u0000'),
     'no time': (said(timestamp_ms=None), 400, 'timestamp-ms'),
     'a time of text': (said(timestamp_ms='now'), 400, 'timestamp-ms'),
-    'a schema that is not there': (said(schema_id=77), 400, '77'),
     'a parent that is not there': (said(parent_snapshot_id=77), 409, '77'),
     'a parent of text': (said(parent_snapshot_id='x'), 400, 'parent-snapshot-id'),
     'main on another snapshot': (main_elsewhere, 400, '12345'),
-    'the same snapshot twice': (twice, 400, 'snapshot'),
+    'the same snapshot twice': (twice, 400, 'added twice'),
 }
 
 
