@@ -118,6 +118,7 @@ def widen(world, random):
     name, kind = random.choice(usable)
     alter(world, table, f'ALTER COLUMN {quoted(name)} SET DATA TYPE {random.choice(WIDER[kind])}')
     table.widened = True
+    world.renew()
 
 
 @operation('duck.nullability', 1)

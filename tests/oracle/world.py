@@ -118,8 +118,8 @@ class World:
             raise Skip(f'DuckDB: {str(fault).splitlines()[0]}') from fault
 
     def renew(self):
-        """Another connection to the lake: one that has seen a column keeps its type for MIN and MAX when others widen it,
-        and DuckDB 1.5.5 then ends with an internal error."""
+        """Another connection to the lake: one that has seen a column keeps its type for MIN and MAX when it is widened,
+        whoever does it, and DuckDB 1.5.5 then ends with an internal error."""
         self.duck.close()
         self.duck = duck.connect_lake(self.lake)
 
