@@ -350,6 +350,46 @@ def test_a_spec_with_each_transform(commit, metadata, catalog, duck, truth, read
     assert assert_agree_always(truth, readers, catalog, name) == 27
 
 
+TRUNCATED = {'alone': [(2, 'truncate[2]', 'start')], 'mixed': [(2, 'truncate[2]', 'start'), (1, 'identity', 'n')]}
+
+
+@pytest.mark.parametrize('fields', TRUNCATED.values(), ids=TRUNCATED.keys())
+def test_a_spec_with_truncate_comes_back(commit, metadata, catalog, duck, truth, readers, schema, fields):
+    """The lake cannot hold it, and knows only that another one ends."""
+    name = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{name} (n BIGINT, s VARCHAR)')
+
+    def add(*fields):
+        spec = {'fields': [{'source-id': source, 'transform': transform, 'name': part} for source, transform, part in fields]}
+        return [{'action': 'add-spec', 'spec': spec}, {'action': 'set-default-spec', 'spec-id': -1}]
+
+    def fill():
+        default = metadata()['default-spec-id']
+        table = catalog.load_table(name)
+        assert table.spec().spec_id == default
+        table.append(pa.table({'n': [1, 1, 2], 's': ['abc', 'abd', 'xyz']}, schema=table.schema().as_arrow()))
+        duck.execute(f"INSERT INTO lake.{name} SELECT i % 2, 'by DuckDB' FROM range(15) r(i)")
+        assert metadata()['default-spec-id'] == default
+        return default
+    assert commit(*add(*fields)).status_code == 200
+    truncated = fill()
+    assert commit(*add((1, 'bucket[4]', 'n_bucket'))).status_code == 200
+    held = fill()
+    def specs():
+        return sorted(metadata()['partition-specs'], key=lambda spec: spec['spec-id'])
+    shown = specs()
+    flat = next(spec['spec-id'] for spec in shown if not spec['fields'])
+    for spec in (truncated, flat, truncated, held, truncated):
+        assert commit({'action': 'set-default-spec', 'spec-id': spec}).status_code == 200
+        assert fill() == spec
+    # Several in one commit, and with nothing between them: only the last one counts.
+    back = [{'action': 'set-default-spec', 'spec-id': spec} for spec in (held, truncated)]
+    assert commit(*back).status_code == commit(back[0]).status_code == commit(back[1]).status_code == 200
+    assert fill() == truncated
+    assert specs() == shown, 'no spec is new, and each means what it meant'
+    assert assert_agree_always(truth, readers, catalog, name) == 8 * 18
+
+
 def test_specs_and_orders_that_do_not_fit_are_refused(table, commit, metadata, schema):
     def spec(transform, source=1):
         return {'action': 'add-spec', 'spec': {'fields': [{'source-id': source, 'transform': transform, 'name': 'part'}]}}

@@ -206,30 +206,29 @@ base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
   return {};
 }
 
-base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
-                                 const model::TableMetadata& before,
-                                 const model::TableMetadata& after, LakeDelta& delta,
-                                 std::vector<Query>& out, std::int64_t first_catalog_id) {
+void change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                         const model::TableMetadata& before, const model::TableMetadata& after,
+                         LakeDelta& delta, std::vector<Query>& out, std::int64_t first_catalog_id) {
   const model::PartitionSpec* from = before.find_spec(before.default_spec_id);
   const model::PartitionSpec* to = before.find_spec(after.default_spec_id);
-  if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return {};
+  if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return;
   auto held = [](const model::PartitionField& field) {
     return lake_transform(field.transform).has_value();
   };
-  if (!std::ranges::all_of(to->fields, held)) {
-    return base::fail(base::ErrorKind::kUnsupported,
-                      "set-default-spec: not back to an earlier spec with truncate");
-  }
   out.push_back(end_default_specs(sql, place));
-  // The lake did not know all of `from`: its end there does not say what comes next.
+  // Where the lake does not know all of a spec, what begins and ends there does
+  // not say which one is meant. Its partition of then keeps its meaning for the
+  // files of then, so none is begun for it anew: what DuckDB writes has none.
+  const bool holds = std::ranges::all_of(to->fields, held);
   const bool said = std::ranges::all_of(from->fields, held);
-  if (!said && to->is_unpartitioned()) out.push_back(put_default_spec(sql, place, *to));
-  std::int64_t next = first_catalog_id + delta.catalog_ids_used;
-  auto rows = lake_partition(sql, place, next, *to);
+  if (!holds || (!said && to->is_unpartitioned())) {
+    out.push_back(put_default_spec(sql, place, *to));
+  }
+  std::vector<Query> rows;
+  if (holds) rows = lake_partition(sql, place, first_catalog_id + delta.catalog_ids_used, *to);
   if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place));
   if (!rows.empty()) delta.catalog_ids_used += 1;
   for (Query& row : rows) delta.queries.push_back(std::move(row));
-  return {};
 }
 
 }  // namespace lake::ducklake

@@ -59,12 +59,11 @@ void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
 
 /// The lake's partition rows that make a spec the default which the table had
 /// before; nothing when the default stays or is new. Counts ids as above.
-/// A sidecar row says so where the lake's rows cannot: back from a spec that it does not hold to
-/// none. Errors: kUnsupported  the lake cannot hold the spec.
-[[nodiscard]] base::Status change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
-                                               const model::TableMetadata& before,
-                                               const model::TableMetadata& after, LakeDelta& delta,
-                                               std::vector<base::pg::Query>& out,
-                                               std::int64_t first_catalog_id);
+/// A sidecar row says so where the lake's rows cannot: to a spec that it does not
+/// hold, and back from one to none.
+void change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
+                         const model::TableMetadata& before, const model::TableMetadata& after,
+                         LakeDelta& delta, std::vector<base::pg::Query>& out,
+                         std::int64_t first_catalog_id);
 
 }  // namespace lake::ducklake

@@ -188,8 +188,8 @@ base::Status plan_definition(const SchemaSql& sql, const TableChange& change, co
   }
   RETURN_IF_ERROR(put_new_specs(sql, place, change.after, spec_ids(before.metadata), delta,
                                 plan.sidecar_queries, head.next_catalog_id));
-  RETURN_IF_ERROR(change_default_spec(sql, place, before.metadata, change.after, delta,
-                                      plan.sidecar_queries, head.next_catalog_id));
+  change_default_spec(sql, place, before.metadata, change.after, delta, plan.sidecar_queries,
+                      head.next_catalog_id);
   if (delta.changes.empty() && !delta.queries.empty()) {
     delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));
     delta.altered_tables.push_back(before.table_id.value);
