@@ -8,6 +8,7 @@ room(base/metrics USES base/core LINKS prometheus-cpp::core)
 room(base/json USES base/core LINKS Boost::json)
 room(base/config USES base/core LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
 room(base/crypto USES base/core LINKS OpenSSL::Crypto)
+room(base/gzip USES base/core LINKS ZLIB::ZLIB)
 room(base/jose USES base/core base/json base/crypto base/runtime base/http LINKS OpenSSL::Crypto
   TEST_USES base/testing)
 room(base/websocket USES base/core base/runtime base/http LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
@@ -73,7 +74,7 @@ room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metr
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)
-room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/measure
+room(lakeproxy/operation USES base/core base/gzip base/json base/log base/metrics base/runtime lakeproxy/measure
   lakeproxy/materialize/manifest lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change
   lakeproxy/model/table lakeproxy/model/view lakeproxy/govern lakeproxy/publish lakeproxy/export lakeproxy/objects
   lakeproxy/ducklake/lake lakeproxy/ducklake/read lakeproxy/ducklake/commit lakeproxy/ducklake/rows

@@ -51,7 +51,8 @@ base::Task<base::Status> read_removed(base::RequestContext context, Catalog* cat
                                       const ListDiff* diff, const CommitFiles* files,
                                       objects::Location prefix, DeleteChanges* changes) {
   std::vector<DataFile> unnamed;
-  for (const auto& [file, spec] : diff->removed_deletes) {
+  for (const auto& removed : diff->removed_deletes) {
+    const DataFile& file = removed.file;
     const bool own = files->has_deletes(file);
     if (own && file.content == model::FileContent::kEqualityDeletes) {
       co_return base::fail(ErrorKind::kUnsupported,

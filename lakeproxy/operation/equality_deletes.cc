@@ -38,6 +38,14 @@ std::vector<std::size_t> applying(const model::TableMetadata& metadata,
 
 }  // namespace
 
+exporter::Candidate candidate_of(const model::TableMetadata& metadata,
+                                 const std::vector<ducklake::AddedFile>& deletes,
+                                 const ducklake::AddedFile& data_file) {
+  const auto& [file, spec_id, row_id] = data_file;
+  return {file, std::nullopt, constants_of(metadata.find_spec(spec_id), file.partition),
+          applying(metadata, deletes, spec_id, file.partition)};
+}
+
 base::Task<base::Result<exporter::EqualitySearch>> equality_search(
     base::RequestContext context, Catalog* catalog, const DeleteBase* base, const ListDiff* diff,
     std::vector<ducklake::AddedFile> deletes) {
@@ -55,7 +63,6 @@ base::Task<base::Result<exporter::EqualitySearch>> equality_search(
     auto assigned = base->spec_ids.find(manifest.partition_spec_id);
     const std::int32_t spec_id =
         assigned == base->spec_ids.end() ? manifest.partition_spec_id : assigned->second;
-    const model::PartitionSpec* spec = metadata->find_spec(spec_id);
     for (const model::ManifestEntry& entry : *entries) {
       if (entry.status == model::EntryStatus::kDeleted) continue;
       const model::DataFile& file = entry.data_file;
@@ -63,15 +70,14 @@ base::Task<base::Result<exporter::EqualitySearch>> equality_search(
         --found->second;
         continue;
       }
-      auto indexes = applying(*metadata, deletes, spec_id, file.partition);
-      if (indexes.empty()) continue;
+      auto candidate = candidate_of(*metadata, deletes, {file, spec_id});
+      if (candidate.deletes.empty()) continue;
       if (search.candidates.size() == kMostFiles) {
         co_return base::fail(base::ErrorKind::kTooLarge,
                              "add-snapshot: an equality delete applies to too many data files; "
                              "compact the table first");
       }
-      search.candidates.push_back(
-          {file, std::nullopt, constants_of(spec, file.partition), std::move(indexes)});
+      search.candidates.push_back(std::move(candidate));
     }
   }
   co_return search;

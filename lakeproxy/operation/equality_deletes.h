@@ -12,6 +12,11 @@
 
 namespace lake::operation {
 
+/// `data_file` with those of `deletes` that its partition does not rule out.
+[[nodiscard]] exporter::Candidate candidate_of(const model::TableMetadata& metadata,
+                                               const std::vector<ducklake::AddedFile>& deletes,
+                                               const ducklake::AddedFile& data_file);
+
 /// Reads the data manifests of the list of `base`, and leaves out the files that
 /// `diff` removes. What is pointed to outlives the task.
 /// Errors: those of ManifestStore; kTooLarge  over 500,000 data files.

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "base/gzip/gunzip.h"
 #include "base/json/json.h"
 #include "base/json/zero_escape.h"
-#include "base/runtime/gather.h"
-#include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/table/table_metadata_json.h"
-#include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/foreign_deletes.h"
 
 namespace lake::operation {
 namespace {
@@ -19,86 +16,9 @@ using base::ErrorKind;
 using base::fail;
 
 constexpr std::size_t kMaxMetadataBytes = 64UL * 1024 * 1024;
-constexpr std::size_t kReadsAtOnce = 16;
-constexpr std::size_t kMaxFiles = 500'000;
-
-base::Status check_place(const Catalog& catalog, const std::string& what,
-                         const std::string& location) {
-  auto place = objects::Location::parse(location);
-  auto prefix = objects::Location::parse(catalog.lake.data_path);
-  if (place && prefix && objects::is_under(*place, *prefix)) return {};
-  return fail(ErrorKind::kInvalid,
-              fmt::format("{}: must lie under {}: {}", what, catalog.lake.data_path, location));
-}
-
-// What is missing or does not parse is the client's fault; the store being away is not.
-base::Error as_client_fault(base::Error error, const std::string& what) {
-  bool away = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout ||
-              error.kind() == ErrorKind::kCancelled || error.kind() == ErrorKind::kUnsupported;
-  if (away) return std::move(error).with_context(what);
-  return fail(ErrorKind::kInvalid, fmt::format("{}: {}", what, error.message()));
-}
-
-base::Task<base::Result<materialize::Manifest>> read_manifest(base::RequestContext context,
-                                                              Catalog* catalog,
-                                                              std::string location) {
-  auto bytes = co_await catalog->manifests->bytes(context, location);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  auto manifest = materialize::read_manifest(*bytes);
-  if (!manifest) co_return as_client_fault(std::move(manifest).error(), location);
-  co_return std::move(*manifest);
-}
-
-base::Status take_files(const model::ManifestFile& listed, const materialize::Manifest& manifest,
-                        std::vector<ducklake::AddedFile>& files) {
-  for (const model::ManifestEntry& entry : manifest.entries) {
-    if (entry.status == model::EntryStatus::kDeleted) continue;
-    if (listed.content != model::ManifestContent::kData) {
-      return fail(ErrorKind::kUnsupported,
-                  "metadata-location: the table has delete files, which cannot be registered: " +
-                      entry.data_file.file_path);
-    }
-    if (files.size() == kMaxFiles) {
-      return fail(ErrorKind::kTooLarge,
-                  fmt::format("metadata-location: a table of over {} files", kMaxFiles));
-    }
-    files.push_back({entry.data_file, listed.partition_spec_id});
-  }
-  return {};
-}
-
-base::Task<base::Result<std::vector<ducklake::AddedFile>>> read_files(base::RequestContext context,
-                                                                      Catalog* catalog,
-                                                                      std::string list) {
-  CO_RETURN_IF_ERROR(check_place(*catalog, "manifest-list", list));
-  auto bytes = co_await catalog->manifests->bytes(context, list);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), list);
-  auto manifests = materialize::read_manifest_list(*bytes);
-  if (!manifests) co_return as_client_fault(std::move(manifests).error(), list);
-  std::vector<ducklake::AddedFile> files;
-  for (std::size_t begin = 0; begin < manifests->size(); begin += kReadsAtOnce) {
-    std::size_t end = std::min(begin + kReadsAtOnce, manifests->size());
-    std::vector<base::Task<base::Result<materialize::Manifest>>> reads;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::string& path = (*manifests)[i].manifest_path;
-      CO_RETURN_IF_ERROR(check_place(*catalog, "manifest_path", path));
-      reads.push_back(read_manifest(context, catalog, path));
-    }
-    auto read = co_await base::gather(std::move(reads));
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!read[i - begin]) co_return std::move(read[i - begin]).error();
-      CO_RETURN_IF_ERROR(take_files((*manifests)[i], *read[i - begin], files));
-    }
-  }
-  co_return files;
-}
 
 base::Status check_foreign(const Catalog& catalog, const model::TableMetadata& metadata) {
-  RETURN_IF_ERROR(check_place(catalog, "location", metadata.location));
-  if (metadata.format_version != 2) {
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("format-version: {} cannot be registered", metadata.format_version));
-  }
+  RETURN_IF_ERROR(check_foreign_place(catalog, "location", metadata.location));
   for (const auto& [key, value] : metadata.properties) {
     RETURN_IF_ERROR(model::check_property_key(key));
   }
@@ -106,6 +26,22 @@ base::Status check_foreign(const Catalog& catalog, const model::TableMetadata& m
   if (metadata.properties.contains("schema.name-mapping.default")) {
     return fail(ErrorKind::kUnsupported,
                 "schema.name-mapping.default: files without field ids cannot be registered");
+  }
+  return {};
+}
+
+// Rows keep their ids, and the next ones begin behind them.
+base::Status check_row_ids(const model::TableMetadata& metadata,
+                           const std::vector<SequencedFile>& files) {
+  for (const SequencedFile& file : files) {
+    const auto& first = file.added.first_row_id;
+    if (!first) continue;
+    if (metadata.next_row_id < 0 || *first < 0 || file.added.file.record_count < 0 ||
+        *first > metadata.next_row_id - file.added.file.record_count) {
+      return fail(ErrorKind::kInvalid,
+                  fmt::format("first_row_id: {} and its rows must lie below next-row-id, {}: {}",
+                              *first, metadata.next_row_id, file.added.file.file_path));
+    }
   }
   return {};
 }
@@ -134,12 +70,14 @@ base::Task<base::Result<model::TableMetadata>> read_metadata_file(base::RequestC
                                                                   Catalog* catalog,
                                                                   std::string location) {
   constexpr std::string_view kWhat = "metadata-location";
-  CO_RETURN_IF_ERROR(check_place(*catalog, std::string(kWhat), location));
-  if (location.ends_with(".gz") || location.ends_with(".gz.metadata.json")) {
-    co_return fail(ErrorKind::kUnsupported, "metadata-location: a compressed file is not read");
-  }
+  CO_RETURN_IF_ERROR(check_foreign_place(*catalog, std::string(kWhat), location));
   auto bytes = co_await catalog->manifests->bytes(context, location);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
+  // Names differ from writer to writer; no JSON begins so.
+  if (base::gzip::is_gzip(*bytes)) {
+    bytes = base::gzip::gunzip(*bytes, kMaxMetadataBytes);
+    if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
+  }
   auto json = base::json::parse(*bytes, {.bytes = kMaxMetadataBytes});
   if (!json) co_return as_client_fault(std::move(json).error(), std::string(kWhat));
   if (base::json::has_zero_escape(*bytes)) {
@@ -161,8 +99,14 @@ base::Task<base::Result<ducklake::NewTable>> read_foreign_table(base::RequestCon
     ducklake::AddedSnapshot snapshot;
     snapshot.client_snapshot_id = current->snapshot_id;
     snapshot.summary_json = summary_json(*current);
-    CO_ASSIGN_OR_RETURN(snapshot.files,
-                        co_await read_files(context, catalog, current->manifest_list));
+    CO_ASSIGN_OR_RETURN(auto files,
+                        co_await read_foreign_files(context, catalog, current->manifest_list));
+    CO_RETURN_IF_ERROR(check_row_ids(metadata, files.data));
+    if (!files.deletes.empty()) {
+      CO_ASSIGN_OR_RETURN(snapshot.deletes,
+                          co_await convert_foreign_deletes(context, catalog, &metadata, &files));
+    }
+    for (auto& file : files.data) snapshot.files.push_back(std::move(file.added));
     table.snapshots.push_back(std::move(snapshot));
   }
   forget_history(metadata);

@@ -138,7 +138,7 @@ base::Result<std::vector<LakeDataFile>> lake_files(const FilePlace& place,
     ASSIGN_OR_RETURN(LakeDataFile file, lake_file(added, before, after));
     file.id = model::DataFileId(file_id++);
     file.begin = model::SnapshotId(place.begin);
-    file.row_id_start = row_id;
+    file.row_id_start = added.first_row_id.value_or(row_id);
     if (__builtin_add_overflow(row_id, file.record_count, &row_id) ||
         __builtin_add_overflow(bytes, file.file_size_bytes, &bytes)) {
       return base::fail(ErrorKind::kInvalid, "record_count or file_size_in_bytes: too large");

@@ -7,6 +7,7 @@
 // tables.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/core/result.h"
@@ -18,6 +19,8 @@ namespace lake::ducklake {
 struct AddedFile {
   model::DataFile file;
   std::int32_t spec_id = 0;
+  /// The id that its first row has already; nothing: the table's next.
+  std::optional<std::int64_t> first_row_id = std::nullopt;
 };
 
 /// Where the files' ids and rows go on from.

@@ -72,6 +72,13 @@ LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const Stored
   return delta;
 }
 
+// Rows that a table brings along have ids already; the next one follows these.
+Query begin_row_ids(const SchemaSql& sql, std::int64_t table_id, std::int64_t next_row_id) {
+  return {sql("INSERT INTO @ducklake_table_stats (table_id, record_count, next_row_id, "
+              "file_size_bytes) VALUES ($1, 0, $2, 0)"),
+          {param(table_id), param(next_row_id)}};
+}
+
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
                                      const NewTable& table, const std::vector<ColumnRow>& columns,
                                      LakeHead head, const Facts& facts) {
@@ -89,7 +96,10 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   // Its first rows come in the snapshots after the one that makes the table.
   model::LakeTable fresh;
   fresh.metadata = table.metadata;
-  FilePlace files{place.table_id, place.begin + 1, head.next_file_id, 0};
+  FilePlace files{place.table_id, place.begin + 1, head.next_file_id, table.metadata.next_row_id};
+  if (files.first_row_id > 0) {
+    plan.deltas.back().queries.push_back(begin_row_ids(sql, files.table_id, files.first_row_id));
+  }
   RETURN_IF_ERROR(
       add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots, {}}, {}, plan));
   return plan;

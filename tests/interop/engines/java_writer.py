@@ -7,15 +7,17 @@ Rows come from a table of keys: a number that passes through Python loses its Ja
 class JavaWriter:
     """One commit's files of a table, as a Java engine (Flink, say) writes them."""
 
-    def __init__(self, spark, table, number=1):
+    def __init__(self, spark, table, number=1, catalog='lake.'):
+        """`catalog` stands before the names of all tables."""
         self.spark = spark
+        self.catalog = catalog
         self.java = spark._jvm.org.apache.iceberg
         self.table = self.load(table)
         self.places = self.java.io.OutputFileFactory.builderFor(self.table, number, number).format(
             self.java.FileFormat.PARQUET).build()
 
     def load(self, table):
-        return self.java.spark.Spark3Util.loadIcebergTable(self.spark._jsparkSession, f'lake.{table}')
+        return self.java.spark.Spark3Util.loadIcebergTable(self.spark._jsparkSession, f'{self.catalog}{table}')
 
     def records(self, table, *columns):
         """The rows of `table` as Java records of these columns."""
@@ -40,9 +42,9 @@ class JavaWriter:
         assert file.content().toString() == 'EQUALITY_DELETES'
         return file
 
-    def data(self, source):
-        """A file with the rows of the table `source`."""
-        writer = self.factory().build().newDataWriter(*self.place(None))
+    def data(self, source, partition=None):
+        """A file with the rows of the table `source`; `partition` as above."""
+        writer = self.factory().build().newDataWriter(*self.place(partition))
         for record in self.records(source, '*'):
             writer.write(record)
         writer.close()
