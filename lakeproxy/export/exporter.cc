@@ -93,6 +93,18 @@ Task<Result<Made>> make_deletes(Means means, RequestContext context, const Delet
   co_return Made{Named(group->location, std::move(file))};
 }
 
+Task<Result<PutVectors>> put_puffin(Means means, RequestContext context, std::string beginning,
+                                    std::vector<materialize::DeletionVector> vectors) {
+  auto write = [vectors = std::move(vectors)] { return materialize::write_puffin(vectors); };
+  CO_ASSIGN_OR_RETURN(auto file, co_await means.blocking->run(std::move(write)));
+  PutVectors put{
+      .location = fmt::format("{}-{}.puffin", beginning, materialize::content_hash(file.bytes)),
+      .blobs = std::move(file.blobs)};
+  CO_ASSIGN_OR_RETURN(put.file_size_bytes,
+                      co_await upload(means, context, put.location, std::move(file.bytes)));
+  co_return put;
+}
+
 // The vectors of one Puffin file. A group without positions has none.
 Task<Result<Made>> make_vectors(Means means, RequestContext context,
                                 std::vector<const DeleteGroup*> groups) {
@@ -105,17 +117,13 @@ Task<Result<Made>> make_vectors(Means means, RequestContext context,
     if (!positions.empty()) vectors.push_back({group->data_file, std::move(positions)});
   }
   if (vectors.empty()) co_return made;
-  auto write = [vectors = std::move(vectors)] { return materialize::write_puffin(vectors); };
-  CO_ASSIGN_OR_RETURN(auto file, co_await means.blocking->run(std::move(write)));
-  std::string location =
-      fmt::format("{}-{}.puffin", groups.front()->puffin, materialize::content_hash(file.bytes));
-  CO_ASSIGN_OR_RETURN(std::int64_t size,
-                      co_await upload(means, context, location, std::move(file.bytes)));
-  auto blob = file.blobs.begin();
+  CO_ASSIGN_OR_RETURN(PutVectors put, co_await put_puffin(means, context, groups.front()->puffin,
+                                                          std::move(vectors)));
+  auto blob = put.blobs.begin();
   for (auto& [name, exported] : made) {
     if (exported.record_count == 0) continue;
-    exported.file_size_bytes = size;
-    exported.vector = {location, *blob++};
+    exported.file_size_bytes = put.file_size_bytes;
+    exported.vector = {put.location, *blob++};
   }
   co_return made;
 }
@@ -176,6 +184,12 @@ Task<Result<std::map<model::FieldId, std::int64_t>>> Exporter::count_nans(
 Task<Result<Positions>> Exporter::lake_positions(RequestContext context, model::LakeDeleteFile file,
                                                  model::SnapshotId snapshot) {
   return read_source({engine_, blocking_, store_}, context, std::move(file), snapshot);
+}
+
+Task<Result<PutVectors>> Exporter::put_vectors(RequestContext context, std::string beginning,
+                                               std::vector<materialize::DeletionVector> vectors) {
+  return put_puffin({engine_, blocking_, store_}, context, std::move(beginning),
+                    std::move(vectors));
 }
 
 Task<Result<PutDeletes>> Exporter::put_delete_file(RequestContext context, std::string location,

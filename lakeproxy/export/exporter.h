@@ -24,6 +24,13 @@ class Engine;
 
 namespace lake::exporter {
 
+/// A Puffin file that was put, with the places of its vectors in their order.
+struct PutVectors {
+  std::string location;
+  std::int64_t file_size_bytes = 0;
+  std::vector<materialize::BlobPlace> blobs;
+};
+
 /// One event loop's exporter over the process's engine. All referenced objects
 /// outlive it.
 class Exporter {
@@ -101,6 +108,14 @@ class Exporter {
                                                                      std::string location,
                                                                      std::string data_file,
                                                                      Positions positions);
+
+  /// Puts one Puffin file of `vectors`, as write_puffin() makes it: its location
+  /// begins with `beginning`, the rest follows from its bytes.
+  /// Errors: those of write_puffin(); kCorrupt  `beginning` is not in the bucket;
+  ///         kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<PutVectors>> put_vectors(
+      base::RequestContext context, std::string beginning,
+      std::vector<materialize::DeletionVector> vectors);
 
  private:
   base::duckdb::Engine* engine_;

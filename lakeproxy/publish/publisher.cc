@@ -6,6 +6,7 @@
 #include "lakeproxy/materialize/snapshot/change_split.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/publish/partial_looks.h"
+#include "lakeproxy/publish/stale_vectors.h"
 
 namespace lake::publish {
 namespace {
@@ -109,6 +110,7 @@ base::Task<base::Result<Publisher::Built>> Publisher::build_all(
   Built all;
   auto& [snapshots, objects, into_sight] = all;
   const model::Snapshot* parent = last_snapshot(*table);
+  StaleVectors vectors(*exporter_, *manifests_);
   snapshots.reserve(changes.size());
   for (auto& change : changes) {
     // Timestamps grow along the log, whatever the clocks of the writers say.
@@ -117,6 +119,7 @@ base::Task<base::Result<Publisher::Built>> Publisher::build_all(
     }
     CO_RETURN_IF_ERROR(
         co_await read_entries(context, &list, materialize::manifests_to_read(list, change)));
+    CO_RETURN_IF_ERROR(co_await vectors.move_live(context, table, &list, &change));
     materialize::BuildContext build{table, parent};
     CO_ASSIGN_OR_RETURN(auto built, materialize::build_snapshot(build, std::move(list), change));
     manifests_->remember(built);

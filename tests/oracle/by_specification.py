@@ -85,7 +85,7 @@ def lacks(loaded, names):
 def has_stale_vectors(loaded, snapshot):
     """Whether a Puffin file holds a vector of a live data file that is no longer the file's, with rows that are there again.
 
-    PyIceberg 0.12 applies all vectors of a Puffin file that it opens, wherever the manifest entry points.
+    PyIceberg 0.12 applies all vectors of a Puffin file that it opens, wherever the manifest entry points: there may be none.
     """
     files, delete_files = live(loaded, snapshot)
     deletes = Deletes(loaded, delete_files)

@@ -3,10 +3,9 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
-#include "base/json/json.h"
+#include "lakeproxy/materialize/puffin/puffin_footer.h"
 #include "lakeproxy/materialize/puffin/roaring.h"
 
 namespace lake::materialize {
@@ -17,10 +16,6 @@ using base::fail;
 
 constexpr std::string_view kVectorMagic = "\xd1\xd3\x39\x64";
 constexpr std::size_t kNumberBytes = 4;
-// Payload size, flags and magic end the file; another magic begins the footer.
-constexpr std::size_t kFooterEnd = 3 * kNumberBytes;
-constexpr std::size_t kMostFooter = 1 << 20;
-constexpr std::size_t kMostBlobs = 10'000;
 
 base::Error corrupt(const char* message) { return fail(ErrorKind::kCorrupt, message); }
 
@@ -38,37 +33,9 @@ std::string big_endian_bytes(std::uint32_t value) {
   return out;
 }
 
-std::uint32_t little_endian(std::string_view bytes) { return __builtin_bswap32(big_endian(bytes)); }
-
 std::uint32_t crc32_of(std::string_view bytes) {
   return static_cast<std::uint32_t>(
       ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-base::Result<std::string_view> footer_payload(std::string_view bytes) {
-  if (bytes.size() < 2 * kPuffinMagic.size() + kFooterEnd || !bytes.ends_with(kPuffinMagic)) {
-    return corrupt("a Puffin file ends early");
-  }
-  std::string_view end = bytes.substr(bytes.size() - kFooterEnd);
-  std::size_t size = little_endian(end);
-  if (size > kMostFooter || size > bytes.size() - kFooterEnd - 2 * kPuffinMagic.size()) {
-    return corrupt("a Puffin file's footer is longer than may be");
-  }
-  if (little_endian(end.substr(kNumberBytes)) != 0) {
-    return fail(ErrorKind::kUnsupported, "a Puffin file's footer is compressed");
-  }
-  std::size_t begin = bytes.size() - kFooterEnd - size;
-  if (bytes.substr(begin - kPuffinMagic.size(), kPuffinMagic.size()) != kPuffinMagic) {
-    return corrupt("a Puffin file's footer does not begin as one");
-  }
-  return bytes.substr(begin, size);
-}
-
-std::optional<std::uint64_t> unsigned_field(const base::json::Object& object,
-                                            std::string_view name) {
-  const auto* value = object.if_contains(name);
-  if (value == nullptr || !value->is_int64() || value->get_int64() < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(value->get_int64());
 }
 
 base::Result<std::vector<std::int64_t>> read_blob(std::string_view file,
@@ -89,31 +56,21 @@ base::Result<std::vector<std::int64_t>> read_blob(std::string_view file,
       properties->get_object().contains("ducklake-snapshot-id")) {
     return fail(ErrorKind::kUnsupported, "a delete file holds deletes of several snapshots");
   }
-  auto offset = unsigned_field(*blob, "offset");
-  auto length = unsigned_field(*blob, "length");
-  if (!offset || !length || *offset > file.size() || *length > file.size() - *offset) {
-    return corrupt("a Puffin footer's blob lies outside the file");
-  }
+  auto place = place_of_blob(*blob, file.size());
+  if (!place) return corrupt("a Puffin footer's blob lies outside the file");
+  const auto offset = static_cast<std::size_t>(place->offset);
+  const auto length = static_cast<std::size_t>(place->length);
   // Or one vector, listed many times over, would keep us busy for long.
-  if (*length > bytes_left) return corrupt("a Puffin footer's blobs overlap");
-  bytes_left -= *length;
-  return read_deletion_vector(file.substr(*offset, *length), limit);
+  if (length > bytes_left) return corrupt("a Puffin footer's blobs overlap");
+  bytes_left -= length;
+  return read_deletion_vector(file.substr(offset, length), limit);
 }
 
 base::Result<std::vector<std::int64_t>> read_puffin(std::string_view bytes, std::size_t limit) {
-  ASSIGN_OR_RETURN(std::string_view payload, footer_payload(bytes));
-  auto footer = base::json::parse(payload, {.bytes = kMostFooter, .depth = 16});
-  if (!footer) {
-    return corrupt("a Puffin file's footer is not JSON").with_detail(footer.error().message());
-  }
-  const auto* object = footer->if_object();
-  const auto* blobs = object == nullptr ? nullptr : object->if_contains("blobs");
-  if (blobs == nullptr || !blobs->is_array() || blobs->get_array().size() > kMostBlobs) {
-    return corrupt("a Puffin file's footer lists no blobs");
-  }
+  ASSIGN_OR_RETURN(auto blobs, read_puffin_footer(bytes));
   std::vector<std::int64_t> positions;
   std::uint64_t bytes_left = bytes.size();
-  for (const auto& blob : blobs->get_array()) {
+  for (const auto& blob : blobs) {
     ASSIGN_OR_RETURN(auto more, read_blob(bytes, blob, limit - positions.size(), bytes_left));
     positions.insert(positions.end(), more.begin(), more.end());
   }

@@ -8,6 +8,7 @@
 
 #include "base/testing/golden.h"
 #include "lakeproxy/materialize/puffin/deletion_vector.h"
+#include "lakeproxy/materialize/puffin/puffin_footer.h"
 #include "lakeproxy/materialize/puffin/roaring.h"
 #include "lakeproxy/materialize/puffin/sample_vectors.h"
 
@@ -118,6 +119,19 @@ TEST(RoaringWriter, is_read_again_for_random_sets) {
   }
   const std::vector<std::int64_t> ends{0, 65'535, 65'536, 0xffff'ffff, 0x1'0000'0000, INT64_MAX};
   EXPECT_EQ(*read_roaring64(write_roaring64(ends), 6), ends);
+}
+
+TEST(PuffinFooter, says_where_each_vector_stands) {
+  auto file = write_puffin({{"s3://lake/t/a", {1, 2}}, {"s3://lake/t/b", {7}}});
+  ASSERT_TRUE(file);
+  auto vectors = read_placed_vectors(file->bytes);
+  ASSERT_TRUE(vectors) << vectors.error().message();
+  ASSERT_EQ(vectors->size(), 2U);
+  EXPECT_EQ((*vectors)[1].data_file, "s3://lake/t/b");
+  EXPECT_EQ((*vectors)[1].place, file->blobs[1]);
+  auto cut = read_placed_vectors(file->bytes.substr(0, file->bytes.size() - 1));
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().kind(), base::ErrorKind::kCorrupt);
 }
 
 }  // namespace

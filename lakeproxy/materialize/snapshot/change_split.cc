@@ -16,6 +16,9 @@ using model::SnapshotId;
 // Source: Iceberg table specification, "Reserved Field IDs".
 constexpr model::FieldId kDeleteFilePath = 2147483546;
 
+// What a rollback says in its summary (ducklake/rows/content_change).
+constexpr std::string_view kRestoredKey = "lakeproxy-restored-snapshot-id";
+
 // Keys that count what a snapshot did: ours are computed from the lake.
 bool is_count(std::string_view key) {
   return key.starts_with("added-") || key.starts_with("deleted-") || key.starts_with("removed-") ||
@@ -74,6 +77,17 @@ std::int32_t schema_id_at(const model::LakeTable& table, SnapshotId snapshot) {
   auto after = table.schema_at.upper_bound(snapshot);
   return after == table.schema_at.begin() ? table.metadata.current_schema_id
                                           : std::prev(after)->second;
+}
+
+// Files that come back, as other rows of the lake, may have lost deletes. After a
+// rollback any may be one; elsewhere it goes in the same snapshot.
+void note_returned(SnapshotChange& change) {
+  const bool restored = change.extra_summary.contains(std::string(kRestoredKey));
+  const std::set<std::string> removed(change.removed_data.begin(), change.removed_data.end());
+  for (const FileView& view : change.added_data) {
+    const std::string& path = view.file.file_path;
+    if (restored || removed.contains(path)) change.uncovered.push_back(path);
+  }
 }
 
 class Split {
@@ -213,6 +227,7 @@ base::Status Split::add_deletes() {
     SnapshotChange& change = at(group.snapshot);
     if (group.replaces) change.superseded_deletes.push_back(group.data_file);
     change.uncovers_rows = change.uncovers_rows || group.uncovers;
+    if (group.uncovers) change.uncovered.push_back(group.data_file);
     // A file that was written again may hold deletes of later snapshots alone.
     if (exported.record_count == 0) continue;
     change.added_deletes.push_back(std::move(view));
@@ -220,6 +235,7 @@ base::Status Split::add_deletes() {
   for (const WholeFile& file : plan_.whole) {
     at(file.snapshot).superseded_deletes.push_back(file.data_file);
     at(file.snapshot).uncovers_rows = true;
+    at(file.snapshot).uncovered.push_back(file.data_file);
   }
   return {};
 }
@@ -237,6 +253,7 @@ base::Result<std::vector<SnapshotChange>> Split::run() {
     change.schema_id = schema_id_at(table_, commit.snapshot);
     change.rewrites_only = rewrites_only(commit.changes_made);
     take_client_summary(commit, change);
+    note_returned(change);
     result.push_back(std::move(change));
   }
   return result;

@@ -76,6 +76,43 @@ TEST_F(SplitV3Test, a_vector_is_shown_by_its_place_and_counted_as_one) {
   EXPECT_EQ(built.snapshot.summary.count("added-position-delete-files"), 0);
 }
 
+TEST_F(SplitV3Test, data_files_that_come_back_may_show_rows_that_vectors_took_away) {
+  auto all = deletes_of_two_files();
+  all.up_to = SnapshotId(4);
+  all.commits.push_back(lake_commit(3));
+  all.commits.push_back(lake_commit(4));
+  all.commits.back().extra_info = R"({"lakeproxy-restored-snapshot-id":"1"})";
+  all.data_files.at(DataFileId(1)).end = SnapshotId(3);
+  model::LakeDataFile again = lake_file(3, 3);
+  again.path = all.data_files.at(DataFileId(1)).path;
+  all.data_files.emplace(again.id, again);
+  all.data_files.emplace(DataFileId(4), lake_file(4, 4));
+  ExportPlan plan = plan_exports(table, all);
+  Exported made;
+  for (const auto& group : plan.deletes) {
+    made[group.location] = {.record_count = 1,
+                            .file_size_bytes = 90,
+                            .vector = VectorPlace{"s3://lake/t/x.puffin", {4, 40}}};
+  }
+  auto split = split_changes(table, all, plan, made);
+  ASSERT_TRUE(split) << split.error().message();
+  EXPECT_TRUE((*split)[1].uncovered.empty()) << "deletes alone show nothing again";
+  EXPECT_THAT((*split)[2].uncovered, ElementsAre(again.path));
+  EXPECT_THAT((*split)[3].uncovered, ElementsAre("s3://lake/t/f4")) << "any, after a rollback";
+}
+
+TEST_F(SplitV3Test, deletes_older_than_their_file_count_from_its_begin_on) {
+  auto all = deletes_of_two_files();
+  all.inlined_deletes.clear();
+  all.data_files.at(DataFileId(2)).begin = SnapshotId(2);
+  all.delete_files.push_back(
+      {.id = 7, .data_file_id = DataFileId(2), .begin = SnapshotId(1), .path = "s3://lake/d"});
+  ExportPlan plan = plan_exports(table, all);
+  ASSERT_EQ(plan.deletes.size(), 1U);
+  EXPECT_EQ(plan.deletes[0].snapshot, SnapshotId(2));
+  EXPECT_FALSE(plan.deletes[0].replaces);
+}
+
 TEST_F(SplitV3Test, inlined_rows_take_their_ids_with_them) {
   model::LakeChanges all;
   all.up_to = SnapshotId(3);

@@ -163,14 +163,17 @@ std::map<model::DataFileId, FileDeletes> deletes_by_file(const model::LakeChange
   return by_file;
 }
 
+// A delete file may hold deletes that are older than its data file: those of the
+// rows that came back as this file.
 std::set<SnapshotId> delete_snapshots(const model::LakeChanges& changes,
-                                      const FileDeletes& deletes) {
+                                      const model::LakeDataFile& file, const FileDeletes& deletes) {
   std::set<SnapshotId> snapshots;
-  auto add = [&](SnapshotId begin) {
+  auto add = [&](SnapshotId deleted) {
+    const SnapshotId begin = std::max(deleted, file.begin);
     if (shown_before(changes, begin)) return;
     if (auto at = shown_at(changes, begin)) snapshots.insert(*at);
   };
-  for (const auto* file : deletes.files) add(file->begin);
+  for (const auto* source : deletes.files) add(source->begin);
   for (const auto& ends : deletes.ends) {
     if (!ends) continue;
     for (const model::RowEnd& row : *ends) add(row.end);
@@ -215,7 +218,7 @@ void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& 
                        const model::LakeDataFile& file, const FileDeletes& deletes,
                        SnapshotId first, ExportPlan& plan) {
   const std::set<SnapshotId> growth = growth_snapshots(changes, file, deletes.begins.get());
-  std::set<SnapshotId> snapshots = delete_snapshots(changes, deletes);
+  std::set<SnapshotId> snapshots = delete_snapshots(changes, file, deletes);
   snapshots.insert(growth.begin(), growth.end());
   for (SnapshotId at : snapshots) {
     if (file.end && *file.end <= at) continue;
@@ -225,7 +228,7 @@ void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& 
                       std::nullopt,
                       {},
                       file.id,
-                      shown_earlier(changes, first, at)};
+                      shown_earlier(changes, std::max(first, file.begin), at)};
     add_source(deletes, at, group);
     for (const auto* row : deletes.inlined) {
       if (row->begin <= at) group.positions.push_back(row->row_id);
@@ -242,8 +245,7 @@ void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& 
 
 void join_into_puffin_files(const model::LakeTable& table, ExportPlan& plan) {
   for (DeleteGroup& group : plan.deletes) {
-    group.puffin = fmt::format("{}/metadata/deletes-{}-{}", table.metadata.location,
-                               group.snapshot.value, edition(table));
+    group.puffin = puffin_beginning(table, group.snapshot);
   }
 }
 
@@ -284,6 +286,11 @@ std::string inlined_location(const model::LakeTable& table, std::int64_t schema_
                              SnapshotId begin) {
   return fmt::format("{}/metadata/inlined-{}-{}-{}", table.metadata.location, schema_version,
                      begin.value, edition(table));
+}
+
+std::string puffin_beginning(const model::LakeTable& table, SnapshotId snapshot) {
+  return fmt::format("{}/metadata/deletes-{}-{}", table.metadata.location, snapshot.value,
+                     edition(table));
 }
 
 std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,

@@ -109,6 +109,11 @@ struct InlinedPlace {
 [[nodiscard]] std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
                                                                  std::string_view location);
 
+/// What the location of a Puffin file begins with whose vectors `snapshot` is the
+/// first to name.
+[[nodiscard]] std::string puffin_beginning(const model::LakeTable& table,
+                                           model::SnapshotId snapshot);
+
 /// The first listed commit at or after `snapshot`: the one that shows what
 /// happened at `snapshot`. Nothing when that is after the last one.
 [[nodiscard]] std::optional<model::SnapshotId> shown_at(const model::LakeChanges& changes,

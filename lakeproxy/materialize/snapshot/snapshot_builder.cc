@@ -297,7 +297,8 @@ std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& li
   std::set<std::size_t> wanted;
   for (std::size_t i = 0; i < list.size(); ++i) {
     bool is_data = list[i].manifest.content == ManifestContent::kData;
-    if (is_data ? !change.removed_data.empty() : !change.superseded_deletes.empty()) {
+    const bool takes_deletes = !change.superseded_deletes.empty() || !change.uncovered.empty();
+    if (is_data ? !change.removed_data.empty() : takes_deletes) {
       wanted.insert(i);
     }
   }

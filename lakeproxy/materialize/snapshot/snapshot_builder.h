@@ -44,6 +44,9 @@ struct SnapshotChange {
   /// Data files whose delete file no longer counts: replaced, or gone with
   /// them. Only those that had one: manifests of deletes are read to find it.
   std::vector<std::string> superseded_deletes;
+  /// Data files of which rows may be shown that a deletion vector of them took
+  /// away before.
+  std::vector<std::string> uncovered = {};
 
   [[nodiscard]] bool empty() const {
     return added_data.empty() && removed_data.empty() && added_deletes.empty() &&
