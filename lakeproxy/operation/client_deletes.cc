@@ -9,6 +9,7 @@
 #include "base/runtime/gather.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/operation/delete_object.h"
 
 namespace lake::operation {
 namespace {
@@ -72,10 +73,14 @@ base::Error no_live_file(const std::string& location) {
 }
 
 base::Status Work::plan_group(const std::string& location, const materialize::InlinedPlace& place) {
-  Positions positions = changes_.added_to(location);
-  if (positions.empty() || files_.gone_now(location) > 0) return {};
+  ducklake::InlinedDeletes group{place, changes_.added_to(location)};
+  auto returned = changes_.returned.find(location);
+  if (returned != changes_.returned.end()) group.returned = returned->second;
+  if ((group.positions.empty() && group.returned.empty()) || files_.gone_now(location) > 0) {
+    return {};
+  }
   if (files_.gone(location) > 0) return no_live_file(location);
-  groups.push_back({place, std::move(positions)});
+  groups.push_back(std::move(group));
   return {};
 }
 
@@ -133,21 +138,6 @@ Positions all_deleted(const FileRow& row, const Positions& by_lake) {
   return all;
 }
 
-base::Task<base::Result<ducklake::DeleteObject>> put(base::RequestContext context, Catalog* catalog,
-                                                     std::string folder, std::string data_file,
-                                                     Positions positions) {
-  ducklake::DeleteObject object;
-  // DuckLake's own form of name: its clean-up finds what no commit names.
-  object.location = fmt::format("{}/ducklake-{}-delete.parquet", folder,
-                                base::to_string(base::make_uuid_v4(*catalog->random)));
-  CO_ASSIGN_OR_RETURN(auto done,
-                      co_await catalog->exporter->put_delete_file(
-                          context, object.location, std::move(data_file), std::move(positions)));
-  object.delete_count = done.delete_count;
-  object.file_size_bytes = done.file_size_bytes;
-  co_return object;
-}
-
 base::Status check_rows(const Job& job, const Positions& positions) {
   if (positions.empty() || positions.back() < job.row->record_count) return {};
   return base::fail(ErrorKind::kInvalid,
@@ -187,8 +177,9 @@ base::Task<base::Result<std::optional<FileDeletes>>> convert(base::RequestContex
   // DuckDB counts what PostgreSQL holds for the row, too: no position may stand in both.
   Positions in_file = row.live && !row.moved ? without(after, row.live->inlined) : std::move(after);
   if (!in_file.empty()) {
-    CO_ASSIGN_OR_RETURN(result.object, co_await put(context, catalog, base.metadata->location,
-                                                    job.location, std::move(in_file)));
+    CO_ASSIGN_OR_RETURN(result.object,
+                        co_await put_delete_object(context, catalog, base.metadata->location,
+                                                   job.location, std::move(in_file)));
   }
   co_return result;
 }

@@ -77,10 +77,12 @@ base::Task<base::Status> read_removed(base::RequestContext context, Catalog* cat
   co_return base::Status{};
 }
 
-// Rows of PostgreSQL that have ended cannot come back.
-base::Task<base::Status> check_groups(base::RequestContext context, Catalog* catalog,
-                                      const DeleteBase* base, const ListDiff* diff,
-                                      objects::Location prefix, const DeleteChanges* changes) {
+// Rows of PostgreSQL that had ended and come back. Of a commit's first snapshot all
+// that deletes them is known: the delete file that was shown.
+base::Task<base::Status> read_returned(base::RequestContext context, Catalog* catalog,
+                                       const DeleteBase* base, const ListDiff* diff,
+                                       const CommitFiles* files, objects::Location prefix,
+                                       DeleteChanges* changes) {
   std::set<std::string> removed(diff->removed.begin(), diff->removed.end());
   std::vector<DataFile> looked_into;
   for (const auto& gone : diff->removed_deletes) {
@@ -94,11 +96,16 @@ base::Task<base::Status> check_groups(base::RequestContext context, Catalog* cat
   for (const auto& found : read) {
     for (const auto& [location, now] : found) {
       if (!is_group(*base, location) || removed.contains(location)) continue;
-      if (std::ranges::includes(changes->added_to(location), now)) continue;
-      co_return base::fail(ErrorKind::kUnsupported,
-                           "add-snapshot: deleted rows come back that DuckDB keeps in the "
-                           "catalog; flush them to files first: " +
-                               location);
+      Positions back;
+      std::ranges::set_difference(now, changes->added_to(location), std::back_inserter(back));
+      if (back.empty()) continue;
+      if (files->snapshot() > 0) {
+        co_return base::fail(ErrorKind::kUnsupported,
+                             "add-snapshot: in the second snapshot of a commit deleted rows come "
+                             "back that DuckDB keeps in the catalog: " +
+                                 location);
+      }
+      changes->returned[location] = std::move(back);
     }
   }
   co_return base::Status{};
@@ -139,7 +146,7 @@ base::Task<base::Result<DeleteChanges>> read_delete_changes(base::RequestContext
   DeleteChanges changes;
   CO_RETURN_IF_ERROR(co_await read_removed(context, catalog, diff, files, prefix, &changes));
   CO_RETURN_IF_ERROR(co_await read_added(context, catalog, base, diff, prefix, &changes));
-  CO_RETURN_IF_ERROR(co_await check_groups(context, catalog, base, diff, prefix, &changes));
+  CO_RETURN_IF_ERROR(co_await read_returned(context, catalog, base, diff, files, prefix, &changes));
   co_return changes;
 }
 

@@ -34,6 +34,9 @@ struct DeleteChanges {
   std::set<std::string> freed;
   /// Delete files of the same commit that count no more, by key_of().
   std::set<std::string> taken;
+  /// Rows of PostgreSQL that had ended and are there again, by the file that they
+  /// are shown as.
+  exporter::PositionsByFile returned;
 
   /// Of all data files that are named, with those that `files` says.
   [[nodiscard]] std::set<std::string> touched(const CommitFiles& files) const;
@@ -42,8 +45,9 @@ struct DeleteChanges {
 };
 
 /// Reads the delete files of `diff`. All that is pointed to outlives the task.
-/// Errors: those of Exporter; kUnsupported  deleted rows of PostgreSQL come back, or
-///         an equality-delete file goes that the same commit has added.
+/// Errors: those of Exporter; kUnsupported  deleted rows of PostgreSQL come back in a
+///         commit's second snapshot, or an equality-delete file goes that the same commit has
+///         added.
 [[nodiscard]] base::Task<base::Result<DeleteChanges>> read_delete_changes(
     base::RequestContext context, Catalog* catalog, const DeleteBase* base, const ListDiff* diff,
     const CommitFiles* files);

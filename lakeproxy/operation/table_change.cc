@@ -6,6 +6,7 @@
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/client_snapshot.h"
 #include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/restored_files.h"
 #include "lakeproxy/operation/snapshot_base.h"
 #include "lakeproxy/operation/update_plan.h"
 #include "lakeproxy/operation/used_specs.h"
@@ -35,6 +36,10 @@ base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext con
   change.after.last_updated_ms = now_ms(*catalog->clock);
   if (plan.clears_main) change.content = ducklake::Content::kEnds;
   change.restores = plan.restores;
+  if (plan.restores) {
+    CO_ASSIGN_OR_RETURN(change.partly_shown,
+                        co_await cut_files_back(context, catalog, &view->table, *plan.restores));
+  }
   if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
   CommitFiles files;
   const model::LakeTable* rows_of = plan.clears_main ? nullptr : &view->table;

@@ -32,6 +32,13 @@ struct LiveFile {
   std::vector<std::int64_t> inlined;  ///< Positions that PostgreSQL holds.
 };
 
+/// A data file of an older snapshot, and what of it was deleted then.
+struct PartlyShown {
+  model::LakeDataFile file;
+  std::optional<model::LakeDeleteFile> delete_file;
+  std::vector<std::int64_t> inlined;  ///< Positions that PostgreSQL holds.
+};
+
 struct NamespaceInfo {
   model::NamespaceId id;
   model::Namespace name;
@@ -92,6 +99,13 @@ class LakeReader {
   [[nodiscard]] base::Task<base::Result<std::vector<LiveFile>>> live_files(
       base::RequestContext context, const model::LakeTable* table,
       std::vector<std::string> locations);
+  /// Data files that `snapshot` may show in part, by rising ids: merging,
+  /// flushing or writing deletes again put rows or deletes of later snapshots
+  /// into them.
+  /// `table` outlives the task.
+  /// Errors: kUnsupported  a file of an unknown format.
+  [[nodiscard]] base::Task<base::Result<std::vector<PartlyShown>>> partly_shown(
+      base::RequestContext context, const model::LakeTable* table, model::SnapshotId snapshot);
 
  private:
   struct Impl;

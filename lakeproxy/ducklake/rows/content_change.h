@@ -10,6 +10,7 @@
 #include "lakeproxy/ducklake/commit/snapshot_commit.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/ducklake/rows/lake_files.h"
+#include "lakeproxy/ducklake/rows/row_deletes.h"
 
 namespace lake::ducklake {
 
@@ -30,10 +31,14 @@ struct Restore {
   HasInlined inlined = HasInlined::kNo;
   const base::pg::Rows* files = nullptr;
   const base::pg::Rows* columns = nullptr;
+  /// Of each file that then showed a part of what it holds now: the rows that
+  /// were not there, and those that were deleted, without what PostgreSQL holds.
+  const std::vector<FileDeletes>* partly_shown = nullptr;
+  std::string folder;  ///< The table's, with '/' at its end.
 };
 /// The content becomes that of an older snapshot; nothing where it is the same.
-/// Errors: kUnsupported  a column since then makes older rows read otherwise, or
-///         a file of then holds rows of later snapshots, too.
+/// Errors: kUnsupported  a column since then makes older rows read otherwise;
+///         kConflict (kStale)  files were merged since `partly_shown` was read.
 [[nodiscard]] base::Status restore_content(const SchemaSql& sql, const FilePlace& place,
                                            const Restore& restore, LakeDelta& delta);
 

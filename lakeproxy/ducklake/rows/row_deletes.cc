@@ -13,17 +13,23 @@ Query end_delete_rows(const SchemaSql& sql, std::int64_t end, const Numbers& dat
           {array_param(data_file_ids), param(end)}};
 }
 
-std::vector<Query> end_file_rows(const SchemaSql& sql, std::int64_t end, const Numbers& ids) {
-  return {{sql("UPDATE @ducklake_data_file SET end_snapshot = $2 WHERE data_file_id = ANY "
-               "($1::bigint[])"),
-           {array_param(ids), param(end)}},
-          end_delete_rows(sql, end, ids)};
+Query end_file_rows(const SchemaSql& sql, std::int64_t end, const Numbers& ids) {
+  return {sql("UPDATE @ducklake_data_file SET end_snapshot = $2 WHERE data_file_id = ANY "
+              "($1::bigint[])"),
+          {array_param(ids), param(end)}};
 }
 
 Query copy_file_rows(const SchemaSql& sql, std::int64_t begin, const Numbers& from,
                      const Numbers& to) {
   return {sql("SELECT @lakeproxy_copy_files($1, $2, $3)"),
           {array_param(from), array_param(to), param(begin)}};
+}
+
+Query return_inlined_rows(const SchemaSql& sql, std::int64_t table_id, std::int64_t begin,
+                          const InlinedDeletes& inlined) {
+  return {sql("SELECT @lakeproxy_return_inlined_rows($1, $2, $3, $4, $5)"),
+          {param(table_id), param(inlined.group.schema_version), param(inlined.group.begin.value),
+           array_param(inlined.returned), param(begin)}};
 }
 
 Query insert_delete_rows(const SchemaSql& sql, const DeletePlace& place,

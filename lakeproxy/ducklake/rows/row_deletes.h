@@ -46,10 +46,12 @@ struct FileDeletes {
   Restores restores = Restores::kNothing;
 };
 
-/// Rows of PostgreSQL that end, by their positions in the file they are shown as.
+/// Rows of PostgreSQL that end, by their positions in the file they are shown as,
+/// and rows that had ended and are there again.
 struct InlinedDeletes {
   materialize::InlinedPlace group;
   std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> returned = {};
 };
 
 struct RowDeletes {
@@ -59,9 +61,11 @@ struct RowDeletes {
   [[nodiscard]] bool empty() const { return files.empty() && groups.empty(); }
 };
 
-/// Statements that end data files, and their delete files, at snapshot `end`.
-[[nodiscard]] std::vector<base::pg::Query> end_file_rows(const SchemaSql& sql, std::int64_t end,
-                                                         const std::vector<std::int64_t>& ids);
+/// Ends data files at snapshot `end`. Their delete files stay open, as DuckDB
+/// leaves them: a flush of deletes that it keeps in PostgreSQL looks for the open
+/// one, and would put a second one beside it.
+[[nodiscard]] base::pg::Query end_file_rows(const SchemaSql& sql, std::int64_t end,
+                                            const std::vector<std::int64_t>& ids);
 
 /// Ends delete files alone.
 [[nodiscard]] base::pg::Query end_delete_rows(const SchemaSql& sql, std::int64_t end,
@@ -73,6 +77,12 @@ struct RowDeletes {
 [[nodiscard]] base::pg::Query copy_file_rows(const SchemaSql& sql, std::int64_t begin,
                                              const std::vector<std::int64_t>& from,
                                              const std::vector<std::int64_t>& to);
+
+/// Rows of PostgreSQL that had ended begin again at `begin`, with their ids. One
+/// whose id a later version of it has by now gets a new id.
+[[nodiscard]] base::pg::Query return_inlined_rows(const SchemaSql& sql, std::int64_t table_id,
+                                                  std::int64_t begin,
+                                                  const InlinedDeletes& inlined);
 
 /// A delete file's row to be.
 struct NewDeleteRow {

@@ -86,6 +86,8 @@ struct TableChange {
   Content content = Content::kStays;
   /// The content becomes that of this snapshot again; there are no new ones.
   std::optional<model::SnapshotId> restores = std::nullopt;
+  /// Of the files that this snapshot shows in part: see Restore.
+  std::vector<FileDeletes> partly_shown = {};
 };
 
 /// What a commit of several tables asks of one of them.

@@ -217,8 +217,12 @@ base::Status plan_content(const SchemaSql& sql, const TableChange& change, const
     end_content(sql, place, inlined, change.after.current_schema(), delta);
   }
   if (!change.restores) return {};
-  const Restore restore{*change.restores, inlined, facts[facts.size() - 2].get(),
-                        facts.back().get()};
+  const Restore restore{*change.restores,
+                        inlined,
+                        facts[facts.size() - 2].get(),
+                        facts.back().get(),
+                        &change.partly_shown,
+                        change.before->metadata.location + "/"};
   return restore_content(sql, place, restore, delta);
 }
 

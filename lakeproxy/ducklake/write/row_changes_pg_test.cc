@@ -7,7 +7,7 @@ namespace {
 using base::ErrorKind;
 using model::SnapshotId;
 
-TEST_F(RowChanges, a_removed_file_ends_with_its_delete_file) {
+TEST_F(RowChanges, a_removed_file_ends_and_its_delete_file_stays_open_as_duckdb_leaves_it) {
   must_change({adds(11, {file("a"), file("b")})});
   exec(
       "INSERT INTO ducklake_delete_file SELECT 50, table_id, 2, NULL, data_file_id, 'd', true, "
@@ -16,7 +16,7 @@ TEST_F(RowChanges, a_removed_file_ends_with_its_delete_file) {
   ASSERT_TRUE(changed) << changed.error().message();
   EXPECT_FALSE(changed->appended) << "more than an append";
   EXPECT_EQ(files(), "a:2-3 b:2- c:3-");
-  EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d:2-3");
+  EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d:2-");
   EXPECT_EQ(line(), "deleted_from_table:1,inserted_into_table:1");
   EXPECT_EQ(text("SELECT record_count FROM lk.ducklake_table_stats"), "302")
       << "only grows, and is one too high for each change that adds files";
@@ -70,10 +70,10 @@ TEST_F(RowChanges, a_row_that_moved_is_meant_by_its_old_name_for_the_rest_of_the
   must_change({deletes(12, a, "d1"), deletes(13, a, nullptr, Restores::kRows), deletes(14, a, "d2"),
                deletes(15, a, "d3", Restores::kRows), adds(16, {}, {"a"})});
   EXPECT_EQ(files(), "a:2-4 a:4-6 a:6-7");
-  EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d1:3-4 d2:5-6 d3:6-7");
+  EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d1:3- d2:5- d3:6-");
   EXPECT_EQ(
       text("SELECT count(*) FROM lk.ducklake_delete_file d JOIN lk.ducklake_data_file f USING "
-           "(data_file_id) WHERE d.begin_snapshot >= f.begin_snapshot AND d.end_snapshot <= "
+           "(data_file_id) WHERE d.begin_snapshot >= f.begin_snapshot AND d.begin_snapshot < "
            "f.end_snapshot"),
       "3")
       << "each belongs to the row of its time";
@@ -122,6 +122,31 @@ TEST_F(RowChanges, a_removed_group_of_inlined_rows_ends_in_postgresql) {
                  "BY row_id) FROM lk.ducklake_inlined_data_1_1"),
             "0:4 1:3 2:2 3:")
       << "those of the group that were left, and no others";
+}
+
+TEST_F(RowChanges, ended_rows_of_postgresql_come_back_with_their_ids) {
+  exec(
+      "CREATE TABLE ducklake_inlined_data_1_1 (row_id bigint, begin_snapshot bigint, end_snapshot "
+      "bigint, i bigint); INSERT INTO ducklake_inlined_data_tables VALUES (1, "
+      "'ducklake_inlined_data_1_1', 1)");
+  must_change({adds(11, {file("a")})});
+  snapshot(3, "inlined_insert:1",
+           "INSERT INTO ducklake_inlined_data_1_1 VALUES (100, 3, 4, 5), (101, 3, 4, 6), (102, 3, "
+           "NULL, 7); UPDATE ducklake_table_stats SET next_row_id = 103");
+  snapshot(4, "inlined_insert:1,inlined_delete:1",
+           "INSERT INTO ducklake_inlined_data_1_1 VALUES (101, 4, NULL, 60)");
+  const LakeTablePtr before = load();
+  AddedSnapshot takes_back = adds(12, {});
+  takes_back.deletes.groups.push_back({{1, SnapshotId(3)}, {}, {0, 1, 2}});
+  auto changed = change(before, {takes_back});
+  ASSERT_TRUE(changed) << changed.error().message() << changed.error().detail();
+  EXPECT_EQ(line(), "inlined_insert:1");
+  EXPECT_EQ(text("SELECT string_agg(row_id || ':' || begin_snapshot || '-' || "
+                 "coalesce(end_snapshot::text, '') || '=' || i, ' ' ORDER BY i, begin_snapshot) "
+                 "FROM lk.ducklake_inlined_data_1_1"),
+            "100:3-4=5 100:5-=5 101:3-4=6 103:5-=6 102:3-=7 101:4-=60")
+      << "one that was updated meanwhile is another row; one that never ended stays";
+  EXPECT_EQ(text("SELECT next_row_id FROM lk.ducklake_table_stats"), "104");
 }
 
 TEST_F(RowChanges, an_append_goes_on_top_of_rows_that_others_changed) {

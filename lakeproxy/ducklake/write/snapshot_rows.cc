@@ -85,9 +85,7 @@ void SnapshotRows::end_inlined(const materialize::InlinedPlace& group, base::pg:
 }
 
 void SnapshotRows::end_files(const std::vector<std::int64_t>& ids) {
-  for (Query& query : end_file_rows(sql_, place_.begin, ids)) {
-    delta_.queries.push_back(std::move(query));
-  }
+  delta_.queries.push_back(end_file_rows(sql_, place_.begin, ids));
   note("deleted_from_table");
 }
 
@@ -164,9 +162,15 @@ void SnapshotRows::delete_rows(const RowDeletes& deletes) {
   const DeletePlace place{place_.table_id, place_.begin, additions_.after->location + "/"};
   if (!rows.empty()) delta_.queries.push_back(insert_delete_rows(sql_, place, rows));
   for (const InlinedDeletes& inlined : deletes.groups) {
-    end_inlined(inlined.group, array_param(inlined.positions));
+    if (!inlined.positions.empty()) {
+      end_inlined(inlined.group, array_param(inlined.positions));
+      note("inlined_delete");
+    }
+    if (!inlined.returned.empty()) {
+      delta_.queries.push_back(return_inlined_rows(sql_, place_.table_id, place_.begin, inlined));
+      note("inlined_insert");
+    }
   }
-  if (!deletes.groups.empty()) note("inlined_delete");
 }
 
 void SnapshotRows::name(const AddedSnapshot& snapshot) {
