@@ -162,6 +162,16 @@ model::LakeDataFile as_data_file(const InlinedGroup& group, const ExportedFile& 
   return file;
 }
 
+// Rows that were updated keep their ids, and new ones of the same snapshot follow
+// after a gap. An id that the table has not given yet is one of a transaction.
+std::int64_t row_id_end(const InlinedGroup& group, std::int64_t next_row_id) {
+  std::int64_t end = 0;
+  for (const auto& row : group.rows) {
+    if (row.row_id < next_row_id) end = std::max(end, row.row_id + 1);
+  }
+  return end;
+}
+
 base::Result<ExportedFile> Split::made(const std::string& location) const {
   auto found = exported_.find(location);
   if (found == exported_.end()) {
@@ -174,6 +184,7 @@ base::Status Split::add_inlined() {
   for (const InlinedGroup& group : plan_.inlined) {
     ASSIGN_OR_RETURN(ExportedFile exported, made(group.location));
     ASSIGN_OR_RETURN(FileView view, view_data_file(table_, as_data_file(group, exported)));
+    view.row_id_end = row_id_end(group, table_.metadata.next_row_id);
     auto shown = shown_at(changes_, group.begin);
     if (shown) at(*shown).added_data.push_back(std::move(view));
   }

@@ -76,6 +76,32 @@ TEST_F(SplitV3Test, a_vector_is_shown_by_its_place_and_counted_as_one) {
   EXPECT_EQ(built.snapshot.summary.count("added-position-delete-files"), 0);
 }
 
+TEST_F(SplitV3Test, ids_of_inlined_rows_are_counted_over_their_gaps) {
+  constexpr std::int64_t kOfTransaction = 1'000'000'000'000'000'000;
+  table.metadata.next_row_id = 15;
+  model::LakeChanges all;
+  all.up_to = SnapshotId(2);
+  all.commits = {lake_commit(1), lake_commit(2)};
+  model::LakeDataFile file = lake_file(1, 1);
+  file.row_id_start = 0;
+  all.data_files.emplace(file.id, file);
+  all.inlined = {{.schema_version = 1,
+                  .rows = {{.row_id = 5, .begin = SnapshotId(2)},
+                           {.row_id = 14, .begin = SnapshotId(2)},
+                           {.row_id = kOfTransaction, .begin = SnapshotId(2)}}}};
+  ExportPlan plan = plan_exports(table, all);
+  ASSERT_EQ(plan.inlined.size(), 1);
+  Exported made{{plan.inlined[0].location, {.record_count = 3, .file_size_bytes = 90}}};
+  auto split = split_changes(table, all, plan, made);
+  ASSERT_TRUE(split) << split.error().message();
+  SnapshotChain chain;
+  chain.table = table;
+  chain.apply((*split)[0]);
+  auto built = chain.apply((*split)[1]);
+  EXPECT_EQ(built.snapshot.first_row_id, 10);
+  EXPECT_EQ(built.snapshot.added_rows, 5);
+}
+
 TEST_F(SplitV3Test, data_files_that_come_back_may_show_rows_that_vectors_took_away) {
   auto all = deletes_of_two_files();
   all.up_to = SnapshotId(4);

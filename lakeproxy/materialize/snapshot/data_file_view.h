@@ -6,6 +6,7 @@
 // Sources: Iceberg table specification, "Manifests"; DuckLake specification
 // 1.0, "ducklake_file_column_stats".
 
+#include <cstdint>
 #include <optional>
 
 #include "base/core/result.h"
@@ -18,6 +19,8 @@ struct FileView {
   std::int32_t spec_id = 0;
   /// The lake snapshot that wrote a data file.
   std::optional<model::SnapshotId> begin = std::nullopt;
+  /// Behind its highest row id, of a file whose ids have gaps.
+  std::optional<std::int64_t> row_id_end = std::nullopt;
 };
 
 /// `file` of `table`. A partition value is shown only if all rows have it:

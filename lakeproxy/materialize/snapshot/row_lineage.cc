@@ -11,7 +11,11 @@ void set_row_ids(const model::Snapshot* parent, const std::vector<FileView>& add
   std::int64_t end = first;
   for (const FileView& view : added_data) {
     const model::DataFile& file = view.file;
-    if (file.first_row_id) end = std::max(end, *file.first_row_id + file.record_count);
+    if (view.row_id_end) {
+      end = std::max(end, *view.row_id_end);
+    } else if (file.first_row_id) {
+      end = std::max(end, *file.first_row_id + file.record_count);
+    }
   }
   snapshot.first_row_id = first;
   snapshot.added_rows = end - first;
