@@ -79,7 +79,9 @@ void Turns::give_back(const std::string& key, const std::shared_ptr<Waiter>& wai
     auto next = std::move(waiting.front());
     waiting.pop_front();
     next->granted = true;
-    asio::post(next->executor, [next] { next->woken.cancel(); });
+    // Its own loop is to end its timer, so no part of it stays here.
+    const asio::any_io_executor loop = next->executor;
+    asio::post(loop, [next = std::move(next)] { next->woken.cancel(); });
   }
 }
 
