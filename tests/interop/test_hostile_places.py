@@ -13,6 +13,7 @@ import by_hand
 from by_hand import COLUMNS, Table, Watched, appending, deleting, deleting_equal, new_file, parquet, positions, rows_of, unread_file
 from oracle import avro_files, commits
 from rest import assert_error
+from test_expired_files import data_file, expire_and_clean, fill
 from upkeep import Objects
 
 
@@ -111,9 +112,9 @@ def test_an_escape_in_a_place_is_a_part_of_its_name(table, watched):
 PLACES = {
     'another prefix': 's3://lakehouse/canary/data.parquet',
     'another bucket': 's3://canary-bucket/data.parquet',
-    'a local file': '/etc/passwd',
-    'a local file as URL': 'file:///etc/passwd',
-    'a pattern of local files': '/etc/*',
+    'a local file': '{scratch}/canary.parquet',
+    'a local file as URL': 'file://{scratch}/canary.parquet',
+    'a pattern of local files': '{scratch}/*',
     'a relative path': '../../canary.parquet',
     'a pattern': 's3://lakehouse/canary/*.parquet',
     'SQL': "x'); ATTACH '/tmp/canary.db' AS canary; --",
@@ -121,10 +122,22 @@ PLACES = {
 
 
 @pytest.mark.parametrize('case', PLACES)
-def test_a_data_file_elsewhere_is_recorded_and_never_read(lake, table, watched, objects, catalog, web, case):
-    place = PLACES[case]
-    objects.put('canary/data.parquet', parquet(pa.table({'n': [1], 's': ['canary']}, schema=table.load().schema().as_arrow())))
+def test_a_data_file_elsewhere_is_recorded_never_read_and_never_removed(table, duck, watched, objects, tmp_path, case):
+    """Neither by the catalog nor by DuckDB, whose clean-up removes with the rights of its caller."""
+    place = PLACES[case].format(scratch=tmp_path)
+    content = parquet(pa.table({'n': [1], 's': ['canary']}, schema=table.load().schema().as_arrow()))
+    objects.put('canary/data.parquet', content)
+    (tmp_path / 'canary.parquet').write_bytes(content)
     record_and_refuse_reading(table, watched, place)
+    name_space = table.name.split('.')[0]
+    fill(duck, f'{name_space}.gone')
+    gone = data_file(duck, name_space, 'gone')
+    duck.execute(f'DELETE FROM lake.{name_space}.gone')
+    removed = expire_and_clean(duck)
+    assert any(path.endswith(gone.split('/')[-1]) for path in removed), 'it does remove'
+    assert not any('canary' in path or str(tmp_path) in path for path in removed)
+    assert (tmp_path / 'canary.parquet').read_bytes() == content
+    assert objects.exists('s3://lakehouse/canary/data.parquet')
 
 
 def test_a_data_file_of_the_web_is_recorded_and_never_read(table, watched, web):
@@ -160,10 +173,10 @@ def record_and_refuse_reading(table, watched, place):
 
 
 @pytest.mark.parametrize('case', ['another prefix', 'a local file', 'the web'])
-def test_compaction_leaves_a_data_file_elsewhere_alone(table, watched, web, objects, case):
+def test_compaction_leaves_a_data_file_elsewhere_alone(table, watched, web, objects, tmp_path, case):
     """DuckDB's engine is closed to it. The table is as it was, and the answer says why."""
     address, asked = web
-    place = {**PLACES, 'the web': f'{address}/canary.parquet'}[case]
+    place = {**PLACES, 'the web': f'{address}/canary.parquet'}[case].format(scratch=tmp_path)
     loaded = table.load()
     objects.put('canary/data.parquet', parquet(rows_of(loaded, [8, 9])))
     loaded.append(rows_of(loaded, [5]))

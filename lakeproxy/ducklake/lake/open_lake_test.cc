@@ -141,6 +141,17 @@ TEST_F(ScheduledFiles, a_delete_file_is_kept_too) {
   EXPECT_TRUE(is_scheduled(7, "main/t/d.parquet", true)) << "the row itself does not count";
 }
 
+TEST_F(ScheduledFiles, a_file_elsewhere_that_a_client_recorded_is_never_removed) {
+  exec("INSERT INTO lakeproxy_file (data_file_id, table_id) VALUES (1, 1)");
+  for (const char* place : {"/etc/passwd", "file:///etc/passwd", "../../f.parquet",
+                            "s3://other/f.parquet", "s3://lake/dat", "s3://lake/other/f.parquet"}) {
+    EXPECT_FALSE(is_scheduled(1, place, false)) << place;
+    EXPECT_TRUE(is_scheduled(2, place, false)) << place << ": one that DuckDB added";
+  }
+  EXPECT_TRUE(is_scheduled(1, "s3://lake/data/main/t/f.parquet", false));
+  EXPECT_TRUE(is_scheduled(1, "main/t/f.parquet", true));
+}
+
 TEST_F(ScheduledFiles, other_objects_go) {
   add_row(1, "f.parquet", true, "NULL");
   add_row(2, "g.parquet", true, "NULL");
