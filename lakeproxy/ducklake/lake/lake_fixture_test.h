@@ -75,6 +75,20 @@ class LakeFixture : public ::testing::Test {
     return rows && !(*rows)->empty() ? std::string((*rows)->text(0, 0)) : "";
   }
 
+  /// The first column of the first row of a query in the lake's schema, which '@' stands for.
+  [[nodiscard]] std::string ask(std::string sql) {
+    for (std::size_t at = 0; (at = sql.find('@', at)) != std::string::npos;) {
+      sql.replace(at, 1, options_.metadata_schema + ".");
+    }
+    return text("SELECT (" + sql + ")::text");
+  }
+  /// What the newest snapshot says it changed.
+  [[nodiscard]] std::string line() {
+    return ask(
+        "SELECT changes_made FROM @ducklake_snapshot_changes ORDER BY snapshot_id DESC "
+        "LIMIT 1");
+  }
+
   boost::asio::io_context loop_;
   std::string database_;
   LakeOptions options_{.catalog = "lake", .metadata_schema = "lk", .data_path = "s3://lake/data/"};

@@ -18,17 +18,6 @@ class Views : public LakeFixture {
  protected:
   void SetUp() override { open(); }
 
-  std::string ask(std::string sql) {
-    for (std::size_t at = 0; (at = sql.find('@', at)) != std::string::npos;) {
-      sql.replace(at, 1, options_.metadata_schema + ".");
-    }
-    return text("SELECT (" + sql + ")::text");
-  }
-  std::string line() {
-    return ask(
-        "SELECT changes_made FROM @ducklake_snapshot_changes ORDER BY snapshot_id DESC "
-        "LIMIT 1");
-  }
   std::string head() {
     return ask(
         "SELECT row(snapshot_id, schema_version, next_catalog_id) FROM @ducklake_snapshot "

@@ -65,12 +65,6 @@ class RowChanges : public LakeFixture {
                     id, options_.metadata_schema, of));
   }
   std::string files() { return spans("ducklake_data_file", "data_file_id"); }
-  std::string line() {
-    return text(
-        fmt::format("SELECT changes_made FROM {}.ducklake_snapshot_changes ORDER BY "
-                    "snapshot_id DESC LIMIT 1",
-                    options_.metadata_schema));
-  }
 
   base::SystemClock clock_;
   base::SystemRandom random_;

@@ -24,18 +24,6 @@ class WriterFixture : public LakeFixture {
 
   LakeWriter writer() { return {*pool_, options_, clock_, random_}; }
 
-  /// The first column of the first row of a query in the lake's schema.
-  std::string ask(std::string sql) {
-    for (std::size_t at = 0; (at = sql.find('@', at)) != std::string::npos;) {
-      sql.replace(at, 1, options_.metadata_schema + ".");
-    }
-    return text("SELECT (" + sql + ")::text");
-  }
-  std::string line() {
-    return ask(
-        "SELECT changes_made FROM @ducklake_snapshot_changes ORDER BY snapshot_id DESC "
-        "LIMIT 1");
-  }
   std::string head() {
     return ask(
         "SELECT row(snapshot_id, schema_version, next_catalog_id, next_file_id) FROM "
