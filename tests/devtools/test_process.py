@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from stack import ports, process
+from stack import process
 from stack.process import Process, StackError
 
 SLEEP = [sys.executable, '-c', 'import time; print("up", flush=True); time.sleep(60)']
@@ -44,13 +44,3 @@ def test_a_server_that_ends_tells_the_end_of_its_log(tmp_path):
     ended = process.start(['sh', '-c', 'sleep 0.2; echo no such setting; exit 1'], log)
     with pytest.raises(StackError, match='no such setting'):
         process.wait_ready('server', ended, log, lambda: False, 10)
-
-
-def test_a_wanted_port_is_never_replaced_and_a_default_one_is():
-    taken = ports.any_free()
-    with ports.socket.socket() as holder:
-        holder.bind(('127.0.0.1', taken))
-        holder.listen()
-        with pytest.raises(StackError):
-            ports.choose(taken, 0, 'the test')
-        assert ports.choose(0, taken, 'the test') != taken
