@@ -1,5 +1,6 @@
 """What Iceberg clients write, DuckDB finds in the lake, and so do the other clients."""
 import concurrent.futures
+import datetime
 
 import pyarrow as pa
 import pytest
@@ -147,6 +148,26 @@ def test_fields_that_duckdb_renames_keep_their_places(catalog, duck, truth, read
     assert [field.name for field in fields] == ['first', 'b']
     assert dict(truth.columns(f'{schema}.fields'))['pair'].replace('"', '') == 'STRUCT(first INTEGER, b VARCHAR)'
     assert assert_agree(truth, readers, f'{schema}.fields') == 6
+
+
+@pytest.mark.parametrize('change', ['ADD COLUMN later INTEGER', 'RENAME COLUMN a TO first', 'ALTER COLUMN b TYPE BIGINT',
+                                    'DROP COLUMN a', 'ALTER COLUMN a SET DEFAULT 5'])
+def test_small_inserts_find_the_columns_that_a_client_moved(catalog, duck, truth, readers, schema, change):
+    """DuckDB lays out what it keeps in PostgreSQL as it holds the table, whatever order it finds later."""
+    name = f'{schema}.moved'
+    duck.execute(f'CREATE TABLE lake.{name} (a INTEGER, b INTEGER, s VARCHAR, day DATE)')
+    duck.execute(f"INSERT INTO lake.{name} VALUES (1, 2, 'one', DATE '2020-01-01')")
+    with catalog.load_table(name).update_schema() as update:
+        update.move_first('day')
+        update.move_after('a', 's')
+    duck.execute(f'ALTER TABLE lake.{name} {change}')
+    shown = [column for column, _ in truth.columns(name)]
+    values = {'a': 11, 'first': 11, 'b': 22, 's': 'two', 'day': datetime.date(2020, 1, 2), 'later': 33}
+    wanted = tuple(values[column] for column in shown)
+    for count in (1, 2):
+        duck.execute(f"INSERT INTO lake.{name} VALUES ({', '.join('?' for _ in shown)})", wanted)
+        assert duck.execute(f"SELECT {', '.join(shown)} FROM lake.{name} WHERE b = 22").fetchall() == [wanted] * count
+        assert assert_agree(truth, readers, name) == 1 + count
 
 
 def test_duckdb_writes_a_table_whose_bucket_it_hashes_otherwise(catalog, duck, truth, readers, schema):
