@@ -74,21 +74,34 @@ room(lakeproxy/publish USES base/core base/json base/runtime base/http base/metr
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)
-room(lakeproxy/operation USES base/core base/gzip base/json base/log base/metrics base/runtime lakeproxy/measure
-  lakeproxy/materialize/manifest lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change
-  lakeproxy/model/table lakeproxy/model/view lakeproxy/govern lakeproxy/publish lakeproxy/export lakeproxy/objects
-  lakeproxy/ducklake/lake lakeproxy/ducklake/read lakeproxy/ducklake/commit lakeproxy/ducklake/rows
-  lakeproxy/ducklake/upkeep lakeproxy/ducklake/write lakeproxy/ducklake/views TEST_USES base/testing)
+# What every operation stands on, what a client's commit says and becomes, what a metadata file made elsewhere
+# brings; then the operations themselves, a file for each.
+room(lakeproxy/operation/catalog USES base/core base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
+  lakeproxy/model/table lakeproxy/publish lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read
+  lakeproxy/ducklake/commit lakeproxy/ducklake/rows lakeproxy/ducklake/upkeep lakeproxy/ducklake/write
+  lakeproxy/ducklake/views)
+room(lakeproxy/operation/commit USES base/core base/json base/runtime lakeproxy/materialize/manifest
+  lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/table lakeproxy/publish
+  lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/rows lakeproxy/ducklake/write
+  lakeproxy/operation/catalog)
+room(lakeproxy/operation/register USES base/core base/gzip base/json base/runtime lakeproxy/materialize/manifest
+  lakeproxy/model/change lakeproxy/model/table lakeproxy/export lakeproxy/objects lakeproxy/ducklake/rows
+  lakeproxy/ducklake/write lakeproxy/operation/catalog lakeproxy/operation/commit)
+room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/model
+  lakeproxy/model/change lakeproxy/model/view lakeproxy/govern lakeproxy/publish lakeproxy/export lakeproxy/objects
+  lakeproxy/ducklake/lake lakeproxy/ducklake/upkeep lakeproxy/operation/catalog lakeproxy/operation/commit
+  lakeproxy/operation/register)
 
 room(lakeproxy/route USES base/core base/crypto base/json base/http base/metrics base/log base/runtime lakeproxy/model
-  lakeproxy/model/change lakeproxy/model/view lakeproxy/auth lakeproxy/govern lakeproxy/operation lakeproxy/publish
+  lakeproxy/model/change lakeproxy/model/view lakeproxy/auth lakeproxy/govern lakeproxy/operation
+  lakeproxy/operation/catalog lakeproxy/publish
   lakeproxy/ducklake/lake TEST_USES base/testing)
 
-room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres lakeproxy/operation
-  lakeproxy/publish lakeproxy/objects lakeproxy/ducklake/upkeep)
+room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/postgres
+  lakeproxy/operation/catalog lakeproxy/publish lakeproxy/objects lakeproxy/ducklake/upkeep)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
-  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/publish lakeproxy/export
+  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/operation/catalog lakeproxy/publish lakeproxy/export
   lakeproxy/objects lakeproxy/measure lakeproxy/tasks
   lakeproxy/ducklake/lake lakeproxy/ducklake/commit lakeproxy/ducklake/upkeep lakeproxy/ducklake/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)

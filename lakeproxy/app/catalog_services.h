@@ -19,7 +19,7 @@
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/store.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/publish/publisher.h"
 
 namespace lake::app {

@@ -5,7 +5,7 @@
 
 #include "lakeproxy/ducklake/lake/catalog_registry.h"
 #include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 
 namespace lake::operation {
 

@@ -7,9 +7,9 @@
 //   6 behind the answer: the metadata file, the record of it, and the client's
 //     manifests removed
 
-#include "lakeproxy/operation/commit_metrics.h"
-#include "lakeproxy/operation/new_table.h"
-#include "lakeproxy/operation/table_change.h"
+#include "lakeproxy/operation/catalog/commit_metrics.h"
+#include "lakeproxy/operation/commit/new_table.h"
+#include "lakeproxy/operation/commit/table_change.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {

@@ -5,8 +5,8 @@
 //     holds (ducklake/)
 //   3 behind the answer: the tables published, and the clients' manifests removed
 
-#include "lakeproxy/operation/new_table.h"
-#include "lakeproxy/operation/table_change.h"
+#include "lakeproxy/operation/commit/new_table.h"
+#include "lakeproxy/operation/commit/table_change.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {

@@ -10,7 +10,7 @@
 #include "lakeproxy/ducklake/upkeep/table_upkeep.h"
 #include "lakeproxy/export/compactor.h"
 #include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 
 namespace lake::operation {
 

@@ -1,6 +1,6 @@
 #include "base/core/text.h"
 #include "lakeproxy/model/change/metadata_change.h"
-#include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {

@@ -12,7 +12,7 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/pages.h"
 
 namespace lake::operation {

@@ -5,8 +5,8 @@
 //   3 one PostgreSQL transaction (ducklake/)
 //   4 the table as it is now (publish/)
 
-#include "lakeproxy/operation/foreign_table.h"
-#include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/catalog/now.h"
+#include "lakeproxy/operation/register/foreign_table.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
@@ -43,7 +43,8 @@ base::Task<base::Status> register_foreign(base::RequestContext context, Catalog*
   CO_ASSIGN_OR_RETURN(bool taken,
                       co_await writer->is_location_taken(context, metadata.location, replaced));
   if (taken) {
-    co_return fail(ErrorKind::kAlreadyExists, "location: belongs to a table that is there, or its files are being removed");
+    co_return fail(ErrorKind::kAlreadyExists,
+                   "location: belongs to a table that is there, or its files are being removed");
   }
   CO_ASSIGN_OR_RETURN(auto table, co_await read_foreign_table(context, catalog, request->identifier,
                                                               std::move(metadata)));

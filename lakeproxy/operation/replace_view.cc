@@ -6,7 +6,7 @@
 //     not, again from 1
 
 #include "lakeproxy/model/view/view_change.h"
-#include "lakeproxy/operation/now.h"
+#include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/views.h"
 #include "lakeproxy/publish/view_file.h"
 

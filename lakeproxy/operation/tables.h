@@ -11,7 +11,7 @@
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/model/change/table_update.h"
 #include "lakeproxy/model/metrics_report.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/namespaces.h"
 
 namespace lake::operation {

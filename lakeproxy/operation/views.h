@@ -9,7 +9,7 @@
 
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/model/view/view_update.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/namespaces.h"
 
 namespace lake::operation {

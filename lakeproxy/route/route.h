@@ -17,7 +17,7 @@
 #include "lakeproxy/auth/principal.h"
 #include "lakeproxy/ducklake/lake/catalog_registry.h"
 #include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/route/error_response.h"
 
 namespace lake::route {

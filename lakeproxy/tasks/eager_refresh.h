@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/metrics/registry.h"
-#include "lakeproxy/operation/catalog.h"
+#include "lakeproxy/operation/catalog/catalog.h"
 
 namespace lake::tasks {
 

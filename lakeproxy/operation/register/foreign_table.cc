@@ -1,0 +1,117 @@
+#include "lakeproxy/operation/register/foreign_table.h"
+
+#include <fmt/format.h>
+
+#include "base/gzip/gunzip.h"
+#include "base/json/json.h"
+#include "base/json/zero_escape.h"
+#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/model/table/table_metadata_json.h"
+#include "lakeproxy/operation/register/foreign_deletes.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+
+constexpr std::size_t kMaxMetadataBytes = 64UL * 1024 * 1024;
+
+base::Status check_foreign(const Catalog& catalog, const model::TableMetadata& metadata) {
+  RETURN_IF_ERROR(check_foreign_place(catalog, "location", metadata.location));
+  for (const auto& [key, value] : metadata.properties) {
+    RETURN_IF_ERROR(model::check_property_key(key));
+  }
+  // Such a table may have files that name their columns only.
+  if (metadata.properties.contains("schema.name-mapping.default")) {
+    return fail(ErrorKind::kUnsupported,
+                "schema.name-mapping.default: files without field ids cannot be registered");
+  }
+  return {};
+}
+
+// Rows keep their ids, and the next ones begin behind them.
+base::Status check_row_ids(const model::TableMetadata& metadata,
+                           const std::vector<SequencedFile>& files) {
+  for (const SequencedFile& file : files) {
+    const auto& first = file.added.first_row_id;
+    if (!first) continue;
+    if (metadata.next_row_id < 0 || *first < 0 || file.added.file.record_count < 0 ||
+        *first > metadata.next_row_id - file.added.file.record_count) {
+      return fail(ErrorKind::kInvalid,
+                  fmt::format("first_row_id: {} and its rows must lie below next-row-id, {}: {}",
+                              *first, metadata.next_row_id, file.added.file.file_path));
+    }
+  }
+  return {};
+}
+
+std::string summary_json(const model::Snapshot& snapshot) {
+  base::json::Object object;
+  for (const auto& [key, value] : snapshot.summary) object[key] = value;
+  return base::json::write(object);
+}
+
+// The history of another catalog is not this lake's.
+void forget_history(model::TableMetadata& metadata) {
+  metadata.snapshots = {};
+  metadata.snapshot_log.clear();
+  metadata.metadata_log.clear();
+  metadata.refs.clear();
+  metadata.statistics.clear();
+  metadata.partition_statistics.clear();
+  metadata.current_snapshot_id.reset();
+  metadata.last_sequence_number = 0;
+}
+
+}  // namespace
+
+base::Task<base::Result<model::TableMetadata>> read_metadata_file(base::RequestContext context,
+                                                                  Catalog* catalog,
+                                                                  std::string location) {
+  constexpr std::string_view kWhat = "metadata-location";
+  CO_RETURN_IF_ERROR(check_foreign_place(*catalog, std::string(kWhat), location));
+  auto bytes = co_await catalog->manifests->bytes(context, location);
+  if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
+  // Names differ from writer to writer; no JSON begins so.
+  if (base::gzip::is_gzip(*bytes)) {
+    bytes = base::gzip::gunzip(*bytes, kMaxMetadataBytes);
+    if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
+  }
+  auto json = base::json::parse(*bytes, {.bytes = kMaxMetadataBytes});
+  if (!json) co_return as_client_fault(std::move(json).error(), std::string(kWhat));
+  if (base::json::has_zero_escape(*bytes)) {
+    co_return fail(ErrorKind::kInvalid,
+                   "metadata-location: \\u0000 must stand in no name and no text");
+  }
+  auto metadata = model::table_metadata_from_json(*json);
+  if (!metadata) co_return as_client_fault(std::move(metadata).error(), std::string(kWhat));
+  co_return std::move(*metadata);
+}
+
+base::Task<base::Result<ducklake::NewTable>> read_foreign_table(base::RequestContext context,
+                                                                Catalog* catalog,
+                                                                model::TableIdentifier identifier,
+                                                                model::TableMetadata metadata) {
+  CO_RETURN_IF_ERROR(check_foreign(*catalog, metadata));
+  ducklake::NewTable table{std::move(identifier), {}, {}};
+  if (const model::Snapshot* current = metadata.current_snapshot()) {
+    ducklake::AddedSnapshot snapshot;
+    snapshot.client_snapshot_id = current->snapshot_id;
+    snapshot.summary_json = summary_json(*current);
+    CO_ASSIGN_OR_RETURN(auto files,
+                        co_await read_foreign_files(context, catalog, current->manifest_list));
+    CO_RETURN_IF_ERROR(check_row_ids(metadata, files.data));
+    if (!files.deletes.empty()) {
+      CO_ASSIGN_OR_RETURN(snapshot.deletes,
+                          co_await convert_foreign_deletes(context, catalog, &metadata, &files));
+    }
+    for (auto& file : files.data) snapshot.files.push_back(std::move(file.added));
+    table.snapshots.push_back(std::move(snapshot));
+  }
+  forget_history(metadata);
+  table.metadata = std::move(metadata);
+  co_return table;
+}
+
+}  // namespace lake::operation
