@@ -94,7 +94,11 @@ Status ContainerReader::next_block() {
   rest_.remove_prefix(kSyncBytes);
 
   block_ = *data;
-  if (codec_ != Codec::kNull) {
+  if (codec_ != Codec::kNull && *count == 0) {
+    // Nothing is to be found in it. Twenty bytes of a file that has a million such
+    // blocks must not cost what unpacking one costs.
+    block_ = {};
+  } else if (codec_ != Codec::kNull) {
     const std::size_t limit = std::min(limits_.block_bytes, limits_.total_bytes - total_bytes_);
     ASSIGN_OR_RETURN(*unpacked_, decompress(codec_, *data, limit));
     block_ = *unpacked_;

@@ -224,6 +224,19 @@ TEST(ContainerReaderTest, bounds_records_that_take_no_bytes) {
   EXPECT_EQ(status.error().kind(), ErrorKind::kTooLarge);
 }
 
+TEST(ContainerReaderTest, unpacks_no_block_without_a_record) {
+  auto file_of = [](std::int64_t records) {
+    Encoder block;
+    block.put_long(records);
+    block.put_bytes("no deflate data");
+    return header("avro.codec", "deflate") + block.buffer() + std::string(16, 's');
+  };
+  EXPECT_TRUE(read_all(file_of(0)));
+  auto status = read_all(file_of(1));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind(), ErrorKind::kCorrupt);
+}
+
 TEST(ContainerReaderTest, refuses_bytes_behind_the_last_record) {
   Encoder block;
   block.put_long(1);
