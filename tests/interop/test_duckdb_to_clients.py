@@ -37,6 +37,15 @@ def make_every_type(duck, table, extra_columns='', extra_values='', rows=200):
     duck.execute(f'INSERT INTO lake.{table} SELECT {nulls} FROM range(20)')
 
 
+def test_values_that_repeat_agree(duck, truth, readers, schema):
+    """DuckDB writes them into dictionaries, which not every reader can decode in batches."""
+    table = f'{schema}.repeated'
+    duck.execute(f'CREATE TABLE lake.{table} ({EVERY_TYPE}, json JSON, ts_s TIMESTAMP_S)')
+    duck.execute(f"""INSERT INTO lake.{table} SELECT {EVERY_VALUE}, '{{"n": ' || n || '}}', TIMESTAMP '2020-01-01' + to_days(n::INT)
+                     FROM (SELECT i % 3 AS n FROM range(5000) r(i))""")
+    assert assert_agree(truth, readers, table) == 5000
+
+
 def test_a_million_rows_agree(duck, truth, readers, schema):
     table = f'{schema}.big'
     duck.execute(f'CREATE TABLE lake.{table} (id BIGINT, k VARCHAR, x DOUBLE, taken TIMESTAMP)')

@@ -187,14 +187,36 @@ def test_nanoseconds_agree_with_the_clients_that_know_them(rest, duck, truth, ca
 
 def test_variants_agree_with_spark(rest, duck, spark, schema):
     fields = [FIELDS[0], {'id': 2, 'name': 'v', 'type': 'variant', 'required': False}]
-    # Spark 4.1 with Iceberg 1.12 reads the shredded variants of DuckDB row by row, not in batches.
-    table = make_table(rest, schema, 't', fields=fields, **{'read.parquet.vectorization.enabled': 'false'})
+    table = make_table(rest, schema, 't', fields=fields)
     duck.execute(f"INSERT INTO lake.{table} SELECT i, {{'x': i, 'y': ['a', NULL]}}::VARIANT FROM range(20) r(i)")
     duck.execute(f"INSERT INTO lake.{table} VALUES (100, NULL), (101, 'text'::VARIANT), (102, 2.5::DOUBLE::VARIANT)")
     spark.sql(f"""INSERT INTO lake.{table} SELECT 200, parse_json('{{"x": 5, "y": [1, null]}}')""")
     wanted = duck.execute(f'SELECT a, v::JSON::VARCHAR FROM lake.{table} ORDER BY a').fetchall()
     found = spark.sql(f'SELECT a, to_json(v) FROM lake.{table} ORDER BY a').collect()
     assert [(row[0], row[1]) for row in found] == wanted
+
+
+def test_that_variants_are_read_row_by_row_is_said_unless_somebody_says_otherwise(rest, duck, schema):
+    def shown():
+        answer = rest.get(f'namespaces/{schema}/tables/t').json()
+        return answer['metadata']['properties'].get('read.parquet.vectorization.enabled')
+
+    def commit(update):
+        answer = rest.post(f'namespaces/{schema}/tables/t', {'requirements': [], 'updates': [update]})
+        assert answer.status_code == 200, answer.text
+
+    make_table(rest, schema, 't', fields=FIELDS[:1])
+    assert shown() is None
+    duck.execute(f'ALTER TABLE lake.{schema}.t ADD COLUMN v VARIANT')
+    assert shown() == 'false'
+    for value in ('true', 'false'):
+        commit({'action': 'set-properties', 'updates': {'read.parquet.vectorization.enabled': value}})
+        assert shown() == value
+    commit({'action': 'remove-properties', 'removals': ['read.parquet.vectorization.enabled']})
+    assert shown() == 'false'
+    # Its files are shown by older snapshots.
+    duck.execute(f'ALTER TABLE lake.{schema}.t DROP COLUMN v')
+    assert shown() == 'false'
 
 
 def test_geometry_agrees_with_duckdbs_iceberg_reader(rest, duck, duck_iceberg, schema):

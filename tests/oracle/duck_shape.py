@@ -6,7 +6,7 @@ from oracle.world import quoted
 
 NAMES = ('plain', 'MiXed', 'sp ace', 'Größe', 'select', 'q"uote', "ap'os", 'under_')
 WIDER = {'TINYINT': ('SMALLINT', 'INTEGER', 'BIGINT'), 'SMALLINT': ('INTEGER', 'BIGINT'), 'INTEGER': ('BIGINT',),
-         'UTINYINT': ('USMALLINT',), 'FLOAT': ('DOUBLE',)}
+         'FLOAT': ('DOUBLE',)}
 # DuckLake's keys by the type of their column.
 KEYS = {'INTEGER': ('{}', 'bucket(3, {})'), 'BIGINT': ('{}', 'bucket(4, {})'), 'SMALLINT': ('{}',), 'BOOLEAN': ('{}',),
         'VARCHAR': ('{}', 'bucket(3, {})'), 'DATE': ('{}', 'year({})', 'month({})', 'day({})', 'bucket(2, {})'),

@@ -18,7 +18,7 @@ TIMES = ('00:00:00', '23:59:59.999999', '12:34:56', '00:00:00.000001')
 UUIDS = ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
          '7fffffff-0000-4000-8000-000000000001', '80000000-0000-4000-8000-000000000000')
 INTEGERS = {'TINYINT': (-2**7, 2**7 - 1), 'SMALLINT': (-2**15, 2**15 - 1), 'INTEGER': (-2**31, 2**31 - 1),
-            'BIGINT': (-2**63, 2**63 - 1), 'UTINYINT': (0, 2**8 - 1), 'USMALLINT': (0, 2**16 - 1)}
+            'BIGINT': (-2**63, 2**63 - 1)}
 
 # Types that a new column can have. Both doors make the first; only DuckDB makes the second.
 SHARED = ('BOOLEAN', 'INTEGER', 'BIGINT', 'FLOAT', 'DOUBLE', 'DECIMAL(9,2)', 'DECIMAL(18,4)', 'DECIMAL(38,10)',
@@ -27,7 +27,7 @@ SHARED = ('BOOLEAN', 'INTEGER', 'BIGINT', 'FLOAT', 'DOUBLE', 'DECIMAL(9,2)', 'DE
 # Within a struct. Of any other value DuckDB 1.5.5 keeps the text CAST('...' AS VARCHAR) in PostgreSQL, in place of the
 # value: it then ends with an internal error, or shows that text. In lists and maps, and in files, all is well.
 IN_STRUCT = ('BOOLEAN', 'INTEGER', 'BIGINT', 'DECIMAL(9,2)', 'DECIMAL(18,4)', 'DECIMAL(38,10)', 'VARCHAR', 'INTEGER[]')
-DUCK_ONLY = ('TINYINT', 'SMALLINT', 'UTINYINT', 'USMALLINT', 'TIMESTAMP_S', 'JSON')
+DUCK_ONLY = ('TINYINT', 'SMALLINT', 'TIMESTAMP_S', 'JSON')
 
 
 # Tables of format version 3 only.

@@ -86,8 +86,8 @@ def compare_schema(truth, schema, check):
         raise Difference(check, f'DuckDB on the lake has\n  {wanted}\nthe Iceberg schema has\n  {found}')
 
 
-NAMES = {'BOOLEAN': 'boolean', 'TINYINT': 'int', 'SMALLINT': 'int', 'UTINYINT': 'int', 'USMALLINT': 'int',
-         'INTEGER': 'int', 'BIGINT': 'long', 'FLOAT': 'float', 'DOUBLE': 'double', 'DATE': 'date', 'TIME': 'time',
+NAMES = {'BOOLEAN': 'boolean', 'TINYINT': 'int', 'SMALLINT': 'int', 'INTEGER': 'int', 'BIGINT': 'long',
+         'FLOAT': 'float', 'DOUBLE': 'double', 'DATE': 'date', 'TIME': 'time',
          'TIMESTAMP': 'timestamp', 'TIMESTAMP_S': 'timestamp', 'TIMESTAMP WITH TIME ZONE': 'timestamptz',
          'VARCHAR': 'string', 'JSON': 'string', 'UUID': 'uuid', 'BLOB': 'binary', 'TIMESTAMP_NS': 'timestamp_ns', 'GEOMETRY': 'geometry'}
 

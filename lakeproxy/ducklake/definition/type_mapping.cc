@@ -20,7 +20,7 @@ struct Shown {
   std::int32_t format_version;
 };
 
-// int8 to uint16 stand in the files as 32-bit integers that hold each value.
+// int8 and int16 stand in the files as 32-bit integers that hold each value.
 // timestamp_s stands there in microseconds.
 constexpr std::array kShown{
     Shown{"boolean", TypeKind::kBoolean, 2},
@@ -28,8 +28,6 @@ constexpr std::array kShown{
     Shown{"int16", TypeKind::kInt, 2},
     Shown{"int32", TypeKind::kInt, 2},
     Shown{"int64", TypeKind::kLong, 2},
-    Shown{"uint8", TypeKind::kInt, 2},
-    Shown{"uint16", TypeKind::kInt, 2},
     Shown{"float32", TypeKind::kFloat, 2},
     Shown{"float64", TypeKind::kDouble, 2},
     Shown{"date", TypeKind::kDate, 2},
@@ -54,6 +52,8 @@ struct Refused {
 };
 
 constexpr std::array kRefused{
+    Refused{"uint8", "Iceberg's Java readers cannot read unsigned integers"},
+    Refused{"uint16", "Iceberg's Java readers cannot read unsigned integers"},
     Refused{"uint32", "its files hold unsigned values that Iceberg readers take for signed ones"},
     Refused{"uint64", "its files hold unsigned values that Iceberg readers take for signed ones"},
     Refused{"int128", "its files hold rounded values"},

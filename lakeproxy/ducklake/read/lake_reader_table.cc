@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lakeproxy/ducklake/definition/default_properties.h"
 #include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
@@ -104,6 +105,10 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
                       .docs = read_column_docs(*rows[kColumnDocs]),
                       .format_version = table.metadata.format_version};
   ASSIGN_OR_RETURN(auto client_schemas, read_client_schemas(*rows[kClientSchemas]));
+  table.metadata.default_properties = default_properties(columns);
+  auto& properties = table.metadata.properties;
+  properties.insert(table.metadata.default_properties.begin(),
+                    table.metadata.default_properties.end());
   auto schemas = schema_history(columns, std::move(client_schemas));
   if (!schemas) return std::move(schemas).error().with_context("table " + table.name);
   table.metadata.schemas = std::move(schemas->schemas);

@@ -80,7 +80,6 @@ Result<std::map<std::string, std::string>> read_properties(const Rows& rows) {
   if (auto comment = rows.opt_text(0, kComment)) {
     properties.insert_or_assign(std::string(kCommentProperty), std::move(*comment));
   }
-  properties.emplace(model::kGcEnabledProperty, "false");
   return properties;
 }
 

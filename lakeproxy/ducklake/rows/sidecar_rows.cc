@@ -8,7 +8,6 @@
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/definition/partition_fields.h"
 #include "lakeproxy/ducklake/definition/shown_parts.h"
-#include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/schema/partition_json.h"
 #include "lakeproxy/model/schema/schema_json.h"
 #include "lakeproxy/model/table/snapshot_json.h"
@@ -21,10 +20,11 @@ using base::pg::param;
 using base::pg::Query;
 namespace json = base::json;
 
-std::string properties_json(const std::map<std::string, std::string>& properties) {
+std::string properties_json(const model::TableMetadata& metadata) {
   json::Object object;
-  for (const auto& [key, value] : properties) {
-    if (key != model::kGcEnabledProperty || value != "false") object[key] = value;
+  for (const auto& [key, value] : metadata.properties) {
+    auto held = metadata.default_properties.find(key);
+    if (held == metadata.default_properties.end() || held->second != value) object[key] = value;
   }
   return json::write(object);
 }
@@ -123,7 +123,7 @@ Query put_table(const SchemaSql& sql, const SidecarPlace& place,
           "excluded.last_partition_id, updated_ms = excluded.updated_ms, statistics = "
           "excluded.statistics, partition_statistics = excluded.partition_statistics"),
       {param(place.table_id), param(place.revision), param(base::to_string(metadata.table_uuid)),
-       param(std::int64_t{metadata.format_version}), param(properties_json(metadata.properties)),
+       param(std::int64_t{metadata.format_version}), param(properties_json(metadata)),
        param(refs_json(metadata)), param(orders_json(metadata.sort_orders)),
        param(std::int64_t{metadata.default_sort_order_id}),
        param(std::int64_t{metadata.last_partition_id}), param(metadata.last_updated_ms),

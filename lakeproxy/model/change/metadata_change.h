@@ -50,9 +50,6 @@ struct NewTable {
 inline constexpr std::int32_t kLastAdded = -1;
 /// Keys with this beginning are governance state and no client's to change.
 inline constexpr std::string_view kReservedPropertyPrefix = "lakeproxy.";
-/// Whether clients may delete files by themselves. Shown as "false" where nobody
-/// set it: DuckLake still needs files that no snapshot shown refers to.
-inline constexpr std::string_view kGcEnabledProperty = "gc.enabled";
 /// Says which format version was asked for.
 inline constexpr std::string_view kFormatVersionProperty = "lakeproxy.format-version";
 

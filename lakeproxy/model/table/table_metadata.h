@@ -31,6 +31,8 @@ struct TableMetadata {
   std::int32_t default_spec_id = 0;
   std::int32_t last_partition_id = kNoPartitionFieldId;
   std::map<std::string, std::string> properties;
+  /// Those of `properties` that nobody set; not written down.
+  std::map<std::string, std::string> default_properties = {};
   std::optional<SnapshotId> current_snapshot_id;
   SnapshotList snapshots;
   std::vector<SnapshotLogEntry> snapshot_log;
