@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <chrono>
+#include <ctime>
 
 namespace base::gzip {
 namespace {
@@ -46,12 +46,12 @@ TEST(Gunzip, empty_members_behind_a_large_one_cost_next_to_nothing) {
   const std::string empty = pack("");
   std::string file = pack(large);
   for (int i = 0; i < 50'000; ++i) file += empty;
-  const auto began = std::chrono::steady_clock::now();
+  const std::clock_t began = std::clock();
   auto unpacked = gunzip(file, 64 << 20);
-  const auto took = std::chrono::steady_clock::now() - began;
+  const std::clock_t took = std::clock() - began;
   ASSERT_TRUE(unpacked) << unpacked.error().message();
   EXPECT_EQ(*unpacked, large);
-  EXPECT_LT(took, std::chrono::seconds(10));
+  EXPECT_LT(took / CLOCKS_PER_SEC, 5);
 }
 
 TEST(Gunzip, a_bomb_ends_at_the_limit) {
