@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "base/json/json.h"
 #include "base/testing/golden.h"
 
@@ -63,6 +65,27 @@ TEST(TableMetadataJsonTest, snapshots_out_of_order_are_put_in_order) {
   auto& snapshots = document.at("snapshots").as_array();
   std::swap(snapshots[0], snapshots[1]);
   EXPECT_EQ(table_metadata_from_json(document).value().snapshots, full_table().snapshots);
+}
+
+// So many multiples of it would meet in one bucket of a hash table of that size.
+TEST(TableMetadataJsonTest, ids_that_were_chosen_to_collide_cost_no_more_than_others) {
+  constexpr std::int64_t kBuckets = 172'933;
+  constexpr std::int64_t kSnapshots = 160'000;
+  Value document = full_document();
+  auto& snapshots = document.at("snapshots").as_array();
+  Value one = snapshots[1];
+  one.at("summary") = {{"operation", "append"}};
+  snapshots.reserve(kSnapshots + 2);
+  for (std::int64_t i = 1; i <= kSnapshots; ++i) {
+    Value& snapshot = snapshots.emplace_back(one);
+    snapshot.at("snapshot-id") = i * kBuckets;
+  }
+  const std::clock_t began = std::clock();
+  auto table = table_metadata_from_json(document);
+  const std::clock_t took = std::clock() - began;
+  ASSERT_TRUE(table) << table.error().message();
+  EXPECT_EQ(table->snapshots.size(), kSnapshots + 2);
+  EXPECT_LT(took / CLOCKS_PER_SEC, 10);
 }
 
 TEST(TableMetadataJsonTest, main_is_there_when_a_current_snapshot_is) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/core/text.h"
 #include "lakeproxy/model/schema/partition_json.h"
@@ -160,13 +159,22 @@ base::Status read_history(const Fields& json, TableMetadata& table) {
   return {};
 }
 
+/// Sorted rather than hashed: whoever wrote the file may have chosen ids that meet
+/// in one bucket, and there may be hundreds of thousands.
+template <class Values, class T, class Id>
+std::vector<Id> sorted_ids(const Values& values, Id T::* member) {
+  std::vector<Id> ids;
+  ids.reserve(values.size());
+  for (const T& value : values) ids.push_back(value.*member);
+  std::ranges::sort(ids);
+  return ids;
+}
+
 template <class Values, class T, class Id>
 base::Status check_unique(const Values& values, Id T::* member, std::string_view what) {
-  std::unordered_set<Id> seen;
-  for (const T& value : values) {
-    if (!seen.insert(value.*member).second) {
-      return fail(ErrorKind::kInvalid, fmt::format("{}: an id is listed twice", what));
-    }
+  const std::vector<Id> ids = sorted_ids(values, member);
+  if (std::ranges::adjacent_find(ids) != ids.end()) {
+    return fail(ErrorKind::kInvalid, fmt::format("{}: an id is listed twice", what));
   }
   return {};
 }
@@ -187,10 +195,9 @@ base::Status check_schemas(const TableMetadata& table) {
 
 base::Status check_snapshots(const TableMetadata& table) {
   RETURN_IF_ERROR(check_unique(table.snapshots, &Snapshot::snapshot_id, "snapshots"));
-  std::unordered_set<SnapshotId> known;
-  for (const Snapshot& snapshot : table.snapshots) known.insert(snapshot.snapshot_id);
+  const auto known = sorted_ids(table.snapshots, &Snapshot::snapshot_id);
   for (const auto& [name, ref] : table.refs) {
-    if (!known.contains(ref.snapshot_id)) {
+    if (!std::ranges::binary_search(known, ref.snapshot_id)) {
       return fail(ErrorKind::kInvalid, fmt::format("refs.{}: snapshot is not listed", name));
     }
   }
