@@ -42,6 +42,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.manifests = tools.manifests;
   catalog_.exporter = tools.exporter;
   catalog_.store = tools.store;
+  catalog_.removals = tools.removals;
   catalog_.background = tools.background;
   catalog_.meter = tools.meter;
   catalog_.commit_metrics = tools.shared->commits;

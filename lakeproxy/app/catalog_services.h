@@ -18,6 +18,7 @@
 #include "lakeproxy/ducklake/views/view_store.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/measure/wait_meter.h"
+#include "lakeproxy/objects/removal_queue.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/publish/publisher.h"
@@ -57,6 +58,7 @@ struct LoopTools {
   Shared* shared = nullptr;
   base::pg::Pool* pool = nullptr;
   objects::ObjectStore* store = nullptr;
+  objects::RemovalQueue* removals = nullptr;
   exporter::Exporter* exporter = nullptr;
   publish::ManifestStore* manifests = nullptr;
   base::TaskGroup* background = nullptr;

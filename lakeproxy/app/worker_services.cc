@@ -16,11 +16,13 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
                                std::unique_ptr<objects::ObjectStore> store)
     : pool_(measure::measured(base::pg::Pool::create(pool_options(*shared.settings)), meter_)),
       store_(std::move(store)),
+      removals_(*store_),
       background_(std::move(loop)),
       exporter_(*shared.engine, *shared.blocking, *store_),
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
-      tools_{&shared, pool_.get(), store_.get(), &exporter_, &manifests_, &background_, &meter_},
+      tools_{&shared,    pool_.get(), store_.get(), &removals_,
+             &exporter_, &manifests_, &background_, &meter_},
       attached_(shared.settings->catalog.max_active) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(
@@ -69,6 +71,7 @@ base::Task<base::Status> WorkerServices::ready(base::RequestContext context) {
 }
 
 base::Task<void> WorkerServices::finish() {
+  removals_.hurry();
   co_await background_.wait();
   pool_->close();
 }

@@ -40,6 +40,7 @@ class WorkerServices {
   measure::WaitMeter meter_;
   std::unique_ptr<base::pg::Pool> pool_;
   std::unique_ptr<objects::ObjectStore> store_;
+  objects::RemovalQueue removals_;
   base::TaskGroup background_;
   exporter::Exporter exporter_;
   publish::ManifestStore manifests_;

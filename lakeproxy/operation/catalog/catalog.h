@@ -19,6 +19,7 @@
 #include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/export/compactor.h"
 #include "lakeproxy/measure/wait_meter.h"
+#include "lakeproxy/objects/removal_queue.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
@@ -42,6 +43,7 @@ struct Catalog {
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
   objects::ObjectStore* store = nullptr;
+  objects::RemovalQueue* removals = nullptr;
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
   CommitMetrics* commit_metrics = nullptr;

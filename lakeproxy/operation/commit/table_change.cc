@@ -75,10 +75,11 @@ base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog
     if (auto key = location->key()) keys.push_back(*key);
   }
   context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  auto removed = co_await catalog->store->remove_many(context, std::move(keys));
-  if (!removed || !removed->empty()) {
+  auto removed = co_await catalog->removals->remove(context, std::move(keys));
+  if (!removed) {
     catalog->log->for_request(context.request_id)
-        .warning("manifests of a client were left behind after its commit");
+        .warning("manifests of a client were left behind after its commit",
+                 {{"error", removed.error().message()}, {"detail", removed.error().detail()}});
   }
   co_await catalog->reached(ducklake::CommitStep::kCleaned);
 }
