@@ -7,6 +7,8 @@
 //   6 behind the answer: the metadata file, the record of it, and the client's
 //     manifests removed
 
+#include <utility>
+
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/commit/new_table.h"
 #include "lakeproxy/operation/commit/table_change.h"
@@ -26,15 +28,29 @@ struct Attempt {
   std::vector<std::string> left_over;  ///< The client's lists and manifests.
 };
 
+// What the commit asks for, and on what.
+struct Asked {
+  const model::TableIdentifier* identifier;
+  const model::TableCommit* commit;
+  const Key* key;
+};
+
+// `known`: `view` as it was found in memory, whose metadata file may be on its
+// way; null when it was loaded. It must be there before the transaction begins,
+// and while it is not, the client's files are read.
 base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog* catalog,
-                                          publish::TableViewPtr view,
-                                          const model::TableCommit* commit, const Key* key) {
-  CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare_change(context, catalog, view, commit));
+                                          Asked asked, publish::TableViewPtr view,
+                                          publish::SharedViews::HeldPtr known) {
+  CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare_change(context, catalog, view, asked.commit));
+  if (known) {
+    CO_RETURN_IF_ERROR(
+        co_await catalog->views->settle(context, *asked.identifier, std::move(known)));
+  }
   Attempt result;
   co_await catalog->reached(ducklake::CommitStep::kPrepared);
   result.left_over = std::move(prepared.left_over);
-  CO_ASSIGN_OR_RETURN(result.changed, co_await catalog->writer->keyed(*key).change_table(
-                                          context, std::move(prepared.change)));
+  CO_ASSIGN_OR_RETURN(result.changed, co_await catalog->writer->keyed(*asked.key)
+                                          .change_table(context, std::move(prepared.change)));
   co_return result;
 }
 
@@ -46,16 +62,17 @@ struct Done {
 // The table as this process last saw it is good enough to begin with: the
 // transaction checks that it still holds. But a refusal counts only when it was
 // made on the table as it is.
-base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* catalog,
-                                      const model::TableIdentifier* identifier,
-                                      const model::TableCommit* request, const Key* key) {
-  CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->remembered(context, *identifier));
-  bool is_current = view == nullptr;
+base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* catalog, Asked asked) {
+  publish::SharedViews::HeldPtr known = catalog->views->newest_known(*asked.identifier);
+  bool is_current = known == nullptr;
+  publish::TableViewPtr view;
   if (is_current) {
-    CO_ASSIGN_OR_RETURN(view, co_await catalog->views->get(context, *identifier));
+    CO_ASSIGN_OR_RETURN(view, co_await catalog->views->get(context, *asked.identifier));
+  } else {
+    view = known->view;
   }
   for (int i = 0; i < kAttempts; ++i) {
-    auto done = co_await attempt(context, catalog, view, request, key);
+    auto done = co_await attempt(context, catalog, asked, view, std::exchange(known, nullptr));
     if (done) co_return Done{std::move(view), std::move(*done)};
     if (done.error().kind() == ErrorKind::kOutcomeUnknown ||
         done.error().reason() == ducklake::kAlreadyDone) {
@@ -63,7 +80,7 @@ base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* cat
     }
     const bool stale = done.error().reason() == ducklake::kStale;
     if (is_current && !stale) co_return std::move(done).error();
-    CO_ASSIGN_OR_RETURN(auto now, co_await catalog->views->get(context, *identifier));
+    CO_ASSIGN_OR_RETURN(auto now, co_await catalog->views->get(context, *asked.identifier));
     if (now == view && !stale) co_return std::move(done).error();
     view = std::move(now);
     is_current = true;
@@ -120,8 +137,8 @@ base::Task<base::Result<Answer>> create_by_commit(base::RequestContext context, 
 
 base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, Catalog* catalog,
                                                   const CommitTable* request, const Key* key) {
-  CO_ASSIGN_OR_RETURN(
-      auto done, co_await commit(context, catalog, &request->identifier, &request->commit, key));
+  const Asked asked{&request->identifier, &request->commit, key};
+  CO_ASSIGN_OR_RETURN(auto done, co_await commit(context, catalog, asked));
   auto held = co_await publish_commit(context, catalog, &request->identifier, std::move(done.view),
                                       std::move(done.attempt.changed));
   if (!held) {

@@ -61,11 +61,14 @@ bool TableViews::has_changed(const HeldView& held) const {
   return shared_->tracker.changed_since(table.table_id, table.version, held.tick);
 }
 
+SharedViews::HeldPtr TableViews::newest_known(const model::TableIdentifier& identifier) const {
+  return shared_->cache->views.get(key_of(shared_->key, identifier)).value_or(nullptr);
+}
+
 base::Task<base::Result<TableViewPtr>> TableViews::remembered(base::RequestContext context,
                                                               model::TableIdentifier identifier) {
-  auto found = shared_->cache->views.get(key_of(shared_->key, identifier));
-  if (!found) co_return TableViewPtr();
-  SharedViews::HeldPtr held = *found;
+  SharedViews::HeldPtr held = newest_known(identifier);
+  if (!held) co_return TableViewPtr();
   auto settled = co_await settle(context, identifier, held);
   if (settled) co_return held->view;
   if (settled.error().reason() == ducklake::kStale) co_return TableViewPtr();

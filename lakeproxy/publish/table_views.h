@@ -63,7 +63,9 @@ class TableViews {
                                                            model::TableIdentifier identifier);
   /// The newest view known here, which may be old, without asking the lake; null
   /// when there is none. For a commit, which finds out by itself whether it
-  /// still holds. Errors: those of settle(), without kStale.
+  /// still holds. Nothing may be built on it before settle() is through.
+  [[nodiscard]] SharedViews::HeldPtr newest_known(const model::TableIdentifier& identifier) const;
+  /// The same after settle(). Errors: those of settle(), without kStale.
   [[nodiscard]] base::Task<base::Result<TableViewPtr>> remembered(
       base::RequestContext context, model::TableIdentifier identifier);
   /// Publishes what this process has just appended to `before`. The view may be

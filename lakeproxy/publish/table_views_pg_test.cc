@@ -142,6 +142,14 @@ TEST_F(TableViewsTest, a_load_waits_for_the_metadata_file_and_reads_nothing_agai
   EXPECT_EQ(recorded(), "2");
 }
 
+TEST_F(TableViewsTest, what_is_known_is_known_before_its_metadata_file_is_there) {
+  EXPECT_EQ(first_->views.newest_known(kTable), nullptr);
+  auto held = append(*first_, get(*first_));
+  EXPECT_EQ(first_->views.newest_known(kTable), held);
+  EXPECT_FALSE(exists(held->view->metadata_location));
+  EXPECT_EQ(second_->views.newest_known(kTable), nullptr) << "of another server's";
+}
+
 TEST_F(TableViewsTest, the_next_commit_waits_for_the_metadata_file) {
   auto held = append(*first_, get(*first_));
   auto remembered = run(first_->views.remembered(soon(), kTable));
