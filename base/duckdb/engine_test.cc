@@ -312,6 +312,8 @@ TEST(SqlTextTest, quotes_cannot_be_ended_from_inside) {
   EXPECT_EQ(quote_identifier("a\"b"), "\"a\"\"b\"");
   EXPECT_EQ(quote_identifier(""), "\"\"");
   EXPECT_EQ(quote_literal("a'b\\"), "'a''b\\'");
+  EXPECT_EQ(quote_literals({"a", "b'c"}), "['a', 'b''c']");
+  EXPECT_EQ(quote_literals({}), "[]");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace base::duckdb {
 
@@ -14,5 +15,8 @@ namespace base::duckdb {
 
 /// `'text'`, with quotes inside doubled.
 [[nodiscard]] std::string quote_literal(std::string_view text);
+
+/// `['text', 'text']`, each as quote_literal() has it.
+[[nodiscard]] std::string quote_literals(const std::vector<std::string>& texts);
 
 }  // namespace base::duckdb

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/export/foreign_parquet.h"
@@ -55,6 +56,13 @@ std::vector<ByteRange> merged(std::vector<ByteRange> ranges) {
   return out;
 }
 
+base::Status check_size(const std::vector<ByteRange>& ranges) {
+  std::uint64_t total = 0;
+  for (const ByteRange& range : ranges) total += range.end - range.begin;
+  if (total <= kMostColumnBytes) return {};
+  return fail(ErrorKind::kTooLarge, "its delete columns are larger than is read");
+}
+
 }  // namespace
 
 base::Result<std::uint64_t> footer_begin(std::string_view tail, std::uint64_t file_bytes) {
@@ -70,30 +78,35 @@ base::Result<std::uint64_t> footer_begin(std::string_view tail, std::uint64_t fi
   return file_bytes - kEndBytes - length;
 }
 
-base::Result<std::vector<ByteRange>> column_ranges(base::duckdb::Connection& connection,
-                                                   const std::string& path,
-                                                   const std::vector<FileColumn>& columns,
-                                                   std::uint64_t there) {
+base::Result<std::vector<std::vector<ByteRange>>> column_ranges(
+    base::duckdb::Connection& connection, const std::vector<WantedColumns>& files) {
+  std::vector<std::string> paths;
+  std::map<std::string, std::size_t, std::less<>> number_of;
+  for (const WantedColumns& file : files) {
+    number_of.emplace(file.path, paths.size());
+    paths.push_back(file.path);
+  }
   auto rows =
       connection.execute(fmt::format("SELECT column_id, dictionary_page_offset, data_page_offset, "
-                                     "total_compressed_size FROM parquet_metadata({})",
-                                     base::duckdb::quote_literal(path)));
+                                     "total_compressed_size, file_name FROM parquet_metadata({})",
+                                     base::duckdb::quote_literals(paths)));
   if (!rows) return as_foreign(std::move(rows).error());
-  std::vector<ByteRange> ranges;
+  std::vector<std::vector<ByteRange>> ranges(files.size());
   for (;;) {
     ASSIGN_OR_RETURN(bool more, rows->next());
     if (!more) break;
-    if (rows->is_null(0) || !is_wanted(rows->int64(0), columns)) continue;
+    auto number = number_of.find(rows->bytes(4));
+    if (number == number_of.end()) return corrupt();
+    const WantedColumns& file = files[number->second];
+    if (rows->is_null(0) || !is_wanted(rows->int64(0), file.columns)) continue;
     ASSIGN_OR_RETURN(ByteRange range, chunk_range(*rows));
     // What lies past the end the engine will refuse.
-    range.end = std::min(range.end, there);
-    if (range.begin < range.end) ranges.push_back(range);
+    range.end = std::min(range.end, file.there);
+    if (range.begin < range.end) ranges[number->second].push_back(range);
   }
-  ranges = merged(std::move(ranges));
-  std::uint64_t total = 0;
-  for (const ByteRange& range : ranges) total += range.end - range.begin;
-  if (total > kMostColumnBytes) {
-    return fail(ErrorKind::kTooLarge, "its delete columns are larger than is read");
+  for (auto& of_file : ranges) {
+    of_file = merged(std::move(of_file));
+    RETURN_IF_ERROR(check_size(of_file));
   }
   return ranges;
 }

@@ -36,12 +36,19 @@ struct ByteRange {
 [[nodiscard]] base::Result<std::uint64_t> footer_begin(std::string_view tail,
                                                        std::uint64_t file_bytes);
 
-/// The ranges of `columns` in the file at `path`, of which [there, its end) is
-/// there: ascending, near ones as one, nothing from `there` on.
+/// The columns of the file at `path`, of which [there, its end) is there.
+struct WantedColumns {
+  std::string path;
+  std::vector<FileColumn> columns;
+  std::uint64_t there = 0;
+};
+
+/// The ranges of the columns of each file: ascending, near ones as one, nothing
+/// from `there` on. The files, each given once, are looked into by one statement.
 /// Errors: kCorrupt  not Parquet, or a chunk without a place; kTooLarge  over
-///         kMostColumnBytes; kTimeout; kInternal.
-[[nodiscard]] base::Result<std::vector<ByteRange>> column_ranges(
-    base::duckdb::Connection& connection, const std::string& path,
-    const std::vector<FileColumn>& columns, std::uint64_t there);
+///         kMostColumnBytes in a file; kTimeout; kInternal. They do not say of
+///         which file.
+[[nodiscard]] base::Result<std::vector<std::vector<ByteRange>>> column_ranges(
+    base::duckdb::Connection& connection, const std::vector<WantedColumns>& files);
 
 }  // namespace lake::exporter

@@ -172,6 +172,18 @@ TEST_F(EqualityRefusalsMinioTest, names_that_differ_in_case_alone_are_refused) {
   EXPECT_THAT(rows_of(find({keys}, {rows}), "e"), ElementsAre(0));
 }
 
+TEST_F(EqualityRefusalsMinioTest, the_file_of_many_whose_footer_is_broken_is_named) {
+  auto keys = deletes("k", {1}, "SELECT i AS v FROM range(9) r(i)", "v: 1");
+  std::string query = "SELECT i AS v FROM range(10) r(i)";
+  std::string broken = engine.parquet(query, ", FIELD_IDS {v: 1}");
+  for (std::size_t i = broken.size() - 40; i < broken.size() - 8; ++i) broken[i] = '\xff';
+  auto found = find({keys}, {data("a", query, "v: 1"),
+                             {.file = file("b", broken), .deletes = {0}},
+                             data("c", query, "v: 1")});
+  ASSERT_EQ(kind_of(found), ErrorKind::kCorrupt);
+  EXPECT_THAT(found.error().message(), HasSubstr(at("lake/b")));
+}
+
 TEST_F(EqualityRefusalsMinioTest, the_broken_file_of_many_is_named) {
   auto keys = deletes("k", {1}, "SELECT i AS v FROM range(9) r(i)", "v: 1");
   std::string query = "SELECT (hash(i) >> 8)::BIGINT AS v FROM range(40000) r(i)";

@@ -146,18 +146,13 @@ Task<Result<std::vector<Found>>> search_batch(Means means, RequestContext contex
                                               const EqualitySearch* search, const Group* group,
                                               Indexes batch) {
   CO_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(means.engine->scratch_dir()));
-  std::vector<Task<Result<SearchedFile>>> jobs;
+  std::vector<BroughtTo> candidates;
   for (std::size_t c : batch) {
-    jobs.push_back(bring_candidate(means, context, search->prefix, &search->candidates[c],
-                                   &group->columns,
-                                   scratch.file(fmt::format("data-{}.parquet", c))));
+    candidates.push_back({&search->candidates[c], scratch.file(fmt::format("data-{}.parquet", c))});
   }
-  auto brought = co_await base::gather(std::move(jobs));
-  std::vector<SearchedFile> files;
-  for (auto& file : brought) {
-    if (!file) co_return std::move(file).error();
-    files.push_back(std::move(*file));
-  }
+  CO_ASSIGN_OR_RETURN(
+      auto files, co_await bring_candidates(means, context, search->prefix, std::move(candidates),
+                                            &group->columns));
   auto match = [engine = means.engine, group, files = std::move(files),
                 deadline = context.deadline] {
     return match_rows(*engine, group->keys, files, deadline);

@@ -40,8 +40,9 @@ Result<Ranges> find_column(base::duckdb::Engine& engine, const std::string& path
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
   auto leaf = leaf_of(root, kRowBeginColumn);
   if (!leaf) return Ranges{};
-  return column_ranges(connection, path, {{.expression = {}, .first_leaf = *leaf, .leaves = 1}},
-                       there);
+  const FileColumn column{.expression = {}, .first_leaf = *leaf, .leaves = 1};
+  ASSIGN_OR_RETURN(auto ranges, column_ranges(connection, {{path, {column}, there}}));
+  return std::move(ranges.front());
 }
 
 }  // namespace

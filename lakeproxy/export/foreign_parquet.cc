@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <span>
 #include <utility>
 
 #include "base/duckdb/sql_text.h"
@@ -18,6 +20,12 @@ using base::duckdb::Rows;
 constexpr int kMostDepth = 100;
 constexpr std::int64_t kMostChildren = 100'000;
 
+// One row of the engine's list of a file's schema.
+struct Element {
+  ParquetNode node;
+  std::int64_t children = 0;
+};
+
 std::string text_or_empty(const Rows& rows, std::size_t column) {
   return rows.is_null(column) ? std::string() : std::string(rows.bytes(column));
 }
@@ -31,30 +39,34 @@ ParquetShape shape_of(const Rows& rows, bool leaf) {
   return ParquetShape::kStruct;
 }
 
-// The schema is listed depth first, each element before its children.
-base::Result<ParquetNode> read_node(Rows& rows, int depth, std::int64_t& leaves) {
-  ASSIGN_OR_RETURN(bool more, rows.next());
-  if (!more || depth > kMostDepth) {
-    return fail(ErrorKind::kCorrupt, "a Parquet file's schema is broken");
-  }
-  std::int64_t children = rows.is_null(3) ? 0 : rows.int64(3);
-  if (children < 0 || children > kMostChildren) {
-    return fail(ErrorKind::kCorrupt, "a Parquet file's schema is broken");
-  }
-  ParquetNode node{.name = text_or_empty(rows, 0),
-                   .physical_type = text_or_empty(rows, 1),
-                   .engine_type = text_or_empty(rows, 7),
-                   .shape = shape_of(rows, children == 0),
-                   .repeated = text_or_empty(rows, 2) == "REPEATED",
-                   .leaf = children == 0 ? leaves++ : leaves};
+Element element_of(const Rows& rows) {
+  Element element{.children = rows.is_null(3) ? 0 : rows.int64(3)};
+  element.node = {.name = text_or_empty(rows, 0),
+                  .physical_type = text_or_empty(rows, 1),
+                  .engine_type = text_or_empty(rows, 7),
+                  .shape = shape_of(rows, element.children == 0),
+                  .repeated = text_or_empty(rows, 2) == "REPEATED"};
   if (!rows.is_null(6)) {
     std::int64_t id = rows.int64(6);
     if (id >= 0 && id <= std::numeric_limits<model::FieldId>::max()) {
-      node.field_id = static_cast<model::FieldId>(id);
+      element.node.field_id = static_cast<model::FieldId>(id);
     }
   }
+  return element;
+}
+
+// The schema is listed depth first, each element before its children.
+base::Result<ParquetNode> build(std::span<Element>& left, int depth, std::int64_t& leaves) {
+  if (left.empty() || depth > kMostDepth || left.front().children < 0 ||
+      left.front().children > kMostChildren) {
+    return fail(ErrorKind::kCorrupt, "a Parquet file's schema is broken");
+  }
+  const std::int64_t children = left.front().children;
+  ParquetNode node = std::move(left.front().node);
+  left = left.subspan(1);
+  node.leaf = children == 0 ? leaves++ : leaves;
   for (std::int64_t i = 0; i < children; ++i) {
-    ASSIGN_OR_RETURN(ParquetNode child, read_node(rows, depth + 1, leaves));
+    ASSIGN_OR_RETURN(ParquetNode child, build(left, depth + 1, leaves));
     node.children.push_back(std::move(child));
   }
   return node;
@@ -64,13 +76,32 @@ base::Result<ParquetNode> read_node(Rows& rows, int depth, std::int64_t& leaves)
 
 base::Result<ParquetNode> read_parquet_tree(base::duckdb::Connection& connection,
                                             const std::string& path) {
+  ASSIGN_OR_RETURN(auto roots, read_parquet_trees(connection, {path}));
+  return std::move(roots.front());
+}
+
+base::Result<std::vector<ParquetNode>> read_parquet_trees(base::duckdb::Connection& connection,
+                                                          const std::vector<std::string>& paths) {
   auto rows = connection.execute(fmt::format(
       "SELECT name, type, repetition_type, CAST(num_children AS BIGINT), converted_type, "
-      "logical_type, CAST(field_id AS BIGINT), duckdb_type FROM parquet_schema({})",
-      base::duckdb::quote_literal(path)));
+      "logical_type, CAST(field_id AS BIGINT), duckdb_type, file_name FROM parquet_schema({})",
+      base::duckdb::quote_literals(paths)));
   if (!rows) return as_foreign(std::move(rows).error());
-  std::int64_t leaves = 0;
-  return read_node(*rows, 0, leaves);
+  // The rows of one file are in order; files may come in any.
+  std::map<std::string, std::vector<Element>, std::less<>> elements;
+  for (;;) {
+    ASSIGN_OR_RETURN(bool more, rows->next());
+    if (!more) break;
+    elements[text_or_empty(*rows, 8)].push_back(element_of(*rows));
+  }
+  std::vector<ParquetNode> roots;
+  for (const std::string& path : paths) {
+    std::span<Element> of_file = elements[path];
+    std::int64_t leaves = 0;
+    ASSIGN_OR_RETURN(ParquetNode root, build(of_file, 0, leaves));
+    roots.push_back(std::move(root));
+  }
+  return roots;
 }
 
 bool has_field_ids(const ParquetNode& node) {

@@ -34,6 +34,10 @@ struct ParquetNode {
 /// Errors: kCorrupt  not Parquet; kTooLarge, kTimeout, kInternal  as Statement.
 [[nodiscard]] base::Result<ParquetNode> read_parquet_tree(base::duckdb::Connection& connection,
                                                           const std::string& path);
+/// Those of several files, each given once, in their order, by one statement: a
+/// statement costs more than a footer. Errors: the same, and do not say of which file.
+[[nodiscard]] base::Result<std::vector<ParquetNode>> read_parquet_trees(
+    base::duckdb::Connection& connection, const std::vector<std::string>& paths);
 
 /// The top-level column with that field id, or else the one of that name; null
 /// when there is none.
