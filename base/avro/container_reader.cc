@@ -24,13 +24,14 @@ std::optional<std::string_view> take_bytes(std::string_view& input) {
 
 }  // namespace
 
-Result<ContainerReader> ContainerReader::open(std::string_view file, ReadLimits limits) {
+Result<ContainerReader> ContainerReader::open(std::string_view file, ReadLimits limits,
+                                              SchemaCache* schemas) {
   if (file.size() > limits.file_bytes) {
     return fail(ErrorKind::kTooLarge, "Avro file: the file is too large");
   }
   if (!file.starts_with(kMagic)) return corrupt("not an object container file");
   ContainerReader reader(file.substr(kMagic.size()), limits);
-  RETURN_IF_ERROR(reader.read_header());
+  RETURN_IF_ERROR(reader.read_header(schemas));
   return reader;
 }
 
@@ -39,7 +40,7 @@ const std::string* ContainerReader::metadata(std::string_view key) const {
   return found == metadata_.end() ? nullptr : &found->second;
 }
 
-Status ContainerReader::read_header() {
+Status ContainerReader::read_header(SchemaCache* schemas) {
   RETURN_IF_ERROR(read_metadata());
   if (rest_.size() < kSyncBytes) return corrupt("the header is cut off");
   sync_ = rest_.substr(0, kSyncBytes);
@@ -52,7 +53,8 @@ Status ContainerReader::read_header() {
   }
   const std::string* text = metadata("avro.schema");
   if (text == nullptr) return corrupt("the header has no schema");
-  auto schema = Schema::parse(*text, limits_.schema);
+  SchemaCache none(0);
+  auto schema = (schemas == nullptr ? none : *schemas).parse(*text, limits_.schema);
   if (!schema) {
     if (schema.error().kind() == ErrorKind::kTooLarge) return schema.error();
     return corrupt(schema.error().message());
@@ -114,7 +116,7 @@ Result<std::optional<Value>> ContainerReader::next() {
     if (rest_.empty()) return std::optional<Value>();
     RETURN_IF_ERROR(next_block());
   }
-  ASSIGN_OR_RETURN(Value value, decoder_.decode(schema_.root(), block_));
+  ASSIGN_OR_RETURN(Value value, decoder_.decode(schema_->root(), block_));
   --left_;
   return std::optional<Value>(value);
 }

@@ -14,6 +14,7 @@
 #include "base/avro/codec.h"
 #include "base/avro/decoder.h"
 #include "base/avro/schema.h"
+#include "base/avro/schema_cache.h"
 #include "base/avro/value.h"
 #include "base/core/result.h"
 
@@ -30,13 +31,15 @@ struct ReadLimits {
 
 class ContainerReader {
  public:
-  /// `file` must outlive the reader.
+  /// `file` must outlive the reader. With `schemas` the schema is taken from
+  /// there, or left there.
   /// Errors: kCorrupt  not a container, or a header that breaks the format or
   ///         holds no valid schema; kUnsupported  an unknown codec;
   ///         kTooLarge  over a limit.
-  [[nodiscard]] static Result<ContainerReader> open(std::string_view file, ReadLimits limits = {});
+  [[nodiscard]] static Result<ContainerReader> open(std::string_view file, ReadLimits limits = {},
+                                                    SchemaCache* schemas = nullptr);
 
-  [[nodiscard]] const Schema& schema() const { return schema_; }
+  [[nodiscard]] const Schema& schema() const { return *schema_; }
   [[nodiscard]] Codec codec() const { return codec_; }
   /// All of the header's entries, "avro.schema" and "avro.codec" included.
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& metadata() const {
@@ -57,14 +60,14 @@ class ContainerReader {
   ContainerReader(std::string_view rest, ReadLimits limits)
       : rest_(rest), limits_(limits), decoder_(limits.decode) {}
 
-  [[nodiscard]] Status read_header();
+  [[nodiscard]] Status read_header(SchemaCache* schemas);
   [[nodiscard]] Status read_metadata();
   [[nodiscard]] Status next_block();
 
   std::string_view rest_;
   ReadLimits limits_;
   Decoder decoder_;
-  Schema schema_;
+  std::shared_ptr<const Schema> schema_;  ///< Not null once open.
   Codec codec_ = Codec::kNull;
   std::map<std::string, std::string, std::less<>> metadata_;
   std::string_view sync_;

@@ -28,7 +28,7 @@ base::Task<base::Result<ManifestList>> ManifestStore::list(base::RequestContext 
                                                            std::string location) {
   if (auto held = cache_->lists.get(location)) co_return *held;
   CO_ASSIGN_OR_RETURN(auto text, co_await bytes(context, location));
-  CO_ASSIGN_OR_RETURN(auto files, materialize::read_manifest_list(text));
+  CO_ASSIGN_OR_RETURN(auto files, materialize::read_manifest_list(text, {}, &schemas()));
   auto list = std::make_shared<const std::vector<model::ManifestFile>>(std::move(files));
   cache_->lists.put(location, list, list->size() + 1);
   co_return ManifestList(list);
@@ -38,7 +38,7 @@ base::Task<base::Result<materialize::Entries>> ManifestStore::entries(base::Requ
                                                                       std::string location) {
   if (auto held = cache_->manifests.get(location)) co_return *held;
   CO_ASSIGN_OR_RETURN(auto text, co_await bytes(context, location));
-  CO_ASSIGN_OR_RETURN(auto manifest, materialize::read_manifest(text));
+  CO_ASSIGN_OR_RETURN(auto manifest, materialize::read_manifest(text, {}, &schemas()));
   auto entries =
       std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest.entries));
   cache_->manifests.put(location, entries, entries->size() + 1);

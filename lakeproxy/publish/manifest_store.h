@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/avro/schema_cache.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/materialize/snapshot/snapshot_builder.h"
@@ -22,6 +23,7 @@ struct ManifestCache {
   explicit ManifestCache(std::size_t entries) : manifests(entries), lists(entries) {}
   LruCache<materialize::Entries> manifests;
   LruCache<ManifestList> lists;
+  base::avro::SchemaCache schemas;  ///< Of manifests and lists, ours and clients'.
 };
 
 /// One event loop's access. `store` and `cache` outlive it.
@@ -35,6 +37,8 @@ class ManifestStore {
                                                             std::string location);
   [[nodiscard]] base::Task<base::Result<materialize::Entries>> entries(base::RequestContext context,
                                                                        std::string location);
+  /// For whoever reads manifests or lists of clients.
+  [[nodiscard]] base::avro::SchemaCache& schemas() const { return cache_->schemas; }
   /// Puts all objects at once; those that exist already are the same.
   [[nodiscard]] base::Task<base::Status> put(base::RequestContext context,
                                              std::vector<materialize::NewObject> objects);

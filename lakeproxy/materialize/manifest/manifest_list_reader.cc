@@ -137,8 +137,9 @@ class RowReader {
 
 }  // namespace
 
-Result<std::vector<ManifestFile>> read_manifest_list(std::string_view file, ManifestLimits limits) {
-  ASSIGN_OR_RETURN(auto reader, base::avro::ContainerReader::open(file, limits.avro));
+Result<std::vector<ManifestFile>> read_manifest_list(std::string_view file, ManifestLimits limits,
+                                                     base::avro::SchemaCache* schemas) {
+  ASSIGN_OR_RETURN(auto reader, base::avro::ContainerReader::open(file, limits.avro, schemas));
   std::vector<ManifestFile> rows;
   RowReader row_reader;
   while (true) {

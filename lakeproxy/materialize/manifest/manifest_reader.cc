@@ -243,8 +243,9 @@ class EntryReader {
 
 }  // namespace
 
-Result<Manifest> read_manifest(std::string_view file, ManifestLimits limits) {
-  ASSIGN_OR_RETURN(ContainerReader reader, ContainerReader::open(file, limits.avro));
+Result<Manifest> read_manifest(std::string_view file, ManifestLimits limits,
+                               base::avro::SchemaCache* schemas) {
+  ASSIGN_OR_RETURN(ContainerReader reader, ContainerReader::open(file, limits.avro, schemas));
   Manifest manifest;
   ASSIGN_OR_RETURN(manifest.header, read_manifest_header(reader));
   EntryReader entries(manifest.header, limits.statistics);

@@ -34,17 +34,19 @@ struct Manifest {
 /// All entries, deleted ones included. Partition tuples are in the order of
 /// the header's spec; a spec field that the file does not hold is null.
 /// Sequence numbers of version 1 are 0; what is absent in later versions is
-/// left absent, to be inherited from the manifest list.
+/// left absent, to be inherited from the manifest list. With `schemas` the Avro
+/// schema is taken from there, or left there.
 /// Errors: kCorrupt  not Avro, cut off, a header or a value that breaks the
 ///         format; kUnsupported  format version over 3 or an unknown codec;
 ///         kTooLarge  over a limit.
 [[nodiscard]] base::Result<Manifest> read_manifest(std::string_view file,
-                                                   ManifestLimits limits = {});
+                                                   ManifestLimits limits = {},
+                                                   base::avro::SchemaCache* schemas = nullptr);
 
 /// The rows of a manifest list, of any format version. Counts that a list of
 /// version 1 leaves out are -1: unknown until the manifest is read.
 /// Errors: as read_manifest().
 [[nodiscard]] base::Result<std::vector<model::ManifestFile>> read_manifest_list(
-    std::string_view file, ManifestLimits limits = {});
+    std::string_view file, ManifestLimits limits = {}, base::avro::SchemaCache* schemas = nullptr);
 
 }  // namespace lake::materialize

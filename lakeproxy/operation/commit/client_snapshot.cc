@@ -74,7 +74,7 @@ base::Task<base::Result<ListedManifest>> read_made(base::RequestContext context,
                                                    model::ManifestFile listed,
                                                    ManifestBudget* budget) {
   CO_ASSIGN_OR_RETURN(auto bytes, co_await read_listed(context, catalog, &listed));
-  auto manifest = materialize::read_manifest(bytes, budget->left());
+  auto manifest = materialize::read_manifest(bytes, budget->left(), &catalog->manifests->schemas());
   if (!manifest) co_return as_client_fault(std::move(manifest).error(), listed.manifest_path);
   CO_RETURN_IF_ERROR(budget->spend(*manifest));
   CO_RETURN_IF_ERROR(check_listed(listed, manifest->header, manifest->entries));
@@ -117,7 +117,7 @@ base::Task<base::Result<std::vector<model::ManifestFile>>> read_list(base::Reque
                                                                      std::string location) {
   auto bytes = co_await catalog->manifests->bytes(context, location);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  auto list = materialize::read_manifest_list(*bytes);
+  auto list = materialize::read_manifest_list(*bytes, {}, &catalog->manifests->schemas());
   if (!list) co_return as_client_fault(std::move(list).error(), location);
   co_return std::move(*list);
 }

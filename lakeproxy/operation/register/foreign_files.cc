@@ -22,7 +22,7 @@ base::Task<base::Result<materialize::Manifest>> read_manifest(base::RequestConte
                                                               std::string location) {
   auto bytes = co_await catalog->manifests->bytes(context, location);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  auto manifest = materialize::read_manifest(*bytes);
+  auto manifest = materialize::read_manifest(*bytes, {}, &catalog->manifests->schemas());
   if (!manifest) co_return as_client_fault(std::move(manifest).error(), location);
   co_return std::move(*manifest);
 }
@@ -92,7 +92,7 @@ base::Task<base::Result<ForeignFiles>> read_foreign_files(base::RequestContext c
   CO_RETURN_IF_ERROR(check_foreign_place(*catalog, "manifest-list", list));
   auto bytes = co_await catalog->manifests->bytes(context, list);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), list);
-  auto manifests = materialize::read_manifest_list(*bytes);
+  auto manifests = materialize::read_manifest_list(*bytes, {}, &catalog->manifests->schemas());
   if (!manifests) co_return as_client_fault(std::move(manifests).error(), list);
   ForeignFiles files;
   for (std::size_t begin = 0; begin < manifests->size(); begin += kReadsAtOnce) {
