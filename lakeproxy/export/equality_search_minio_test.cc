@@ -193,6 +193,47 @@ TEST_F(EqualitySearchMinioTest, a_file_is_read_in_parts_as_if_it_were_whole) {
   EXPECT_EQ(found, wanted);
 }
 
+// Some can share a scan and some cannot; which is which must not be seen.
+TEST_F(EqualitySearchMinioTest, files_that_differ_are_searched_side_by_side) {
+  auto keys = deletes("k", {1}, "SELECT 13::BIGINT AS v", "v: 1");
+  auto rows = [](const std::string& list) { return "SELECT " + list + " FROM range(20) r(i)"; };
+  std::vector<Candidate> candidates{
+      data("plain", rows("i AS v, i::INTEGER AS x"), "v: 1, x: 20"),
+      data("narrow", rows("(i + 1)::INTEGER AS v"), "v: 1"),
+      data("other-type-beside", rows("'z' AS x, i + 2 AS v"), "x: 20, v: 1"),
+      data("renamed", rows("i + 3 AS w"), "w: 1"),
+      data("names-changed-places", rows("i + 4 AS w, i AS v"), "w: 1, v: 21"),
+      data("another-case", rows("i + 5 AS \"V\""), "\"V\": 1"),
+      data("without", rows("i AS x"), "x: 20"),
+      data("struct-beside", rows("{'v': i} AS x, i + 6 AS v"),
+           "x: {__duckdb_field_id: 20, v: 21}, v: 1"),
+      data("none", rows("i + 14 AS v"), "v: 1")};
+  auto found = find({keys}, candidates);
+  EXPECT_THAT(rows_of(found, "plain"), ElementsAre(13));
+  EXPECT_THAT(rows_of(found, "narrow"), ElementsAre(12));
+  EXPECT_THAT(rows_of(found, "other-type-beside"), ElementsAre(11));
+  EXPECT_THAT(rows_of(found, "renamed"), ElementsAre(10));
+  EXPECT_THAT(rows_of(found, "names-changed-places"), ElementsAre(9));
+  EXPECT_THAT(rows_of(found, "another-case"), ElementsAre(8));
+  EXPECT_THAT(rows_of(found, "struct-beside"), ElementsAre(7));
+  EXPECT_EQ(found->size(), 7U);
+}
+
+TEST_F(EqualitySearchMinioTest, files_whose_structs_differ_are_searched_side_by_side) {
+  auto keys = deletes("k", {4}, "SELECT {'x': 5} AS p", "p: {__duckdb_field_id: 3, x: 4}");
+  std::vector<Candidate> candidates{
+      data("both", "SELECT unnest([{'x': 5, 'y': 1}]) AS p",
+           "p: {__duckdb_field_id: 3, x: 4, y: 5}"),
+      data("turned", "SELECT unnest([{'y': 5, 'x': 1}, {'y': 1, 'x': 5}]) AS p",
+           "p: {__duckdb_field_id: 3, y: 5, x: 4}"),
+      data("one", "SELECT unnest([{'x': 1}, {'x': 2}, {'x': 5}]) AS p",
+           "p: {__duckdb_field_id: 3, x: 4}")};
+  auto found = find({keys}, candidates);
+  EXPECT_THAT(rows_of(found, "both"), ElementsAre(0));
+  EXPECT_THAT(rows_of(found, "turned"), ElementsAre(1));
+  EXPECT_THAT(rows_of(found, "one"), ElementsAre(2));
+}
+
 TEST_F(EqualitySearchMinioTest, many_files_are_searched) {
   std::vector<Candidate> candidates;
   for (int i = 0; i < 35; ++i) {
