@@ -6,6 +6,7 @@
 
 #include "base/json/json.h"
 #include "base/testing/golden.h"
+#include "lakeproxy/model/schema/given_id.h"
 
 namespace lake::model {
 namespace {
@@ -99,6 +100,14 @@ TEST(TableMetadataJsonTest, main_is_there_when_a_current_snapshot_is) {
   EXPECT_TRUE(table_metadata_from_json(document).value().refs.empty());
 }
 
+TEST(TableMetadataJsonTest, the_highest_id_leaves_room_for_the_next) {
+  Value document = full_document();
+  document.at_pointer("/schemas/0/schema-id") = kMostGivenId;
+  document.at_pointer("/partition-specs/0/spec-id") = kMostGivenId;
+  document.at("last-partition-id") = kMostGivenId;
+  EXPECT_TRUE(table_metadata_from_json(document));
+}
+
 struct Bad {
   const char* name;
   const char* pointer;  ///< Of the member to replace.
@@ -121,6 +130,8 @@ TEST(TableMetadataJsonTest, bad_documents_are_refused_by_the_path_of_the_member)
       {"current_schema", "/current-schema-id", 9, "current-schema-id"},
       {"column_id_high", "/last-column-id", 11, "last-column-id"},
       {"schema_twice", "/schemas/1/schema-id", 0, "schemas"},
+      {"schema_id_high", "/schemas/0/schema-id", kMostGivenId + 1, "schemas: schema-id"},
+      {"schema_id_negative", "/schemas/0/schema-id", -1, "schemas: schema-id"},
       {"type", "/schemas/1/fields/3/type", "decimal(39,2)", "schemas[1].fields[3].type"},
       {"nested_type", "/schemas/1/fields/6/type/value/element", "dat",
        "schemas[1].fields[6].type.value.element"},
@@ -130,11 +141,16 @@ TEST(TableMetadataJsonTest, bad_documents_are_refused_by_the_path_of_the_member)
       {"duplicate_name", "/schemas/1/fields/0/name", "y", "schema 1"},
       {"default_spec", "/default-spec-id", 9, "default-spec-id"},
       {"spec_twice", "/partition-specs/0/spec-id", 1, "partition-specs"},
+      {"spec_id_high", "/partition-specs/0/spec-id", kMostGivenId + 1, "partition-specs: spec-id"},
+      {"partition_id_high", "/last-partition-id", kMostGivenId + 1, "last-partition-id"},
+      {"partition_field_id_high", "/partition-specs/1/fields/0/field-id", kMostGivenId + 1,
+       "field-id"},
       {"source_id", "/partition-specs/1/fields/0/source-id", nullptr,
        "partition-specs[1].fields[0].source-id"},
       {"transform", "/partition-specs/1/fields/0/transform", "",
        "partition-specs[1].fields[0].transform"},
       {"default_order", "/default-sort-order-id", 9, "default-sort-order-id"},
+      {"order_id_high", "/sort-orders/0/order-id", kMostGivenId + 1, "sort-orders: order-id"},
       {"direction", "/sort-orders/1/fields/0/direction", "up",
        "sort-orders[1].fields[0].direction"},
       {"null_order", "/sort-orders/1/fields/0/null-order", "first",

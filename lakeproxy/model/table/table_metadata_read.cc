@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/core/text.h"
+#include "lakeproxy/model/schema/given_id.h"
 #include "lakeproxy/model/schema/partition_json.h"
 #include "lakeproxy/model/schema/schema_json.h"
 #include "lakeproxy/model/table/snapshot_json.h"
@@ -209,7 +210,22 @@ base::Status check_snapshots(const TableMetadata& table) {
   return {};
 }
 
+base::Status check_room_for_ids(const TableMetadata& table) {
+  for (const Schema& schema : table.schemas) {
+    RETURN_IF_ERROR(check_given_id("schemas: schema-id", schema.schema_id));
+  }
+  for (const PartitionSpec& spec : table.partition_specs) {
+    RETURN_IF_ERROR(check_given_id("partition-specs: spec-id", spec.spec_id));
+  }
+  for (const SortOrder& order : table.sort_orders) {
+    RETURN_IF_ERROR(check_given_id("sort-orders: order-id", order.order_id));
+  }
+  return check_given_id("last-partition-id, or a field-id in partition-specs",
+                        table.last_partition_id);
+}
+
 base::Status check_links(const TableMetadata& table) {
+  RETURN_IF_ERROR(check_room_for_ids(table));
   RETURN_IF_ERROR(check_schemas(table));
   RETURN_IF_ERROR(check_unique(table.partition_specs, &PartitionSpec::spec_id, "partition-specs"));
   RETURN_IF_ERROR(check_unique(table.sort_orders, &SortOrder::order_id, "sort-orders"));

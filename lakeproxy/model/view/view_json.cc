@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/core/text.h"
+#include "lakeproxy/model/schema/given_id.h"
 #include "lakeproxy/model/schema/schema_json.h"
 
 namespace lake::model {
@@ -102,12 +103,14 @@ base::Status check_ids(const ViewMetadata& view) {
   std::unordered_set<std::int32_t> schemas;
   for (const Schema& schema : view.schemas) {
     RETURN_IF_ERROR(validate(schema));
+    RETURN_IF_ERROR(check_given_id("schemas: schema-id", schema.schema_id));
     if (!schemas.insert(schema.schema_id).second) {
       return fail(ErrorKind::kInvalid, fmt::format("schemas: id {} twice", schema.schema_id));
     }
   }
   std::unordered_set<std::int32_t> versions;
   for (const ViewVersion& version : view.versions) {
+    RETURN_IF_ERROR(check_given_id("versions: version-id", version.version_id));
     if (!versions.insert(version.version_id).second) {
       return fail(ErrorKind::kInvalid, fmt::format("versions: id {} twice", version.version_id));
     }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lakeproxy/model/schema/given_id.h"
 #include "lakeproxy/model/view/view_update_json.h"
 
 namespace lake::model {
@@ -65,6 +66,20 @@ TEST(ViewJson, a_version_without_catalog_or_namespace_says_so) {
   ASSERT_TRUE(view) << view.error().message();
   EXPECT_EQ(view->current_version().default_catalog, std::nullopt);
   EXPECT_EQ(to_json(*view), json);
+}
+
+TEST(ViewJson, the_highest_id_leaves_room_for_the_next) {
+  for (const auto& [id, is_taken] :
+       {std::pair(kMostGivenId, true), std::pair(kMostGivenId + 1, false), std::pair(-1, false)}) {
+    auto versions = example();
+    put(versions, "/versions/0/version-id", id);
+    put(versions, "/current-version-id", id);
+    EXPECT_EQ(view_metadata_from_json(versions).has_value(), is_taken) << id;
+    auto schemas = example();
+    put(schemas, "/schemas/0/schema-id", id);
+    put(schemas, "/versions/0/schema-id", id);
+    EXPECT_EQ(view_metadata_from_json(schemas).has_value(), is_taken) << id;
+  }
 }
 
 TEST(ViewJson, metadata_that_breaks_a_rule_is_refused) {
