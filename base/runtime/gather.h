@@ -2,16 +2,21 @@
 
 // Runs several tasks at once on the current event loop and waits for all of
 // them, also when one fails: nothing is left running behind the caller's back.
+// gather() is for a handful; gather_few() for as many as there are, since what
+// runs at a time, and what waits to be handed on, is bounded.
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/runtime/gather_window.h"
 #include "base/runtime/task.h"
 
 namespace base {
@@ -43,6 +48,71 @@ Task<std::vector<Result<T>>> gather(std::vector<Task<Result<T>>> tasks) {
   results.reserve(count);
   for (auto& slot : slots) results.push_back(std::move(*slot));
   co_return results;
+}
+
+/// How many tasks may be under way, at least 1.
+struct AtOnce {
+  std::size_t tasks;
+};
+
+/// Runs begin(0), begin(1) and so on to `count`, each a Task<Result<T>>, and
+/// hands what they give to `take(index, T)`, a Status, in that order. A task is
+/// made and begun when fewer than `most` are running or wait to be handed on.
+/// The first failure in that order, of a task or of `take`, is the answer. Once
+/// a task has failed none is begun, and those that run are waited for; after
+/// `take` failed, their results are dropped.
+/// Neither function may throw or be a coroutine that captures; what they refer
+/// to outlives the call.
+/// Errors: kCancelled  the caller was cancelled: no other task was begun, and
+/// those that ran were not interrupted. Like gather(), it leaves cancellation
+/// off.
+template <class Begin, class Take>
+Task<Status> gather_few(AtOnce most, std::size_t count, Begin begin, Take take) {
+  namespace asio = boost::asio;
+  // A cancellation is noted, and does not end the wait: see gather().
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation(),
+                                                     asio::disable_cancellation());
+  using T = detail::GivenBy<Begin>;
+  detail::GatherWindow<T> window(co_await asio::this_coro::executor, std::min(most.tasks, count));
+  Status outcome;
+  for (;;) {
+    while (outcome && window.may_begin() && window.begun() < count) {
+      window.begin(begin(window.begun()));
+    }
+    if (window.is_empty()) break;
+    const std::size_t index = window.taken();
+    Result<T> result = co_await window.next();
+    auto cancellation = co_await asio::this_coro::cancellation_state;
+    if (outcome && cancellation.cancelled() != asio::cancellation_type::none) {
+      outcome = fail(ErrorKind::kCancelled, "the request was cancelled");
+    }
+    if (!outcome) continue;
+    if (result) {
+      outcome = take(index, std::move(*result));
+    } else {
+      outcome = std::move(result).error();
+    }
+  }
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  co_return outcome;
+}
+
+/// The same; all that the tasks gave, in their order.
+template <class Begin>
+Task<Result<std::vector<detail::GivenBy<Begin>>>> gather_few(AtOnce most, std::size_t count,
+                                                             Begin begin) {
+  using T = detail::GivenBy<Begin>;
+  std::vector<T> all;
+  all.reserve(count);
+  auto keep = [&all](std::size_t, T given) {
+    all.push_back(std::move(given));
+    return Status{};
+  };
+  CO_RETURN_IF_ERROR(co_await gather_few(most, count, std::move(begin), keep));
+  co_return all;
 }
 
 }  // namespace base

@@ -31,7 +31,7 @@ struct Means {
 };
 
 /// Jobs at once: each may hold an object in memory.
-inline constexpr std::size_t kAtOnce = 4;
+inline constexpr base::AtOnce kJobsAtOnce{4};
 /// What one file holds in memory while it is brought.
 inline constexpr std::uint64_t kPartBytes = 2 << 20;
 
@@ -72,22 +72,13 @@ inline constexpr std::uint64_t kPartBytes = 2 << 20;
                                              std::uint64_t begin, std::uint64_t end);
 
 /// Runs the jobs a few at a time and hands on what each gives, in their order;
-/// the first error ends it after its few. What `take` refers to outlives it.
+/// the first error ends it. What `take` refers to outlives it.
 template <class T>
 base::Task<base::Status> run_few(std::vector<base::Task<base::Result<T>>> jobs,
                                  std::function<base::Status(T)> take) {
-  for (std::size_t begin = 0; begin < jobs.size(); begin += kAtOnce) {
-    std::vector<base::Task<base::Result<T>>> few;
-    for (std::size_t i = begin; i < jobs.size() && few.size() < kAtOnce; ++i) {
-      few.push_back(std::move(jobs[i]));
-    }
-    auto results = co_await base::gather(std::move(few));
-    for (auto& result : results) {
-      if (!result) co_return std::move(result).error();
-      CO_RETURN_IF_ERROR(take(std::move(*result)));
-    }
-  }
-  co_return base::Status{};
+  auto begin = [&](std::size_t i) { return std::move(jobs[i]); };
+  auto hand_on = [&](std::size_t, T given) { return take(std::move(given)); };
+  co_return co_await base::gather_few(kJobsAtOnce, jobs.size(), begin, hand_on);
 }
 
 }  // namespace lake::exporter

@@ -5,25 +5,22 @@
 namespace lake::tasks {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;
+constexpr base::AtOnce kReadsAtOnce{16};
 
 // What we export stands beside the metadata; data files are rows of the lake.
 bool is_export(const std::string& location) {
   return location.find("/metadata/") != std::string::npos;
 }
 
-struct Read {
-  std::string location;
-  publish::ManifestList list;    // Of a list.
-  materialize::Entries entries;  // Of a manifest.
-};
-
-base::Task<base::Result<Read>> read_manifest(base::RequestContext context,
-                                             publish::ManifestStore* store, std::string location) {
-  auto entries = co_await store->entries(context, location);
-  if (entries) co_return Read{std::move(location), nullptr, std::move(*entries)};
-  if (entries.error().kind() != base::ErrorKind::kNotFound) co_return std::move(entries).error();
-  co_return Read{std::move(location), nullptr, nullptr};
+// Null where there is no such object.
+base::Task<base::Result<materialize::Entries>> read_manifest(base::RequestContext context,
+                                                             publish::ManifestStore* store,
+                                                             std::string location) {
+  auto entries = co_await store->entries(context, std::move(location));
+  if (!entries && entries.error().kind() == base::ErrorKind::kNotFound) {
+    co_return materialize::Entries();
+  }
+  co_return entries;
 }
 
 }  // namespace
@@ -72,25 +69,24 @@ base::Task<base::Status> References::mark_list(base::RequestContext context,
 
 base::Task<base::Status> References::mark_manifests(base::RequestContext context,
                                                     std::vector<std::string> manifests) {
-  for (std::size_t begin = 0; begin < manifests.size(); begin += kAtOnce) {
-    std::vector<base::Task<base::Result<Read>>> few;
-    for (std::size_t i = begin; i < manifests.size() && few.size() < kAtOnce; ++i) {
-      few.push_back(read_manifest(context, manifests_, manifests[i]));
-    }
-    for (auto& read : co_await base::gather(std::move(few))) {
-      if (!read) co_return std::move(read).error();
-      named_.insert(read->location);
-      if (!read->entries) {
-        missing_.push_back(read->location);
-        continue;
-      }
-      for (const auto& entry : *read->entries) {
-        const std::string& file = entry.data_file.file_path;
-        if (entry.status != model::EntryStatus::kDeleted && is_export(file)) named_.insert(file);
-      }
-    }
+  auto read = [&](std::size_t i) { return read_manifest(context, manifests_, manifests[i]); };
+  auto mark = [&](std::size_t i, const materialize::Entries& entries) {
+    mark_manifest(manifests[i], entries);
+    return base::Status{};
+  };
+  co_return co_await base::gather_few(kReadsAtOnce, manifests.size(), read, mark);
+}
+
+void References::mark_manifest(const std::string& location, const materialize::Entries& entries) {
+  named_.insert(location);
+  if (entries == nullptr) {
+    missing_.push_back(location);
+    return;
   }
-  co_return base::Status{};
+  for (const auto& entry : *entries) {
+    const std::string& file = entry.data_file.file_path;
+    if (entry.status != model::EntryStatus::kDeleted && is_export(file)) named_.insert(file);
+  }
 }
 
 }  // namespace lake::tasks

@@ -42,6 +42,7 @@ class References {
   base::Task<base::Status> mark_list(base::RequestContext context, const std::string* location);
   base::Task<base::Status> mark_manifests(base::RequestContext context,
                                           std::vector<std::string> manifests);
+  void mark_manifest(const std::string& location, const materialize::Entries& entries);
 
   ducklake::LakeUpkeep* upkeep_;
   publish::ManifestStore* manifests_;

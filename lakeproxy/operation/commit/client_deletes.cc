@@ -21,7 +21,7 @@ using exporter::Positions;
 using exporter::PositionsByFile;
 
 // Data files whose deletes are worked on at once.
-constexpr std::size_t kFilesAtOnce = 16;
+constexpr base::AtOnce kFilesAtOnce{16};
 
 Positions unite(const Positions& a, const Positions& b) {
   Positions both;
@@ -201,16 +201,14 @@ base::Task<base::Result<ducklake::RowDeletes>> convert_deletes(base::RequestCont
   Work work(*base, *changes, *files);
   CO_RETURN_IF_ERROR(work.plan(touched));
   ducklake::RowDeletes result{.files = {}, .groups = std::move(work.groups)};
-  for (std::size_t begin = 0; begin < work.jobs.size(); begin += kFilesAtOnce) {
-    std::vector<base::Task<base::Result<std::optional<FileDeletes>>>> jobs;
-    for (std::size_t i = begin; i < std::min(begin + kFilesAtOnce, work.jobs.size()); ++i) {
-      jobs.push_back(convert(context, catalog, &work, std::move(work.jobs[i])));
-    }
-    for (auto& done : co_await base::gather(std::move(jobs))) {
-      if (!done) co_return std::move(done).error();
-      if (*done) result.files.push_back(std::move(**done));
-    }
-  }
+  auto begin = [&](std::size_t i) {
+    return convert(context, catalog, &work, std::move(work.jobs[i]));
+  };
+  auto keep = [&](std::size_t, std::optional<FileDeletes> changed) {
+    if (changed) result.files.push_back(std::move(*changed));
+    return base::Status{};
+  };
+  CO_RETURN_IF_ERROR(co_await base::gather_few(kFilesAtOnce, work.jobs.size(), begin, keep));
   co_return result;
 }
 

@@ -23,7 +23,7 @@ using materialize::ListedManifest;
 constexpr std::string_view kClientIdKey = "lakeproxy-client-snapshot-id";
 
 // Manifests that are read at once.
-constexpr std::size_t kReadsAtOnce = 16;
+constexpr base::AtOnce kReadsAtOnce{16};
 
 base::Status check_place(const std::string& text, const std::string& table_location) {
   auto place = objects::Location::parse(text);
@@ -98,18 +98,10 @@ base::Task<base::Result<std::vector<ListedManifest>>> read_all(
     base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> manifests,
     ReadOne read_one) {
   ManifestBudget budget;
-  std::vector<ListedManifest> all;
-  for (std::size_t begin = 0; begin < manifests.size(); begin += kReadsAtOnce) {
-    std::vector<base::Task<base::Result<ListedManifest>>> reads;
-    for (std::size_t i = begin; i < std::min(begin + kReadsAtOnce, manifests.size()); ++i) {
-      reads.push_back(read_one(context, catalog, std::move(manifests[i]), &budget));
-    }
-    for (auto& read : co_await base::gather(std::move(reads))) {
-      if (!read) co_return std::move(read).error();
-      all.push_back(std::move(*read));
-    }
-  }
-  co_return all;
+  auto read = [&](std::size_t i) {
+    return read_one(context, catalog, std::move(manifests[i]), &budget);
+  };
+  co_return co_await base::gather_few(kReadsAtOnce, manifests.size(), read);
 }
 
 base::Task<base::Result<std::vector<model::ManifestFile>>> read_list(base::RequestContext context,

@@ -19,7 +19,7 @@ using model::SnapshotId;
 
 // A snapshot is shown only where its parts of files could be read within the
 // limits of a publication, so only the number at once is bounded here.
-constexpr std::size_t kFilesAtOnce = 8;
+constexpr base::AtOnce kFilesAtOnce{8};
 
 base::Task<base::Result<Positions>> younger_rows(base::RequestContext context, Catalog* catalog,
                                                  const model::LakeDataFile* file,
@@ -69,18 +69,10 @@ base::Task<base::Result<std::vector<FileDeletes>>> cut_files_back(base::RequestC
                                                                   const model::LakeTable* table,
                                                                   SnapshotId back_to) {
   CO_ASSIGN_OR_RETURN(auto parts, co_await catalog->reader->partly_shown(context, table, back_to));
-  std::vector<FileDeletes> files;
-  for (std::size_t begin = 0; begin < parts.size(); begin += kFilesAtOnce) {
-    std::vector<base::Task<base::Result<FileDeletes>>> jobs;
-    for (std::size_t i = begin; i < std::min(begin + kFilesAtOnce, parts.size()); ++i) {
-      jobs.push_back(cut_back(context, catalog, table, std::move(parts[i]), back_to));
-    }
-    for (auto& done : co_await base::gather(std::move(jobs))) {
-      if (!done) co_return std::move(done).error();
-      files.push_back(std::move(*done));
-    }
-  }
-  co_return files;
+  auto cut = [&](std::size_t i) {
+    return cut_back(context, catalog, table, std::move(parts[i]), back_to);
+  };
+  co_return co_await base::gather_few(kFilesAtOnce, parts.size(), cut);
 }
 
 }  // namespace lake::operation

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/runtime/gather.h"
 
 namespace lake::operation {
 namespace {
 
 // Manifest lists that are read at once.
-constexpr std::size_t kReadsAtOnce = 16;
+constexpr base::AtOnce kReadsAtOnce{16};
 
 base::Status check_list(const model::Snapshot& snapshot,
                         const std::vector<model::ManifestFile>& list,
@@ -32,18 +30,13 @@ base::Task<base::Status> check_specs_unused(base::RequestContext context, Catalo
                                             const std::set<std::int32_t>* removed) {
   if (removed->empty()) co_return base::Status{};
   const auto& snapshots = metadata->snapshots;
-  for (std::size_t begin = 0; begin < snapshots.size(); begin += kReadsAtOnce) {
-    std::vector<base::Task<base::Result<publish::ManifestList>>> reads;
-    for (std::size_t i = begin; i < std::min(begin + kReadsAtOnce, snapshots.size()); ++i) {
-      reads.push_back(catalog->manifests->list(context, snapshots[i].manifest_list));
-    }
-    auto lists = co_await base::gather(std::move(reads));
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-      if (!lists[i]) co_return std::move(lists[i]).error();
-      CO_RETURN_IF_ERROR(check_list(snapshots[begin + i], **lists[i], *removed));
-    }
-  }
-  co_return base::Status{};
+  auto read = [&](std::size_t i) {
+    return catalog->manifests->list(context, snapshots[i].manifest_list);
+  };
+  auto check = [&](std::size_t i, const publish::ManifestList& list) {
+    return check_list(snapshots[i], *list, *removed);
+  };
+  co_return co_await base::gather_few(kReadsAtOnce, snapshots.size(), read, check);
 }
 
 }  // namespace lake::operation

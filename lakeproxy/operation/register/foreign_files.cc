@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/objects/location_rules.h"
@@ -14,12 +12,13 @@ namespace {
 using base::ErrorKind;
 using base::fail;
 
-constexpr std::size_t kReadsAtOnce = 16;
+constexpr base::AtOnce kReadsAtOnce{16};
 constexpr std::size_t kMaxFiles = 500'000;
 
 base::Task<base::Result<materialize::Manifest>> read_manifest(base::RequestContext context,
                                                               Catalog* catalog,
                                                               std::string location) {
+  CO_RETURN_IF_ERROR(check_foreign_place(*catalog, "manifest_path", location));
   auto bytes = co_await catalog->manifests->bytes(context, location);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
   auto manifest = materialize::read_manifest(*bytes, {}, &catalog->manifests->schemas());
@@ -95,20 +94,13 @@ base::Task<base::Result<ForeignFiles>> read_foreign_files(base::RequestContext c
   auto manifests = materialize::read_manifest_list(*bytes, {}, &catalog->manifests->schemas());
   if (!manifests) co_return as_client_fault(std::move(manifests).error(), list);
   ForeignFiles files;
-  for (std::size_t begin = 0; begin < manifests->size(); begin += kReadsAtOnce) {
-    std::size_t end = std::min(begin + kReadsAtOnce, manifests->size());
-    std::vector<base::Task<base::Result<materialize::Manifest>>> reads;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::string& path = (*manifests)[i].manifest_path;
-      CO_RETURN_IF_ERROR(check_foreign_place(*catalog, "manifest_path", path));
-      reads.push_back(read_manifest(context, catalog, path));
-    }
-    auto read = co_await base::gather(std::move(reads));
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!read[i - begin]) co_return std::move(read[i - begin]).error();
-      CO_RETURN_IF_ERROR(take_files((*manifests)[i], *read[i - begin], files));
-    }
-  }
+  auto read = [&](std::size_t i) {
+    return read_manifest(context, catalog, (*manifests)[i].manifest_path);
+  };
+  auto take = [&](std::size_t i, const materialize::Manifest& manifest) {
+    return take_files((*manifests)[i], manifest, files);
+  };
+  CO_RETURN_IF_ERROR(co_await base::gather_few(kReadsAtOnce, manifests->size(), read, take));
   co_return files;
 }
 
