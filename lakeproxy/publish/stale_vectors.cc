@@ -54,15 +54,16 @@ base::Result<materialize::DeletionVector> take(const model::DataFile& file,
 
 }  // namespace
 
-base::Task<base::Result<const StaleVectors::Vectors*>> StaleVectors::vectors_of(
-    base::RequestContext context, std::string location) {
+// Of a file that is kept for later snapshots only the places of its vectors are:
+// few files hold a vector that must go, and those are left at once.
+base::Task<base::Result<StaleVectors::Puffin>> StaleVectors::look_into(base::RequestContext context,
+                                                                       std::string location) {
   auto found = known_.find(location);
-  if (found == known_.end()) {
-    CO_ASSIGN_OR_RETURN(std::string bytes, co_await manifests_->bytes(context, location));
-    CO_ASSIGN_OR_RETURN(auto vectors, materialize::read_placed_vectors(bytes));
-    found = known_.emplace(location, std::move(vectors)).first;
-  }
-  co_return &found->second;
+  if (found != known_.end()) co_return Puffin{&found->second, {}};
+  CO_ASSIGN_OR_RETURN(std::string bytes, co_await manifests_->bytes(context, location));
+  CO_ASSIGN_OR_RETURN(auto vectors, materialize::read_placed_vectors(bytes));
+  const Vectors& known = known_.emplace(location, std::move(vectors)).first->second;
+  co_return Puffin{&known, std::move(bytes)};
 }
 
 base::Task<base::Status> StaleVectors::move_live(
@@ -73,14 +74,16 @@ base::Task<base::Status> StaleVectors::move_live(
   std::vector<materialize::DeletionVector> moved;
   Kept views;
   for (auto& [location, kept] : kept_vectors(*list, *change)) {
-    CO_ASSIGN_OR_RETURN(const Vectors* vectors, co_await vectors_of(context, location));
-    const bool is_stale = std::ranges::any_of(*vectors, [&](const auto& vector) {
+    CO_ASSIGN_OR_RETURN(Puffin puffin, co_await look_into(context, location));
+    const bool is_stale = std::ranges::any_of(*puffin.vectors, [&](const auto& vector) {
       return uncovered.contains(vector.data_file) && !is_kept(kept, vector);
     });
     if (!is_stale) continue;
-    CO_ASSIGN_OR_RETURN(std::string bytes, co_await manifests_->bytes(context, location));
+    if (puffin.bytes.empty()) {
+      CO_ASSIGN_OR_RETURN(puffin.bytes, co_await manifests_->bytes(context, location));
+    }
     for (materialize::FileView& view : kept) {
-      CO_ASSIGN_OR_RETURN(auto vector, take(view.file, bytes));
+      CO_ASSIGN_OR_RETURN(auto vector, take(view.file, puffin.bytes));
       moved.push_back(std::move(vector));
       views.push_back(std::move(view));
     }

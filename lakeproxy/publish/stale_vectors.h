@@ -19,7 +19,7 @@
 
 namespace lake::publish {
 
-/// One publication's look into Puffin files, each once. What it is given outlives it.
+/// One publication's look into Puffin files. What it is given outlives it.
 class StaleVectors {
  public:
   StaleVectors(exporter::Exporter& exporter, ManifestStore& manifests)
@@ -35,8 +35,11 @@ class StaleVectors {
 
  private:
   using Vectors = std::vector<materialize::PlacedVector>;
-  base::Task<base::Result<const Vectors*>> vectors_of(base::RequestContext context,
-                                                      std::string location);
+  struct Puffin {
+    const Vectors* vectors;
+    std::string bytes;  ///< Empty where it was looked into for an earlier snapshot.
+  };
+  base::Task<base::Result<Puffin>> look_into(base::RequestContext context, std::string location);
 
   exporter::Exporter* exporter_;
   ManifestStore* manifests_;

@@ -168,24 +168,31 @@ base::Status read_file_facts(const Rows& rows, const model::TableMetadata& table
   return {};
 }
 
+Result<model::LakeDeleteFile> read_delete_file(const Rows& rows, std::size_t row, std::size_t first,
+                                               std::string_view folder) {
+  model::LakeDeleteFile file{
+      .id = rows.int64(row, first),
+      .data_file_id = DataFileId(rows.int64(row, first + 1)),
+      .begin = SnapshotId(rows.int64(row, first + 2)),
+      .end = opt_snapshot(rows, row, first + 3),
+      .path = resolve_path(folder,
+                           {rows.text(row, first + 4), rows.opt_boolean(row, first + 5) != false}),
+      .format = std::string(rows.text(row, first + 6)),
+      .delete_count = rows.int64(row, first + 7),
+      .file_size_bytes = rows.int64(row, first + 8),
+      .partial_max = opt_snapshot(rows, row, first + 9)};
+  if (file.format != "parquet" && file.format != "puffin") {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("delete file {} has the format '{}'", file.path, file.format));
+  }
+  return file;
+}
+
 Result<std::vector<model::LakeDeleteFile>> read_delete_files(const Rows& rows,
                                                              std::string_view folder) {
   std::vector<model::LakeDeleteFile> files;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    model::LakeDeleteFile file{
-        .id = rows.int64(i, 0),
-        .data_file_id = DataFileId(rows.int64(i, 1)),
-        .begin = SnapshotId(rows.int64(i, 2)),
-        .end = opt_snapshot(rows, i, 3),
-        .path = resolve_path(folder, {rows.text(i, 4), rows.opt_boolean(i, 5) != false}),
-        .format = std::string(rows.text(i, 6)),
-        .delete_count = rows.int64(i, 7),
-        .file_size_bytes = rows.int64(i, 8),
-        .partial_max = opt_snapshot(rows, i, 9)};
-    if (file.format != "parquet" && file.format != "puffin") {
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("delete file {} has the format '{}'", file.path, file.format));
-    }
+    ASSIGN_OR_RETURN(auto file, read_delete_file(rows, i, 0, folder));
     files.push_back(std::move(file));
   }
   return files;

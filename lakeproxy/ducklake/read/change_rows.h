@@ -23,7 +23,13 @@ void read_partition_values(const base::pg::Rows& rows, DataFiles& files);
 /// Errors: kCorrupt  facts that do not fit the table's specs.
 [[nodiscard]] base::Status read_file_facts(const base::pg::Rows& rows,
                                            const model::TableMetadata& table, DataFiles& files);
+/// One of them, whose columns begin at `first`.
 /// Errors: kUnsupported  another format than Parquet and Puffin.
+[[nodiscard]] base::Result<model::LakeDeleteFile> read_delete_file(const base::pg::Rows& rows,
+                                                                   std::size_t row,
+                                                                   std::size_t first,
+                                                                   std::string_view folder);
+/// Errors: as read_delete_file().
 [[nodiscard]] base::Result<std::vector<model::LakeDeleteFile>> read_delete_files(
     const base::pg::Rows& rows, std::string_view folder);
 [[nodiscard]] std::vector<model::LakeInlinedDelete> read_inlined_deletes(

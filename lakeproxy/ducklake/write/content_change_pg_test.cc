@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "lakeproxy/ducklake/rows/content_change.h"
 #include "lakeproxy/ducklake/write/row_changes_fixture_test.h"
 
@@ -96,6 +98,33 @@ TEST_F(ContentChange, rows_and_deletes_in_postgresql_are_what_they_were) {
   EXPECT_EQ(text("SELECT string_agg(row_id::text, ' ') FROM lk.ducklake_inlined_delete_1 WHERE "
                  "begin_snapshot = 5"),
             "5");
+}
+
+TEST_F(ContentChange, of_a_part_of_a_file_it_is_read_what_was_deleted_then) {
+  must_change({adds(11, {file("a"), file("b")})});
+  exec(
+      "UPDATE ducklake_data_file SET partial_max = 9; INSERT INTO ducklake_delete_file "
+      "SELECT 60, 1, 2, NULL, data_file_id, 'd', true, 'parquet', 1, 7, 1, NULL, 4 FROM "
+      "ducklake_data_file WHERE path = 'a'; CREATE TABLE ducklake_inlined_delete_1 (file_id "
+      "bigint, row_id bigint, begin_snapshot bigint); INSERT INTO ducklake_inlined_delete_1 SELECT "
+      "data_file_id, r.id, r.begun FROM ducklake_data_file, (VALUES (5, 2), (6, 2), (7, 3)) AS "
+      "r(id, begun) WHERE path = 'a'");
+  LakeReader reader(*pool_, options_);
+  auto table = load();
+  auto parts = run(reader.partly_shown(soon(), table.get(), SnapshotId(2)));
+  ASSERT_TRUE(parts) << parts.error().message() << parts.error().detail();
+  ASSERT_EQ(parts->size(), 2U);
+  const PartlyShown& a = parts->front();
+  EXPECT_EQ(a.file.path, kFolder + "a");
+  ASSERT_TRUE(a.delete_file);
+  EXPECT_EQ(a.delete_file->id, 60);
+  EXPECT_EQ(a.delete_file->path, kFolder + "d");
+  EXPECT_EQ(a.delete_file->file_size_bytes, 7);
+  EXPECT_EQ(a.delete_file->partial_max, SnapshotId(4));
+  EXPECT_THAT(a.inlined, testing::UnorderedElementsAre(5, 6));
+  EXPECT_EQ(parts->back().file.path, kFolder + "b");
+  EXPECT_FALSE(parts->back().delete_file);
+  EXPECT_TRUE(parts->back().inlined.empty());
 }
 
 TEST_F(ContentChange, a_merged_file_comes_back_without_its_younger_rows) {
