@@ -25,7 +25,7 @@ class Steps {
     }
     ASSIGN_OR_RETURN(auto expired, attempt<std::int64_t>(
                                        "expire", [this] { return session_.expire(job_.expire); }));
-    reached(CompactionStep::kExpired);
+    reached(job_.watch, CompactionStep::kExpired);
     done_.snapshots_expired = expired;
     tell("expire", expired);
     return std::move(done_);
@@ -35,15 +35,15 @@ class Steps {
   base::Result<bool> write_anew() {
     ASSIGN_OR_RETURN(auto flushed,
                      attempt<std::int64_t>("flush", [this] { return session_.flush(job_.name); }));
-    reached(CompactionStep::kFlushed);
+    reached(job_.watch, CompactionStep::kFlushed);
     ASSIGN_OR_RETURN(auto rewritten, attempt<Rewritten>("rewrite", [this] {
                        return session_.rewrite_deleted(job_.name);
                      }));
-    reached(CompactionStep::kRewritten);
+    reached(job_.watch, CompactionStep::kRewritten);
     ASSIGN_OR_RETURN(auto merged, attempt<Rewritten>("merge", [this] {
                        return session_.merge(job_.name, kFilesAtOnce);
                      }));
-    reached(CompactionStep::kMerged);
+    reached(job_.watch, CompactionStep::kMerged);
     done_.rows_flushed += flushed;
     add(rewritten, done_.rewritten);
     add(merged, done_.merged);
@@ -56,10 +56,6 @@ class Steps {
   static void add(const Rewritten& more, Rewritten& sum) {
     sum.read += more.read;
     sum.written += more.written;
-  }
-
-  void reached(CompactionStep step) const {
-    if (job_.watch != nullptr) (*job_.watch)(step);
   }
 
   void tell(std::string_view step, std::int64_t count) const {

@@ -34,6 +34,11 @@ enum class CompactionStep {
 /// has none; see ADR 0039.
 using CompactionWatch = std::function<void(CompactionStep step)>;
 
+/// Tells the watch, if there is one.
+inline void reached(const CompactionWatch* watch, CompactionStep step) {
+  if (watch != nullptr) (*watch)(step);
+}
+
 /// What was left undone, and why; a later compaction does it.
 struct SkippedStep {
   std::string step;

@@ -47,7 +47,7 @@ base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog*
         co_await catalog->views->settle(context, *asked.identifier, std::move(known)));
   }
   Attempt result;
-  co_await catalog->reached(ducklake::CommitStep::kPrepared);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   result.left_over = std::move(prepared.left_over);
   CO_ASSIGN_OR_RETURN(result.changed, co_await catalog->writer->keyed(*asked.key)
                                           .change_table(context, std::move(prepared.change)));
@@ -156,7 +156,7 @@ base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, 
 base::Task<base::Result<publish::TableViewPtr>> commit_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request) {
   MeasuredCommit measured(*catalog->commit_metrics, *catalog->meter, context.request_id);
-  co_await catalog->reached(ducklake::CommitStep::kAsked);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const CommitTable* asked = &*request;
   const Key* key = &request.key();
   auto answer = creates(asked->commit) ? co_await create_by_commit(context, catalog, asked, key)

@@ -64,11 +64,11 @@ base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
 
 base::Task<base::Result<void>> commit_transaction(base::RequestContext context, Catalog* catalog,
                                                   govern::Authorized<CommitTransaction> request) {
-  co_await catalog->reached(ducklake::CommitStep::kAsked);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const std::vector<model::TableCommit>& commits = request->commits;
   for (int i = 0; i < kAttempts; ++i) {
     CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare(context, catalog, &commits));
-    co_await catalog->reached(ducklake::CommitStep::kPrepared);
+    co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
     auto committed = co_await catalog->writer->keyed(request.key())
                          .commit_parts(context, std::move(prepared.parts));
     if (committed) {

@@ -71,10 +71,10 @@ base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext con
     }
     CO_ASSIGN_OR_RETURN(auto failures, co_await catalog->store->remove_many(context, keys));
     if (!failures.empty()) co_return std::move(failures.front().error);
-    catalog->reached(exporter::CompactionStep::kRemoved);
+    exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kRemoved);
     removed += static_cast<std::int64_t>(files.size());
     CO_RETURN_IF_ERROR(co_await catalog->table_upkeep->forget(context, std::move(files)));
-    catalog->reached(exporter::CompactionStep::kForgotten);
+    exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kForgotten);
   }
   co_return removed;
 }
@@ -83,7 +83,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
                                             const model::TableIdentifier* identifier) {
   CO_ASSIGN_OR_RETURN(auto table, co_await catalog->reader->find_table(context, *identifier));
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
-  catalog->reached(exporter::CompactionStep::kLocked);
+  exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;
@@ -93,7 +93,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
                                           job_of(context, *catalog, *identifier, std::move(old))));
   std::ranges::move(skipped, std::back_inserter(compacted.done.skipped));
   CO_RETURN_IF_ERROR(co_await catalog->views->get(context, *identifier));
-  catalog->reached(exporter::CompactionStep::kPublished);
+  exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kPublished);
   CO_ASSIGN_OR_RETURN(compacted.files_removed, co_await remove_old_files(context, catalog, table));
   CO_ASSIGN_OR_RETURN(compacted.after, co_await catalog->table_upkeep->totals(context, table));
   co_await lock->rollback();

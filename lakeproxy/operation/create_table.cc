@@ -6,7 +6,7 @@
 namespace lake::operation {
 base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context, Catalog* catalog,
                                                     govern::Authorized<CreateTableIn> request) {
-  co_await catalog->reached(ducklake::CommitStep::kAsked);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   // A table's place follows the server's own rule; a location that a client
   // asks for is not honoured, since prefixes are what credentials are cut by.
   CO_ASSIGN_OR_RETURN(auto name_space,
@@ -27,7 +27,7 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
     metadata.properties.erase(std::string(model::kFormatVersionProperty));
     co_return CreatedTable{nullptr, publish::staged_body(metadata, catalog->client_config)};
   }
-  co_await catalog->reached(ducklake::CommitStep::kPrepared);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   CO_RETURN_IF_ERROR(
       co_await catalog->writer->keyed(request.key())
           .create_table(context, ducklake::NewTable{identifier, std::move(metadata), {}}));

@@ -51,7 +51,7 @@ base::Task<base::Status> CommitGroup::begin(WaitingCommit* first) {
   CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(first->context, std::move(queries)));
   transaction_ = std::move(begun.transaction);
   locked_at_ = std::chrono::steady_clock::now();
-  co_await reached(CommitStep::kLocked);
+  co_await reached(steps_, CommitStep::kLocked);
   CO_ASSIGN_OR_RETURN(auto opened, read_opening(begun.rows));
   head_ = opened.head;
   losses_ = opened.losses;
@@ -76,21 +76,17 @@ base::Task<base::Status> CommitGroup::join(WaitingCommit* commit) {
 }
 
 base::Task<base::Status> CommitGroup::finish() {
-  co_await reached(CommitStep::kPlanned);
+  co_await reached(steps_, CommitStep::kPlanned);
   if (!written_) {
     co_await transaction_->rollback();
     answer_all();
     co_return base::Status{};
   }
   CO_ASSIGN_OR_RETURN(auto rows, co_await transaction_->run_and_commit(std::move(unsent_)));
-  co_await reached(CommitStep::kCommitted);
+  co_await reached(steps_, CommitStep::kCommitted);
   take_times(members_.back(), rows);
   answer_all();
   co_return base::Status{};
-}
-
-base::Task<void> CommitGroup::reached(CommitStep step) {
-  if (steps_ != nullptr) co_await (*steps_)(step);
 }
 
 void CommitGroup::take_times(Member& member, const Rows& rows) {

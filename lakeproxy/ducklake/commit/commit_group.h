@@ -66,7 +66,6 @@ class CommitGroup {
   base::Task<base::Status> begin(WaitingCommit* first);
   base::Task<base::Status> join(WaitingCommit* commit);
   base::Task<base::Status> finish();
-  base::Task<void> reached(CommitStep step);
   void plan(Rows facts);
   static void take_times(Member& member, const Rows& rows);
   void answer_all();

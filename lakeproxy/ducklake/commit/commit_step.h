@@ -30,6 +30,11 @@ enum class CommitStep {
 /// Awaited at each step. The server has none; see ADR 0039.
 using StepWatch = std::function<base::Task<void>(CommitStep step)>;
 
+/// Tells the watch, if there is one, and waits for it. The watch outlives it.
+[[nodiscard]] inline base::Task<void> reached(const StepWatch* steps, CommitStep step) {
+  if (steps != nullptr) co_await (*steps)(step);
+}
+
 /// What is told of commits besides their answers. All may be null.
 struct CommitWatch {
   const StepWatch* steps = nullptr;

@@ -67,13 +67,6 @@ struct Catalog {
   /// Whose clients alone may reach it; nothing: every client.
   std::optional<std::string> account_id;
 
-  [[nodiscard]] base::Task<void> reached(ducklake::CommitStep step) const {
-    if (steps != nullptr) co_await (*steps)(step);
-  }
-  void reached(exporter::CompactionStep step) const {
-    if (compaction_steps != nullptr) (*compaction_steps)(step);
-  }
-
   /// For work behind an answer: a catalog that is not used for long is let go
   /// when nobody holds it.
   [[nodiscard]] std::shared_ptr<void> keep_alive() const { return owner.lock(); }

@@ -107,7 +107,7 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
     const model::TableCommit* commit, std::optional<model::ChangeKey> key) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare_new_table(context, catalog, identifier, commit));
-  co_await catalog->reached(ducklake::CommitStep::kPrepared);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   auto created = co_await catalog->writer->keyed(std::move(key))
                      .create_table(context, std::move(prepared.table));
   if (!created && created.error().kind() == ErrorKind::kAlreadyExists &&

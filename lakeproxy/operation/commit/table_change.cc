@@ -81,7 +81,7 @@ base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog
         .warning("manifests of a client were left behind after its commit",
                  {{"error", removed.error().message()}, {"detail", removed.error().detail()}});
   }
-  co_await catalog->reached(ducklake::CommitStep::kCleaned);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kCleaned);
 }
 
 }  // namespace lake::operation
