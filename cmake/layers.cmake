@@ -69,7 +69,7 @@ room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/htt
 
 room(lakeproxy/publish USES base/core base/avro base/json base/runtime base/http base/metrics lakeproxy/materialize/manifest
   lakeproxy/materialize/puffin lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/table lakeproxy/model/view
-  lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/write
+  lakeproxy/export lakeproxy/objects lakeproxy/ducklake/commit lakeproxy/ducklake/read lakeproxy/ducklake/write
   TEST_USES base/testing base/duckdb base/postgres lakeproxy/ducklake/lake)
 
 room(lakeproxy/auth)

@@ -8,15 +8,16 @@
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/publish/manifest_store.h"
+#include "lakeproxy/publish/snapshot_series.h"
 #include "lakeproxy/publish/table_view.h"
 
 namespace lake::publish {
@@ -68,13 +69,6 @@ class Publisher {
                                                 Publication publication);
 
  private:
-  /// Snapshots that were built, and the last of their objects, not yet put.
-  struct Built {
-    std::vector<model::Snapshot> snapshots;
-    std::vector<materialize::NewObject> objects;
-    /// Specs out of sight that their manifests need.
-    std::set<std::int32_t> into_sight = {};
-  };
   /// A publication, and those of its objects that are not yet put.
   struct Prepared {
     Publication publication;
@@ -83,24 +77,12 @@ class Publisher {
   base::Task<base::Result<Prepared>> prepare(base::RequestContext context, model::LakeTable table,
                                              std::optional<model::LakeChanges> changes,
                                              TableViewPtr before);
-  base::Task<base::Result<Built>> build_pending(base::RequestContext context,
-                                                const model::LakeTable* table,
-                                                model::LakeChanges changes);
+  base::Task<base::Result<SnapshotSeries>> build_pending(base::RequestContext context,
+                                                         const model::LakeTable* table,
+                                                         model::LakeChanges changes);
   base::Task<base::Result<model::LakeChanges>> read_pending(base::RequestContext context,
                                                             const model::LakeTable* table);
-  base::Task<void> reached(ducklake::CommitStep step);
   base::Task<base::Status> record(base::RequestContext context, std::shared_ptr<Trail> trail);
-  base::Task<base::Status> complete_nan_counts(base::RequestContext context,
-                                               const model::LakeTable* table,
-                                               model::LakeChanges* changes);
-  base::Task<base::Result<std::vector<materialize::ListedManifest>>> last_list(
-      base::RequestContext context, const model::LakeTable* table);
-  base::Task<base::Status> read_entries(base::RequestContext context,
-                                        std::vector<materialize::ListedManifest>* list,
-                                        std::vector<std::size_t> positions);
-  base::Task<base::Result<Built>> build_all(base::RequestContext context,
-                                            const model::LakeTable* table,
-                                            std::vector<materialize::SnapshotChange> changes);
 
   ducklake::LakeReader* reader_;
   ducklake::LakeWriter* writer_;
