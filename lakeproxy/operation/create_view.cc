@@ -5,29 +5,20 @@
 //   4 one PostgreSQL transaction, which checks 1 again
 
 #include "lakeproxy/model/view/view_change.h"
+#include "lakeproxy/operation/new_view.h"
 #include "lakeproxy/operation/views.h"
-#include "lakeproxy/publish/view_file.h"
 
 namespace lake::operation {
 
 base::Task<base::Result<ViewAnswer>> create_view(base::RequestContext context, Catalog* catalog,
                                                  govern::Authorized<CreateViewIn> request) {
-  // As a table's, a view's place follows the server's own rule.
-  CO_ASSIGN_OR_RETURN(auto parent,
-                      co_await catalog->reader->load_namespace(context, request->name_space));
   const model::TableIdentifier identifier{request->name_space, request->view.name};
-  CO_RETURN_IF_ERROR(co_await catalog->view_store->check_name_is_free(
-      context, identifier, ducklake::RelationKind::kView));
+  CO_ASSIGN_OR_RETURN(auto parent, co_await find_view_place(context, catalog, identifier));
+  // As a table's, a view's place follows the server's own rule.
   model::NewView decided{.uuid = base::make_uuid_v4(*catalog->random), .location = ""};
   decided.location = catalog->writer->new_table_location(parent, identifier.name, decided.uuid);
   CO_ASSIGN_OR_RETURN(auto metadata, model::new_view(request->view, decided));
-  CO_ASSIGN_OR_RETURN(auto file, publish::view_file(metadata));
-  CO_RETURN_IF_ERROR(co_await catalog->manifests->put(context, {file}));
-  CO_RETURN_IF_ERROR(
-      co_await catalog->view_store->keyed(request.key())
-          .create_view(context,
-                       ducklake::NewLakeView{identifier, std::move(metadata), file.location}));
-  co_return file;
+  co_return co_await put_new_view(context, catalog, request.key(), identifier, std::move(metadata));
 }
 
 }  // namespace lake::operation

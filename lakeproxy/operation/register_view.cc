@@ -3,8 +3,8 @@
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/view/view_json.h"
 #include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/new_view.h"
 #include "lakeproxy/operation/views.h"
-#include "lakeproxy/publish/view_file.h"
 
 namespace lake::operation {
 namespace {
@@ -50,11 +50,8 @@ base::Task<base::Result<model::ViewMetadata>> read_file(base::RequestContext con
 
 base::Task<base::Result<ViewAnswer>> register_view(base::RequestContext context, Catalog* catalog,
                                                    govern::Authorized<RegisterViewIn> request) {
-  CO_ASSIGN_OR_RETURN(auto parent,
-                      co_await catalog->reader->load_namespace(context, request->name_space));
   const model::TableIdentifier identifier{request->name_space, request->view.name};
-  CO_RETURN_IF_ERROR(co_await catalog->view_store->check_name_is_free(
-      context, identifier, ducklake::RelationKind::kView));
+  CO_ASSIGN_OR_RETURN(auto parent, co_await find_view_place(context, catalog, identifier));
   CO_ASSIGN_OR_RETURN(auto metadata,
                       co_await read_file(context, catalog, request->view.metadata_location));
   // A view that comes from elsewhere keeps all but its place.
@@ -62,13 +59,7 @@ base::Task<base::Result<ViewAnswer>> register_view(base::RequestContext context,
     metadata.location =
         catalog->writer->new_table_location(parent, identifier.name, metadata.view_uuid);
   }
-  CO_ASSIGN_OR_RETURN(auto file, publish::view_file(metadata));
-  CO_RETURN_IF_ERROR(co_await catalog->manifests->put(context, {file}));
-  CO_RETURN_IF_ERROR(
-      co_await catalog->view_store->keyed(request.key())
-          .create_view(context,
-                       ducklake::NewLakeView{identifier, std::move(metadata), file.location}));
-  co_return file;
+  co_return co_await put_new_view(context, catalog, request.key(), identifier, std::move(metadata));
 }
 
 }  // namespace lake::operation
