@@ -1,0 +1,183 @@
+#include "lakeproxy/ducklake/read/reader_fixture_test.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using model::LakeVersion;
+using model::SnapshotId;
+using model::TableId;
+
+TEST_F(Reader, loads_a_table_that_duckdb_made) {
+  make_table();
+  exec("INSERT INTO ducklake_tag VALUES (1, 1, NULL, 'comment', 'hello')");
+  const model::LakeTable table = load();
+  EXPECT_EQ(table.name, "t");
+  EXPECT_EQ(table.created, SnapshotId(1));
+  EXPECT_EQ(table.version, (LakeVersion{.snapshot = SnapshotId(1), .revision = 1}));
+  EXPECT_EQ(table.metadata.location, "s3://lake/data/main/t");
+  EXPECT_EQ(table.metadata.table_uuid[0], 0x11);
+  EXPECT_EQ(table.metadata.format_version, 2);
+  EXPECT_EQ(table.metadata.last_column_id, 1);
+  EXPECT_EQ(table.metadata.properties,
+            (std::map<std::string, std::string>{{"comment", "hello"}, {"gc.enabled", "false"}}));
+  // 2026-01-01T00:01:00Z, a second earlier.
+  EXPECT_EQ(table.metadata.last_updated_ms, 1767225660000 - 1000);
+  EXPECT_EQ(table.schema_at, (std::map<SnapshotId, std::int32_t>{{SnapshotId(1), 0}}));
+  EXPECT_EQ(table.metadata.partition_specs.size(), 1);
+  EXPECT_TRUE(table.pending.empty()) << "to make a table changes no rows";
+}
+
+TEST_F(Reader, takes_the_sidecars_into_account) {
+  make_table();
+  exec(
+      "INSERT INTO lakeproxy_table (table_id, revision, table_uuid, properties, refs, sort_orders, "
+      "default_sort_order_id, last_partition_id, updated_ms) VALUES (1, 1, "
+      "'22222222-2222-2222-2222-222222222222', '{\"lakeproxy.format-version\": \"3\", \"k\": "
+      "\"v\"}', "
+      "'{\"tag\": {\"snapshot-id\": 4, \"type\": \"tag\"}}', '[{\"order-id\": 0, \"fields\": "
+      "[]}]', 0, "
+      "1005, 4000000000000);"
+      "INSERT INTO lakeproxy_snapshot_alias VALUES (1, 777, 4);"
+      "INSERT INTO lakeproxy_metadata_log VALUES (1, 1, 5, 's3://l/1.json'), (1, 2, 6, "
+      "'s3://l/2.json')");
+  const model::LakeTable table = load();
+  EXPECT_EQ(table.metadata.table_uuid[0], 0x22);
+  EXPECT_EQ(table.metadata.format_version, 3);
+  EXPECT_EQ(table.metadata.properties.at("k"), "v");
+  EXPECT_EQ(table.metadata.refs.at("tag").snapshot_id, SnapshotId(4));
+  EXPECT_EQ(table.metadata.last_partition_id, 1005);
+  EXPECT_EQ(table.metadata.last_updated_ms, 4000000000000);
+  EXPECT_EQ(table.aliases.at(777), SnapshotId(4));
+  ASSERT_EQ(table.metadata.metadata_log.size(), 2);
+  EXPECT_EQ(table.metadata.metadata_log[1].metadata_file, "s3://l/2.json");
+}
+
+TEST_F(Reader, pending_are_the_snapshots_that_changed_rows) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  snapshot(3, "inserted_into_table:2");
+  snapshot(4, "altered_table:1");
+  snapshot(5, "deleted_from_table:1",
+           "INSERT INTO ducklake_delete_file VALUES (2, 1, 5, NULL, 1, 'd.parquet', true, "
+           "'parquet', 1, 100, 10, NULL, NULL)");
+  snapshot(6, "deleted_from_table:1", "UPDATE ducklake_data_file SET end_snapshot = 6");
+  EXPECT_EQ(pending(), (Ids{2, 5, 6}));
+  materialize(2, 0);
+  EXPECT_EQ(pending(), (Ids{5, 6}));
+  EXPECT_EQ(load().materialized.size(), 1);
+  materialize(6, 0);
+  EXPECT_EQ(pending(), Ids{});
+}
+
+TEST_F(Reader, a_snapshot_that_was_removed_is_stood_for_by_the_next) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  snapshot(3, "inserted_into_table:1", data_file(2, 3));
+  snapshot(4, "inserted_into_table:9");
+  snapshot(5, "inserted_into_table:1", data_file(3, 5));
+  materialize(2, 0);
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id IN (0, 1, 2, 3)");
+  EXPECT_TRUE(load().materialized.empty()) << "its snapshot is gone";
+  EXPECT_EQ(pending(), (Ids{4, 5})) << "the rows of 3 are seen at 4";
+}
+
+TEST_F(Reader, maintenance_begins_an_epoch) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  materialize(2, 0);
+  EXPECT_EQ(load().epoch, 0);
+  snapshot(3, "created_table:\"main\".\"x,merge_adjacent:1\"");
+  snapshot(4, "merge_adjacent:11,inline_flush:12");
+  EXPECT_EQ(load().epoch, 0) << "other tables";
+  for (const char* entry :
+       {"merge_adjacent", "inline_flush", "flushed_inlined", "rewrite_delete", "compacted_table"}) {
+    const int id = static_cast<int>(load().version.snapshot.value) + 1;
+    snapshot(id, fmt::format("inline_flush:8,{}:1", entry));
+    EXPECT_EQ(load().epoch, id) << entry;
+    EXPECT_TRUE(load().materialized.empty());
+    EXPECT_EQ(pending(), Ids{2});
+  }
+  materialize(2, static_cast<int>(load().epoch));
+  EXPECT_EQ(load().materialized.size(), 1);
+  EXPECT_EQ(pending(), Ids{});
+}
+
+TEST_F(Reader, snapshots_at_which_a_part_of_a_file_may_begin_are_pending) {
+  make_table();
+  for (int id : {2, 4, 6, 8}) {
+    snapshot(id, "inlined_insert:1");
+    snapshot(id + 1, "inserted_into_table:11,altered_table:1");
+  }
+  EXPECT_EQ(pending(), Ids{}) << "no file, no rows";
+  exec(data_file(1, 2) + ";" + data_file(2, 4, "NULL", "8"));
+  EXPECT_EQ(pending(), (Ids{2, 4, 6, 8}));
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id IN (4, 6)");
+  exec("DELETE FROM ducklake_snapshot_changes WHERE snapshot_id IN (4, 6)");
+  EXPECT_EQ(pending(), (Ids{2, 5, 7, 8})) << "the next that are kept stand for them";
+}
+
+TEST_F(Reader, snapshots_of_deletes_that_were_flushed_are_pending) {
+  make_table();
+  for (int id : {2, 3}) snapshot(id, "inlined_insert:1");
+  for (int id : {4, 5, 6}) snapshot(id, "inlined_delete:1");
+  snapshot(7, "inserted_into_table:11");
+  exec(data_file(1, 2, "NULL", "3"));
+  exec(
+      "INSERT INTO ducklake_delete_file VALUES (2, 1, 4, NULL, 1, 'd.parquet', true, 'parquet', 2, "
+      "100, 10, NULL, NULL)");
+  snapshot(8, "inline_flush:1");
+  EXPECT_EQ(pending(), (Ids{2, 3, 4, 5, 6})) << "its partial_max is not there";
+}
+
+TEST_F(Reader, the_newest_published_version_goes_before_a_lower_default) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  materialize(2, 0);
+  EXPECT_EQ(load().metadata.format_version, 2);
+  EXPECT_EQ(load().materialized.size(), 1);
+  options_.default_format_version = 3;
+  EXPECT_EQ(load().metadata.format_version, 3);
+  EXPECT_TRUE(load().materialized.empty()) << "published for version 2";
+  EXPECT_EQ(pending(), Ids{2});
+  exec("UPDATE lakeproxy_snapshot SET format_version = 3");
+  options_.default_format_version = 2;
+  EXPECT_EQ(load().metadata.format_version, 3);
+  EXPECT_EQ(load().materialized.size(), 1);
+  EXPECT_EQ(pending(), Ids{});
+}
+
+TEST_F(Reader, an_expression_is_no_default_that_clients_can_have) {
+  make_table();
+  options_.default_format_version = 3;
+  snapshot(
+      2, "altered_table:1",
+      "INSERT INTO ducklake_column VALUES (2, 2, NULL, 1, 2, 's', 'varchar', NULL, 'lower(1)', "
+      "true, NULL, 'expression', 'duckdb'), (3, 2, NULL, 1, 3, 't', 'varchar', NULL, 'it', "
+      "true, NULL, 'literal', 'duckdb')");
+  const auto fields = load().metadata.current_schema().fields;
+  EXPECT_EQ(fields.at(1).write_default, std::nullopt);
+  EXPECT_EQ(fields.at(2).write_default, model::Literal(std::string("it")));
+}
+
+TEST_F(Reader, a_default_that_older_files_lack_is_refused) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  snapshot(3, "altered_table:1",
+           "INSERT INTO ducklake_column VALUES (2, 3, NULL, 1, 2, 'z', 'int32', '5', '5', true, "
+           "NULL, 'literal', 'duckdb')");
+  auto lake = reader();
+  auto table = run(lake.load_table(soon(), TableId(1)));
+  ASSERT_FALSE(table);
+  EXPECT_EQ(table.error().kind(), ErrorKind::kUnsupported);
+  EXPECT_NE(table.error().message().find("'z'"), std::string::npos);
+  options_.default_format_version = 3;
+  EXPECT_EQ(load().metadata.schemas.back().fields[1].initial_default,
+            model::Literal(std::int32_t{5}));
+  options_.default_format_version = 2;
+  exec("UPDATE ducklake_data_file SET end_snapshot = 3");
+  EXPECT_EQ(load().metadata.schemas.size(), 2) << "no file is older";
+}
+
+}  // namespace
+}  // namespace lake::ducklake
