@@ -1,6 +1,6 @@
 #include "lakeproxy/publish/nan_counts.h"
 
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/shown_snapshots.h"
 
 namespace lake::publish {
 namespace {

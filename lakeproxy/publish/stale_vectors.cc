@@ -4,7 +4,7 @@
 #include <set>
 
 #include "lakeproxy/materialize/puffin/deletion_vector.h"
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 
 namespace lake::publish {
 namespace {

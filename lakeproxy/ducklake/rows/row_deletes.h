@@ -13,7 +13,7 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 #include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {

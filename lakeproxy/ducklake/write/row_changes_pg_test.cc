@@ -1,5 +1,5 @@
 #include "lakeproxy/ducklake/write/row_changes_fixture_test.h"
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 
 namespace lake::ducklake {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lakeproxy/ducklake/rows/table_stats.h"
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 
 namespace lake::ducklake {
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json/json.h"
+#include "lakeproxy/materialize/snapshot/shown_snapshots.h"
 
 namespace lake::materialize {
 namespace {

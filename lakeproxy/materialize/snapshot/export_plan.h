@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lakeproxy/materialize/puffin/puffin_writer.h"
@@ -91,44 +90,14 @@ struct ExportedFile {
 };
 using Exported = std::map<std::string, ExportedFile>;
 
-/// What build_snapshot() will need for `changes`. Locations are a function of
-/// table, snapshot, epoch and format version, so that a later change finds them
-/// again.
+/// What build_snapshot() will need for `changes`, under the names of
+/// export_names.h.
 [[nodiscard]] ExportPlan plan_exports(const model::LakeTable& table,
                                       const model::LakeChanges& changes);
-
-/// Where the rows that began at `begin` under `schema_version` stand.
-[[nodiscard]] std::string inlined_location(const model::LakeTable& table,
-                                           std::int64_t schema_version, model::SnapshotId begin);
-
-/// What such a location names; nothing for any other, or of another epoch.
-struct InlinedPlace {
-  std::int64_t schema_version = 0;
-  model::SnapshotId begin;
-};
-[[nodiscard]] std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
-                                                                 std::string_view location);
-
-/// What the location of a Puffin file begins with whose vectors `snapshot` is the
-/// first to name.
-[[nodiscard]] std::string puffin_beginning(const model::LakeTable& table,
-                                           model::SnapshotId snapshot);
-
-/// The first listed commit at or after `snapshot`: the one that shows what
-/// happened at `snapshot`. Nothing when that is after the last one.
-[[nodiscard]] std::optional<model::SnapshotId> shown_at(const model::LakeChanges& changes,
-                                                        model::SnapshotId snapshot);
-
-/// Whether a snapshot before `at` shows what happened at `snapshot`.
-[[nodiscard]] bool shown_earlier(const model::LakeChanges& changes, model::SnapshotId snapshot,
-                                 model::SnapshotId at);
 
 /// The first snapshot at which rows of each data file were deleted, or were
 /// not there yet.
 [[nodiscard]] std::map<model::DataFileId, model::SnapshotId> first_deletes(
     const model::LakeChanges& changes);
-
-/// Whether `snapshot` was shown by what was materialised before `changes`.
-[[nodiscard]] bool shown_before(const model::LakeChanges& changes, model::SnapshotId snapshot);
 
 }  // namespace lake::materialize

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/shown_snapshots.h"
 
 namespace lake::materialize {
 namespace {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lakeproxy/materialize/snapshot/change_split.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 #include "lakeproxy/materialize/snapshot/partial_files.h"
 #include "lakeproxy/materialize/snapshot/snapshot_chain.h"
 

@@ -7,11 +7,9 @@
 #include <set>
 
 #include "lakeproxy/materialize/manifest/format_version.h"
-#include "lakeproxy/materialize/manifest/header_schema.h"
-#include "lakeproxy/materialize/manifest/manifest_summary.h"
-#include "lakeproxy/materialize/snapshot/built_names.h"
-#include "lakeproxy/materialize/snapshot/content_hash.h"
+#include "lakeproxy/materialize/snapshot/manifest_tiers.h"
 #include "lakeproxy/materialize/snapshot/row_lineage.h"
+#include "lakeproxy/materialize/snapshot/snapshot_objects.h"
 #include "lakeproxy/materialize/snapshot/snapshot_summary.h"
 
 namespace lake::materialize {
@@ -20,50 +18,6 @@ namespace {
 using model::EntryStatus;
 using model::ManifestContent;
 using model::ManifestEntry;
-
-// As many small manifests of one tier become one of the next.
-constexpr std::size_t kTierSize = 32;
-constexpr int kLastTier = 2;
-constexpr auto kCodec = base::avro::Codec::kDeflate;
-
-std::int64_t live_files(const model::ManifestFile& manifest) {
-  return std::int64_t{manifest.added_files_count} + manifest.existing_files_count;
-}
-
-int tier_of(const model::ManifestFile& manifest) {
-  int tier = 0;
-  for (std::int64_t files = live_files(manifest); files >= static_cast<std::int64_t>(kTierSize);
-       files /= static_cast<std::int64_t>(kTierSize)) {
-    ++tier;
-  }
-  return std::min(tier, kLastTier);
-}
-
-struct TierKey {
-  ManifestContent content;
-  std::int32_t spec_id;
-  int tier;
-  friend auto operator<=>(const TierKey&, const TierKey&) = default;
-};
-
-// Positions that are merged into one manifest each. What `snapshot` itself has
-// rewritten stays apart: its deleted entries are read by those who follow changes.
-std::vector<std::vector<std::size_t>> merges(const std::vector<ListedManifest>& list,
-                                             model::SnapshotId snapshot) {
-  std::map<TierKey, std::vector<std::size_t>> tiers;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const model::ManifestFile& manifest = list[i].manifest;
-    int tier = tier_of(manifest);
-    if (tier == kLastTier || live_files(manifest) == 0) continue;
-    if (manifest.added_snapshot_id == snapshot) continue;
-    tiers[{manifest.content, manifest.partition_spec_id, tier}].push_back(i);
-  }
-  std::vector<std::vector<std::size_t>> groups;
-  for (auto& [key, positions] : tiers) {
-    if (positions.size() >= kTierSize) groups.push_back(std::move(positions));
-  }
-  return groups;
-}
 
 // Keys of the entries that a snapshot removes, each with how many of them: a
 // path may stand in a table twice.
@@ -88,28 +42,24 @@ class Build {
   Build(const BuildContext& context, const SnapshotChange& change)
       : context_(context),
         change_(change),
-        format_(format_version(context.table->metadata.format_version)) {}
+        format_(format_version(context.table->metadata.format_version)),
+        objects_(*context.table, built_.snapshot) {}
 
   base::Result<BuiltSnapshot> run(std::vector<ListedManifest> list);
 
  private:
-  [[nodiscard]] BuiltPlace place() const {
-    return {context_.table->metadata.location, change_.snapshot_id, context_.table->epoch};
-  }
   base::Result<std::vector<ListedManifest>> keep(std::vector<ListedManifest> list);
   base::Result<std::vector<ListedManifest>> merge(std::vector<ListedManifest> list);
   base::Status remove_from(ListedManifest listed, Wanted& wanted,
                            std::vector<ListedManifest>& kept);
   [[nodiscard]] ManifestEntry new_entry(const FileView& view) const;
   base::Status add_new(const std::vector<FileView>& views, ManifestContent content);
-  base::Result<ListedManifest> write(std::int32_t spec_id, ManifestContent content,
-                                     std::vector<ManifestEntry> entries);
-  base::Status write_list();
 
   const BuildContext& context_;
   const SnapshotChange& change_;
   const FormatVersion& format_;
   BuiltSnapshot built_;
+  SnapshotObjects objects_;
   RemovedFiles removed_;
 };
 
@@ -126,33 +76,6 @@ ManifestEntry carried(const ManifestEntry& entry, const model::ManifestFile& fro
   copy.sequence_number = entry.sequence_number.value_or(from.sequence_number);
   copy.file_sequence_number = entry.file_sequence_number.value_or(from.sequence_number);
   return copy;
-}
-
-base::Result<ListedManifest> Build::write(std::int32_t spec_id, ManifestContent content,
-                                          std::vector<ManifestEntry> entries) {
-  const model::PartitionSpec* spec = context_.table->metadata.find_spec(spec_id);
-  if (spec == nullptr) {
-    return base::fail(base::ErrorKind::kCorrupt, fmt::format("no partition spec {}", spec_id));
-  }
-  ASSIGN_OR_RETURN(model::Schema schema,
-                   header_schema(context_.table->metadata, *spec, change_.schema_id));
-  RETURN_IF_ERROR(fit_partitions(schema, *spec, entries));
-  model::ManifestHeader header{std::move(schema), *spec,
-                               content == ManifestContent::kData
-                                   ? model::FileContent::kData
-                                   : model::FileContent::kPositionDeletes};
-  ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest(header, entries, kCodec));
-  ASSIGN_OR_RETURN(
-      model::ManifestFile file,
-      summarize_manifest(header, entries, built_.snapshot.sequence_number, change_.snapshot_id));
-  if (built_.snapshot.first_row_id && content == ManifestContent::kData) {
-    file.first_row_id = lowest_row_id(entries, built_.snapshot);
-  }
-  file.manifest_path = manifest_location(place(), built_.objects.size(), content_hash(bytes));
-  file.manifest_length = static_cast<std::int64_t>(bytes.size());
-  built_.objects.push_back({file.manifest_path, std::move(bytes)});
-  return ListedManifest{std::move(file),
-                        std::make_shared<const std::vector<ManifestEntry>>(std::move(entries))};
 }
 
 base::Status Build::remove_from(ListedManifest listed, Wanted& wanted,
@@ -178,8 +101,9 @@ base::Status Build::remove_from(ListedManifest listed, Wanted& wanted,
     }
     entries.push_back(std::move(copy));
   }
-  ASSIGN_OR_RETURN(ListedManifest rewritten, write(listed.manifest.partition_spec_id,
-                                                   listed.manifest.content, std::move(entries)));
+  ASSIGN_OR_RETURN(ListedManifest rewritten,
+                   objects_.write(listed.manifest.partition_spec_id, listed.manifest.content,
+                                  std::move(entries)));
   kept.push_back(std::move(rewritten));
   return {};
 }
@@ -206,7 +130,7 @@ base::Result<std::vector<ListedManifest>> Build::keep(std::vector<ListedManifest
 base::Result<std::vector<ListedManifest>> Build::merge(std::vector<ListedManifest> list) {
   std::set<std::size_t> merged;
   std::vector<ListedManifest> results;
-  for (const auto& group : merges(list, change_.snapshot_id)) {
+  for (const auto& group : due_merges(list, change_.snapshot_id)) {
     bool readable = std::ranges::all_of(group, [&](auto i) { return list[i].entries != nullptr; });
     if (!readable) continue;
     std::vector<ManifestEntry> entries;
@@ -220,7 +144,7 @@ base::Result<std::vector<ListedManifest>> Build::merge(std::vector<ListedManifes
     }
     const model::ManifestFile& first = list[group.front()].manifest;
     ASSIGN_OR_RETURN(ListedManifest result,
-                     write(first.partition_spec_id, first.content, std::move(entries)));
+                     objects_.write(first.partition_spec_id, first.content, std::move(entries)));
     results.push_back(std::move(result));
   }
   std::vector<ListedManifest> kept;
@@ -253,20 +177,9 @@ base::Status Build::add_new(const std::vector<FileView>& views, ManifestContent 
     by_spec[view.spec_id].push_back(new_entry(view));
   }
   for (auto& [spec_id, entries] : by_spec) {
-    ASSIGN_OR_RETURN(ListedManifest added, write(spec_id, content, std::move(entries)));
+    ASSIGN_OR_RETURN(ListedManifest added, objects_.write(spec_id, content, std::move(entries)));
     built_.list.push_back(std::move(added));
   }
-  return {};
-}
-
-base::Status Build::write_list() {
-  std::vector<model::ManifestFile> files;
-  for (const ListedManifest& listed : built_.list) files.push_back(listed.manifest);
-  ManifestListHeader header{change_.snapshot_id, built_.snapshot.parent_snapshot_id,
-                            built_.snapshot.sequence_number, built_.snapshot.first_row_id};
-  ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest_list(header, files, kCodec));
-  built_.snapshot.manifest_list = list_location(place(), content_hash(bytes));
-  built_.objects.push_back({built_.snapshot.manifest_list, std::move(bytes)});
   return {};
 }
 
@@ -286,7 +199,8 @@ base::Result<BuiltSnapshot> Build::run(std::vector<ListedManifest> list) {
   RETURN_IF_ERROR(add_new(change_.added_deletes, ManifestContent::kDeletes));
   snapshot.operation = operation_of(change_, removed_);
   snapshot.summary = summarize(change_, removed_, context_.parent);
-  RETURN_IF_ERROR(write_list());
+  ASSIGN_OR_RETURN(snapshot.manifest_list, objects_.write_list(built_.list));
+  built_.objects = std::move(objects_).take();
   return std::move(built_);
 }
 
@@ -302,7 +216,7 @@ std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& li
       wanted.insert(i);
     }
   }
-  for (const auto& group : merges(list, change.snapshot_id))
+  for (const auto& group : due_merges(list, change.snapshot_id))
     wanted.insert(group.begin(), group.end());
   std::erase_if(wanted, [&](std::size_t i) { return list[i].entries != nullptr; });
   return {wanted.begin(), wanted.end()};

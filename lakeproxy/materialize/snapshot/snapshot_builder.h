@@ -2,31 +2,22 @@
 
 // Builds the manifest list of one snapshot from that of the one before it and
 // what changed. The work follows the change: files that stay are in manifests
-// that stay, and small manifests are merged in tiers, so that a table with a
-// thousand appends has some dozens of manifests.
+// that stay, and small manifests are merged.
 // Source: Iceberg table specification, "Manifests", "Manifest Lists",
 // "Snapshots".
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/core/result.h"
 #include "lakeproxy/materialize/snapshot/data_file_view.h"
+#include "lakeproxy/materialize/snapshot/listed_manifest.h"
 #include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::materialize {
-
-using Entries = std::shared_ptr<const std::vector<model::ManifestEntry>>;
-
-/// A manifest of the list, with its entries once they have been read.
-struct ListedManifest {
-  model::ManifestFile manifest;
-  Entries entries;
-};
 
 /// What one snapshot does to the files that the table shows.
 struct SnapshotChange {
@@ -58,11 +49,6 @@ struct SnapshotChange {
 [[nodiscard]] std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& list,
                                                          const SnapshotChange& change);
 
-struct NewObject {
-  std::string location;
-  std::string bytes;
-};
-
 struct BuiltSnapshot {
   model::Snapshot snapshot;
   std::vector<ListedManifest> list;
@@ -75,8 +61,6 @@ struct BuildContext {
   const model::Snapshot* parent = nullptr;  ///< Null for the first one.
 };
 
-/// Object names hold the snapshot, the maintenance epoch and a hash of the
-/// bytes: equal names mean equal objects, whoever writes them.
 /// Errors: kCorrupt  a removed file is in none of the manifests read, or a
 ///         partition spec does not belong to the table; those of the encoders.
 [[nodiscard]] base::Result<BuiltSnapshot> build_snapshot(const BuildContext& context,

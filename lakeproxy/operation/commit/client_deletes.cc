@@ -8,7 +8,7 @@
 #include "base/core/text.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 #include "lakeproxy/operation/catalog/delete_object.h"
 
 namespace lake::operation {

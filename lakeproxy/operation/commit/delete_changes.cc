@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 #include "lakeproxy/operation/commit/equality_deletes.h"
 
 namespace lake::operation {

@@ -1,11 +1,11 @@
-#include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/materialize/snapshot/export_names.h"
 
 #include <gtest/gtest.h>
 
 namespace lake::materialize {
 namespace {
 
-TEST(ExportPlan, the_place_of_inlined_rows_is_found_by_its_location_alone) {
+TEST(ExportNames, the_place_of_inlined_rows_is_found_by_its_location_alone) {
   model::LakeTable table;
   table.metadata.location = "s3://lake/t";
   table.epoch = 7;
