@@ -157,6 +157,14 @@ Result<std::vector<Fields>> Fields::objects(std::string_view key) const {
   ASSIGN_OR_RETURN(const auto* elements, array(key));
   return read_each(*elements, path_of(key), read_object);
 }
+Result<std::vector<Fields>> Fields::objects(std::string_view key, std::size_t most) const {
+  ASSIGN_OR_RETURN(const auto* elements, array(key));
+  if (elements->size() > most) {
+    return fail(ErrorKind::kInvalid,
+                path_of(key) + ": must have at most " + std::to_string(most) + " members");
+  }
+  return objects(key);
+}
 Result<std::vector<std::string>> Fields::strings(std::string_view key) const {
   ASSIGN_OR_RETURN(const auto* elements, array(key));
   return read_each(*elements, path_of(key), read_string);

@@ -46,6 +46,8 @@ class Fields {
   [[nodiscard]] Result<const Array*> opt_array(std::string_view key) const;
   /// An array of objects, each with its path.
   [[nodiscard]] Result<std::vector<Fields>> objects(std::string_view key) const;
+  /// The same; kInvalid where there are more than `most`.
+  [[nodiscard]] Result<std::vector<Fields>> objects(std::string_view key, std::size_t most) const;
   [[nodiscard]] Result<std::vector<std::string>> strings(std::string_view key) const;
   [[nodiscard]] Result<std::vector<std::int32_t>> int32s(std::string_view key) const;
   /// An object whose members are all strings. Empty when absent in opt_.

@@ -126,6 +126,12 @@ TEST_F(FieldsTest, errors_name_the_whole_path) {
   expect_error(root_.string_map("bad-map"), "body.bad-map.k");
 }
 
+TEST_F(FieldsTest, objects_are_counted_before_they_are_read) {
+  EXPECT_TRUE(root_.objects("objects", 2));
+  expect_error(root_.objects("objects", 1), "body.objects");
+  expect_error(root_.objects("mixed", 1), "body.mixed");
+}
+
 TEST_F(FieldsTest, an_empty_path_leaves_the_key_alone) {
   auto fields = *Fields::of(document_, "");
   expect_error(fields.string("number"), "number");

@@ -1,7 +1,5 @@
 // The bodies of the requests that create and commit.
 
-#include <fmt/format.h>
-
 #include <set>
 
 #include "lakeproxy/model/change/table_update_json.h"
@@ -20,42 +18,23 @@ constexpr std::size_t kMaxRequirements = 1'000;
 constexpr std::size_t kMaxUpdates = 10'000;
 constexpr std::size_t kMaxTables = 1'000;
 
-base::Result<std::vector<Fields>> bounded_objects(const Fields& json, std::string_view key,
-                                                  std::size_t limit) {
-  ASSIGN_OR_RETURN(const auto* array, json.array(key));
-  if (array->size() > limit) {
-    return fail(ErrorKind::kInvalid,
-                fmt::format("{}: must have at most {} members", json.path_of(key), limit));
-  }
-  return json.objects(key);
-}
-
 base::Result<TableCommit> commit_from_fields(const Fields& json) {
   TableCommit commit;
   ASSIGN_OR_RETURN(const auto identifier, json.opt_object("identifier"));
   if (identifier) {
     ASSIGN_OR_RETURN(commit.identifier, table_identifier_from_json(*identifier));
   }
-  ASSIGN_OR_RETURN(const auto requirements,
-                   bounded_objects(json, "requirements", kMaxRequirements));
+  ASSIGN_OR_RETURN(const auto requirements, json.objects("requirements", kMaxRequirements));
   for (const Fields& object : requirements) {
     ASSIGN_OR_RETURN(auto requirement, table_requirement_from_json(object));
     commit.requirements.push_back(std::move(requirement));
   }
-  ASSIGN_OR_RETURN(const auto updates, bounded_objects(json, "updates", kMaxUpdates));
+  ASSIGN_OR_RETURN(const auto updates, json.objects("updates", kMaxUpdates));
   for (const Fields& object : updates) {
     ASSIGN_OR_RETURN(auto update, table_update_from_json(object));
     commit.updates.push_back(std::move(update));
   }
   return commit;
-}
-
-base::Result<Schema> valid_schema(const Fields& json) {
-  ASSIGN_OR_RETURN(auto schema, schema_from_json(json));
-  if (auto status = validate(schema); !status) {
-    return std::move(status).error().with_context(json.path());
-  }
-  return schema;
 }
 
 }  // namespace
@@ -80,7 +59,7 @@ base::Result<CreateTable> create_table_from_json(const Value& body) {
   RETURN_IF_ERROR(validate_new_name(create.name));
   ASSIGN_OR_RETURN(create.location, json.opt_string("location"));
   ASSIGN_OR_RETURN(const auto schema, json.object("schema"));
-  ASSIGN_OR_RETURN(create.schema, valid_schema(schema));
+  ASSIGN_OR_RETURN(create.schema, valid_schema_from_json(schema));
   ASSIGN_OR_RETURN(const auto spec, json.opt_object("partition-spec"));
   if (spec) {
     ASSIGN_OR_RETURN(create.spec, partition_spec_from_json(*spec));
@@ -102,7 +81,7 @@ base::Result<TableCommit> table_commit_from_json(const Value& body) {
 
 base::Result<std::vector<TableCommit>> transaction_from_json(const Value& body) {
   ASSIGN_OR_RETURN(const auto json, Fields::of(body, ""));
-  ASSIGN_OR_RETURN(const auto changes, bounded_objects(json, "table-changes", kMaxTables));
+  ASSIGN_OR_RETURN(const auto changes, json.objects("table-changes", kMaxTables));
   std::vector<TableCommit> commits;
   std::set<TableIdentifier> seen;
   for (const Fields& object : changes) {

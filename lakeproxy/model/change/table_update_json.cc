@@ -50,10 +50,7 @@ Parsed upgrade_format_version(const Fields& json) {
 
 Parsed add_schema(const Fields& json) {
   ASSIGN_OR_RETURN(const auto object, json.object("schema"));
-  ASSIGN_OR_RETURN(auto schema, schema_from_json(object));
-  if (auto status = validate(schema); !status) {
-    return std::move(status).error().with_context(object.path());
-  }
+  ASSIGN_OR_RETURN(auto schema, valid_schema_from_json(object));
   return AddSchema{std::move(schema)};
 }
 

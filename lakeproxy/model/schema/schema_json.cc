@@ -33,4 +33,12 @@ base::Result<Schema> schema_from_json(const Fields& json) {
   return schema;
 }
 
+base::Result<Schema> valid_schema_from_json(const Fields& json) {
+  ASSIGN_OR_RETURN(auto schema, schema_from_json(json));
+  if (auto valid = validate(schema); !valid) {
+    return std::move(valid).error().with_context(json.path());
+  }
+  return schema;
+}
+
 }  // namespace lake::model

@@ -14,5 +14,7 @@ namespace lake::model {
 /// With "type": "struct", "schema-id" and "identifier-field-ids" when any.
 [[nodiscard]] base::json::Value to_json(const Schema& schema);
 [[nodiscard]] base::Result<Schema> schema_from_json(const base::json::Fields& json);
+/// One that a client gives. Errors: those of validate(), too.
+[[nodiscard]] base::Result<Schema> valid_schema_from_json(const base::json::Fields& json);
 
 }  // namespace lake::model

@@ -65,15 +65,6 @@ base::Result<AssertViewUuid> view_requirement_from_json(const Fields& json) {
   return AssertViewUuid{*uuid};
 }
 
-base::Result<std::vector<Fields>> bounded_objects(const Fields& json, std::string_view key) {
-  ASSIGN_OR_RETURN(const auto* array, json.array(key));
-  if (array->size() > kMaxMembers) {
-    return fail(ErrorKind::kInvalid,
-                fmt::format("{}: must have at most {} members", json.path_of(key), kMaxMembers));
-  }
-  return json.objects(key);
-}
-
 }  // namespace
 
 base::Result<CreateView> create_view_from_json(const Value& body) {
@@ -82,10 +73,7 @@ base::Result<CreateView> create_view_from_json(const Value& body) {
   ASSIGN_OR_RETURN(create.name, json.string("name"));
   RETURN_IF_ERROR(validate_new_name(create.name));
   ASSIGN_OR_RETURN(const auto schema, json.object("schema"));
-  ASSIGN_OR_RETURN(create.schema, schema_from_json(schema));
-  if (auto valid = validate(create.schema); !valid) {
-    return std::move(valid).error().with_context(schema.path());
-  }
+  ASSIGN_OR_RETURN(create.schema, valid_schema_from_json(schema));
   ASSIGN_OR_RETURN(const auto version, json.object("view-version"));
   ASSIGN_OR_RETURN(create.version, view_version_from_json(version));
   ASSIGN_OR_RETURN(create.properties, json.opt_string_map("properties"));
@@ -96,13 +84,13 @@ base::Result<ViewCommit> view_commit_from_json(const Value& body) {
   ASSIGN_OR_RETURN(const auto json, Fields::of(body, ""));
   ViewCommit commit;
   if (json.has("requirements")) {
-    ASSIGN_OR_RETURN(const auto requirements, bounded_objects(json, "requirements"));
+    ASSIGN_OR_RETURN(const auto requirements, json.objects("requirements", kMaxMembers));
     for (const Fields& object : requirements) {
       ASSIGN_OR_RETURN(auto requirement, view_requirement_from_json(object));
       commit.requirements.push_back(requirement);
     }
   }
-  ASSIGN_OR_RETURN(const auto updates, bounded_objects(json, "updates"));
+  ASSIGN_OR_RETURN(const auto updates, json.objects("updates", kMaxMembers));
   for (const Fields& object : updates) {
     ASSIGN_OR_RETURN(auto update, view_update_from_json(object));
     commit.updates.push_back(std::move(update));
