@@ -24,6 +24,12 @@ NOT_SHOWN = {
 }
 
 
+# What no client may add, whatever the operation.
+NOT_ADDED = {
+    'files of this spec have no number of it': 'DuckDB partitions the table by a bucket and would not find rows without its number',
+}
+
+
 def reason_of_load(message):
     for pattern, reason in NOT_SHOWN.items():
         if re.search(pattern, message):
@@ -32,5 +38,5 @@ def reason_of_load(message):
 
 
 def may_refuse(name, message):
-    patterns = [*NOT_SHOWN, *(refused[name] for refused in (REFUSED, NOT_ALWAYS) if name in refused)]
+    patterns = [*NOT_SHOWN, *NOT_ADDED, *(refused[name] for refused in (REFUSED, NOT_ALWAYS) if name in refused)]
     return any(re.search(pattern, message) for pattern in patterns)

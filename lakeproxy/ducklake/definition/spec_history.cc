@@ -23,6 +23,12 @@ bool has_calendar_field(const PartitionSpec& spec) {
   });
 }
 
+bool has_bucket(const LakePartition& partition) {
+  return std::ranges::any_of(partition.keys, [](const LakePartitionKey& key) {
+    return key.transform.starts_with("bucket(");
+  });
+}
+
 // What happens at a snapshot, in this order.
 enum class EventKind { kCreated, kEnded, kBegun, kClient };
 
@@ -90,6 +96,9 @@ class Walk {
     const PartitionSpec* flat = unpartitioned();
     history_.unpartitioned_spec_id = flat != nullptr ? flat->spec_id : history_.default_spec_id;
     for (const LakePartition& partition : partitions) {
+      if (!partition.end && has_bucket(partition)) {
+        history_.bucketed_partition = partition.partition_id;
+      }
       auto spec = history_.spec_of_partition.find(partition.partition_id);
       if (spec == history_.spec_of_partition.end()) continue;
       history_.keys_of_partition[partition.partition_id] =

@@ -98,6 +98,7 @@ void set_specs(SpecHistory specs, std::int32_t last_partition_id, LakeTable& tab
   table.unpartitioned_spec_id = specs.unpartitioned_spec_id;
   table.spec_of_partition = std::move(specs.spec_of_partition);
   table.keys_of_partition = std::move(specs.keys_of_partition);
+  table.bucketed_partition = specs.bucketed_partition;
 }
 
 Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, LakeTable& table) {

@@ -100,6 +100,19 @@ void set_partition_values(const model::LakeTable& before, const model::TableMeta
   }
 }
 
+// DuckDB would look for a value of the bucketed column elsewhere, and not find
+// the file's rows.
+base::Status check_bucket(const model::LakeTable& table, std::int32_t spec_id,
+                          const LakeDataFile& file) {
+  if (!table.bucketed_partition || file.partition_id == table.bucketed_partition) return {};
+  return base::fail(
+      ErrorKind::kUnsupported,
+      fmt::format("partition spec {}: DuckDB looks for rows by the bucket that it partitions the "
+                  "table by, and files of this spec have no number of it; in DuckDB, RESET "
+                  "PARTITIONED BY takes the bucket away",
+                  spec_id));
+}
+
 base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTable& before,
                                      const model::TableMetadata& after) {
   RETURN_IF_ERROR(check(added));
@@ -114,6 +127,7 @@ base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTa
                     .file_size_bytes = added.file.file_size_in_bytes,
                     .partition_id = lake_partition_of(before, added.spec_id),
                     .stats = stats_of(added.file, after.current_schema())};
+  RETURN_IF_ERROR(check_bucket(before, added.spec_id, file));
   if (file.partition_id) set_partition_values(before, after, *spec, checked.tuple, file);
   file.iceberg = {.spec_id = added.spec_id,
                   .partition = std::move(checked.tuple),

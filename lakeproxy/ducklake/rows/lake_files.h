@@ -34,7 +34,8 @@ struct FilePlace {
 /// `files` at `place`, in their order. Bounds and partition values are decoded
 /// by the columns of `after`'s current schema; a bound that does not decode is
 /// left unknown, which costs a scan and hides nothing.
-/// Errors: kUnsupported  a file that is not Parquet data;
+/// Errors: kUnsupported  a file that is not Parquet data, or of a spec that has
+///         no value for a bucket that DuckDB partitions the table by (ADR 0049);
 ///         kInvalid  a negative count or size, one too large, an unknown spec,
 ///         a partition tuple that does not fit it.
 [[nodiscard]] base::Result<std::vector<model::LakeDataFile>> lake_files(

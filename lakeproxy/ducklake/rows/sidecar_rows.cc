@@ -6,7 +6,6 @@
 
 #include "base/core/text.h"
 #include "base/json/json.h"
-#include "lakeproxy/ducklake/definition/partition_fields.h"
 #include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/model/schema/partition_json.h"
 #include "lakeproxy/model/schema/schema_json.h"
@@ -39,72 +38,6 @@ std::string orders_json(const std::vector<model::SortOrder>& orders) {
   json::Array array;
   for (const auto& order : orders) array.push_back(model::to_json(order));
   return json::write(array);
-}
-
-std::vector<Query> lake_partition(const SchemaSql& sql, const SidecarPlace& place,
-                                  std::int64_t partition_id, const model::PartitionSpec& spec) {
-  std::vector<std::int64_t> columns;
-  std::vector<std::optional<std::string>> transforms;
-  for (const auto& field : spec.fields) {
-    auto transform = lake_transform(field.transform);
-    if (!transform) continue;
-    columns.push_back(field.source_id);
-    transforms.push_back(std::move(transform));
-  }
-  if (columns.empty()) return {};
-  return {
-      {sql("INSERT INTO @ducklake_partition_info (partition_id, table_id, begin_snapshot, "
-           "end_snapshot) VALUES ($1, $2, $3, NULL)"),
-       {param(partition_id), param(place.table_id), param(place.begin)}},
-      {sql("INSERT INTO @ducklake_partition_column (partition_id, table_id, partition_key_index, "
-           "column_id, transform) SELECT $1, $2, n - 1, c, t FROM unnest($3::bigint[], $4::text[]) "
-           "WITH ORDINALITY AS p(c, t, n)"),
-       {param(partition_id), param(place.table_id), array_param(columns),
-        array_param(transforms)}}};
-}
-
-Query end_lake_partition(const SchemaSql& sql, const SidecarPlace& place) {
-  return {sql("UPDATE @ducklake_partition_info SET end_snapshot = $2 WHERE table_id = $1 AND "
-              "end_snapshot IS NULL AND begin_snapshot < $2"),
-          {param(place.table_id), param(place.begin)}};
-}
-
-base::Status check_transforms(const model::PartitionSpec& spec) {
-  for (const auto& field : spec.fields) {
-    auto kind = field.transform.kind;
-    if (kind == model::TransformKind::kVoid || kind == model::TransformKind::kUnknown) {
-      return base::fail(base::ErrorKind::kUnsupported,
-                        fmt::format("partition field {}: the transform {} is not supported",
-                                    field.name, model::to_string(field.transform)));
-    }
-  }
-  return {};
-}
-
-Query put_spec(const SchemaSql& sql, const SidecarPlace& place, const model::PartitionSpec& spec,
-               std::optional<std::int64_t> partition_id, bool is_default) {
-  return {
-      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
-          "is_default, fields) VALUES ($1, $2, $3, $4, $5, $6::jsonb)"),
-      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
-       param(partition_id), param(is_default), param(json::write(model::fields_to_json(spec)))}};
-}
-
-// Specs that were the default for no snapshot, as the next one came before it.
-Query end_default_specs(const SchemaSql& sql, const SidecarPlace& place) {
-  return {sql("UPDATE @lakeproxy_spec SET is_default = false WHERE table_id = $1 AND "
-              "begin_snapshot = $2"),
-          {param(place.table_id), param(place.begin)}};
-}
-
-Query put_default_spec(const SchemaSql& sql, const SidecarPlace& place,
-                       const model::PartitionSpec& spec) {
-  return {
-      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
-          "is_default, fields) VALUES ($1, $2, $3, NULL, true, $4::jsonb) ON CONFLICT (table_id, "
-          "spec_id) DO UPDATE SET begin_snapshot = excluded.begin_snapshot, is_default = true"),
-      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
-       param(json::write(model::fields_to_json(spec)))}};
 }
 
 }  // namespace
@@ -180,55 +113,6 @@ void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
          {param(place.table_id), param(std::int64_t{schema.schema_id}), param(place.begin),
           param(current), param(json::write(model::to_json(schema)))}});
   }
-}
-
-base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
-                           const model::TableMetadata& metadata,
-                           const std::set<std::int32_t>& known, LakeDelta& delta,
-                           std::vector<Query>& out, std::int64_t first_catalog_id) {
-  for (const model::PartitionSpec& spec : metadata.partition_specs) {
-    if (known.contains(spec.spec_id)) continue;
-    RETURN_IF_ERROR(check_transforms(spec));
-    bool is_default = spec.spec_id == metadata.default_spec_id;
-    std::optional<std::int64_t> partition_id;
-    if (is_default) {
-      std::int64_t next = first_catalog_id + delta.catalog_ids_used;
-      auto rows = lake_partition(sql, place, next, spec);
-      if (!known.empty()) delta.queries.push_back(end_lake_partition(sql, place));
-      if (!rows.empty()) {
-        partition_id = next;
-        delta.catalog_ids_used += 1;
-        for (Query& row : rows) delta.queries.push_back(std::move(row));
-      }
-    }
-    out.push_back(put_spec(sql, place, spec, partition_id, is_default));
-  }
-  return {};
-}
-
-void change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
-                         const model::TableMetadata& before, const model::TableMetadata& after,
-                         LakeDelta& delta, std::vector<Query>& out, std::int64_t first_catalog_id) {
-  const model::PartitionSpec* from = before.find_spec(before.default_spec_id);
-  const model::PartitionSpec* to = before.find_spec(after.default_spec_id);
-  if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return;
-  auto held = [](const model::PartitionField& field) {
-    return lake_transform(field.transform).has_value();
-  };
-  out.push_back(end_default_specs(sql, place));
-  // Where the lake does not know all of a spec, what begins and ends there does
-  // not say which one is meant. Its partition of then keeps its meaning for the
-  // files of then, so none is begun for it anew: what DuckDB writes has none.
-  const bool holds = std::ranges::all_of(to->fields, held);
-  const bool said = std::ranges::all_of(from->fields, held);
-  if (!holds || (!said && to->is_unpartitioned())) {
-    out.push_back(put_default_spec(sql, place, *to));
-  }
-  std::vector<Query> rows;
-  if (holds) rows = lake_partition(sql, place, first_catalog_id + delta.catalog_ids_used, *to);
-  if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place));
-  if (!rows.empty()) delta.catalog_ids_used += 1;
-  for (Query& row : rows) delta.queries.push_back(std::move(row));
 }
 
 }  // namespace lake::ducklake

@@ -47,23 +47,4 @@ void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
                  const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
                  std::vector<base::pg::Query>& out);
 
-/// Rows of the specs whose ids are not in `known`, and the lake's own partition
-/// rows of the default one if it is among them. A lake partition takes the next
-/// of `delta`'s catalog ids, counted from `first_catalog_id`.
-/// Errors: kUnsupported  a void transform or one that is unknown.
-[[nodiscard]] base::Status put_new_specs(const SchemaSql& sql, const SidecarPlace& place,
-                                         const model::TableMetadata& metadata,
-                                         const std::set<std::int32_t>& known, LakeDelta& delta,
-                                         std::vector<base::pg::Query>& out,
-                                         std::int64_t first_catalog_id);
-
-/// The lake's partition rows that make a spec the default which the table had
-/// before; nothing when the default stays or is new. Counts ids as above.
-/// A sidecar row says so where the lake's rows cannot: to a spec that it does not
-/// hold, and back from one to none.
-void change_default_spec(const SchemaSql& sql, const SidecarPlace& place,
-                         const model::TableMetadata& before, const model::TableMetadata& after,
-                         LakeDelta& delta, std::vector<base::pg::Query>& out,
-                         std::int64_t first_catalog_id);
-
 }  // namespace lake::ducklake

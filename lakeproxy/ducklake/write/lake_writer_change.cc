@@ -6,7 +6,7 @@
 #include "lakeproxy/ducklake/definition/column_rows.h"
 #include "lakeproxy/ducklake/lake/change_log.h"
 #include "lakeproxy/ducklake/rows/content_change.h"
-#include "lakeproxy/ducklake/rows/sidecar_rows.h"
+#include "lakeproxy/ducklake/rows/spec_rows.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/ducklake/write/snapshot_rows.h"
 #include "lakeproxy/ducklake/write/table_steps.h"
@@ -23,8 +23,9 @@ using Facts = std::span<const RowsPtr>;
 // Beyond this many snapshots of others it is cheaper to read the table again.
 constexpr std::int64_t kMaxChanges = 1000;
 
-// The columns are asked for a new schema only. Those of restore_facts() come
-// last where an older content comes back.
+// Then what only some changes ask for: the columns for a new schema, a live file
+// for another default spec, those of restore_facts() where an older content comes
+// back.
 enum Fact : std::size_t {
   kChanges,
   kRevision,
@@ -33,11 +34,15 @@ enum Fact : std::size_t {
   kAlias,
   kLiveFiles,
   kInlined,
-  kColumns,
+  kAsked,
 };
 
 bool has_new_schema(const TableChange& change) {
   return change.after.current_schema_id != change.before->metadata.current_schema_id;
+}
+
+bool has_new_spec(const TableChange& change) {
+  return change.after.default_spec_id != change.before->metadata.default_spec_id;
 }
 
 std::vector<std::int64_t> client_ids(const TableChange& change) {
@@ -58,6 +63,12 @@ Query current_columns(const SchemaSql& sql, std::int64_t table) {
   return {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
               "parent_column FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS NULL "
               "ORDER BY column_order"),
+          {param(table)}};
+}
+
+Query live_file(const SchemaSql& sql, std::int64_t table) {
+  return {sql("SELECT 1 FROM @ducklake_data_file WHERE table_id = $1 AND end_snapshot IS NULL "
+              "LIMIT 1"),
           {param(table)}};
 }
 
@@ -82,6 +93,7 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change)
        {param(table)}},
   };
   if (has_new_schema(change)) queries.push_back(current_columns(sql, table));
+  if (has_new_spec(change)) queries.push_back(live_file(sql, table));
   if (!change.restores) return queries;
   for (Query& query : restore_facts(sql, before.table_id, *change.restores)) {
     queries.push_back(std::move(query));
@@ -153,7 +165,7 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   std::int64_t begin = head.snapshot.value + 1;
   const model::Schema& before = change.before->metadata.current_schema();
   ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
-  auto current = read_columns(*facts[kColumns]);
+  auto current = read_columns(*facts[kAsked]);
   ColumnDiff diff = diff_columns(current, wanted);
   if (diff.empty()) return {};
   if (!diff.ended.empty()) delta.queries.push_back(end_columns(sql, table, begin, diff.ended));
@@ -175,9 +187,20 @@ bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) 
          a.partition_statistics == b.partition_statistics && a.out_of_sight == b.out_of_sight;
 }
 
-// What changes besides rows.
-base::Status plan_definition(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
-                             const Facts& facts, LakeDelta& delta, CommitPlan& plan) {
+// Files beside those that the change adds under the new default spec.
+OtherFiles other_files(const TableChange& change, const Facts& facts) {
+  if (change.restores || add_to_another_spec(change.snapshots, change.after.default_spec_id)) {
+    return OtherFiles::kSome;
+  }
+  if (!has_new_spec(change) || change.content == Content::kEnds) return OtherFiles::kNone;
+  const std::size_t fact = has_new_schema(change) ? kAsked + 1 : kAsked;
+  return facts[fact]->empty() ? OtherFiles::kNone : OtherFiles::kSome;
+}
+
+// What changes besides rows. Its value says what becomes of the lake's partition.
+base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableChange& change,
+                                              const LakeHead& head, const Facts& facts,
+                                              LakeDelta& delta, CommitPlan& plan) {
   const model::LakeTable& before = *change.before;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
   bool new_current = has_new_schema(change);
@@ -186,10 +209,14 @@ base::Status plan_definition(const SchemaSql& sql, const TableChange& change, co
   if (new_current || !std::ranges::includes(known, schema_ids(change.after))) {
     put_schemas(sql, place, change.after, known, plan.sidecar_queries);
   }
-  RETURN_IF_ERROR(put_new_specs(sql, place, change.after, spec_ids(before.metadata), delta,
-                                plan.sidecar_queries, head.next_catalog_id));
-  change_default_spec(sql, place, before.metadata, change.after, delta, plan.sidecar_queries,
-                      head.next_catalog_id);
+  const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, facts)};
+  ASSIGN_OR_RETURN(PartitionChange partition,
+                   put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta,
+                                 plan.sidecar_queries));
+  if (!partition.ended) {
+    partition = change_default_spec(sql, spec_place, before.metadata, change.after, delta,
+                                    plan.sidecar_queries);
+  }
   if (delta.changes.empty() && !delta.queries.empty()) {
     delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));
     delta.altered_tables.push_back(before.table_id.value);
@@ -206,7 +233,7 @@ base::Status plan_definition(const SchemaSql& sql, const TableChange& change, co
         {sql("UPDATE @lakeproxy_table SET cleared_at = $2 WHERE table_id = $1"),
          {param(place.table_id), param(place.begin)}});
   }
-  return {};
+  return partition;
 }
 
 // What becomes of the rows that are there.
@@ -231,15 +258,18 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   const model::LakeTable& before = *change.before;
   CommitPlan plan;
   LakeDelta delta;
-  RETURN_IF_ERROR(plan_definition(sql, change, head, facts, delta, plan));
+  ASSIGN_OR_RETURN(auto partition, plan_definition(sql, change, head, facts, delta, plan));
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
                   facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
   RETURN_IF_ERROR(plan_content(sql, change, files, facts, delta));
   plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty() && only_adds(change) &&
                    !any_of(facts, touches_table, before.table_id);
-  RETURN_IF_ERROR(add_snapshots(
-      sql, {files, &before, &change.after, &change.snapshots, LiveFiles(*facts[kLiveFiles])},
-      std::move(delta), plan));
+  std::optional<model::LakeTable> other;
+  if (partition.ended) other = partition.applied_to(before);
+  RETURN_IF_ERROR(add_snapshots(sql,
+                                {files, other ? &*other : &before, &change.after, &change.snapshots,
+                                 LiveFiles(*facts[kLiveFiles])},
+                                std::move(delta), plan));
   return plan;
 }
 

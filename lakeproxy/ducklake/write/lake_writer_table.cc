@@ -8,7 +8,7 @@
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/lake/path_names.h"
 #include "lakeproxy/ducklake/lake/relations.h"
-#include "lakeproxy/ducklake/rows/sidecar_rows.h"
+#include "lakeproxy/ducklake/rows/spec_rows.h"
 #include "lakeproxy/ducklake/upkeep/upkeep.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/ducklake/write/snapshot_rows.h"
@@ -79,6 +79,12 @@ Query begin_row_ids(const SchemaSql& sql, std::int64_t table_id, std::int64_t ne
           {param(table_id), param(next_row_id)}};
 }
 
+// A table that is registered may bring files of several specs.
+OtherFiles other_files(const NewTable& table) {
+  const bool any = add_to_another_spec(table.snapshots, table.metadata.default_spec_id);
+  return any ? OtherFiles::kSome : OtherFiles::kNone;
+}
+
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
                                      const NewTable& table, const std::vector<ColumnRow>& columns,
                                      LakeHead head, const Facts& facts) {
@@ -88,14 +94,16 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   StoredPath path = stored_path(table.metadata.location, data_path, *facts[0]);
   LakeDelta delta = create_delta(sql, table, path, columns, head, facts[0]->int64(0, 0));
   SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
-  RETURN_IF_ERROR(put_new_specs(sql, place, table.metadata, {}, delta, plan.sidecar_queries,
-                                head.next_catalog_id));
+  ASSIGN_OR_RETURN(auto partition,
+                   put_new_specs(sql, {place, head.next_catalog_id, other_files(table)},
+                                 table.metadata, {}, delta, plan.sidecar_queries));
   put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
   plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
   plan.deltas.push_back(std::move(delta));
   // Its first rows come in the snapshots after the one that makes the table.
   model::LakeTable fresh;
   fresh.metadata = table.metadata;
+  fresh = partition.applied_to(std::move(fresh));
   FilePlace files{place.table_id, place.begin + 1, head.next_file_id, table.metadata.next_row_id};
   if (files.first_row_id > 0) {
     plan.deltas.back().queries.push_back(begin_row_ids(sql, files.table_id, files.first_row_id));

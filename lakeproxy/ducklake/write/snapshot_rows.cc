@@ -185,6 +185,13 @@ void SnapshotRows::name(const AddedSnapshot& snapshot) {
 
 }  // namespace
 
+bool add_to_another_spec(const std::vector<AddedSnapshot>& snapshots, std::int32_t spec_id) {
+  return std::ranges::any_of(snapshots, [&](const AddedSnapshot& snapshot) {
+    return std::ranges::any_of(snapshot.files,
+                               [&](const AddedFile& file) { return file.spec_id != spec_id; });
+  });
+}
+
 base::Status add_snapshots(const SchemaSql& sql, SnapshotAdditions additions, LakeDelta first,
                            CommitPlan& plan) {
   LakeDelta delta = std::move(first);

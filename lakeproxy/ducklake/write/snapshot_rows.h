@@ -17,6 +17,10 @@ struct SnapshotAdditions {
   LiveFiles live;  ///< Of all that the snapshots take away.
 };
 
+/// Whether some of their files stand under another spec than this one.
+[[nodiscard]] bool add_to_another_spec(const std::vector<AddedSnapshot>& snapshots,
+                                       std::int32_t spec_id);
+
 /// Appends the deltas to `plan`. `first` is what the first of them changes
 /// besides rows; without snapshots it stands alone, if it changes anything.
 /// Errors: those of lake_files() and file_rows(); kConflict  a file that is to

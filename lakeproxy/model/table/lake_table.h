@@ -171,6 +171,9 @@ struct LakeTable {
   std::map<std::int64_t, std::int32_t> spec_of_partition;
   std::int32_t unpartitioned_spec_id = 0;
   std::map<std::int64_t, PartitionKeys> keys_of_partition;
+  /// The lake's partition of now, if a bucket is among its keys: DuckDB looks for
+  /// a value of the column only in files that have the bucket's number there.
+  std::optional<std::int64_t> bucketed_partition = std::nullopt;
   /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
   /// was materialised for an earlier epoch may name files that are gone.
   std::int64_t epoch = 0;
