@@ -7,6 +7,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
+from agreement import assert_agree
 from foreign_catalog import ForeignCatalog
 from lake_clients import iceberg as iceberg_client
 from rest import Rest, assert_error, table_body
@@ -83,6 +84,23 @@ def test_a_table_that_came_back_outlives_its_expired_past(rest, duck, catalog, s
     duck.execute("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
     assert count(duck, f'{schema}.t') == (10, 45)
     assert catalog.load_table(f'{schema}.t').scan().to_arrow().num_rows == 10
+
+
+def test_a_snapshot_without_the_table_stands_for_none_that_expired(rest, duck, catalog, truth, readers, schema):
+    """The drop's own snapshot is the next after the one that expired, and has no such table."""
+    name = f'{schema}.t'
+    table = catalog.create_table(name, SCHEMA)
+    table.append(rows(0, 10))
+    table.append(rows(10, 10))
+    expired = newest(duck)
+    catalog.drop_table(name)
+    gone = newest(duck)
+    assert register(rest, schema, 't', table.metadata_location).status_code == 200
+    duck.execute(f"CALL ducklake_expire_snapshots('lake', versions => [{expired}])")
+    shown = [snapshot.snapshot_id for snapshot in catalog.load_table(name).metadata.snapshots]
+    assert gone not in shown and len(shown) == 2 and shown[-1] > gone
+    for snapshot in shown:
+        assert_agree(truth, readers, name, snapshot)
 
 
 def test_what_the_lake_has_expired_does_not_come_back(rest, duck, catalog, schema):

@@ -1,11 +1,16 @@
 """What DuckDB does to keep a lake in shape, and what the catalog does by it. None of it may change what any snapshot shows."""
 import uuid
 
+import duckdb
+
 from oracle.literals import many_rows
 from oracle.reading import Truth
 from oracle.rest import path_of
 from oracle.steps import Skip, operation
 from oracle.world import quoted, text
+
+# How DuckDB 1.5.5 fails to flush a table that is sorted by a column which was added by ALTER.
+OWN_SORTING = 'Failed to bind column reference'
 
 
 def call(world, function, table, **options):
@@ -16,8 +21,14 @@ def call(world, function, table, **options):
 @operation('duck.flush', 3)
 def flush(world, random):
     table = world.pick(random)
-    world.run(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{table.schema}', "
-              f'table_name => {text(table.name)})')
+    try:
+        world.run(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{table.schema}', "
+                  f'table_name => {text(table.name)})')
+    except duckdb.InternalException as fault:
+        if OWN_SORTING not in str(fault):
+            raise
+        world.recover()
+        raise Skip('DuckDB cannot flush a table that is sorted by a column that was added to it') from fault
 
 
 @operation('duck.merge_files', 3)

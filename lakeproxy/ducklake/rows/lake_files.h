@@ -35,7 +35,7 @@ struct FilePlace {
 /// by the columns of `after`'s current schema; a bound that does not decode is
 /// left unknown, which costs a scan and hides nothing.
 /// Errors: kUnsupported  a file that is not Parquet data, or of a spec that has
-///         no value for a bucket that DuckDB partitions the table by (ADR 0049);
+///         no value for a bucket that DuckDB partitions the table by (ADR 0050);
 ///         kInvalid  a negative count or size, one too large, an unknown spec,
 ///         a partition tuple that does not fit it.
 [[nodiscard]] base::Result<std::vector<model::LakeDataFile>> lake_files(

@@ -3,7 +3,7 @@
 // The partition specs that clients make: our rows of them, and the lake's own
 // partition by which DuckDB writes.
 // Source: DuckLake specification 1.0, "ducklake_partition_info"; DuckDB's reading
-// of it was looked at (ADR 0049).
+// of it was looked at (ADR 0050).
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// ADR 0049: which buckets of a client the lake is told of.
+// ADR 0050: which buckets of a client the lake is told of.
 
 #include "lakeproxy/ducklake/write/writer_fixture_test.h"
 
