@@ -9,7 +9,7 @@ from oracle.rest import path_of
 from oracle.steps import Skip, operation
 from oracle.world import quoted, text
 
-# How DuckDB 1.5.5 fails to flush a table that is sorted by a column which was added by ALTER.
+# How DuckDB 1.5.5 fails to flush a table in the connection that added the column by which it is sorted.
 OWN_SORTING = 'Failed to bind column reference'
 
 
@@ -28,7 +28,7 @@ def flush(world, random):
         if OWN_SORTING not in str(fault):
             raise
         world.recover()
-        raise Skip('DuckDB cannot flush a table that is sorted by a column that was added to it') from fault
+        raise Skip('DuckDB cannot flush a table sorted by a column that the same connection added') from fault
 
 
 @operation('duck.merge_files', 3)
