@@ -140,6 +140,27 @@ def test_a_data_file_elsewhere_is_recorded_never_read_and_never_removed(table, d
     assert objects.exists('s3://lakehouse/canary/data.parquet')
 
 
+def test_an_object_of_another_table_outlives_a_table_that_called_it_its_data_file(table, duck, lake, catalog, objects):
+    """DuckDB's clean-up removes what the dropped table wrote itself, and nothing that it only named."""
+    name_space = table.name.split('.')[0]
+    other = catalog.create_table(f'{name_space}.other', COLUMNS)
+    other.append(rows_of(other, range(3)))
+    loaded = catalog.load_table(f'{name_space}.other')
+    victims = [table_file.file.file_path for table_file in loaded.scan().plan_files()]
+    victims += [loaded.metadata_location, loaded.current_snapshot().manifest_list]
+    snapshot = table.snapshot()
+    snapshot.add([unread_file(snapshot.loaded, place) for place in victims])
+    answer = table.post(snapshot.updates())
+    assert answer.status_code == 200, answer.text
+    own = [path for path in (file.path for file in table.files()) if path not in victims]
+    assert own and all(objects.exists(path) for path in own + victims)
+    assert table.rest.send('DELETE', table.path).status_code == 204
+    removed = expire_and_clean(duck)
+    assert {path.split('/')[-1] for path in own} <= {path.split('/')[-1] for path in removed}, 'it does remove'
+    assert all(objects.exists(path) for path in victims)
+    assert duck.execute(f'SELECT count(*) FROM lake.{name_space}.other').fetchone() == (3,)
+
+
 def test_a_data_file_of_the_web_is_recorded_and_never_read(table, watched, web):
     address, asked = web
     record_and_refuse_reading(table, watched, f'{address}/canary.parquet')

@@ -152,6 +152,28 @@ TEST_F(ScheduledFiles, a_file_elsewhere_that_a_client_recorded_is_never_removed)
   EXPECT_TRUE(is_scheduled(1, "main/t/f.parquet", true));
 }
 
+TEST_F(ScheduledFiles, what_a_client_recorded_goes_only_from_its_own_tables_folder) {
+  exec(
+      "INSERT INTO lakeproxy_file (data_file_id, table_id) VALUES (1, 1), (3, 3), (4, 4);"
+      "INSERT INTO ducklake_table VALUES (2, gen_random_uuid(), 1, NULL, 0, 'u', 'u/', true), "
+      "(3, gen_random_uuid(), 1, NULL, 0, 'all', 's3://lake/data/', false)");
+  for (const char* place : {"main/u/f.parquet", "main/u/metadata/v1.json", "f.parquet",
+                            "main/tt/f.parquet", "other/t/f.parquet"}) {
+    EXPECT_FALSE(is_scheduled(1, place, true)) << place;
+    EXPECT_TRUE(is_scheduled(2, place, true)) << place << ": one that DuckDB added";
+  }
+  EXPECT_TRUE(is_scheduled(1, "main/t/data/f.parquet", true));
+  // A table around the others has what is in none of them.
+  EXPECT_TRUE(is_scheduled(3, "data/f.parquet", true));
+  EXPECT_TRUE(is_scheduled(3, "main/v/f.parquet", true));
+  EXPECT_FALSE(is_scheduled(3, "main/u/f.parquet", true));
+  EXPECT_FALSE(is_scheduled(4, "data/f.parquet", true)) << "nobody knows its table";
+  // Its own goes with the table, too.
+  exec("UPDATE ducklake_table SET end_snapshot = 3 WHERE table_id = 1");
+  EXPECT_TRUE(is_scheduled(1, "main/t/f.parquet", true));
+  EXPECT_FALSE(is_scheduled(1, "main/u/f.parquet", true));
+}
+
 TEST_F(ScheduledFiles, other_objects_go) {
   add_row(1, "f.parquet", true, "NULL");
   add_row(2, "g.parquet", true, "NULL");
