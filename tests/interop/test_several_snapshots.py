@@ -125,6 +125,79 @@ def test_equality_deletes_count_in_files_that_are_older_than_their_snapshot(rest
     assert duck.execute(f"SELECT s FROM lake.{'.'.join(table.name())} WHERE n = 5").fetchall() == [('second',)]
 
 
+def test_equality_deletes_of_the_same_commit_go_again(rest, duck, catalog, truth, readers, table):
+    """What only the one that went had deleted is back; what others delete, by value or by position, is not."""
+    new = files(table, range(20, 25))
+    old = old_files(table)[0]
+    goes, stays = equality_deletes(table, 0, 1, 2, 20), equality_deletes(table, 2, 21)
+    first = snapshot(table, added=new)
+    second = snapshot(table, first, [*goes, *stays, *deletes(table, [(old, [0])])])
+    third = snapshot(table, second, files(table, [1]), removed=goes)
+    fourth = snapshot(table, third, equality_deletes(table, 1))
+    answer = send(rest, table, first, second, third, fourth)
+    assert answer.status_code == 200, answer.text
+    table = catalog.load_table(table.name())
+    by_position = {0 if old.entry['sequence_number'] == table.snapshots()[0].sequence_number else 10}
+    shown = list(range(25))
+    assert numbers(duck, table)[2:] == [
+        shown, sorted(set(shown) - {0, 1, 2, 20, 21} - by_position), sorted([*set(shown) - {2, 21} - by_position, 1]),
+        sorted(set(shown) - {1, 2, 21} - by_position)]
+    assert_agree_always(truth, readers, catalog, '.'.join(table.name()))
+
+
+def with_inlined_rows(duck, catalog, table):
+    """Five rows more that DuckDB keeps in PostgreSQL, of which one is gone, and the file that shows them."""
+    name = '.'.join(table.name())
+    duck.execute(f"INSERT INTO lake.{name} SELECT n, 'small' FROM range(50, 55) r(n)")
+    duck.execute(f'DELETE FROM lake.{name} WHERE n = 54')
+    table = catalog.load_table(table.name())
+    return table, max(old_files(table), key=lambda file: file.entry['sequence_number'])
+
+
+def test_rows_of_postgresql_come_back_in_a_later_snapshot(rest, duck, catalog, truth, readers, table):
+    table, group = with_inlined_rows(duck, catalog, table)
+    shown = commits.live(table)[1]
+    assert len(shown) == 1, 'the row that DuckDB has deleted'
+    mine, others = deletes(table, [(group, [0, 1, 4])]), deletes(table, [(group, [1, 2])])
+    first = snapshot(table, added=[*files(table, [60]), *mine], removed=shown)
+    second = snapshot(table, first, others, removed=mine)
+    third = snapshot(table, second, files(table, [61]), removed=others)
+    answer = send(rest, table, first, second, third)
+    assert answer.status_code == 200, answer.text
+    table = catalog.load_table(table.name())
+    twenty = list(range(20))
+    assert numbers(duck, table)[-3:] == [[*twenty, 52, 53, 60], [*twenty, 50, 53, 54, 60], [*twenty, 50, 51, 52, 53, 54, 60, 61]]
+    name = '.'.join(table.name())
+    assert assert_agree_always(truth, readers, catalog, name) == 27
+    duck.execute(f'DELETE FROM lake.{name} WHERE n IN (50, 53)')
+    assert assert_agree_always(truth, readers, catalog, name) == 25
+
+
+def test_equality_deletes_of_rows_of_postgresql_go_again(rest, duck, catalog, truth, readers, table):
+    table, _ = with_inlined_rows(duck, catalog, table)
+    goes = equality_deletes(table, 50, 51, 54, 3)
+    first = snapshot(table, added=[*goes, *equality_deletes(table, 51)])
+    second = snapshot(table, first, removed=goes)
+    answer = send(rest, table, first, second)
+    assert answer.status_code == 200, answer.text
+    table = catalog.load_table(table.name())
+    twenty = list(range(20))
+    assert numbers(duck, table)[-2:] == [[n for n in twenty if n != 3] + [52, 53], [*twenty, 50, 52, 53]]
+    assert assert_agree_always(truth, readers, catalog, '.'.join(table.name())) == 23
+
+
+def test_rows_of_postgresql_go_and_come_back_once_in_a_commit(rest, duck, catalog, table):
+    table, group = with_inlined_rows(duck, catalog, table)
+    shown = commits.live(table)[1]
+    first = snapshot(table, removed=shown)
+    second = snapshot(table, first, deletes(table, [(group, [4])]))
+    before = duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()
+    answer = send(rest, table, first, second)
+    assert_error(answer, 501)
+    assert 'came back earlier in the same commit' in answer.json()['error']['message']
+    assert duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone() == before
+
+
 def by_unknown(table):
     stranger, = files(table, [1])
     first = snapshot(table, added=files(table, [20]))
@@ -143,18 +216,11 @@ def by_position(table):
     return first, snapshot(table, first, deletes(table, [(added, [2])]))
 
 
-def by_equality(table):
-    mine = equality_deletes(table, 5)
-    first = snapshot(table, added=mine)
-    return first, snapshot(table, first, removed=mine)
-
-
 @pytest.mark.parametrize('made, status, why', [
     (by_unknown, 409, 'deletes rows of no live data file'),
     (by_removed, 409, 'deletes rows of no live data file'),
     (by_position, 400, 'deletes row 2 of .* which has 2 rows'),
-    (by_equality, 501, 'an equality-delete file goes that the same commit has added'),
-], ids=['unknown', 'removed', 'position', 'equality'])
+], ids=['unknown', 'removed', 'position'])
 def test_what_does_not_fit_changes_nothing(rest, duck, catalog, table, made, status, why):
     before = duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()
     answer = send(rest, table, *made(table))

@@ -58,6 +58,8 @@ class Work {
  private:
   base::Status plan_group(const std::string& location, const materialize::InlinedPlace& place);
   base::Status plan_file(const std::string& location);
+  base::Status take(const std::map<std::string, PositionsByFile>& by_key,
+                    const std::string& location, FileRow& row);
   [[nodiscard]] bool is_older(const FileRow& row) const {
     return row.live || row.added.snapshot < files_.snapshot();
   }
@@ -74,8 +76,23 @@ base::Error no_live_file(const std::string& location) {
 
 base::Status Work::plan_group(const std::string& location, const materialize::InlinedPlace& place) {
   ducklake::InlinedDeletes group{place, changes_.added_to(location)};
+  if (files_.was_returned(location, group.positions)) {
+    return base::fail(ErrorKind::kUnsupported,
+                      "add-snapshot: rows that DuckDB keeps in the catalog came back earlier in "
+                      "the same commit, and are deleted again; commit the two apart: " +
+                          location);
+  }
   auto returned = changes_.returned.find(location);
   if (returned != changes_.returned.end()) group.returned = returned->second;
+  files_.note_returned(location, group.returned);
+  for (const std::string& key : changes_.taken) files_.forget_group(location, key);
+  for (const auto* by_key : {&changes_.by_value, &changes_.by_position}) {
+    for (const auto& [key, by_file] : *by_key) {
+      auto found = by_file.find(location);
+      if (found == by_file.end()) continue;
+      RETURN_IF_ERROR(files_.remember_group(location, key, found->second));
+    }
+  }
   if ((group.positions.empty() && group.returned.empty()) || files_.gone_now(location) > 0) {
     return {};
   }
@@ -108,13 +125,14 @@ base::Status Work::apply(const std::string& location, FileRow& row) {
   if (is_older(row)) {
     if (changes_.freed.contains(location)) row.lake_counts = false;
     for (const std::string& key : changes_.taken) row.deletes.erase(key);
-    auto found = changes_.by_value.find(location);
-    if (found != changes_.by_value.end()) {
-      RETURN_IF_ERROR(files_.remember(row, fmt::format("by value, snapshot {}", files_.snapshot()),
-                                      found->second));
-    }
+    RETURN_IF_ERROR(take(changes_.by_value, location, row));
   }
-  for (const auto& [key, by_file] : changes_.by_position) {
+  return take(changes_.by_position, location, row);
+}
+
+base::Status Work::take(const std::map<std::string, PositionsByFile>& by_key,
+                        const std::string& location, FileRow& row) {
+  for (const auto& [key, by_file] : by_key) {
     auto found = by_file.find(location);
     if (found != by_file.end()) RETURN_IF_ERROR(files_.remember(row, key, found->second));
   }

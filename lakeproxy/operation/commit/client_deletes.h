@@ -20,7 +20,8 @@ namespace lake::operation {
 /// before the commit. All that is pointed to outlives the task.
 /// Errors: those of LakeReader; kConflict  a deleted row is of no live data
 ///         file; kInvalid  a position behind a file's last row; kTooLarge  more
-///         positions than one commit may delete.
+///         positions than one commit may delete; kUnsupported  rows of PostgreSQL that
+///         came back earlier in the commit are deleted again.
 [[nodiscard]] base::Task<base::Result<ducklake::RowDeletes>> convert_deletes(
     base::RequestContext context, Catalog* catalog, const DeleteBase* base,
     const DeleteChanges* changes, CommitFiles* files);

@@ -236,7 +236,7 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
   ClientSnapshot snapshot;
   if (on.is_followed || changes_deletes(diff)) on.files->begin(diff);
   if (changes_deletes(diff)) {
-    const DeleteBase deletes_on{on.table, on.metadata, base, on.spec_ids};
+    const DeleteBase deletes_on{on.table, on.metadata, base, on.spec_ids, on.is_followed};
     CO_ASSIGN_OR_RETURN(
         auto changes, co_await read_delete_changes(context, catalog, &deletes_on, &diff, on.files));
     CO_ASSIGN_OR_RETURN(

@@ -4,6 +4,14 @@
 #include <iterator>
 
 namespace lake::operation {
+namespace {
+
+base::Error too_many() {
+  return base::fail(base::ErrorKind::kTooLarge,
+                    "add-snapshot: deletes more rows than one commit may; commit in parts");
+}
+
+}  // namespace
 
 void CommitFiles::begin(const ListDiff& diff) {
   snapshots_ += 1;
@@ -72,11 +80,41 @@ base::Status CommitFiles::remember(FileRow& row, const std::string& delete_file,
                                    exporter::Positions positions) {
   positions_ += positions.size();
   if (positions_ > exporter::kMostPositionsAtOnce) {
-    return base::fail(base::ErrorKind::kTooLarge,
-                      "add-snapshot: deletes more rows than one commit may; commit in parts");
+    return too_many();
   }
   row.deletes.insert_or_assign(delete_file, std::move(positions));
   return {};
+}
+
+base::Status CommitFiles::remember_group(const std::string& location,
+                                         const std::string& delete_file,
+                                         exporter::Positions positions) {
+  positions_ += positions.size();
+  if (positions_ > exporter::kMostPositionsAtOnce) return too_many();
+  groups_[location].insert_or_assign(delete_file, std::move(positions));
+  return {};
+}
+
+void CommitFiles::forget_group(const std::string& location, const std::string& delete_file) {
+  auto found = groups_.find(location);
+  if (found != groups_.end()) found->second.erase(delete_file);
+}
+
+const std::map<std::string, exporter::Positions>* CommitFiles::group(
+    const std::string& location) const {
+  auto found = groups_.find(location);
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+void CommitFiles::note_returned(const std::string& location, const exporter::Positions& positions) {
+  if (!positions.empty()) returned_[location].insert(positions.begin(), positions.end());
+}
+
+bool CommitFiles::was_returned(const std::string& location,
+                               const exporter::Positions& positions) const {
+  auto found = returned_.find(location);
+  return found != returned_.end() &&
+         std::ranges::any_of(positions, [&](auto each) { return found->second.contains(each); });
 }
 
 void CommitFiles::note_deletes(const ListDiff& diff) {
@@ -89,6 +127,9 @@ std::set<std::string> CommitFiles::deleted_by(const std::string& delete_file) co
     for (const FileRow& row : place.rows) {
       if (row.deletes.contains(delete_file)) locations.insert(location);
     }
+  }
+  for (const auto& [location, deletes] : groups_) {
+    if (deletes.contains(delete_file)) locations.insert(location);
   }
   return locations;
 }

@@ -56,6 +56,21 @@ class CommitFiles {
   /// Locations of which a delete file of the commit deletes rows.
   [[nodiscard]] std::set<std::string> deleted_by(const std::string& delete_file) const;
 
+  /// The same of rows that PostgreSQL holds, by the file that they are shown as:
+  /// what a delete file of the commit deletes, and what counts no more.
+  [[nodiscard]] base::Status remember_group(const std::string& location,
+                                            const std::string& delete_file,
+                                            exporter::Positions positions);
+  void forget_group(const std::string& location, const std::string& delete_file);
+  /// By the delete file; null where the commit has deleted none of its rows.
+  [[nodiscard]] const std::map<std::string, exporter::Positions>* group(
+      const std::string& location) const;
+  /// Rows of a group that the commit has brought back: they have other rows of the
+  /// lake now, which nobody can name in this commit.
+  void note_returned(const std::string& location, const exporter::Positions& positions);
+  [[nodiscard]] bool was_returned(const std::string& location,
+                                  const exporter::Positions& positions) const;
+
   /// The snapshot's own delete files are known from now on.
   void note_deletes(const ListDiff& diff);
   /// Whether an earlier snapshot of the commit has added the delete file.
@@ -71,6 +86,8 @@ class CommitFiles {
     std::vector<FileRow> rows;  ///< Also those that are gone.
   };
   std::map<std::string, Place> places_;
+  std::map<std::string, std::map<std::string, exporter::Positions>> groups_;
+  std::map<std::string, std::set<std::int64_t>> returned_;
   std::set<std::string> delete_files_;  ///< By key_of().
   std::size_t snapshots_ = 0;
   std::size_t positions_ = 0;

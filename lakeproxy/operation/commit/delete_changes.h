@@ -22,14 +22,17 @@ struct DeleteBase {
   publish::ManifestList list;
   /// See UpdatePlan.
   std::map<std::int32_t, std::int32_t> spec_ids = {};
+  bool is_followed = false;  ///< By another snapshot of the commit.
 };
 
 struct DeleteChanges {
   /// Positions by key_of() the delete file. They count in all files that are
   /// there after the snapshot.
   std::map<std::string, exporter::PositionsByFile> by_position;
-  /// What equality deletes found in files that were there before it.
-  exporter::PositionsByFile by_value;
+  /// What equality deletes found in files that were there before it: by key_of()
+  /// the delete file where a later snapshot of the commit may take it away, else
+  /// all under one name.
+  std::map<std::string, exporter::PositionsByFile> by_value;
   /// Data files of which the lake's deletes count no more.
   std::set<std::string> freed;
   /// Delete files of the same commit that count no more, by key_of().
@@ -45,9 +48,7 @@ struct DeleteChanges {
 };
 
 /// Reads the delete files of `diff`. All that is pointed to outlives the task.
-/// Errors: those of Exporter; kUnsupported  deleted rows of PostgreSQL come back in a
-///         commit's second snapshot, or an equality-delete file goes that the same commit has
-///         added.
+/// Errors: those of Exporter.
 [[nodiscard]] base::Task<base::Result<DeleteChanges>> read_delete_changes(
     base::RequestContext context, Catalog* catalog, const DeleteBase* base, const ListDiff* diff,
     const CommitFiles* files);
