@@ -81,9 +81,9 @@ room(lakeproxy/operation/catalog USES base/core base/log base/metrics base/runti
   lakeproxy/ducklake/commit lakeproxy/ducklake/rows lakeproxy/ducklake/upkeep lakeproxy/ducklake/write
   lakeproxy/ducklake/views)
 room(lakeproxy/operation/commit USES base/core base/json base/runtime lakeproxy/materialize/manifest
-  lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/table lakeproxy/publish
-  lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/rows lakeproxy/ducklake/write
-  lakeproxy/operation/catalog)
+  lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/schema lakeproxy/model/table
+  lakeproxy/publish lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/rows
+  lakeproxy/ducklake/write lakeproxy/operation/catalog)
 room(lakeproxy/operation/register USES base/core base/gzip base/json base/runtime lakeproxy/materialize/manifest
   lakeproxy/model/change lakeproxy/model/table lakeproxy/export lakeproxy/objects lakeproxy/ducklake/rows
   lakeproxy/ducklake/write lakeproxy/operation/catalog lakeproxy/operation/commit)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lakeproxy/export/column_ranges.h"
+#include "lakeproxy/export/footer.h"
 #include "lakeproxy/export/scratch.h"
 
 namespace lake::exporter {
@@ -89,20 +90,6 @@ Result<std::vector<Inspected>> inspect_all(base::duckdb::Engine& engine,
     each.push_back(std::move(alone->front()));
   }
   return each;
-}
-
-// Brings the end of the file with its whole footer; where that begins.
-Task<Result<std::uint64_t>> bring_footer(Means means, RequestContext context, ObjectKey key,
-                                         std::string path, std::uint64_t size) {
-  std::uint64_t begin = size - std::min(size, kTailBytes);
-  CO_ASSIGN_OR_RETURN(std::string tail,
-                      co_await get_exactly(means, context, key, begin, size - begin));
-  CO_ASSIGN_OR_RETURN(std::uint64_t footer, footer_begin(tail, size));
-  auto write = [path, begin, bytes = std::move(tail)] { return write_file_at(path, begin, bytes); };
-  CO_RETURN_IF_ERROR(co_await means.blocking->run(std::move(write)));
-  CO_RETURN_IF_ERROR(co_await bring(means, context, std::move(key), std::move(path), footer,
-                                    std::max(footer, begin)));
-  co_return std::min(footer, begin);
 }
 
 base::Status check_data_file(const model::DataFile& file) {

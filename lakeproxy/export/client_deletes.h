@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lakeproxy/model/schema/name_mapping.h"
 #include "lakeproxy/model/schema/schema.h"
 #include "lakeproxy/model/table/manifest.h"
 #include "lakeproxy/objects/location_rules.h"
@@ -29,20 +30,12 @@ using PositionsByFile = std::map<std::string, Positions>;
 /// The positions that one call gives at most, over all data files: 256 MiB.
 inline constexpr std::size_t kMostPositionsAtOnce = 32 << 20;
 
-/// A column of a file without field ids, by the names it may have there.
-/// Source: Iceberg table specification, "Name Mapping Serialization".
-struct MappedField {
-  model::FieldId id = 0;
-  std::vector<std::string> names;
-  std::vector<MappedField> fields;  ///< Of a struct.
-};
-
 /// A data file that an equality delete may apply to.
 struct Candidate {
   /// Its location, size and statistics: it is read only if these allow a match.
   model::DataFile file;
   /// For a file without any field id. Without it such a file is refused.
-  std::optional<std::vector<MappedField>> names = std::nullopt;
+  std::optional<model::NameMapping> names = std::nullopt;
   /// Values of top-level columns that the file does not hold: those of
   /// identity partition fields and of hive paths; nothing is null.
   std::map<model::FieldId, std::optional<model::Literal>> constants = {};

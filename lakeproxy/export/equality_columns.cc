@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/export/engine_schema.h"
+#include "lakeproxy/export/reader_types.h"
 #include "lakeproxy/model/schema/lake_text.h"
 
 namespace lake::exporter {
@@ -69,17 +69,6 @@ std::vector<std::string_view> narrower_types(const Type& type) {
   }
 }
 
-// Of the same scale, and of no more digits.
-bool is_narrower_decimal(const std::string& text, const Type& type) {
-  constexpr std::string_view kBegin = "DECIMAL(";
-  if (type.kind() != TypeKind::kDecimal || !text.starts_with(kBegin)) return false;
-  int precision = 0;
-  auto [rest, error] =
-      std::from_chars(text.data() + kBegin.size(), text.data() + text.size(), precision);
-  return error == std::errc{} && precision <= type.precision() &&
-         std::string_view(rest) == fmt::format(",{})", type.scale());
-}
-
 std::string without_spaces(std::string text) {
   std::erase(text, ' ');
   return text;
@@ -96,7 +85,7 @@ base::Result<std::string> widened(const std::string& value, const ParquetNode& l
   }
   const auto narrower = narrower_types(type);
   if (std::ranges::find(narrower, leaf.engine_type) != narrower.end() ||
-      is_narrower_decimal(leaf.engine_type, type)) {
+      is_narrower_decimal(leaf, type)) {
     return fmt::format("CAST({} AS {})", value, wanted);
   }
   return fail(ErrorKind::kCorrupt, fmt::format("its column {} of type {} cannot be read as {}",
@@ -188,12 +177,10 @@ base::Result<std::vector<DeleteColumn>> delete_columns(const model::Schema& sche
   return columns;
 }
 
-void apply_mapping(ParquetNode& node, const std::vector<MappedField>& mapping) {
+void apply_mapping(ParquetNode& node, const model::NameMapping& mapping) {
   for (auto& child : node.children) {
-    auto mapped = std::ranges::find_if(mapping, [&](const MappedField& field) {
-      return std::ranges::find(field.names, child.name) != field.names.end();
-    });
-    if (mapped == mapping.end()) continue;
+    const model::MappedField* mapped = model::find_name(mapping, child.name);
+    if (mapped == nullptr) continue;
     child.field_id = mapped->id;
     apply_mapping(child, mapped->fields);
   }

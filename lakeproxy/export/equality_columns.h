@@ -40,7 +40,7 @@ struct FileColumn {
 
 /// Gives the columns below `node` the field ids of the mapping; those that it
 /// does not name get none.
-void apply_mapping(ParquetNode& node, const std::vector<MappedField>& mapping);
+void apply_mapping(ParquetNode& node, const model::NameMapping& mapping);
 
 /// The column in a data file, by field ids. What the file does not hold is the
 /// constant of its top-level column, the initial default, or null.

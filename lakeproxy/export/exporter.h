@@ -15,6 +15,7 @@
 #include "base/runtime/task.h"
 #include "base/runtime/workers.h"
 #include "lakeproxy/export/client_deletes.h"
+#include "lakeproxy/export/mapped_file.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/objects/store.h"
 
@@ -63,6 +64,22 @@ class Exporter {
   /// Errors: as make().
   [[nodiscard]] base::Task<base::Result<std::map<model::FieldId, std::int64_t>>> count_nans(
       base::RequestContext context, std::string location, std::vector<model::FieldId> columns);
+
+  /// Whether Iceberg's readers find in a Parquet file that nobody wrote for the
+  /// table what DuckDB finds there. Only the footer is read. `file` outlives the task.
+  /// Errors: those of check_columns(); kCorrupt  missing, or not Parquet;
+  ///         kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Status> check_mapped_file(base::RequestContext context,
+                                                           const MappedFile* file);
+
+  /// How the columns of a client's Parquet file are called, by what `mapping` says of
+  /// them; nothing for a file with field ids. Only the footer is read. `prefix` is
+  /// the catalog's own. What is pointed to outlives the task.
+  /// Errors: kInvalid  it lies elsewhere, is missing or broken; those of
+  ///         check_columns(); kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<std::optional<model::LakeNameMap>>> names_in_file(
+      base::RequestContext context, objects::Location prefix, const model::DataFile* file,
+      const model::NameMapping* mapping, const model::TableMetadata* table);
 
   /// What each of a client's position-delete files (Parquet) and deletion vectors
   /// deletes, in their order. `prefix` is the catalog's own. Whether the data files exist and

@@ -4,6 +4,7 @@
 #include "base/duckdb/engine.h"
 #include "lakeproxy/export/column_ranges.h"
 #include "lakeproxy/export/exporter.h"
+#include "lakeproxy/export/footer.h"
 #include "lakeproxy/export/position_deletes.h"
 #include "lakeproxy/export/row_begins.h"
 #include "lakeproxy/export/scratch.h"
@@ -17,20 +18,6 @@ using base::Result;
 using base::Task;
 using objects::ObjectKey;
 using Ranges = std::vector<ByteRange>;
-
-// Brings the end of the file with its whole footer; where that begins.
-Task<Result<std::uint64_t>> bring_footer(Means means, RequestContext context, ObjectKey key,
-                                         std::string path, std::uint64_t size) {
-  const std::uint64_t begin = size - std::min(size, kTailBytes);
-  CO_ASSIGN_OR_RETURN(std::string tail,
-                      co_await get_exactly(means, context, key, begin, size - begin));
-  CO_ASSIGN_OR_RETURN(std::uint64_t footer, footer_begin(tail, size));
-  auto write = [path, begin, bytes = std::move(tail)] { return write_file_at(path, begin, bytes); };
-  CO_RETURN_IF_ERROR(co_await means.blocking->run(std::move(write)));
-  CO_RETURN_IF_ERROR(co_await bring(means, context, std::move(key), std::move(path), footer,
-                                    std::max(footer, begin)));
-  co_return std::min(footer, begin);
-}
 
 // Where the column stands; nothing when the file has none.
 Result<Ranges> find_column(base::duckdb::Engine& engine, const std::string& path,

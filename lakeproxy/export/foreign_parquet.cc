@@ -44,6 +44,7 @@ Element element_of(const Rows& rows) {
   element.node = {.name = text_or_empty(rows, 0),
                   .physical_type = text_or_empty(rows, 1),
                   .engine_type = text_or_empty(rows, 7),
+                  .logical_type = text_or_empty(rows, 5),
                   .shape = shape_of(rows, element.children == 0),
                   .repeated = text_or_empty(rows, 2) == "REPEATED"};
   if (!rows.is_null(6)) {

@@ -23,6 +23,7 @@ struct ParquetNode {
   std::string name;
   std::string physical_type;  ///< Of a leaf, e.g. "INT64".
   std::string engine_type;    ///< What the engine reads a leaf as, e.g. "BIGINT".
+  std::string logical_type;   ///< As the engine prints it; may be empty.
   ParquetShape shape = ParquetShape::kLeaf;
   bool repeated = false;
   std::optional<model::FieldId> field_id;

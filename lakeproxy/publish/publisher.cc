@@ -4,6 +4,7 @@
 
 #include "lakeproxy/materialize/snapshot/change_split.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
+#include "lakeproxy/publish/mapped_looks.h"
 #include "lakeproxy/publish/nan_counts.h"
 #include "lakeproxy/publish/partial_looks.h"
 
@@ -27,6 +28,7 @@ base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
 base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
                                                                   const model::LakeTable* table,
                                                                   model::LakeChanges changes) {
+  CO_RETURN_IF_ERROR(co_await look_into_mapped_files(context, exporter_, table, &changes));
   CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, exporter_, &changes));
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, exporter_, writer_, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);

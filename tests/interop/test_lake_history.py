@@ -295,13 +295,3 @@ def test_a_commit_without_files_stays_a_snapshot(duck, truth, catalog, quick, sc
     flush(duck, schema, 't')
     assert empty in shown(catalog, table)
     assert_history(duck, truth, quick, catalog, table, 3)
-
-
-def test_a_file_without_field_ids_is_refused_by_name(duck, lake, catalog, schema):
-    table = f'{schema}.t'
-    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER)')
-    path = f"{lake.data_path.rstrip('/')}/../foreign/{schema}.parquet".replace('/data/..', '')
-    duck.execute(f"COPY (SELECT n::INTEGER AS a FROM range(20) r(n)) TO '{path}' (FORMAT parquet)")
-    duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{path}', schema => '{schema}')")
-    with pytest.raises(Exception, match=f'foreign/{schema}.parquet was added without field ids'):
-        catalog.load_table(table)

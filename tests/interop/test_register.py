@@ -4,12 +4,14 @@ import pytest
 from pyiceberg.expressions import EqualTo
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table.update import AddSnapshotUpdate, SetSnapshotRefUpdate
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
 from agreement import assert_agree
 from foreign_catalog import ForeignCatalog
 from lake_clients import iceberg as iceberg_client
+from oracle import by_hand_deletes, commits
 from rest import Rest, assert_error, table_body
 
 SCHEMA = pa.schema([('a', pa.int64()), ('s', pa.string())])
@@ -174,6 +176,56 @@ def test_a_foreign_table_is_registered_in_place(rest, duck, catalog, foreign, sc
     duck.execute(f"INSERT INTO lake.{schema}.t VALUES (11, 's11', 2)")
     assert count(duck, f'{schema}.t')[0] == catalog.load_table(f'{schema}.t').scan().to_arrow().num_rows == 11
     assert_error(register(rest, schema, 'again', table.metadata_location), 409)
+
+
+def by_hand(foreign, table, snapshot):
+    added, main = snapshot.updates()
+    foreign.commit_table(table, (), (AddSnapshotUpdate.model_validate(added), SetSnapshotRefUpdate.model_validate(main)))
+    return foreign.load_table(table.name())
+
+
+def twice(foreign, name):
+    """A table in which one data file of five rows stands twice."""
+    made = Schema(NestedField(1, 'a', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
+    table = foreign.create_table(f'ns.{name}', made)
+    table.append(rows(0, 5))
+    table = foreign.load_table(table.name())
+    file, = commits.live(table)[0]
+    again = commits.Snapshot(table, 'append')
+    again.add([commits.Live(file.spec_id, file.schema, commits.new_entry(dict(file.file)))])
+    return by_hand(foreign, table, again), file
+
+
+def position_delete(table, file, positions):
+    snapshot = commits.Snapshot(table, 'delete')
+    snapshot.add(by_hand_deletes.position_delete_files(by_hand_deletes.Target(None, table, [file], []), {file.path: positions}))
+    return snapshot
+
+
+def test_a_data_file_that_stands_twice_comes_with_its_deletes(rest, duck, catalog, truth, readers, foreign, schema):
+    table, file = twice(foreign, 't')
+    table = by_hand(foreign, table, position_delete(table, file, [1, 3]))
+    answer = register(rest, schema, 't', table.metadata_location)
+    assert answer.status_code == 200, answer.text
+    assert sorted(duck.execute(f'SELECT a FROM lake.{schema}.t').fetchall()) == [(0,), (0,), (2,), (2,), (4,), (4,)]
+    assert assert_agree(truth, readers, f'{schema}.t') == 6
+
+
+def test_a_data_file_that_stands_twice_with_other_deletes_is_refused(rest, foreign, schema):
+    """Readers apply what deletes rows of a path to all of its places."""
+    made = Schema(NestedField(1, 'a', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
+    table = foreign.create_table('ns.t', made)
+    table.append(rows(0, 5))
+    table = foreign.load_table(table.name())
+    file, = commits.live(table)[0]
+    table = by_hand(foreign, table, position_delete(table, file, [1]))
+    again = commits.Snapshot(table, 'append')
+    again.add([commits.Live(file.spec_id, file.schema, commits.new_entry(dict(file.file)))])
+    table = by_hand(foreign, table, again)
+    answer = register(rest, schema, 't', table.metadata_location)
+    assert_error(answer, 501)
+    assert file.path in answer.json()['error']['message']
+    assert rest.send('HEAD', f'namespaces/{schema}/tables/t').status_code == 404
 
 
 def test_a_foreign_table_without_snapshots_is_registered(rest, duck, foreign, schema):

@@ -53,11 +53,12 @@ void add_default_rule(const LakeColumn& first, std::int32_t format_version,
     auto type = iceberg_type(first.type, format_version);
     if (type && initial_default(first, *type)) return;
   }
-  rules.push_back(
-      {first.begin, fmt::format("column '{}' was added with a default, and files written before "
-                                "that do not hold it: this needs format version 3, or drop the "
-                                "column, or rewrite the older files and expire their snapshots",
-                                first.name)});
+  rules.push_back({first.begin,
+                   fmt::format("column '{}' was added with a default, and files written before "
+                               "that do not hold it: this needs format version 3, or drop the "
+                               "column, or rewrite the older files and expire their snapshots",
+                               first.name),
+                   first.id});
 }
 
 void add_type_rules(const std::vector<const LakeColumn*>& spans, std::int32_t format_version,

@@ -29,6 +29,9 @@ struct ClientSchema {
 struct OldFileRule {
   model::SnapshotId before;
   std::string message;  ///< Names the column and the ways out.
+  /// The column is one that files may lack for which it has a default: later files
+  /// that were added without it cannot be read right either.
+  std::optional<model::FieldId> defaulted = std::nullopt;
 
   friend bool operator==(const OldFileRule&, const OldFileRule&) = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lakeproxy/ducklake/definition/default_properties.h"
+#include "lakeproxy/ducklake/definition/name_maps.h"
 #include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
@@ -31,6 +32,7 @@ enum Load : std::size_t {
   kPartitions,
   kClientSpecs,
   kSortKeys,
+  kNameMaps,
   kMaterialized,
   kAliases,
   kMetadataLog,
@@ -59,8 +61,8 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table, std::int64_t 
   queries.push_back({sql.version, {}});
   for (const base::pg::Statement* statement :
        {&sql.table, &sql.columns, &sql.column_docs, &sql.client_schemas, &sql.partitions,
-        &sql.client_specs, &sql.sort_keys, &sql.materialized, &sql.aliases, &sql.metadata_log,
-        &sql.pending}) {
+        &sql.client_specs, &sql.sort_keys, &sql.name_maps, &sql.materialized, &sql.aliases,
+        &sql.metadata_log, &sql.pending}) {
     queries.push_back({*statement, {param(table.value)}});
   }
   queries[kTable].params.push_back(param(default_version));
@@ -101,6 +103,19 @@ void set_specs(SpecHistory specs, std::int32_t last_partition_id, LakeTable& tab
   table.bucketed_partition = specs.bucketed_partition;
 }
 
+// What the lake says of its files stands above what a client's property says.
+base::Status set_name_maps(const base::pg::Rows& rows, LakeTable& table) {
+  table.name_maps = read_name_maps(rows);
+  if (table.name_maps.empty()) return {};
+  auto mapping = name_mapping_of(table.name_maps, table.metadata.schemas);
+  if (!mapping) return std::move(mapping).error().with_context("table " + table.name);
+  std::string& text = table.metadata.properties[std::string(model::kNameMappingProperty)];
+  // One that is none has no meaning for anybody.
+  if (auto clients = model::parse_name_mapping(text)) add_names(*clients, *mapping);
+  text = model::to_json_text(*mapping);
+  return {};
+}
+
 Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, LakeTable& table) {
   LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
                       .docs = read_column_docs(*rows[kColumnDocs]),
@@ -122,6 +137,7 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
   SortOrders orders = sort_orders(columns, read_sort(*rows[kSortKeys]), std::move(row.sort_orders));
   table.metadata.sort_orders = std::move(orders.orders);
   table.metadata.default_sort_order_id = orders.default_order_id;
+  RETURN_IF_ERROR(set_name_maps(*rows[kNameMaps], table));
   return std::move(schemas->old_file_rules);
 }
 
@@ -161,6 +177,19 @@ base::Error broken_rule(const std::vector<OldFileRule>& rules, const base::pg::R
   return base::fail(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message));
 }
 
+// A file may have been added after the column, and without it.
+base::Status check_defaults(const std::vector<OldFileRule>& rules, const LakeTable& table) {
+  for (const OldFileRule& rule : rules) {
+    if (!rule.defaulted) continue;
+    for (const auto& [id, map] : table.name_maps) {
+      if (map.columns.contains(*rule.defaulted)) continue;
+      return base::fail(ErrorKind::kUnsupported,
+                        fmt::format("table {}: {}", table.name, rule.message));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id,
@@ -177,6 +206,7 @@ Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId i
   CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));
   CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
   if (rules.empty()) co_return table;
+  CO_RETURN_IF_ERROR(check_defaults(rules, table));
 
   std::vector<std::int64_t> before;
   for (const OldFileRule& rule : rules) before.push_back(rule.before.value);

@@ -193,5 +193,42 @@ TEST_F(Reader, a_default_that_older_files_lack_is_refused) {
   EXPECT_EQ(load().metadata.schemas.size(), 2) << "no file is older";
 }
 
+TEST_F(Reader, shows_the_names_that_columns_have_in_added_files) {
+  make_table();
+  const std::string maps =
+      "INSERT INTO ducklake_column_mapping VALUES (5, 1, 'map_by_name'), (6, 1, 'map_by_name'); "
+      "INSERT INTO ducklake_name_mapping VALUES (5, 0, 'I', 1, NULL, false), "
+      "(6, 0, 'j', 1, NULL, NULL);";
+  snapshot(2, "inserted_into_table:1", maps + data_file(1, 2));
+  EXPECT_TRUE(load().name_maps.empty()) << "no file needs them";
+  exec("UPDATE ducklake_data_file SET mapping_id = 5");
+  EXPECT_EQ(load().metadata.properties.at("schema.name-mapping.default"),
+            R"([{"field-id":1,"names":["I"]}])");
+  snapshot(3, "inserted_into_table:1", data_file(2, 3));
+  exec("UPDATE ducklake_data_file SET mapping_id = 6 WHERE data_file_id = 2");
+  EXPECT_EQ(load().metadata.properties.at("schema.name-mapping.default"),
+            R"([{"field-id":1,"names":["I","j"]}])");
+}
+
+TEST_F(Reader, a_default_needs_version_3_also_where_a_file_was_added_without_the_column) {
+  make_table();
+  snapshot(2, "altered_table:1",
+           "INSERT INTO ducklake_column VALUES (2, 2, NULL, 1, 2, 'z', 'int32', '5', '5', true, "
+           "NULL, 'literal', 'duckdb')");
+  snapshot(3, "inserted_into_table:1",
+           "INSERT INTO ducklake_column_mapping VALUES (5, 1, 'map_by_name'); INSERT INTO "
+           "ducklake_name_mapping VALUES (5, 0, 'i', 1, NULL, false);" +
+               data_file(1, 3));
+  EXPECT_TRUE(load().name_maps.empty());
+  exec("UPDATE ducklake_data_file SET mapping_id = 5");
+  auto lake = reader();
+  auto refused = run(lake.load_table(soon(), model::TableId(1)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnsupported);
+  EXPECT_NE(refused.error().message().find("'z'"), std::string::npos);
+  exec("INSERT INTO ducklake_name_mapping VALUES (5, 1, 'z', 2, NULL, false)");
+  EXPECT_EQ(load().name_maps.at(5).columns.size(), 2);
+}
+
 }  // namespace
 }  // namespace lake::ducklake

@@ -123,6 +123,14 @@ SELECT e.expression, e.sort_direction, e.null_order
    AND i.end_snapshot IS NULL
  WHERE i.table_id = $1 ORDER BY i.begin_snapshot, e.sort_key_index)sql";
 
+// Of the mappings that a file of the table still needs.
+constexpr auto kNameMaps = R"sql(
+SELECT n.mapping_id, n.target_field_id, n.source_name, n.is_partition
+  FROM @ducklake_column_mapping c JOIN @ducklake_name_mapping n ON n.mapping_id = c.mapping_id
+ WHERE c.table_id = $1 AND EXISTS (
+       SELECT 1 FROM @ducklake_data_file f WHERE f.table_id = $1 AND f.mapping_id = c.mapping_id)
+ ORDER BY n.mapping_id, n.column_id)sql";
+
 // Which of the snapshots $2 stand after rows that are still shown behind them.
 constexpr auto kOldFiles = R"sql(
 SELECT before FROM unnest($2::bigint[]) AS before
@@ -243,6 +251,7 @@ LakeSql::LakeSql(const SchemaSql& sql)
       partitions(sql(kPartitions)),
       client_specs(sql(kClientSpecs)),
       sort_keys(sql(kSortKeys)),
+      name_maps(sql(kNameMaps)),
       old_files(sql(kOldFiles)),
       materialized(sql(kMaterialized)),
       aliases(sql(kAliases)),

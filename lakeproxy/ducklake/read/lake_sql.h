@@ -35,6 +35,7 @@ struct LakeSql {
   base::pg::Statement partitions;
   base::pg::Statement client_specs;
   base::pg::Statement sort_keys;
+  base::pg::Statement name_maps;
   base::pg::Statement old_files;  ///< $2 snapshots to compare with.
 
   // One table's history. $1 table.

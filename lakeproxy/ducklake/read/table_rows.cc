@@ -234,6 +234,16 @@ LakeSort read_sort(const Rows& rows) {
   return sort;
 }
 
+std::map<std::int64_t, model::LakeNameMap> read_name_maps(const Rows& rows) {
+  std::map<std::int64_t, model::LakeNameMap> maps;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    maps[rows.int64(i, 0)].columns.insert_or_assign(
+        int32(rows, i, 1), model::LakeNameMap::Column{std::string(rows.text(i, 2)),
+                                                      rows.opt_boolean(i, 3).value_or(false)});
+  }
+  return maps;
+}
+
 Result<model::SnapshotList> read_materialized(const Rows& rows) {
   model::SnapshotList snapshots;
   for (std::size_t i = 0; i < rows.size(); ++i) {

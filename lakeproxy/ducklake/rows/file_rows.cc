@@ -25,7 +25,7 @@ std::optional<std::string> flag_text(std::optional<bool> value) {
 
 struct DataRows {
   Numbers ids, relative, counts, sizes, row_ids;
-  Texts paths, partitions;
+  Texts paths, partitions, mappings;
 };
 
 // A path under the table is kept relative, as DuckDB does, so that a lake can
@@ -38,16 +38,18 @@ void add_path(const std::string& path, const std::string& location, DataRows& ro
 }
 
 Query insert_data_files(const SchemaSql& sql, const FilePlace& place, const DataRows& rows) {
-  return {sql("INSERT INTO @ducklake_data_file (data_file_id, table_id, begin_snapshot, "
-              "end_snapshot, file_order, path, path_is_relative, file_format, record_count, "
-              "file_size_bytes, footer_size, row_id_start, partition_id, encryption_key, "
-              "mapping_id, partial_max) SELECT id, $1, $2, NULL, NULL, path, rel = 1, 'parquet', "
-              "rows, size, NULL, row_id, part::bigint, NULL, NULL, NULL FROM unnest($3::bigint[], "
-              "$4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) AS "
-              "f(id, path, rel, rows, size, row_id, part)"),
-          {param(place.table_id), param(place.begin), array_param(rows.ids),
-           array_param(rows.paths), array_param(rows.relative), array_param(rows.counts),
-           array_param(rows.sizes), array_param(rows.row_ids), array_param(rows.partitions)}};
+  return {
+      sql("INSERT INTO @ducklake_data_file (data_file_id, table_id, begin_snapshot, "
+          "end_snapshot, file_order, path, path_is_relative, file_format, record_count, "
+          "file_size_bytes, footer_size, row_id_start, partition_id, encryption_key, "
+          "mapping_id, partial_max) SELECT id, $1, $2, NULL, NULL, path, rel = 1, 'parquet', "
+          "rows, size, NULL, row_id, part::bigint, NULL, map::bigint, NULL FROM "
+          "unnest($3::bigint[], "
+          "$4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], "
+          "$10::text[]) AS f(id, path, rel, rows, size, row_id, part, map)"),
+      {param(place.table_id), param(place.begin), array_param(rows.ids), array_param(rows.paths),
+       array_param(rows.relative), array_param(rows.counts), array_param(rows.sizes),
+       array_param(rows.row_ids), array_param(rows.partitions), array_param(rows.mappings)}};
 }
 
 struct StatsRows {
@@ -152,6 +154,7 @@ void add_data(const model::LakeDataFile& file, const std::string& location, Data
   rows.sizes.push_back(file.file_size_bytes);
   rows.row_ids.push_back(file.row_id_start.value_or(0));
   rows.partitions.push_back(number_text(file.partition_id));
+  rows.mappings.push_back(number_text(file.mapping_id));
 }
 
 }  // namespace

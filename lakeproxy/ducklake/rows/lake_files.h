@@ -21,6 +21,8 @@ struct AddedFile {
   std::int32_t spec_id = 0;
   /// The id that its first row has already; nothing: the table's next.
   std::optional<std::int64_t> first_row_id = std::nullopt;
+  /// How its columns are called, of a file without field ids.
+  std::optional<model::LakeNameMap> names = std::nullopt;
 };
 
 /// Where the files' ids and rows go on from.

@@ -187,6 +187,13 @@ bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) 
          a.partition_statistics == b.partition_statistics && a.out_of_sight == b.out_of_sight;
 }
 
+// The table's own names of columns change with such a file.
+bool names_columns(const TableChange& change) {
+  return std::ranges::any_of(change.snapshots, [](const AddedSnapshot& snapshot) {
+    return std::ranges::any_of(snapshot.files, [](const auto& file) { return bool(file.names); });
+  });
+}
+
 // Files beside those that the change adds under the new default spec.
 OtherFiles other_files(const TableChange& change, const Facts& facts) {
   if (change.restores || add_to_another_spec(change.snapshots, change.after.default_spec_id)) {
@@ -262,7 +269,8 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
                   facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
   RETURN_IF_ERROR(plan_content(sql, change, files, facts, delta));
-  plan.only_rows = delta.changes.empty() && plan.sidecar_queries.empty() && only_adds(change) &&
+  plan.only_rows = !names_columns(change) && delta.changes.empty() &&
+                   plan.sidecar_queries.empty() && only_adds(change) &&
                    !any_of(facts, touches_table, before.table_id);
   std::optional<model::LakeTable> other;
   if (partition.ended) other = partition.applied_to(before);

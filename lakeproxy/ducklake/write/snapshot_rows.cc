@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "lakeproxy/ducklake/rows/name_map_rows.h"
 #include "lakeproxy/ducklake/rows/table_stats.h"
 #include "lakeproxy/materialize/snapshot/export_names.h"
 
@@ -54,6 +55,7 @@ class SnapshotRows {
 
   base::Status remove(const std::vector<std::string>& locations);
   base::Status add(const std::vector<AddedFile>& files);
+  std::vector<std::optional<std::int64_t>> add_names(const std::vector<AddedFile>& files);
   void delete_rows(const RowDeletes& deletes);
   void name(const AddedSnapshot& snapshot);
 
@@ -107,12 +109,36 @@ base::Status SnapshotRows::remove(const std::vector<std::string>& locations) {
   return {};
 }
 
+// One mapping for all files that call their columns alike; its id for each file.
+std::vector<std::optional<std::int64_t>> SnapshotRows::add_names(
+    const std::vector<AddedFile>& files) {
+  std::vector<std::optional<std::int64_t>> ids(files.size());
+  std::vector<std::pair<const model::LakeNameMap*, std::int64_t>> made;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].names) continue;
+    auto same =
+        std::ranges::find_if(made, [&](const auto& one) { return *one.first == *files[i].names; });
+    if (same == made.end()) {
+      const NameMapPlace place{next_file_id(), place_.table_id};
+      for (Query& query :
+           name_map_rows(sql_, place, *files[i].names, additions_.after->current_schema())) {
+        delta_.queries.push_back(std::move(query));
+      }
+      same = made.insert(made.end(), {&*files[i].names, place.mapping_id});
+    }
+    ids[i] = same->second;
+  }
+  return ids;
+}
+
 base::Status SnapshotRows::add(const std::vector<AddedFile>& added) {
   if (added.empty()) {
     row_ids_.add({});
     return {};
   }
+  const auto mappings = add_names(added);
   ASSIGN_OR_RETURN(auto files, lake_files(place_, *additions_.before, *additions_.after, added));
+  for (std::size_t i = 0; i < files.size(); ++i) files[i].mapping_id = mappings[i];
   ASSIGN_OR_RETURN(FileRows rows, file_rows(sql_, place_, *additions_.after, files));
   for (Query& query : rows.lake) delta_.queries.push_back(std::move(query));
   for (Query& query :

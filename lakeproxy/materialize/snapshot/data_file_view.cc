@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lakeproxy/materialize/value/bounds.h"
 #include "lakeproxy/materialize/value/single_value.h"
 #include "lakeproxy/materialize/value/transform.h"
@@ -143,6 +145,32 @@ void set_partition(const model::LakeTable& table, const model::LakeDataFile& fil
   view.file.partition = std::move(*tuple);
 }
 
+bool says_value(const model::PartitionSpec* spec, model::FieldId column) {
+  return spec != nullptr && std::ranges::any_of(spec->fields, [&](const auto& field) {
+           return field.source_id == column &&
+                  field.transform.kind == model::TransformKind::kIdentity;
+         });
+}
+
+// A value that stands in the path alone reaches readers as a partition value.
+base::Status check_columns_of_path(const model::LakeTable& table, const model::LakeDataFile& file,
+                                   const FileView& view) {
+  if (!file.mapping_id) return {};
+  auto map = table.name_maps.find(*file.mapping_id);
+  if (map == table.name_maps.end()) return {};
+  const model::PartitionSpec* spec = table.metadata.find_spec(view.spec_id);
+  for (const auto& [id, column] : map->second.columns) {
+    if (!column.in_path || says_value(spec, id)) continue;
+    return base::fail(
+        base::ErrorKind::kUnsupported,
+        fmt::format("table {}: the values of column '{}' stand in the path of {} alone, and the "
+                    "table was not partitioned by it when the file was added: partition the table "
+                    "by the column and add the file again",
+                    table.name, column.name, file.path));
+  }
+  return {};
+}
+
 void set_iceberg_facts(const model::IcebergFileFacts& facts, FileView& view) {
   view.spec_id = facts.spec_id;
   view.file.partition = facts.partition;
@@ -173,12 +201,6 @@ model::ColumnMetrics view_metrics(const model::LakeColumnStats& stats, const mod
 
 base::Result<FileView> view_data_file(const model::LakeTable& table,
                                       const model::LakeDataFile& file) {
-  if (file.mapping_id) {
-    return base::fail(base::ErrorKind::kUnsupported,
-                      fmt::format("table {}: the file {} was added without field ids and cannot be "
-                                  "shown to Iceberg clients",
-                                  table.name, file.path));
-  }
   FileView view;
   view.file.file_path = file.path;
   view.file.record_count = file.record_count;
@@ -195,6 +217,7 @@ base::Result<FileView> view_data_file(const model::LakeTable& table,
   } else {
     set_partition(table, file, view);
   }
+  RETURN_IF_ERROR(check_columns_of_path(table, file, view));
   return view;
 }
 

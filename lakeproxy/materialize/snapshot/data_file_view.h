@@ -27,7 +27,8 @@ struct FileView {
 /// DuckLake's calendar parts group several of Iceberg's days, months and hours
 /// into one file, and such a file stands under the unpartitioned spec. Bounds
 /// and partition values have the types that the columns had at `file.begin`.
-/// Errors: kUnsupported  a file without field ids of its own (a name mapping).
+/// Errors: kUnsupported  the values of a column stand in the file's path alone, and
+///         no identity partition field says them.
 [[nodiscard]] base::Result<FileView> view_data_file(const model::LakeTable& table,
                                                     const model::LakeDataFile& file);
 

@@ -173,12 +173,22 @@ TEST(DataFileView, repeats_what_an_iceberg_client_said) {
   EXPECT_EQ(view->file.key_metadata, "k");
 }
 
-TEST(DataFileView, refuses_a_file_with_a_name_mapping) {
+TEST(DataFileView, a_value_of_the_path_must_be_a_partition_value) {
+  auto table = sample_lake();
   auto file = lake_file(1, 1);
-  file.mapping_id = 1;
-  auto view = view_data_file(sample_lake(), file);
-  ASSERT_FALSE(view);
-  EXPECT_EQ(view.error().kind(), base::ErrorKind::kUnsupported);
+  file.mapping_id = 7;
+  table.name_maps[7].columns[1] = {"v"};
+  EXPECT_TRUE(view_data_file(table, file));
+  table.name_maps[7].columns[1].in_path = true;
+  auto flat = view_data_file(table, file);
+  ASSERT_FALSE(flat);
+  EXPECT_EQ(flat.error().kind(), base::ErrorKind::kUnsupported);
+  EXPECT_NE(flat.error().message().find("'v'"), std::string::npos);
+  file.iceberg =
+      model::IcebergFileFacts{.spec_id = 5, .partition = {model::Literal(std::int32_t{4})}};
+  table.metadata.partition_specs.push_back(
+      {.spec_id = 5, .fields = {{.source_id = 1, .field_id = 1000, .name = "v", .transform = {}}}});
+  EXPECT_TRUE(view_data_file(table, file));
 }
 
 TEST(DataFileView, reads_statistics_by_the_type_at_the_files_begin) {

@@ -146,6 +146,21 @@ struct LakeChanges {
   std::map<std::int64_t, std::shared_ptr<const RowEnds>> row_ends;
 };
 
+/// How DuckDB finds the columns of files that it did not write: one mapping_id
+/// of ducklake_name_mapping.
+struct LakeNameMap {
+  struct Column {
+    std::string name;      ///< In the file, or in its path.
+    bool in_path = false;  ///< Its value stands in the path ("name=value").
+
+    friend bool operator==(const Column&, const Column&) = default;
+  };
+  /// By the table's field; what the files do not hold is not in it.
+  std::map<FieldId, Column> columns;
+
+  friend bool operator==(const LakeNameMap&, const LakeNameMap&) = default;
+};
+
 /// How a lake partition's values belong to the fields of the spec it is shown as.
 struct PartitionKeys {
   std::int64_t count = 0;  ///< Keys of the lake's partition; some may not be shown.
@@ -174,6 +189,9 @@ struct LakeTable {
   /// The lake's partition of now, if a bucket is among its keys: DuckDB looks for
   /// a value of the column only in files that have the bucket's number there.
   std::optional<std::int64_t> bucketed_partition = std::nullopt;
+  /// By mapping_id, of all data files that have one. The property
+  /// "schema.name-mapping.default" shows them to Iceberg's readers.
+  std::map<std::int64_t, LakeNameMap> name_maps;
   /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
   /// was materialised for an earlier epoch may name files that are gone.
   std::int64_t epoch = 0;

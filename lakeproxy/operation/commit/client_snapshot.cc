@@ -10,6 +10,7 @@
 #include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/materialize/snapshot/built_names.h"
 #include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/commit/added_names.h"
 #include "lakeproxy/operation/commit/client_deletes.h"
 #include "lakeproxy/operation/commit/list_diff.h"
 #include "lakeproxy/operation/commit/manifest_budget.h"
@@ -233,6 +234,9 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
   give_spec_ids(on, diff.added);
   give_spec_ids(on, diff.added_deletes);
   CO_RETURN_IF_ERROR(check_diff(given, diff));
+  std::vector<ducklake::AddedFile*> added;
+  for (auto& file : diff.added) added.push_back(&file);
+  CO_RETURN_IF_ERROR(co_await name_columns(context, catalog, on.metadata, std::move(added)));
   ClientSnapshot snapshot;
   if (on.is_followed || changes_deletes(diff)) on.files->begin(diff);
   if (changes_deletes(diff)) {

@@ -38,12 +38,20 @@ std::vector<std::size_t> applying(const model::TableMetadata& metadata,
 
 }  // namespace
 
+std::optional<model::NameMapping> mapping_of(const model::TableMetadata& metadata) {
+  auto text = metadata.properties.find(std::string(model::kNameMappingProperty));
+  if (text == metadata.properties.end()) return std::nullopt;
+  auto names = model::parse_name_mapping(text->second);
+  if (!names) return std::nullopt;
+  return std::move(*names);
+}
+
 exporter::Candidate candidate_of(const model::TableMetadata& metadata,
                                  const std::vector<ducklake::AddedFile>& deletes,
                                  const ducklake::AddedFile& data_file) {
-  const auto& [file, spec_id, row_id] = data_file;
-  return {file, std::nullopt, constants_of(metadata.find_spec(spec_id), file.partition),
-          applying(metadata, deletes, spec_id, file.partition)};
+  const model::DataFile& file = data_file.file;
+  return {file, std::nullopt, constants_of(metadata.find_spec(data_file.spec_id), file.partition),
+          applying(metadata, deletes, data_file.spec_id, file.partition)};
 }
 
 base::Task<base::Result<exporter::EqualitySearch>> equality_search(
@@ -53,6 +61,7 @@ base::Task<base::Result<exporter::EqualitySearch>> equality_search(
   CO_ASSIGN_OR_RETURN(auto prefix, objects::Location::parse(catalog->lake.data_path));
   exporter::EqualitySearch search{std::move(prefix), metadata->current_schema(), {}, {}};
   for (const auto& file : deletes) search.deletes.push_back(file.file);
+  const auto names = mapping_of(*metadata);
   std::map<std::string, std::size_t> gone;
   for (const auto& location : diff->removed) ++gone[location];
   for (const model::ManifestFile& manifest : *base->list) {
@@ -72,6 +81,7 @@ base::Task<base::Result<exporter::EqualitySearch>> equality_search(
       }
       auto candidate = candidate_of(*metadata, deletes, {file, spec_id});
       if (candidate.deletes.empty()) continue;
+      candidate.names = names;
       if (search.candidates.size() == kMostFiles) {
         co_return base::fail(base::ErrorKind::kTooLarge,
                              "add-snapshot: an equality delete applies to too many data files; "

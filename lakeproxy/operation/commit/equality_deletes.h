@@ -4,6 +4,7 @@
 // before it, of its partition, or all where its spec has no fields.
 // Source: Iceberg table specification, "Scan Planning".
 
+#include <optional>
 #include <vector>
 
 #include "lakeproxy/export/client_deletes.h"
@@ -11,6 +12,9 @@
 #include "lakeproxy/operation/commit/delete_changes.h"
 
 namespace lake::operation {
+
+/// The names of columns in the table's files without field ids, if it has any.
+[[nodiscard]] std::optional<model::NameMapping> mapping_of(const model::TableMetadata& metadata);
 
 /// `data_file` with those of `deletes` that its partition does not rule out.
 [[nodiscard]] exporter::Candidate candidate_of(const model::TableMetadata& metadata,

@@ -14,7 +14,7 @@ namespace lake::operation {
 /// table's location; nothing names these before the table is made. Deletes of
 /// other files count for nothing. What is pointed to outlives the task.
 /// Errors: those of Exporter and convert_deletes(); kUnsupported  a data file stands
-///         in the table twice.
+///         in the table several times, and not with the same deleted rows.
 [[nodiscard]] base::Task<base::Result<ducklake::RowDeletes>> convert_foreign_deletes(
     base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
     const ForeignFiles* files);

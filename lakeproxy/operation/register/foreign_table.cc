@@ -7,6 +7,7 @@
 #include "base/json/zero_escape.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/table/table_metadata_json.h"
+#include "lakeproxy/operation/commit/added_names.h"
 #include "lakeproxy/operation/register/foreign_deletes.h"
 
 namespace lake::operation {
@@ -21,11 +22,6 @@ base::Status check_foreign(const Catalog& catalog, const model::TableMetadata& m
   RETURN_IF_ERROR(check_foreign_place(catalog, "location", metadata.location));
   for (const auto& [key, value] : metadata.properties) {
     RETURN_IF_ERROR(model::check_property_key(key));
-  }
-  // Such a table may have files that name their columns only.
-  if (metadata.properties.contains("schema.name-mapping.default")) {
-    return fail(ErrorKind::kUnsupported,
-                "schema.name-mapping.default: files without field ids cannot be registered");
   }
   return {};
 }
@@ -102,6 +98,9 @@ base::Task<base::Result<ducklake::NewTable>> read_foreign_table(base::RequestCon
     CO_ASSIGN_OR_RETURN(auto files,
                         co_await read_foreign_files(context, catalog, current->manifest_list));
     CO_RETURN_IF_ERROR(check_row_ids(metadata, files.data));
+    std::vector<ducklake::AddedFile*> added;
+    for (auto& file : files.data) added.push_back(&file.added);
+    CO_RETURN_IF_ERROR(co_await name_columns(context, catalog, &metadata, std::move(added)));
     if (!files.deletes.empty()) {
       CO_ASSIGN_OR_RETURN(snapshot.deletes,
                           co_await convert_foreign_deletes(context, catalog, &metadata, &files));

@@ -22,8 +22,8 @@ namespace lake::operation {
 /// The table of `metadata` under a new name, with its files as one snapshot.
 /// Errors: kInvalid  its location or a manifest is outside of the catalog's
 ///         prefix, missing or broken, or a row id is; kForbidden  a reserved
-///         property; kUnsupported  files without field ids
-///         (schema.name-mapping.default); those of convert_foreign_deletes().
+///         property; those of name_columns() and
+///         convert_foreign_deletes().
 [[nodiscard]] base::Task<base::Result<ducklake::NewTable>> read_foreign_table(
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
     model::TableMetadata metadata);

@@ -1,0 +1,84 @@
+#include "lakeproxy/publish/mapped_looks.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/runtime/gather.h"
+#include "lakeproxy/materialize/snapshot/shown_snapshots.h"
+
+namespace lake::publish {
+namespace {
+
+using base::ErrorKind;
+using model::LakeDataFile;
+using model::LakeTable;
+
+constexpr std::size_t kLooksAtOnce = 8;
+
+using Files = std::map<std::string, const LakeDataFile*>;
+
+// One of the rows that an object has is enough: they share their names.
+Files new_files(const model::LakeChanges& changes) {
+  Files files;
+  for (const auto& [id, file] : changes.data_files) {
+    if (file.mapping_id && !materialize::shown_before(changes, file.begin)) {
+      files.emplace(file.path, &file);
+    }
+  }
+  return files;
+}
+
+base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
+                                             const model::NameMapping& names,
+                                             const LakeDataFile& file) {
+  auto map = table.name_maps.find(*file.mapping_id);
+  auto then = table.schema_at.upper_bound(file.begin);
+  if (map == table.name_maps.end() || then == table.schema_at.begin()) {
+    return base::fail(ErrorKind::kCorrupt,
+                      fmt::format("the lake has no names for the columns of {}", file.path));
+  }
+  return exporter::MappedFile{file.path,
+                              file.file_size_bytes,
+                              {&map->second, &names, &table.metadata.schemas,
+                               table.metadata.find_schema(std::prev(then)->second)}};
+}
+
+base::Task<base::Status> look_into(base::RequestContext context, exporter::Exporter* exporter,
+                                   const LakeTable* table, Files files) {
+  const auto& properties = table->metadata.properties;
+  auto text = properties.find(std::string(model::kNameMappingProperty));
+  CO_ASSIGN_OR_RETURN(auto names,
+                      model::parse_name_mapping(text == properties.end() ? "[]" : text->second));
+  std::vector<exporter::MappedFile> wanted;
+  for (const auto& [path, file] : files) {
+    CO_ASSIGN_OR_RETURN(auto mapped, as_mapped(*table, names, *file));
+    wanted.push_back(std::move(mapped));
+  }
+  for (std::size_t begin = 0; begin < wanted.size(); begin += kLooksAtOnce) {
+    std::vector<base::Task<base::Status>> looks;
+    for (std::size_t i = begin; i < wanted.size() && looks.size() < kLooksAtOnce; ++i) {
+      looks.push_back(exporter->check_mapped_file(context, &wanted[i]));
+    }
+    for (auto& result : co_await base::gather(std::move(looks))) {
+      if (!result) co_return std::move(result).error().with_context("table " + table->name);
+    }
+  }
+  co_return base::Status{};
+}
+
+}  // namespace
+
+base::Task<base::Status> look_into_mapped_files(base::RequestContext context,
+                                                exporter::Exporter* exporter,
+                                                const LakeTable* table,
+                                                const model::LakeChanges* changes) {
+  Files files = new_files(*changes);
+  if (files.empty()) co_return base::Status{};
+  co_return co_await look_into(context, exporter, table, std::move(files));
+}
+
+}  // namespace lake::publish

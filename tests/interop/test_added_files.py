@@ -1,0 +1,160 @@
+"""Parquet files that DuckDB adds to a table as they are. Without field ids their columns are found by name: by DuckDB as the lake says for
+each file, by Iceberg's clients as the table's name mapping says for all of them. What both cannot find alike is refused by name."""
+import json
+
+import pytest
+
+from agreement import assert_agree
+from rest import Rest, assert_error
+
+
+@pytest.fixture
+def place(lake, schema):
+    return f's3://{lake.s3_bucket}/beside/{schema}'
+
+
+def write(duck, query, to, options=''):
+    duck.execute(f"COPY ({query}) TO '{to}' (FORMAT parquet{options})")
+
+
+def add(duck, schema, files, options=''):
+    duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{files}', schema => '{schema}'{options})")
+
+
+def refusal(lake, schema):
+    answer = Rest.of(lake).get(f'namespaces/{schema}/tables/t')
+    assert_error(answer, 501)
+    return answer.json()['error']['message']
+
+
+def mapping(catalog, schema):
+    return json.loads(catalog.load_table(f'{schema}.t').metadata.properties['schema.name-mapping.default'])
+
+
+NESTED = 'id BIGINT, name VARCHAR, point STRUCT(x INTEGER, y DOUBLE), list INTEGER[], map MAP(VARCHAR, STRUCT(q DATE)), moment TIMESTAMP'
+ROWS = ("SELECT n::{kind} AS id, 'n' || n AS name, {{'x': n::INTEGER, 'y': n / 2}} AS point, [n::INTEGER, NULL] AS list, "
+        "MAP {{'k' || n: {{'q': DATE '2026-01-01' + n::INTEGER}}}} AS map, TIMESTAMP '2026-01-01' + to_hours(n) AS moment "
+        'FROM range({first}, {last}) r(n)')
+
+
+def test_files_without_field_ids_are_read_by_every_client(duck, truth, readers, catalog, schema, place):
+    duck.execute(f'CREATE TABLE lake.{schema}.t ({NESTED})')
+    duck.execute(f'INSERT INTO lake.{schema}.t {ROWS.format(kind="BIGINT", first=0, last=30)}')
+    write(duck, ROWS.format(kind='INTEGER', first=30, last=60), f'{place}/narrow.parquet')
+    # Another order of columns, and names in another case.
+    write(duck, f'SELECT moment, map, list, {{\'y\': point.y, \'X\': point.x}} AS Point, name, id AS ID FROM '
+                f'({ROWS.format(kind="BIGINT", first=60, last=90)})', f'{place}/turned.parquet')
+    add(duck, schema, f'{place}/*.parquet')
+    assert assert_agree(truth, readers, f'{schema}.t') == 90
+    assert {name for field in mapping(catalog, schema) for name in field['names']} == {
+        'id', 'ID', 'name', 'point', 'Point', 'list', 'map', 'moment'}
+    # Rows of them go and change as all others do.
+    duck.execute(f'DELETE FROM lake.{schema}.t WHERE id % 7 = 0')
+    duck.execute(f"UPDATE lake.{schema}.t SET name = 'other' WHERE id % 5 = 0")
+    assert assert_agree(truth, readers, f'{schema}.t') == 77
+    catalog.load_table(f'{schema}.t').delete('id > 50')
+    assert assert_agree(truth, readers, f'{schema}.t') == 43
+
+
+def test_names_of_all_times_lead_to_their_columns(duck, truth, readers, catalog, schema, place):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, b INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a, -n::INTEGER AS b FROM range(20) r(n)', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet')
+    first = catalog.load_table(table).metadata.current_snapshot_id
+    duck.execute(f'ALTER TABLE lake.{table} RENAME a TO c')
+    duck.execute(f'ALTER TABLE lake.{table} ADD COLUMN d BIGINT')
+    write(duck, 'SELECT n::INTEGER AS d, n::INTEGER AS c, -n::INTEGER AS b FROM range(20, 40) r(n)', f'{place}/2.parquet')
+    add(duck, schema, f'{place}/2.parquet')
+    assert assert_agree(truth, readers, table) == 40
+    assert assert_agree(truth, readers, table, first) == 20
+    assert [(each['field-id'], each['names']) for each in mapping(catalog, schema)] == [(1, ['a', 'c']), (2, ['b']), (3, ['d'])]
+    # A file may lack a column.
+    write(duck, 'SELECT n::INTEGER AS b FROM range(40, 60) r(n)', f'{place}/3.parquet')
+    add(duck, schema, f'{place}/3.parquet', ', allow_missing => true')
+    assert assert_agree(truth, readers, table) == 60
+
+
+def test_a_name_that_means_two_columns_is_refused(duck, truth, readers, lake, schema, place):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, b INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a, -n::INTEGER AS b FROM range(20) r(n)', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet')
+    duck.execute(f'ALTER TABLE lake.{table} RENAME a TO c')
+    duck.execute(f'ALTER TABLE lake.{table} ADD COLUMN a INTEGER')
+    # As long as no file says the name of the new one, there is no doubt.
+    assert assert_agree(truth, readers, table) == 20
+    write(duck, 'SELECT 7 AS a, 8 AS b, 9 AS c FROM range(20)', f'{place}/2.parquet')
+    add(duck, schema, f'{place}/2.parquet')
+    assert "'a' is the column with field id 1" in refusal(lake, schema)
+
+
+def test_a_column_that_is_none_of_the_tables_is_refused(duck, lake, schema, place):
+    """PyIceberg gives up on such a file; and once the table gets a column of that name, others would find it there."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a, 5 AS more FROM range(20) r(n)', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet', ', ignore_extra_columns => true')
+    message = refusal(lake, schema)
+    assert '1.parquet' in message and "'more' is none of the table's" in message
+
+
+@pytest.mark.parametrize('given, column', (
+    ('a: 2, b: 1', "'a' is another column of the table by its field id than by its name"),
+    ('b: 2', "'a' has no field id, and others have one"),
+    ('a: 1, b: 9', "'b' is another column"),
+))
+def test_field_ids_that_are_others_than_the_tables_are_refused(duck, lake, schema, place, given, column):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, b INTEGER)')
+    write(duck, 'SELECT 1 AS a, 2 AS b', f'{place}/1.parquet', f', FIELD_IDS {{{given}}}')
+    add(duck, schema, f'{place}/1.parquet')
+    message = refusal(lake, schema)
+    assert '1.parquet' in message and column in message
+
+
+def test_field_ids_that_are_the_tables_are_taken(duck, truth, readers, schema, place):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, b INTEGER)')
+    write(duck, 'SELECT 1 AS b, 2 AS a FROM range(20)', f'{place}/1.parquet', ', FIELD_IDS {a: 1, b: 2}')
+    add(duck, schema, f'{place}/1.parquet')
+    assert assert_agree(truth, readers, f'{schema}.t') == 20
+
+
+@pytest.mark.parametrize('kind, query', (
+    ('BIGINT', '4000000000::UINTEGER'), ('DECIMAL(9, 3)', '1.25::DECIMAL(9, 2)'), ('TIMESTAMP', "TIMESTAMP_MS '2026-01-01'"),
+    ('TIMESTAMP', "TIMESTAMP_NS '2026-01-01'"),
+))
+def test_types_that_readers_take_for_others_are_refused(duck, lake, schema, place, kind, query):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a {kind})')
+    write(duck, f'SELECT {query} AS a', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet')
+    message = refusal(lake, schema)
+    assert '1.parquet' in message and "'a' of type" in message and 'is not read as' in message
+
+
+def test_values_of_paths_are_partition_values(duck, truth, readers, schema, place):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, p INTEGER, q VARCHAR)')
+    duck.execute(f'ALTER TABLE lake.{schema}.t SET PARTITIONED BY (p, q)')
+    write(duck, "SELECT n::INTEGER AS a, (n % 3)::INTEGER AS p, CASE WHEN n < 9 THEN 'x y' END AS q FROM range(20) r(n)", place,
+          ', PARTITION_BY (p, q)')
+    add(duck, schema, f'{place}/*/*/*.parquet', ', hive_partitioning => true')
+    assert assert_agree(truth, readers, f'{schema}.t') == 20
+
+
+def test_values_of_paths_that_are_no_partition_values_are_refused(duck, lake, schema, place):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, p INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a, 5 AS p FROM range(20) r(n)', place, ', PARTITION_BY (p)')
+    add(duck, schema, f'{place}/*/*.parquet', ', hive_partitioning => true')
+    assert "the values of column 'p' stand in the path of" in refusal(lake, schema)
+
+
+def test_rolled_back_content_keeps_its_names(duck, truth, readers, catalog, schema, place):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS A FROM range(20) r(n)', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet')
+    before = catalog.load_table(table).metadata.current_snapshot_id
+    duck.execute(f'DELETE FROM lake.{table} WHERE a < 15')
+    loaded = catalog.load_table(table)
+    with loaded.manage_snapshots() as change:
+        change.rollback_to_snapshot(before)
+    assert assert_agree(truth, readers, table) == 20
