@@ -145,6 +145,25 @@ TEST_F(Appends, are_known_as_a_reader_finds_them) {
   }
 }
 
+TEST_F(Appends, of_files_without_field_ids_bring_the_names_of_their_columns) {
+  make_table(std::nullopt);
+  const model::LakeNameMap names{{{1, {"I"}}, {3, {"s", true}}}};
+  std::vector<AddedFile> files{added("s3://lake/a.parquet"), added("s3://lake/b.parquet"),
+                               added("s3://lake/c.parquet")};
+  files[0].names = names;
+  files[2].names = names;
+  auto done = append(load(), {{SnapshotId(77), files, ""}});
+  ASSERT_TRUE(done) << done.error().message() << done.error().detail();
+  EXPECT_FALSE(done->appended) << "the table's own names have changed";
+  const LakeTablePtr read = load();
+  ASSERT_EQ(read->name_maps.size(), 1) << "files with the same names share one mapping";
+  EXPECT_EQ(read->name_maps.begin()->second, names);
+  std::vector<std::optional<std::int64_t>> of_files;
+  for (const auto& [id, file] : changes(read).data_files) of_files.push_back(file.mapping_id);
+  const std::int64_t mapping = read->name_maps.begin()->first;
+  EXPECT_EQ(of_files, (std::vector<std::optional<std::int64_t>>{mapping, std::nullopt, mapping}));
+}
+
 TEST_F(Appends, that_change_more_than_rows_are_read) {
   make_table(std::nullopt);
   auto before = load();
