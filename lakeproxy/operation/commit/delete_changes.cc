@@ -27,9 +27,8 @@ base::Task<base::Status> search_values(base::RequestContext context, Catalog* ca
                                        DeleteChanges* changes) {
   std::vector<std::pair<std::string, std::vector<ducklake::AddedFile>>> parts;
   if (base->is_followed) {
-    for (auto& file : deletes) {
-      std::string key = key_of(file.file);
-      parts.push_back({std::move(key), {std::move(file)}});
+    for (const auto& file : deletes) {
+      parts.push_back({key_of(file.file), {file}});
     }
   } else if (!deletes.empty()) {
     parts.push_back({"by value", std::move(deletes)});
