@@ -87,9 +87,10 @@ TEST_F(Reader, a_snapshot_without_the_table_stands_for_none) {
   snapshot(2, "inserted_into_table:1", data_file(1, 2));
   snapshot(3, "inserted_into_table:1", data_file(2, 3));
   snapshot(4, "dropped_table:1", "UPDATE ducklake_table SET end_snapshot = 4");
-  snapshot(5, "created_table:\"main\".\"t\"",
-           "INSERT INTO ducklake_table SELECT table_id, table_uuid, 5, NULL, schema_id, table_name, "
-           "path, path_is_relative FROM ducklake_table");
+  snapshot(
+      5, "created_table:\"main\".\"t\"",
+      "INSERT INTO ducklake_table SELECT table_id, table_uuid, 5, NULL, schema_id, table_name, "
+      "path, path_is_relative FROM ducklake_table");
   snapshot(6, "inserted_into_table:1", data_file(3, 6));
   EXPECT_EQ(pending(), (Ids{2, 3, 6}));
   exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 3");
