@@ -1,6 +1,7 @@
 """What is compared after a step: rows, schemas, lone aggregates and filtered reads, at the head and before."""
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.expressions.visitors import bind, extract_field_ids
 from pyiceberg.transforms import TruncateTransform
 
 from oracle import conditions, lineage, offered, reading
@@ -147,6 +148,9 @@ class Checker:
         if has_nan_beside_one(loaded, chosen.sql):
             self.tally.reasons['PyArrow takes NaN for the value beside it where a row group has one value alone'] += 1
             return
+        if lacks(loaded, defaults_asked_for(loaded, chosen.expression)):
+            self.tally.reasons['PyIceberg compares the default of a column that a file lacks as the text that it is in JSON'] += 1
+            return
         columns = self.pyiceberg_columns(loaded, truth, None)
         if columns and chosen.unequal and lacks(loaded, chosen.unequal):
             self.tally.reasons['PyIceberg finds NULL unequal to a value where the file lacks the column'] += 1
@@ -194,6 +198,12 @@ def lost_by_buckets(world, table, names):
     asked = OLDER_THAN_THE_BUCKET.format(schema=table.schema.replace("'", "''"), name=table.name.replace("'", "''"))
     found = world.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(asked)})").fetchall()
     return any(name in names for name, in found)
+
+
+def defaults_asked_for(loaded, expression):
+    """Columns of the filter that have another value than NULL where a file lacks them."""
+    asked = extract_field_ids(bind(loaded.schema(), expression, case_sensitive=True))
+    return [field.name for field in loaded.schema().fields if field.field_id in asked and field.initial_default is not None]
 
 
 def lost_by_wrapping(loaded, rows, sql):
