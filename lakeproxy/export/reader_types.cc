@@ -17,9 +17,8 @@ using model::TypeKind;
 std::vector<std::string_view> engine_types(TypeKind kind) {
   switch (kind) {
     case TypeKind::kBoolean: return {"BOOLEAN"};
-    case TypeKind::kInt: return {"INTEGER", "SMALLINT", "TINYINT", "USMALLINT", "UTINYINT"};
-    case TypeKind::kLong:
-      return {"BIGINT", "INTEGER", "SMALLINT", "TINYINT", "USMALLINT", "UTINYINT"};
+    case TypeKind::kInt: return {"INTEGER", "SMALLINT", "TINYINT"};
+    case TypeKind::kLong: return {"BIGINT", "INTEGER", "SMALLINT", "TINYINT"};
     case TypeKind::kFloat: return {"FLOAT"};
     case TypeKind::kDouble: return {"DOUBLE", "FLOAT"};
     case TypeKind::kDate: return {"DATE"};
