@@ -134,11 +134,21 @@ def rows_of(loaded, data, schema, gone):
     for field in schema.fields:
         column = columns.get(field.field_id)
         if column is None:
-            made.append(constant(field.initial_default, len(keep)))
+            made.append(constant_of(loaded, data, field, len(keep)))
         else:
             found = next(f for f in stored.schema if number_of(f) == field.field_id)
             made.append(project(plain_array(column).take(keep), found.type, field.field_type))
     return pa.table(made, names=[ROW_ID_NAME, UPDATED_NAME, *(field.name for field in schema.fields)])
+
+
+def constant_of(loaded, data, field, count):
+    """A column that the file lacks is that of its partition, by identity, or its default."""
+    for part in loaded.metadata.specs()[data.spec_id].fields:
+        if part.source_id == field.field_id and str(part.transform) == 'identity':
+            value = data.file['partition'][part.name]
+            days = str(field.field_type) == 'date' and value is not None
+            return pa.array([value] * count, pa.int32()).cast(pa.date32()) if days else constant(value, count)
+    return constant(field.initial_default, count)
 
 
 def plain_array(column):

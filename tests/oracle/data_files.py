@@ -2,6 +2,7 @@
 
 Each file is read once for each claim about it, without any Iceberg library, since readers trust the claims.
 """
+import json
 import math
 
 import pyarrow as pa
@@ -25,12 +26,41 @@ def demand(holds, text):
 
 
 def contents(loaded, path):
-    if path not in FILES:
+    """Arrow rows, whose fields have the ids that the file gives them, or the table's name mapping where it gives none."""
+    names = loaded.metadata.properties.get('schema.name-mapping.default')
+    if (path, names) not in FILES:
         if len(FILES) >= MOST_FILES:
             FILES.clear()
         with loaded.io.new_input(path).open() as source:
-            FILES[path] = pq.read_table(pa.BufferReader(source.read()))
-    return FILES[path]
+            FILES[path, names] = with_ids(pq.read_table(pa.BufferReader(source.read())), names)
+    return FILES[path, names]
+
+
+def with_ids(rows, names):
+    if names is None or any(number_of(field) is not None for field in rows.schema):
+        return rows
+    return pa.Table.from_arrays(rows.columns, schema=pa.schema(mapped(rows.schema, json.loads(names))))
+
+
+def mapped(fields, mapping):
+    by_name = {name: entry for entry in mapping for name in entry['names']}
+    return [mapped_field(field, by_name.get(field.name)) for field in fields]
+
+
+def mapped_field(field, entry):
+    """Parts of lists and maps are called element, key and value, whatever Arrow calls them."""
+    if entry is None:
+        return field
+    parts = {name: part for part in entry.get('fields', []) for name in part['names']}
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct(mapped(kind, entry.get('fields', [])))
+    elif pa.types.is_map(kind):
+        kind = pa.map_(mapped_field(kind.key_field, parts.get('key')), mapped_field(kind.item_field, parts.get('value')))
+    elif pa.types.is_list(kind):
+        kind = pa.list_(mapped_field(kind.value_field, parts.get('element')))
+    ids = {} if entry.get('field-id') is None else {FIELD_ID: str(entry['field-id'])}
+    return field.with_type(kind).with_metadata(ids)
 
 
 def check_data_file(loaded, snapshot, file):
