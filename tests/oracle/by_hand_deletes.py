@@ -133,6 +133,8 @@ def take_back_deletes(world, random):
         snapshot.remove(gone)
         send(world, target, snapshot.updates())
         world.expect(target.table, expected)
+    name = world.full_name(target.table)
+    target.table.repeated |= world.duck.execute(f'SELECT count(*) > count(DISTINCT rowid) FROM {name}').fetchone()[0]
 
 
 def rows_without_deletes(world, target, gone):

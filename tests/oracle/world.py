@@ -36,6 +36,7 @@ class Table:
     names: list = dataclasses.field(default_factory=list)  # (first snapshot, schema, name)
     widened: bool = False  # some column got a wider type
     undone: bool = False  # DuckDB took rows back in the transaction that brought them: it counts their values as there
+    repeated: bool = False  # a client took back what deleted the older form of updated rows: both have one id
 
     def is_called(self, snapshot, schema, name):
         """From this snapshot on."""
