@@ -19,7 +19,7 @@ struct FileView {
   std::int32_t spec_id = 0;
   /// The lake snapshot that wrote a data file.
   std::optional<model::SnapshotId> begin = std::nullopt;
-  /// Behind its highest row id, of a file whose ids have gaps.
+  /// Behind its highest row id, or at most there, of a file whose ids have gaps.
   std::optional<std::int64_t> row_id_end = std::nullopt;
 };
 

@@ -48,6 +48,20 @@ TEST_F(LineageTest, ids_and_numbers_are_the_lakes) {
   EXPECT_THAT(ids, ElementsAre(0, 10, 20));
 }
 
+// DuckDB merged files whose ids did not follow each other; those files are gone.
+TEST_F(LineageTest, ids_that_stand_in_a_file_are_within_what_its_snapshot_says) {
+  chain.table.metadata.next_row_id = 50;
+  auto file = lake_file(1, 7);
+  file.row_id_start.reset();
+  auto merged = view_data_file(chain.table, file);
+  ASSERT_TRUE(merged);
+  auto first = chain.apply(adding(7, {*merged}));
+  EXPECT_EQ(*first.snapshot.first_row_id + *first.snapshot.added_rows, 50);
+  auto second = chain.apply(adding(12, {rows_from("c", 12, 40)}));
+  EXPECT_EQ(second.snapshot.first_row_id, 50);
+  EXPECT_EQ(second.snapshot.added_rows, 0);
+}
+
 TEST_F(LineageTest, a_file_keeps_the_number_of_the_snapshot_that_wrote_it) {
   auto built = chain.apply(adding(9, {rows_from("a", 4, 0)}));
   auto seen = chain.read(built.snapshot).at(0);
