@@ -43,10 +43,12 @@ class Trino:
             return False
 
     def has_a_worker(self):
-        """A server that has started refuses queries until it has found itself as a worker."""
+        """A server that has started refuses queries until it has found itself as a worker, also for the catalog."""
         connection = trino.dbapi.connect(host='127.0.0.1', port=self.port, user='test', request_timeout=5)
         try:
-            return connection.cursor().execute('SELECT count(*) FROM system.runtime.nodes').fetchone()[0] > 0
+            active, = connection.cursor().execute("SELECT count(*) FROM system.runtime.nodes WHERE state = 'active'").fetchone()
+            scanned = f'SELECT count(*) FROM {CATALOG}.information_schema.schemata CROSS JOIN UNNEST(sequence(1, 9))'
+            return active > 0 and connection.cursor().execute(scanned).fetchone()[0] > 0
         except (trino.exceptions.Error, OSError):
             return False
 
@@ -61,6 +63,8 @@ class Trino:
             'node.internal-address': '127.0.0.1',
             'coordinator': 'true',
             'node-scheduler.include-coordinator': 'true',
+            # On a busy machine a late heartbeat makes it its own lost worker.
+            'failure-detector.enabled': 'false',
             'http-server.http.port': self.port,
             'discovery.uri': self.uri(),
             'plugin.dir': paths.TRINO / 'plugin',
