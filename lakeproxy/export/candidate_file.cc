@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/runtime/gather.h"
 #include "lakeproxy/export/column_ranges.h"
 #include "lakeproxy/export/footer.h"
 #include "lakeproxy/export/scratch.h"
@@ -133,17 +134,6 @@ Task<Result<SearchedFile>> bring_ranges(Means means, RequestContext context, Foo
                          std::move(inspected.columns)};
 }
 
-// What all tasks gave, or the first error.
-template <class T>
-Task<Result<std::vector<T>>> all_of(std::vector<Task<Result<T>>> tasks) {
-  std::vector<T> all;
-  for (auto& one : co_await base::gather(std::move(tasks))) {
-    if (!one) co_return std::move(one).error();
-    all.push_back(std::move(*one));
-  }
-  co_return all;
-}
-
 }  // namespace
 
 Task<Result<std::vector<SearchedFile>>> bring_candidates(Means means, RequestContext context,
@@ -151,19 +141,18 @@ Task<Result<std::vector<SearchedFile>>> bring_candidates(Means means, RequestCon
                                                          std::vector<BroughtTo> candidates,
                                                          const std::vector<DeleteColumn>* columns) {
   CO_ASSIGN_OR_RETURN(auto files, find_keys(*means.store, prefix, std::move(candidates)));
-  std::vector<Task<Result<std::uint64_t>>> ends;
-  for (const Footed& file : files) ends.push_back(bring_end(means, context, &file));
-  CO_ASSIGN_OR_RETURN(auto begins, co_await all_of(std::move(ends)));
+  const base::AtOnce all{files.size()};
+  auto end = [&](std::size_t i) { return bring_end(means, context, &files[i]); };
+  CO_ASSIGN_OR_RETURN(auto begins, co_await base::gather_few(all, files.size(), end));
   for (std::size_t i = 0; i < files.size(); ++i) files[i].there = begins[i];
   auto look = [engine = means.engine, &files, columns, deadline = context.deadline] {
     return inspect_all(*engine, files, *columns, deadline);
   };
   CO_ASSIGN_OR_RETURN(auto inspected, co_await means.blocking->run(std::move(look)));
-  std::vector<Task<Result<SearchedFile>>> rest;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    rest.push_back(bring_ranges(means, context, std::move(files[i]), std::move(inspected[i])));
-  }
-  co_return co_await all_of(std::move(rest));
+  auto rest = [&](std::size_t i) {
+    return bring_ranges(means, context, std::move(files[i]), std::move(inspected[i]));
+  };
+  co_return co_await base::gather_few(all, files.size(), rest);
 }
 
 }  // namespace lake::exporter

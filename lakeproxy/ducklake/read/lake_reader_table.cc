@@ -170,10 +170,7 @@ base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& ta
   return {};
 }
 
-base::Error broken_rule(const std::vector<OldFileRule>& rules, const base::pg::Rows& broken,
-                        const LakeTable& table) {
-  const auto& rule =
-      *std::ranges::find(rules, model::SnapshotId(broken.int64(0, 0)), &OldFileRule::before);
+base::Error broken(const OldFileRule& rule, const LakeTable& table) {
   return base::fail(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message));
 }
 
@@ -181,11 +178,10 @@ base::Error broken_rule(const std::vector<OldFileRule>& rules, const base::pg::R
 base::Status check_defaults(const std::vector<OldFileRule>& rules, const LakeTable& table) {
   for (const OldFileRule& rule : rules) {
     if (!rule.defaulted) continue;
-    for (const auto& [id, map] : table.name_maps) {
-      if (map.columns.contains(*rule.defaulted)) continue;
-      return base::fail(ErrorKind::kUnsupported,
-                        fmt::format("table {}: {}", table.name, rule.message));
-    }
+    const bool everywhere = std::ranges::all_of(table.name_maps, [&](const auto& map) {
+      return map.second.columns.contains(*rule.defaulted);
+    });
+    if (!everywhere) return broken(rule, table);
   }
   return {};
 }
@@ -212,9 +208,11 @@ Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId i
   for (const OldFileRule& rule : rules) before.push_back(rule.before.value);
   std::vector<Query> check;
   check.push_back({sql.old_files, {param(id.value), base::pg::array_param(before)}});
-  CO_ASSIGN_OR_RETURN(Rows broken, co_await impl_->read(context, std::move(check)));
-  if (!broken[0]->empty()) co_return broken_rule(rules, *broken[0], table);
-  co_return table;
+  CO_ASSIGN_OR_RETURN(Rows older, co_await impl_->read(context, std::move(check)));
+  if (older[0]->empty()) co_return table;
+  co_return broken(
+      *std::ranges::find(rules, model::SnapshotId(older[0]->int64(0, 0)), &OldFileRule::before),
+      table);
 }
 
 }  // namespace lake::ducklake

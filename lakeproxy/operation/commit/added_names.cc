@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "base/runtime/gather.h"
 #include "lakeproxy/export/exporter.h"
@@ -16,7 +16,7 @@ using base::ErrorKind;
 using model::LakeNameMap;
 using Names = std::optional<LakeNameMap>;
 
-constexpr std::size_t kLooksAtOnce = 16;
+constexpr base::AtOnce kLooksAtOnce{16};
 
 base::Error refused(const ducklake::AddedFile& added, const base::Error& why) {
   return base::fail(why.kind(), fmt::format("{}: {}", added.file.file_path, why.message()));
@@ -47,6 +47,18 @@ base::Status add_columns_of_path(const model::TableMetadata& metadata,
   return {};
 }
 
+// A file without field ids has names.
+base::Task<base::Result<Names>> look_into(base::RequestContext context,
+                                          exporter::Exporter* exporter, objects::Location prefix,
+                                          const ducklake::AddedFile* added,
+                                          const model::NameMapping* mapping,
+                                          const model::TableMetadata* metadata) {
+  auto names =
+      co_await exporter->names_in_file(context, std::move(prefix), &added->file, mapping, metadata);
+  if (!names) co_return refused(*added, names.error());
+  co_return names;
+}
+
 }  // namespace
 
 base::Task<base::Status> name_columns(base::RequestContext context, Catalog* catalog,
@@ -56,24 +68,17 @@ base::Task<base::Status> name_columns(base::RequestContext context, Catalog* cat
   if (property == metadata->properties.end()) co_return base::Status{};
   CO_ASSIGN_OR_RETURN(auto mapping, model::parse_name_mapping(property->second));
   CO_ASSIGN_OR_RETURN(auto prefix, objects::Location::parse(catalog->lake.data_path));
-  for (std::size_t begin = 0; begin < files.size(); begin += kLooksAtOnce) {
-    const std::size_t end = std::min(begin + kLooksAtOnce, files.size());
-    std::vector<base::Task<base::Result<Names>>> looks;
-    for (std::size_t i = begin; i < end; ++i) {
-      looks.push_back(
-          catalog->exporter->names_in_file(context, prefix, &files[i]->file, &mapping, metadata));
-    }
-    auto found = co_await base::gather(std::move(looks));
-    for (std::size_t i = begin; i < end; ++i) {
-      Names* names = found[i - begin] ? &*found[i - begin] : nullptr;
-      if (names == nullptr) co_return refused(*files[i], found[i - begin].error());
-      if (!*names) continue;
-      auto done = add_columns_of_path(*metadata, mapping, *files[i], **names);
-      if (!done) co_return refused(*files[i], done.error());
-      files[i]->names = std::move(**names);
-    }
-  }
-  co_return base::Status{};
+  auto look = [&](std::size_t i) {
+    return look_into(context, catalog->exporter, prefix, files[i], &mapping, metadata);
+  };
+  auto keep = [&](std::size_t i, Names names) -> base::Status {
+    if (!names) return {};
+    auto done = add_columns_of_path(*metadata, mapping, *files[i], *names);
+    if (!done) return refused(*files[i], done.error());
+    files[i]->names = std::move(*names);
+    return {};
+  };
+  co_return co_await base::gather_few(kLooksAtOnce, files.size(), look, keep);
 }
 
 }  // namespace lake::operation
