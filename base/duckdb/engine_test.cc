@@ -272,6 +272,9 @@ TEST_F(EngineTest, connections_do_not_see_each_others_temporary_tables) {
 TEST(EngineErrorsTest, tell_apart_what_ends_the_database) {
   EXPECT_EQ(engine_error(error_class("INTERNAL Error: x"), "INTERNAL Error: x").kind(),
             ErrorKind::kInternal);
+  EXPECT_EQ(engine_error(error_class("INTERNAL Error: x"), "INTERNAL Error: x").reason(),
+            kEngineEnded);
+  EXPECT_EQ(engine_error(error_class("IO Error: x"), "IO Error: x").reason(), "");
   EXPECT_TRUE(ends_database(error_class("INTERNAL Error: x")));
   EXPECT_TRUE(ends_database(error_class("FATAL Error: x")));
   EXPECT_FALSE(ends_database(error_class("IO Error: x")));

@@ -54,6 +54,7 @@ Error engine_error(duckdb_error_type type, std::string_view message) {
   const auto* found = std::ranges::find(kClasses, type, &Class::type);
   Error error = found == kClasses.end() ? fail(ErrorKind::kInternal, kFailed)
                                         : fail(found->kind, found->message);
+  if (ends_database(type)) error = std::move(error).with_reason(kEngineEnded);
   return std::move(error).with_detail(std::string(message));
 }
 

@@ -43,6 +43,7 @@ inline void reached(const CompactionWatch* watch, CompactionStep step) {
 struct SkippedStep {
   std::string step;
   std::string reason;
+  std::string detail;  ///< For logs only; may be empty.
 };
 
 struct CompactionDone {
@@ -72,8 +73,8 @@ class Compactor {
 
   /// Flushes, rewrites, merges and expires until nothing is left to do. A step
   /// that meets a concurrent commit is tried again, and then skipped; so is one
-  /// that would take longer than until `context`'s deadline, or would touch a
-  /// file outside of the lake's data path.
+  /// that would take longer than until `context`'s deadline, would touch a file
+  /// outside of the lake's data path, or meets a defect of DuckDB.
   /// Errors: kUnavailable  this process is compacting another table;
   ///         kUnsupported  not available(); kTooLarge, kInternal  as LakeSession;
   ///         what the steps before did stays.

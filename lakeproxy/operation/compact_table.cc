@@ -52,7 +52,8 @@ base::Task<base::Result<std::vector<std::int64_t>>> expirable(
     std::vector<exporter::SkippedStep>* skipped) {
   auto snapshots = co_await catalog->table_upkeep->expirable(context, kSnapshotsAtOnce);
   if (snapshots || snapshots.error().kind() != ErrorKind::kInvalid) co_return snapshots;
-  skipped->push_back({"expire", "the lake's option expire_older_than is no time"});
+  skipped->push_back({"expire", "the lake's option expire_older_than is no time",
+                      std::move(snapshots).error().detail()});
   co_return std::vector<std::int64_t>{};
 }
 
@@ -100,6 +101,14 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   co_return compacted;
 }
 
+void log_skipped(const base::log::Logger& log, const std::string& table,
+                 const std::vector<exporter::SkippedStep>& skipped) {
+  for (const auto& [step, reason, detail] : skipped) {
+    log.warning("a step of a compaction was skipped",
+                {{"table", table}, {"step", step}, {"reason", reason}, {"detail", detail}});
+  }
+}
+
 }  // namespace
 
 base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, Catalog* catalog,
@@ -107,15 +116,17 @@ base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, 
   auto result = co_await compact(context, catalog, &request->identifier);
   catalog->compaction_metrics->note(result);
   if (!result) co_return result;
-  catalog->log->for_request(context.request_id)
-      .info("a table was compacted", {{"table", request->identifier.display()},
-                                      {"files_before", result->before.files},
-                                      {"files_after", result->after.files},
-                                      {"bytes_before", result->before.bytes},
-                                      {"bytes_after", result->after.bytes},
-                                      {"snapshots_expired", result->done.snapshots_expired},
-                                      {"files_removed", result->files_removed},
-                                      {"steps_skipped", result->done.skipped.size()}});
+  auto log = catalog->log->for_request(context.request_id);
+  const std::string table = request->identifier.display();
+  log_skipped(log, table, result->done.skipped);
+  log.info("a table was compacted", {{"table", table},
+                                     {"files_before", result->before.files},
+                                     {"files_after", result->after.files},
+                                     {"bytes_before", result->before.bytes},
+                                     {"bytes_after", result->after.bytes},
+                                     {"snapshots_expired", result->done.snapshots_expired},
+                                     {"files_removed", result->files_removed},
+                                     {"steps_skipped", result->done.skipped.size()}});
   co_return result;
 }
 

@@ -114,6 +114,25 @@ def test_an_empty_table_needs_nothing(rest, catalog, schema):
     assert {key: done[key] for key in IDLE} == IDLE
 
 
+def test_a_step_at_which_duckdb_fails_is_skipped(rest, duck, catalog, schema, stack):
+    """DuckDB 1.5.5 merges the files of a partition only where they lie under folders of the same name, and ends with an
+    internal error, and its database with it, where a client's lie beside its own under data/."""
+    name = f'{schema}.t'
+    catalog.create_table(name, ROWS.schema)
+    duck.execute(f'ALTER TABLE lake.{name} SET PARTITIONED BY (s)')
+    catalog.load_table(name).append(pa.table({'a': list(range(100)), 's': ['one'] * 100}))
+    duck.execute(f"INSERT INTO lake.{name} SELECT n, 'one' FROM range(100, 200) r(n)")
+    duck.execute(f"INSERT INTO lake.{name} VALUES (1, 'inlined')")
+    seen = as_shown(rest, duck, catalog, name)
+    done = compact(rest, name)
+    assert [one['step'] for one in done['skipped']] == ['merge'] and not done['complete']
+    assert done['rows-flushed'] == 1 and done['after']['rows'] == done['before']['rows'] == 201
+    assert done['skipped'][0]['reason'] == 'DuckDB failed with an error of its own; the log has it'
+    assert 'different hive partition path' in (stack.folder / 'lakeproxy.log').read_text()
+    shown = as_shown(rest, duck.cursor(), catalog, name)
+    assert {key: value for key, value in shown.items() if key in seen} == seen
+
+
 def test_one_compaction_of_a_table_at_a_time(rest, lake, duck, catalog, schema):
     catalog.create_table(f'{schema}.t', ROWS.schema)
     table_id = duck.execute(

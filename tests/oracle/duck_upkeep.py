@@ -12,6 +12,10 @@ from oracle.world import quoted, text
 # How DuckDB 1.5.5 fails to flush a table in the connection that added the column by which it is sorted.
 OWN_SORTING = 'Failed to bind column reference'
 
+# How DuckDB 1.5.5 fails to merge the files of a partition where a client's lie under a folder that is not named like its own.
+OTHER_FOLDERS = 'Files have different hive partition path'
+AT_ITSELF = {'step': 'merge', 'reason': 'DuckDB failed with an error of its own; the log has it'}
+
 
 def call(world, function, table, **options):
     given = ''.join(f', {name} => {value}' for name, value in options.items())
@@ -33,7 +37,14 @@ def flush(world, random):
 
 @operation('duck.merge_files', 3)
 def merge_files(world, random):
-    call(world, 'ducklake_merge_adjacent_files', world.pick(random))
+    table = world.pick(random)
+    try:
+        call(world, 'ducklake_merge_adjacent_files', table)
+    except duckdb.InternalException as fault:
+        if OTHER_FOLDERS not in str(fault):
+            raise
+        world.recover()
+        raise Skip("DuckDB does not merge a client's file with its own of the same partition") from fault
 
 
 @operation('duck.rewrite_files', 3)
@@ -96,7 +107,8 @@ def compact(world, random):
     world.note(f'-- compact {table.name}')
     rows = Truth(world, table).bag(world)
     done = world.rest.post(f'admin/{path_of(table.schema, table.name)}/compact', None)
-    world.demand(done['complete'] and not done['skipped'], f'compaction left something: {done}')
+    left = done['skipped']
+    world.demand(left in ([], [AT_ITSELF]) and done['complete'] == (not left), f'compaction left something: {done}')
     world.demand(done['before']['rows'] == done['after']['rows'] == rows.total(), f'{rows.total()} rows were compacted: {done}')
     world.renew()  # ADR 0044: a session that read the table before may end with an internal error at old snapshots
     world.expect(table, rows)
