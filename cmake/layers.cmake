@@ -63,13 +63,28 @@ room(lakeproxy/ducklake/views USES base/core base/json base/postgres base/runtim
 
 room(lakeproxy/objects USES base/core base/runtime base/http lakeproxy/measure LINKS OpenSSL::Crypto TEST_USES base/testing)
 
-room(lakeproxy/export USES base/core base/runtime base/json base/duckdb base/http lakeproxy/materialize/puffin
-  lakeproxy/materialize/snapshot lakeproxy/materialize/value lakeproxy/model lakeproxy/model/schema
-  lakeproxy/model/table lakeproxy/objects TEST_USES base/testing)
+# Data work on the embedded engine: files on their way to it, what stands in a Parquet file, deletes of clients and of
+# the lake, rows that an equality delete means, rows that PostgreSQL keeps, a lake made small; and what makes use of them.
+room(lakeproxy/export/files USES base/core base/runtime lakeproxy/objects TEST_USES base/duckdb base/testing)
+room(lakeproxy/export/parquet USES base/core base/duckdb lakeproxy/model lakeproxy/model/schema lakeproxy/model/table
+  lakeproxy/export/files TEST_USES base/testing)
+room(lakeproxy/export/deletes USES base/core base/duckdb lakeproxy/materialize/puffin lakeproxy/model
+  lakeproxy/model/schema lakeproxy/model/table lakeproxy/objects lakeproxy/export/files lakeproxy/export/parquet
+  TEST_USES base/testing)
+room(lakeproxy/export/equality USES base/core base/duckdb base/runtime lakeproxy/materialize/puffin
+  lakeproxy/materialize/value lakeproxy/model/schema lakeproxy/export/files lakeproxy/export/parquet
+  lakeproxy/export/deletes)
+room(lakeproxy/export/inlined USES base/core base/duckdb lakeproxy/materialize/snapshot lakeproxy/model/schema
+  lakeproxy/export/files lakeproxy/export/parquet TEST_USES base/testing)
+room(lakeproxy/export/compaction USES base/core base/duckdb base/runtime lakeproxy/export/files)
+room(lakeproxy/export USES base/core base/duckdb base/runtime lakeproxy/materialize/puffin
+  lakeproxy/materialize/snapshot lakeproxy/objects lakeproxy/export/files lakeproxy/export/parquet
+  lakeproxy/export/deletes lakeproxy/export/equality lakeproxy/export/inlined
+  TEST_USES base/testing lakeproxy/materialize/value)
 
 room(lakeproxy/publish USES base/core base/avro base/json base/runtime base/http base/metrics lakeproxy/materialize/manifest
   lakeproxy/materialize/puffin lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/table lakeproxy/model/view
-  lakeproxy/export lakeproxy/objects lakeproxy/ducklake/commit lakeproxy/ducklake/read lakeproxy/ducklake/write
+  lakeproxy/export/files lakeproxy/export lakeproxy/objects lakeproxy/ducklake/commit lakeproxy/ducklake/read lakeproxy/ducklake/write
   TEST_USES base/testing base/duckdb base/postgres lakeproxy/ducklake/lake)
 
 room(lakeproxy/auth)
@@ -77,18 +92,18 @@ room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)
 # What every operation stands on, what a client's commit says and becomes, what a metadata file made elsewhere
 # brings; then the operations themselves, a file for each.
 room(lakeproxy/operation/catalog USES base/core base/log base/metrics base/runtime lakeproxy/measure lakeproxy/model
-  lakeproxy/model/table lakeproxy/publish lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read
+  lakeproxy/model/table lakeproxy/publish lakeproxy/export/compaction lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read
   lakeproxy/ducklake/commit lakeproxy/ducklake/rows lakeproxy/ducklake/upkeep lakeproxy/ducklake/write
   lakeproxy/ducklake/views)
 room(lakeproxy/operation/commit USES base/core base/json base/runtime lakeproxy/materialize/manifest
   lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/schema lakeproxy/model/table
-  lakeproxy/publish lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/rows
+  lakeproxy/publish lakeproxy/export/deletes lakeproxy/export lakeproxy/objects lakeproxy/ducklake/read lakeproxy/ducklake/rows
   lakeproxy/ducklake/write lakeproxy/operation/catalog)
 room(lakeproxy/operation/register USES base/core base/gzip base/json base/runtime lakeproxy/materialize/manifest
   lakeproxy/model/change lakeproxy/model/table lakeproxy/export lakeproxy/objects lakeproxy/ducklake/rows
   lakeproxy/ducklake/write lakeproxy/operation/catalog lakeproxy/operation/commit)
 room(lakeproxy/operation USES base/core base/json base/log base/metrics base/runtime lakeproxy/model
-  lakeproxy/model/change lakeproxy/model/view lakeproxy/govern lakeproxy/publish lakeproxy/export lakeproxy/objects
+  lakeproxy/model/change lakeproxy/model/view lakeproxy/govern lakeproxy/publish lakeproxy/export/compaction lakeproxy/objects
   lakeproxy/ducklake/lake lakeproxy/ducklake/upkeep lakeproxy/operation/catalog lakeproxy/operation/commit
   lakeproxy/operation/register)
 
@@ -101,7 +116,7 @@ room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/post
   lakeproxy/operation/catalog lakeproxy/publish lakeproxy/objects lakeproxy/ducklake/upkeep)
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
-  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/operation/catalog lakeproxy/publish lakeproxy/export
+  lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/operation/catalog lakeproxy/publish lakeproxy/export lakeproxy/export/compaction
   lakeproxy/objects lakeproxy/measure lakeproxy/tasks
   lakeproxy/ducklake/lake lakeproxy/ducklake/commit lakeproxy/ducklake/upkeep lakeproxy/ducklake/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)

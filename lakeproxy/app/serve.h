@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lakeproxy/ducklake/commit/commit_step.h"
-#include "lakeproxy/export/compactor.h"
+#include "lakeproxy/export/compaction/compactor.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace lake::app {

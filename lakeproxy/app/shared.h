@@ -14,7 +14,7 @@
 #include "base/runtime/workers.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
-#include "lakeproxy/export/compactor.h"
+#include "lakeproxy/export/compaction/compactor.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"

@@ -1,15 +1,15 @@
-#include "lakeproxy/export/client_deletes.h"
+#include "lakeproxy/export/deletes/client_deletes.h"
 
 #include <fmt/format.h>
 
 #include <set>
 #include <utility>
 
-#include "lakeproxy/export/client_positions.h"
-#include "lakeproxy/export/delete_files.h"
+#include "lakeproxy/export/deletes/client_positions.h"
+#include "lakeproxy/export/deletes/delete_files.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/export/scratch.h"
-#include "lakeproxy/export/transfer.h"
+#include "lakeproxy/export/files/scratch.h"
+#include "lakeproxy/export/files/transfer.h"
 #include "lakeproxy/materialize/puffin/deletion_vector.h"
 
 namespace lake::exporter {

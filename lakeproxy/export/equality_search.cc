@@ -4,13 +4,13 @@
 #include <map>
 #include <utility>
 
-#include "lakeproxy/export/candidate_file.h"
-#include "lakeproxy/export/delete_files.h"
-#include "lakeproxy/export/equality_match.h"
+#include "lakeproxy/export/deletes/delete_files.h"
+#include "lakeproxy/export/deletes/position_deletes.h"
+#include "lakeproxy/export/equality/candidate_file.h"
+#include "lakeproxy/export/equality/equality_match.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/export/position_deletes.h"
-#include "lakeproxy/export/scratch.h"
-#include "lakeproxy/export/transfer.h"
+#include "lakeproxy/export/files/scratch.h"
+#include "lakeproxy/export/files/transfer.h"
 
 namespace lake::exporter {
 namespace {

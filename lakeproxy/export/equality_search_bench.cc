@@ -19,7 +19,7 @@
 #include "base/testing/child_process.h"
 #include "base/testing/minio_server.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/export/scratch.h"
+#include "lakeproxy/export/files/scratch.h"
 
 namespace lake::exporter {
 namespace {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/duckdb/engine.h"
-#include "lakeproxy/export/inlined_rows.h"
-#include "lakeproxy/export/nan_count.h"
-#include "lakeproxy/export/position_deletes.h"
-#include "lakeproxy/export/scratch.h"
-#include "lakeproxy/export/transfer.h"
+#include "lakeproxy/export/deletes/position_deletes.h"
+#include "lakeproxy/export/files/scratch.h"
+#include "lakeproxy/export/files/transfer.h"
+#include "lakeproxy/export/inlined/inlined_rows.h"
+#include "lakeproxy/export/parquet/nan_count.h"
 #include "lakeproxy/materialize/puffin/deletion_vector.h"
 #include "lakeproxy/materialize/puffin/puffin_writer.h"
 #include "lakeproxy/materialize/snapshot/content_hash.h"

@@ -14,8 +14,8 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "base/runtime/workers.h"
-#include "lakeproxy/export/client_deletes.h"
-#include "lakeproxy/export/mapped_file.h"
+#include "lakeproxy/export/deletes/client_deletes.h"
+#include "lakeproxy/export/parquet/mapped_file.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/objects/store.h"
 

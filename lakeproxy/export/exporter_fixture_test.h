@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/testing/minio_server.h"
-#include "lakeproxy/export/engine_fixture_test.h"
 #include "lakeproxy/export/exporter.h"
+#include "lakeproxy/export/files/engine_fixture_test.h"
 
 namespace lake::exporter {
 

@@ -1,8 +1,8 @@
 #include "base/duckdb/engine.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/export/footer.h"
-#include "lakeproxy/export/scratch.h"
-#include "lakeproxy/export/transfer.h"
+#include "lakeproxy/export/files/scratch.h"
+#include "lakeproxy/export/files/transfer.h"
+#include "lakeproxy/export/parquet/footer.h"
 
 namespace lake::exporter {
 namespace {

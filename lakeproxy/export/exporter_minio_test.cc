@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/core/text.h"
+#include "lakeproxy/export/deletes/position_deletes.h"
 #include "lakeproxy/export/exporter_fixture_test.h"
-#include "lakeproxy/export/position_deletes.h"
 
 namespace lake::exporter {
 namespace {

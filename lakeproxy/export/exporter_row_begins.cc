@@ -2,13 +2,13 @@
 #include <utility>
 
 #include "base/duckdb/engine.h"
-#include "lakeproxy/export/column_ranges.h"
+#include "lakeproxy/export/deletes/position_deletes.h"
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/export/footer.h"
-#include "lakeproxy/export/position_deletes.h"
-#include "lakeproxy/export/row_begins.h"
-#include "lakeproxy/export/scratch.h"
-#include "lakeproxy/export/transfer.h"
+#include "lakeproxy/export/files/scratch.h"
+#include "lakeproxy/export/files/transfer.h"
+#include "lakeproxy/export/parquet/column_ranges.h"
+#include "lakeproxy/export/parquet/footer.h"
+#include "lakeproxy/export/parquet/row_begins.h"
 
 namespace lake::exporter {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/metrics/registry.h"
 #include "lakeproxy/ducklake/upkeep/table_upkeep.h"
-#include "lakeproxy/export/compactor.h"
+#include "lakeproxy/export/compaction/compactor.h"
 #include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 

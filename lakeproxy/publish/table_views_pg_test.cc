@@ -3,7 +3,7 @@
 #include "base/runtime/gather.h"
 #include "base/testing/minio_server.h"
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
-#include "lakeproxy/export/engine_fixture_test.h"
+#include "lakeproxy/export/files/engine_fixture_test.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/publish/table_views.h"
 

@@ -17,7 +17,7 @@
 #include "lakeproxy/ducklake/upkeep/upkeep.h"
 #include "lakeproxy/ducklake/views/view_store.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/export/compactor.h"
+#include "lakeproxy/export/compaction/compactor.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/objects/removal_queue.h"
 #include "lakeproxy/objects/store.h"

@@ -15,7 +15,7 @@
 
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/rows/row_deletes.h"
-#include "lakeproxy/export/client_deletes.h"
+#include "lakeproxy/export/deletes/client_deletes.h"
 #include "lakeproxy/operation/commit/list_diff.h"
 
 namespace lake::operation {

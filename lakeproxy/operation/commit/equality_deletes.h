@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "lakeproxy/export/client_deletes.h"
+#include "lakeproxy/export/deletes/client_deletes.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/commit/delete_changes.h"
 

@@ -1,0 +1,22 @@
+#pragma once
+
+// The footer of a Parquet file says what the rest holds; it is brought alone,
+// and the file before it stays a hole.
+
+#include <cstdint>
+#include <string>
+
+#include "lakeproxy/export/files/transfer.h"
+
+namespace lake::exporter {
+
+/// Brings the end of a file of `size` > 0 bytes, its whole footer with it, to the
+/// same place of the file at `path`; where what is there begins.
+/// Errors: those of get_exactly() and footer_begin(); kInternal  scratch is full.
+[[nodiscard]] base::Task<base::Result<std::uint64_t>> bring_footer(Means means,
+                                                                   base::RequestContext context,
+                                                                   objects::ObjectKey key,
+                                                                   std::string path,
+                                                                   std::uint64_t size);
+
+}  // namespace lake::exporter

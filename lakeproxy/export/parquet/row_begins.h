@@ -1,0 +1,34 @@
+#pragma once
+
+// The snapshot at which each row of a partial file began stands in a column
+// of the file itself.
+// Source: DuckLake specification 1.0, "ducklake_data_file", partial_max.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/core/result.h"
+#include "base/duckdb/engine.h"
+#include "lakeproxy/export/parquet/foreign_parquet.h"
+#include "lakeproxy/model/table/row_begins.h"
+
+namespace lake::exporter {
+
+/// Iceberg's _last_updated_sequence_number, by DuckLake's name.
+inline constexpr std::string_view kRowBeginColumn = "_ducklake_internal_snapshot_id";
+
+/// The place of a top-level column among the leaves of a file's schema.
+[[nodiscard]] std::optional<std::int64_t> leaf_of(const ParquetNode& root, std::string_view name);
+
+/// What that column says of each row of the file at `path`, in file order; nothing
+/// where there is no such column. The rest of the file is not read. Blocks.
+/// Errors: kCorrupt  not Parquet, a column of other than whole numbers, a row
+///         without one, or not `row_count` rows; kTooLarge, kTimeout, kInternal.
+[[nodiscard]] base::Result<std::optional<model::RowBegins>> read_row_begins(
+    base::duckdb::Engine& engine, const std::string& path, std::int64_t row_count,
+    std::chrono::steady_clock::time_point deadline);
+
+}  // namespace lake::exporter

@@ -1,0 +1,60 @@
+#include "lakeproxy/export/parquet/row_begins.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lakeproxy/export/files/engine_fixture_test.h"
+
+namespace lake::exporter {
+namespace {
+
+using base::ErrorKind;
+using ::testing::ElementsAre;
+
+class RowBeginsTest : public ::testing::Test {
+ protected:
+  base::Result<std::optional<model::RowBegins>> read(const std::string& bytes, std::int64_t rows) {
+    auto scratch = *ScratchFolder::make(engine.folder());
+    EXPECT_TRUE(append_file(scratch.file("f"), bytes));
+    return read_row_begins(*engine, scratch.file("f"), rows, kNoDeadline);
+  }
+
+  SampleEngine engine;
+};
+
+TEST_F(RowBeginsTest, tells_the_snapshot_of_each_row_in_file_order) {
+  auto begins = read(engine.parquet("SELECT * FROM (VALUES ('a', 7::UBIGINT), ('b', 3), ('c', 7)) "
+                                    "v(x, _ducklake_internal_snapshot_id)"),
+                     3);
+  ASSERT_TRUE(begins) << begins.error().message() << begins.error().detail();
+  EXPECT_THAT((*begins)->after(model::SnapshotId(3)), ElementsAre(0, 2));
+  EXPECT_TRUE(engine.scratch_is_empty());
+}
+
+TEST_F(RowBeginsTest, refuses_what_does_not_say_it) {
+  auto kind = [&](const std::string& query, std::int64_t rows) {
+    return kind_of(read(engine.parquet(query), rows));
+  };
+  auto silent = read(engine.parquet("SELECT 1 AS x"), 1);
+  ASSERT_TRUE(silent);
+  EXPECT_FALSE(*silent);
+  EXPECT_EQ(kind("SELECT NULL::BIGINT AS _ducklake_internal_snapshot_id", 1), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind("SELECT 'a' AS _ducklake_internal_snapshot_id", 1), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind("SELECT -1 AS _ducklake_internal_snapshot_id", 1), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind("SELECT 1 AS _ducklake_internal_snapshot_id", 2), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of(read("PAR1", 1)), ErrorKind::kCorrupt);
+}
+
+TEST(LeafOf, counts_the_leaves_of_the_columns_before) {
+  const ParquetNode leaf{.name = "x"};
+  const ParquetNode pair{.name = "p", .shape = ParquetShape::kStruct, .children = {leaf, leaf}};
+  const ParquetNode root{.shape = ParquetShape::kStruct,
+                         .children = {pair, leaf, {.name = "y"}, pair}};
+  EXPECT_EQ(leaf_of(root, "x"), 2) << "the one at the top";
+  EXPECT_EQ(leaf_of(root, "y"), 3);
+  EXPECT_EQ(leaf_of(root, "p"), std::nullopt) << "no leaf";
+  EXPECT_EQ(leaf_of(root, "z"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lake::exporter
