@@ -44,3 +44,32 @@ def test_a_type_that_is_right_under_another_name_is_shown(rest, duck, schema):
     duck.execute(f'CREATE TABLE lake.{schema}.t ({columns})')
     metadata = rest.get(f'namespaces/{schema}/tables/t').json()['metadata']
     assert [field['type'] for field in metadata['schemas'][-1]['fields']] == list(SHOWN.values())
+
+
+FILE = 'INSERT INTO {t} SELECT n AS a FROM range(40) r(n)'
+ROWS_OF = {'default first': ("ALTER TABLE {t} ADD COLUMN b VARCHAR DEFAULT 'x'", 'INSERT INTO {t} SELECT n, NULL FROM range(40) r(n)'),
+           'default last': (FILE, "ALTER TABLE {t} ADD COLUMN b VARCHAR DEFAULT 'x'"),
+           'inlined': ('INSERT INTO {t} VALUES (1)', "ALTER TABLE {t} ADD COLUMN b VARCHAR DEFAULT 'x'"),
+           'type last': (FILE, 'ALTER TABLE {t} ALTER a TYPE DOUBLE')}
+
+
+@pytest.mark.parametrize('version', (2, 3))
+@pytest.mark.parametrize('case', ROWS_OF)
+def test_files_older_than_a_column_of_their_own_transaction(rest, duck, catalog, schema, case, version):
+    """They begin at the same snapshot, and readers would take NULL for the default, or refuse the file's type."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER)')
+    rest.post(f'namespaces/{schema}/tables/t', {'requirements': [], 'updates': [
+        {'action': 'upgrade-format-version', 'format-version': version}]}).raise_for_status()
+    duck.execute('BEGIN')
+    for statement in ROWS_OF[case]:
+        duck.execute(statement.format(t=f'lake.{table}'))
+    duck.execute('COMMIT')
+    if case == 'type last' or (case == 'default last' and version == 2):
+        answer = rest.get(f'namespaces/{schema}/tables/t')
+        assert_error(answer, 501)
+        assert f"column '{'a' if case == 'type last' else 'b'}'" in answer.json()['error']['message']
+        duck.execute(f'CREATE OR REPLACE TABLE lake.{table} AS FROM lake.{table}')
+    rows = duck.execute(f'FROM lake.{table} ORDER BY ALL').fetchall()
+    shown = catalog.load_table(table).scan().to_arrow().to_pylist()
+    assert sorted((tuple(row.values()) for row in shown), key=str) == sorted(rows, key=str)

@@ -25,7 +25,8 @@ struct ClientSchema {
 };
 
 /// Files that began before `before` and are shown at it or later cannot be
-/// read right under the later schemas.
+/// read right under the later schemas; nor can those that began at it and were
+/// written first, in the same transaction.
 struct OldFileRule {
   model::SnapshotId before;
   std::string message;  ///< Names the column and the ways out.

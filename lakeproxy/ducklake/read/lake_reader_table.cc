@@ -186,6 +186,16 @@ base::Status check_defaults(const std::vector<OldFileRule>& rules, const LakeTab
   return {};
 }
 
+std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<OldFileRule>& rules) {
+  std::vector<std::int64_t> before;
+  std::vector<std::int64_t> defaulted;
+  for (const OldFileRule& rule : rules) {
+    before.push_back(rule.before.value);
+    defaulted.push_back(rule.defaulted.value_or(0));
+  }
+  return {param(table.value), base::pg::array_param(before), base::pg::array_param(defaulted)};
+}
+
 }  // namespace
 
 Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id,
@@ -204,15 +214,11 @@ Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId i
   if (rules.empty()) co_return table;
   CO_RETURN_IF_ERROR(check_defaults(rules, table));
 
-  std::vector<std::int64_t> before;
-  for (const OldFileRule& rule : rules) before.push_back(rule.before.value);
   std::vector<Query> check;
-  check.push_back({sql.old_files, {param(id.value), base::pg::array_param(before)}});
+  check.push_back({sql.old_files, old_file_params(id, rules)});
   CO_ASSIGN_OR_RETURN(Rows older, co_await impl_->read(context, std::move(check)));
   if (older[0]->empty()) co_return table;
-  co_return broken(
-      *std::ranges::find(rules, model::SnapshotId(older[0]->int64(0, 0)), &OldFileRule::before),
-      table);
+  co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table);
 }
 
 }  // namespace lake::ducklake

@@ -132,14 +132,23 @@ SELECT n.mapping_id, n.target_field_id, n.source_name, n.is_partition
  ORDER BY n.mapping_id, n.column_id)sql";
 
 // Which of the snapshots $2 stand after rows that are still shown behind them.
+// DuckDB's transaction may have written a file before the column came or changed,
+// which then begins at the same snapshot: it has no statistics of a column that it
+// lacks, and nothing tells in which type it holds another.
 constexpr auto kOldFiles = R"sql(
-SELECT before FROM unnest($2::bigint[]) AS before
+SELECT rule.place - 1
+  FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS rule(before, defaulted, place)
  WHERE EXISTS (SELECT 1 FROM @ducklake_data_file f
-                WHERE f.table_id = $1 AND f.begin_snapshot < before
-                  AND (f.end_snapshot IS NULL OR f.end_snapshot > before))
+                WHERE f.table_id = $1 AND f.begin_snapshot <= before
+                  AND (f.end_snapshot IS NULL OR f.end_snapshot > before)
+                  AND (f.begin_snapshot < before
+                       OR NOT EXISTS (SELECT 1 FROM @ducklake_file_column_stats s
+                                       WHERE s.data_file_id = f.data_file_id
+                                         AND s.column_id = defaulted)))
     OR EXISTS (SELECT 1 FROM @lakeproxy_inlined_rows($1, -1, before - 1) r
                 WHERE r.begin_snapshot < before
-                  AND (r.end_snapshot IS NULL OR r.end_snapshot > before)))sql";
+                  AND (r.end_snapshot IS NULL OR r.end_snapshot > before))
+ ORDER BY rule.place LIMIT 1)sql";
 
 constexpr auto kMaterialized = R"sql(
 SELECT m.snapshot_json FROM @lakeproxy_snapshot m
