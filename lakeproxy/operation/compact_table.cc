@@ -85,6 +85,8 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   CO_ASSIGN_OR_RETURN(auto table, co_await catalog->reader->find_table(context, *identifier));
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
+  // What cannot be published afterwards is not begun.
+  CO_RETURN_IF_ERROR(co_await catalog->views->get(context, *identifier));
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;

@@ -104,6 +104,11 @@ def test_what_cannot_be_compacted(rest, schema, lake, duck):
     duck.execute(f'CREATE VIEW lake.{schema}.v AS SELECT 1 AS a')
     assert_error(rest.post(path(f'{schema}.v')), 404)
     assert_error(rest.send('GET', path(f'{schema}.v')), 405)
+    duck.execute(f'CREATE TABLE lake.{schema}.odd (a HUGEINT)')
+    duck.execute(f'INSERT INTO lake.{schema}.odd VALUES (1)')
+    last = snapshots(duck)[-1]
+    assert_error(rest.post(path(f'{schema}.odd')), 501)
+    assert snapshots(duck)[-1] == last, 'what no client could be told of is not begun'
     listed = requests.get(f'{lake.uri}/v1/config', timeout=30).json()['endpoints']
     assert not any('compact' in endpoint for endpoint in listed), "it is not of Iceberg's API"
 
