@@ -9,6 +9,7 @@ from pyiceberg.expressions import EqualTo
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import (BucketTransform, DayTransform, HourTransform, IdentityTransform,
                                   MonthTransform, TruncateTransform, YearTransform)
+from pyiceberg.types import DoubleType
 
 import iceberg_tables
 from agreement import assert_agree
@@ -168,6 +169,28 @@ def test_small_inserts_find_the_columns_that_a_client_moved(catalog, duck, truth
         duck.execute(f"INSERT INTO lake.{name} VALUES ({', '.join('?' for _ in shown)})", wanted)
         assert duck.execute(f"SELECT {', '.join(shown)} FROM lake.{name} WHERE b = 22").fetchall() == [wanted] * count
         assert assert_agree(truth, readers, name) == 1 + count
+
+
+@pytest.mark.parametrize('change', ['add', 'drop', 'rename'])
+def test_small_inserts_find_the_columns_that_a_client_changed(catalog, lake, duck, truth, readers, schema, change):
+    """DuckDB keeps no rows of a client's table in PostgreSQL before its first small insert; a new connection must find them."""
+    name = f'{schema}.changed'
+    table = catalog.create_table(name, pa.schema([('a', pa.int64()), ('b', pa.string())]))
+    with table.update_schema() as update:
+        if change == 'add':
+            update.add_column('c', DoubleType())
+        elif change == 'drop':
+            update.delete_column('b')
+        else:
+            update.rename_column('b', 'called')
+    row = {'add': (1, 'x', 2.5), 'drop': (1,), 'rename': (1, 'x')}[change]
+    duck.execute(f"INSERT INTO lake.{name} VALUES ({', '.join('?' for _ in row)})", row)
+    duck.execute(f'CREATE TABLE lake.{schema}.other (a INTEGER)')
+    with duckdb_client.connect_lake(lake) as fresh:
+        assert fresh.execute(f'FROM lake.{name}').fetchall() == [row]
+        fresh.execute(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{schema}', table_name => 'changed')")
+        assert fresh.execute(f'FROM lake.{name}').fetchall() == [row]
+    assert assert_agree(truth, readers, name) == 1
 
 
 def test_duckdb_writes_a_table_whose_bucket_it_hashes_otherwise(catalog, duck, truth, readers, schema):
