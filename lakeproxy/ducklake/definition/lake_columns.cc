@@ -154,4 +154,14 @@ std::optional<model::Literal> initial_default(const LakeColumn& column, const Ty
   return parse_default(type, *column.initial_default);
 }
 
+bool can_be_made(const LakeColumns& columns, model::FieldId source,
+                 const model::Transform& transform) {
+  auto column = std::ranges::find_if(columns.columns, [&](const LakeColumn& candidate) {
+    return candidate.id == source && !candidate.end;
+  });
+  if (column == columns.columns.end()) return false;
+  auto type = iceberg_type(column->type, columns.format_version);
+  return type && model::can_transform(transform, *type);
+}
+
 }  // namespace lake::ducklake

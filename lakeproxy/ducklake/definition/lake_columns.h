@@ -13,6 +13,7 @@
 
 #include "base/core/result.h"
 #include "lakeproxy/model/ids.h"
+#include "lakeproxy/model/schema/partition_spec.h"
 #include "lakeproxy/model/schema/schema.h"
 
 namespace lake::ducklake {
@@ -65,5 +66,10 @@ struct LakeColumns {
 /// Nothing when it is NULL or its text is not a value of `type`.
 [[nodiscard]] std::optional<model::Literal> initial_default(const LakeColumn& column,
                                                             const model::Type& type);
+
+/// Whether the table has the column now, and `transform` applies to it: DuckDB may
+/// drop or widen one that only a client's partition spec or sort order names.
+[[nodiscard]] bool can_be_made(const LakeColumns& columns, model::FieldId source,
+                               const model::Transform& transform);
 
 }  // namespace lake::ducklake

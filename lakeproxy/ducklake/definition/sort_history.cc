@@ -68,6 +68,12 @@ bool lake_can_hold(const SortOrder& order) {
   });
 }
 
+bool can_be_sorted(const LakeColumns& columns, const SortOrder& order) {
+  return std::ranges::all_of(order.fields, [&](const SortField& field) {
+    return can_be_made(columns, field.source_id, field.transform);
+  });
+}
+
 std::int32_t find_or_add(std::vector<SortOrder>& orders, std::vector<SortField> fields) {
   std::int32_t id = 0;
   for (const SortOrder& order : orders) {
@@ -96,7 +102,7 @@ SortOrders sort_orders(const LakeColumns& columns, const LakeSort& lake, SortOrd
   const SortOrder* current = find(result.orders, result.default_order_id);
   // DuckDB took the order away, or sorts by what Iceberg cannot say.
   const bool reset = lake.ever_set && current != nullptr && lake_can_hold(*current);
-  if (current == nullptr || reset) result.default_order_id = 0;
+  if (current == nullptr || reset || !can_be_sorted(columns, *current)) result.default_order_id = 0;
   return result;
 }
 

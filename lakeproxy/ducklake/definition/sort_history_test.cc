@@ -61,6 +61,16 @@ TEST(SortOrders, an_equal_order_of_a_client_gives_the_id) {
   EXPECT_EQ(orders.default_order_id, 4);
 }
 
+TEST(SortOrders, a_client_s_order_of_a_column_that_is_gone_is_not_the_default) {
+  LakeColumns columns{.columns = {{.id = 1, .begin = SnapshotId(1), .name = "i", .type = "int32"}}};
+  const SortOrders clients{.orders = {SortOrder{}, {.order_id = 1, .fields = {{.source_id = 1}}}},
+                           .default_order_id = 1};
+  EXPECT_EQ(sort_orders(columns, {}, clients).default_order_id, 1);
+  columns.columns[0].end = SnapshotId(3);
+  EXPECT_EQ(sort_orders(columns, {}, clients).default_order_id, 0);
+  EXPECT_EQ(sort_orders(columns, {}, clients).orders.size(), 2);
+}
+
 TEST(SortOrders, the_clients_default_stands_unless_duckdb_took_it_away) {
   const SortOrder plain{.order_id = 1, .fields = {{.source_id = 1}}};
   const SortOrder bucket{

@@ -93,6 +93,7 @@ class Walk {
   }
 
   [[nodiscard]] SpecHistory finish(const std::vector<LakePartition>& partitions) && {
+    if (!can_be_written(spec_of(history_.default_spec_id))) make_default(add({}));
     const PartitionSpec* flat = unpartitioned();
     history_.unpartitioned_spec_id = flat != nullptr ? flat->spec_id : history_.default_spec_id;
     for (const LakePartition& partition : partitions) {
@@ -108,6 +109,12 @@ class Walk {
   }
 
  private:
+  [[nodiscard]] bool can_be_written(const PartitionSpec& spec) const {
+    return std::ranges::all_of(spec.fields, [&](const PartitionField& field) {
+      return can_be_made(columns_, field.source_id, field.transform);
+    });
+  }
+
   void begin(const LakePartition& partition) {
     if (of_clients_.contains(partition.partition_id)) return;
     const std::int32_t id = add(partition_fields(columns_, partition));

@@ -99,6 +99,21 @@ TEST(SpecHistory, the_end_of_partitioning_makes_the_unpartitioned_spec_default) 
   }
 }
 
+TEST(SpecHistory, a_client_s_spec_of_a_column_that_duckdb_dropped_or_widened_is_not_the_default) {
+  // The lake does not know of the bucket, and lets its column go.
+  LakeColumns columns = kColumns;
+  const std::vector<ClientSpec> clients{
+      client(0, 1, {field(1, 1000, "i_bucket", TransformKind::kBucket, 3)})};
+  EXPECT_EQ(spec_history(columns, {}, clients).default_spec_id, 0);
+  columns.columns[0].type = "float64";
+  EXPECT_EQ(spec_history(columns, {}, clients).default_spec_id, 1);
+  columns.columns[0].end = SnapshotId(3);
+  const SpecHistory history = spec_history(columns, {}, clients);
+  EXPECT_EQ(history.default_spec_id, 1);
+  EXPECT_EQ(history.unpartitioned_spec_id, 1);
+  EXPECT_EQ(history.specs.size(), 2) << "its files are still of it";
+}
+
 TEST(SpecHistory, the_same_partitioning_again_is_the_same_spec) {
   const SpecHistory history =
       spec_history(kColumns,
