@@ -24,11 +24,13 @@ inline constexpr std::string_view kRowBeginColumn = "_ducklake_internal_snapshot
 [[nodiscard]] std::optional<std::int64_t> leaf_of(const ParquetNode& root, std::string_view name);
 
 /// What that column says of each row of the file at `path`, in file order; nothing
-/// where there is no such column. The rest of the file is not read. Blocks.
-/// Errors: kCorrupt  not Parquet, a column of other than whole numbers, a row
-///         without one, or not `row_count` rows; kTooLarge, kTimeout, kInternal.
+/// where there is no such column. A row without a number, which a client wrote and
+/// DuckDB merged, begins at `last`, the file's partial_max: DuckDB shows it from there
+/// on. The rest of the file is not read. Blocks.
+/// Errors: kCorrupt  not Parquet, a column of other than whole numbers, or not
+///         `row_count` rows; kTooLarge, kTimeout, kInternal.
 [[nodiscard]] base::Result<std::optional<model::RowBegins>> read_row_begins(
     base::duckdb::Engine& engine, const std::string& path, std::int64_t row_count,
-    std::chrono::steady_clock::time_point deadline);
+    model::SnapshotId last, std::chrono::steady_clock::time_point deadline);
 
 }  // namespace lake::exporter
