@@ -206,9 +206,9 @@ base::Result<FileView> view_data_file(const model::LakeTable& table,
   view.file.record_count = file.record_count;
   view.file.file_size_in_bytes = file.file_size_bytes;
   view.file.first_row_id = file.row_id_start;
-  // The ids stand in the file: those of rows that were updated, or merged from
-  // ranges with gaps between. The files that had them before may be gone.
-  if (!file.row_id_start) view.row_id_end = table.metadata.next_row_id;
+  // The ids stand in the file: those of rows that were updated, flushed in several
+  // forms, or merged from ranges with gaps between. What had them before may be gone.
+  if (!file.row_id_start || file.partial_max) view.row_id_end = table.metadata.next_row_id;
   view.begin = file.begin;
   for (const auto& stats : file.stats) {
     const model::Field* field = find_field(table, file, stats.column_id);

@@ -62,6 +62,20 @@ TEST_F(LineageTest, ids_that_stand_in_a_file_are_within_what_its_snapshot_says) 
   EXPECT_EQ(second.snapshot.added_rows, 0);
 }
 
+// Rows in two forms, or with gaps where some were deleted, stand in one flushed file.
+TEST_F(LineageTest, ids_of_a_flushed_file_do_not_follow_from_its_rows) {
+  chain.table.metadata.next_row_id = 3;
+  auto file = lake_file(1, 7);
+  file.row_id_start = 0;
+  file.record_count = 4;
+  auto plain = view_data_file(chain.table, file);
+  file.partial_max = model::SnapshotId(8);
+  auto flushed = view_data_file(chain.table, file);
+  ASSERT_TRUE(plain && flushed);
+  EXPECT_EQ(plain->row_id_end, std::nullopt);
+  EXPECT_EQ(chain.apply(adding(7, {*flushed})).snapshot.added_rows, 3);
+}
+
 TEST_F(LineageTest, a_file_keeps_the_number_of_the_snapshot_that_wrote_it) {
   auto built = chain.apply(adding(9, {rows_from("a", 4, 0)}));
   auto seen = chain.read(built.snapshot).at(0);
