@@ -41,7 +41,7 @@ class Checker:
         self.aggregates(table, truth, random)
         for _ in range(6 if self.thorough else 2):
             self.filtered(table, loaded, truth, random)
-        if self.thorough or random.random() < 0.1:
+        if (self.thorough or random.random() < 0.1) and not names_dropped_column(loaded.metadata):
             self.compare_sample(table, truth)
         self.older(table, loaded, random, numbers)
 
@@ -249,3 +249,10 @@ def schema_at(loaded, snapshot):
     if snapshot is None:
         return loaded.schema()
     return loaded.metadata.schema_by_id(loaded.snapshot_by_id(snapshot).schema_id)
+
+
+def names_dropped_column(metadata):
+    """Whether a partition spec is made of a column that is gone: DuckDB's iceberg extension (1.5.5) ends the process then."""
+    there = {number for schema in metadata.schemas if schema.schema_id == metadata.current_schema_id
+             for number in schema.field_ids}
+    return any(field.source_id not in there for spec in metadata.partition_specs for field in spec.fields)

@@ -2,7 +2,7 @@
 import contextlib
 
 import pyarrow as pa
-from pyiceberg.exceptions import ValidationError
+from pyiceberg.exceptions import ResolveError, ValidationError
 from pyiceberg.expressions import And, IsNull
 
 from oracle import conditions
@@ -14,7 +14,8 @@ from oracle.steps import Skip, operation
 from oracle.world import quoted
 
 # What the client itself does not do; a refusal by the catalog is an answer over HTTP instead.
-OWN_LIMITS = (ValueError, TypeError, ZeroDivisionError, ValidationError, pa.ArrowInvalid,
+# ResolveError: it reads geometry from no file.
+OWN_LIMITS = (ValueError, TypeError, ZeroDivisionError, ValidationError, ResolveError, pa.ArrowInvalid,
               pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 
