@@ -73,3 +73,16 @@ def test_files_older_than_a_column_of_their_own_transaction(rest, duck, catalog,
     rows = duck.execute(f'FROM lake.{table} ORDER BY ALL').fetchall()
     shown = catalog.load_table(table).scan().to_arrow().to_pylist()
     assert sorted((tuple(row.values()) for row in shown), key=str) == sorted(rows, key=str)
+
+
+def test_a_default_that_is_gone_is_refused_as_long_as_a_snapshot_has_it(rest, duck, catalog, schema):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} AS SELECT n AS a FROM range(40) r(n)')
+    duck.execute(f"ALTER TABLE lake.{table} ADD COLUMN b VARCHAR DEFAULT 'x'")
+    with_it = duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
+    duck.execute(f'ALTER TABLE lake.{table} DROP COLUMN b')
+    answer = rest.get(f'namespaces/{schema}/tables/t')
+    assert_error(answer, 501)
+    assert "column 'b'" in answer.json()['error']['message'] and 'expire' in answer.json()['error']['message']
+    duck.execute(f"CALL ducklake_expire_snapshots('lake', versions => [{with_it}])")
+    assert catalog.load_table(table).scan().to_arrow().num_rows == 40

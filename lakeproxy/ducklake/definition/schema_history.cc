@@ -46,19 +46,21 @@ std::set<FieldId> gone_and_unshowable(const RowsById& rows, std::int32_t format_
 }
 
 // The default of an added column, where the older files would read NULL.
-void add_default_rule(const LakeColumn& first, std::int32_t format_version,
-                      std::vector<OldFileRule>& rules) {
-  if (!first.initial_default) return;
+std::optional<OldFileRule> default_rule(const LakeColumn& first, std::optional<SnapshotId> until,
+                                        std::int32_t format_version) {
+  if (!first.initial_default) return std::nullopt;
   if (format_version >= 3 && shape_of(first.type) == LakeTypeShape::kPrimitive) {
     auto type = iceberg_type(first.type, format_version);
-    if (type && initial_default(first, *type)) return;
+    if (type && initial_default(first, *type)) return std::nullopt;
   }
-  rules.push_back({first.begin,
-                   fmt::format("column '{}' was added with a default, and files written before "
-                               "that do not hold it: this needs format version 3, or drop the "
-                               "column, or rewrite the older files and expire their snapshots",
-                               first.name),
-                   first.id});
+  const char* way_out = until ? "expire the snapshots that have the column"
+                              : "drop the column and expire the snapshots that have it, or "
+                                "rewrite the older files and expire theirs";
+  return OldFileRule{first.begin,
+                     fmt::format("column '{}' was added with a default, and files written before "
+                                 "that do not hold it: this needs format version 3, or {}",
+                                 first.name, way_out),
+                     first.id, until};
 }
 
 void add_type_rules(const std::vector<const LakeColumn*>& spans, std::int32_t format_version,
@@ -70,19 +72,23 @@ void add_type_rules(const std::vector<const LakeColumn*>& spans, std::int32_t fo
     auto from = iceberg_type(before.type, format_version);
     auto to = iceberg_type(after.type, format_version);
     if (from && to && can_promote(*from, *to)) continue;
-    rules.push_back(
-        {after.begin, fmt::format("column '{}' changed from {} to {}, which Iceberg readers cannot "
-                                  "follow in files written before that: rewrite the older files "
-                                  "and expire their snapshots",
-                                  after.name, before.type, after.type)});
+    rules.push_back({after.begin,
+                     fmt::format("column '{}' changed from {} to {}, which Iceberg readers cannot "
+                                 "follow in files written before that: rewrite the older files "
+                                 "and expire their snapshots",
+                                 after.name, before.type, after.type),
+                     std::nullopt, spans.back()->end});
   }
 }
 
+// Of a column that is gone as well: older snapshots have it.
 std::vector<OldFileRule> old_file_rules(const RowsById& rows, std::int32_t format_version) {
+  const std::set<FieldId> left_out = gone_and_unshowable(rows, format_version);
   std::vector<OldFileRule> rules;
   for (const auto& [id, spans] : rows) {
-    if (spans.back()->end) continue;
-    add_default_rule(*spans.front(), format_version, rules);
+    if (left_out.contains(id)) continue;
+    auto rule = default_rule(*spans.front(), spans.back()->end, format_version);
+    if (rule) rules.push_back(std::move(*rule));
     add_type_rules(spans, format_version, rules);
   }
   return rules;

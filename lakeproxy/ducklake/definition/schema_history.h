@@ -24,15 +24,17 @@ struct ClientSchema {
   model::Schema schema;
 };
 
-/// Files that began before `before` and are shown at it or later cannot be
-/// read right under the later schemas; nor can those that began at it and were
-/// written first, in the same transaction.
+/// Files that began before `before`, and those that began at it and were written
+/// first, in the same transaction, cannot be read right at snapshots from it on.
 struct OldFileRule {
   model::SnapshotId before;
   std::string message;  ///< Names the column and the ways out.
   /// The column is one that files may lack for which it has a default: later files
   /// that were added without it cannot be read right either.
   std::optional<model::FieldId> defaulted = std::nullopt;
+  /// The first snapshot without the column, if it is gone: from there on nothing
+  /// is wrong.
+  std::optional<model::SnapshotId> until = std::nullopt;
 
   friend bool operator==(const OldFileRule&, const OldFileRule&) = default;
 };

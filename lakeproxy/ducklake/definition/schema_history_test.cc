@@ -183,7 +183,8 @@ TEST(SchemaHistory, an_added_default_forbids_older_files_in_format_version_2) {
   columns.format_version = 2;
   history = schema_history(columns, {});
   ASSERT_TRUE(history);
-  EXPECT_TRUE(history->old_file_rules.empty()) << "the column is gone";
+  ASSERT_EQ(history->old_file_rules.size(), 1) << "older snapshots have the column";
+  EXPECT_EQ(history->old_file_rules[0].until, SnapshotId(7));
 }
 
 TEST(SchemaHistory, a_change_of_type_that_readers_cannot_follow_forbids_older_files) {

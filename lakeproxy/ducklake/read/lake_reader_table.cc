@@ -174,26 +174,17 @@ base::Error broken(const OldFileRule& rule, const LakeTable& table) {
   return base::fail(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message));
 }
 
-// A file may have been added after the column, and without it.
-base::Status check_defaults(const std::vector<OldFileRule>& rules, const LakeTable& table) {
-  for (const OldFileRule& rule : rules) {
-    if (!rule.defaulted) continue;
-    const bool everywhere = std::ranges::all_of(table.name_maps, [&](const auto& map) {
-      return map.second.columns.contains(*rule.defaulted);
-    });
-    if (!everywhere) return broken(rule, table);
-  }
-  return {};
-}
-
 std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<OldFileRule>& rules) {
   std::vector<std::int64_t> before;
+  std::vector<std::int64_t> until;
   std::vector<std::int64_t> defaulted;
   for (const OldFileRule& rule : rules) {
     before.push_back(rule.before.value);
+    until.push_back(rule.until ? rule.until->value : INT64_MAX);
     defaulted.push_back(rule.defaulted.value_or(0));
   }
-  return {param(table.value), base::pg::array_param(before), base::pg::array_param(defaulted)};
+  return {param(table.value), base::pg::array_param(before), base::pg::array_param(until),
+          base::pg::array_param(defaulted)};
 }
 
 }  // namespace
@@ -212,7 +203,6 @@ Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId i
   CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));
   CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
   if (rules.empty()) co_return table;
-  CO_RETURN_IF_ERROR(check_defaults(rules, table));
 
   std::vector<Query> check;
   check.push_back({sql.old_files, old_file_params(id, rules)});

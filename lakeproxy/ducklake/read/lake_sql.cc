@@ -131,23 +131,38 @@ SELECT n.mapping_id, n.target_field_id, n.source_name, n.is_partition
        SELECT 1 FROM @ducklake_data_file f WHERE f.table_id = $1 AND f.mapping_id = c.mapping_id)
  ORDER BY n.mapping_id, n.column_id)sql";
 
-// Which of the snapshots $2 stand after rows that are still shown behind them.
-// DuckDB's transaction may have written a file before the column came or changed,
+// The first of the rules that a file breaks at a snapshot which is still there, as an
+// index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
-// lacks, and nothing tells in which type it holds another.
+// lacks, and nothing tells in which type it holds another. A file that was added as it
+// is may lack the column whenever it came; its name map says so.
 constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
-  FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS rule(before, defaulted, place)
- WHERE EXISTS (SELECT 1 FROM @ducklake_data_file f
-                WHERE f.table_id = $1 AND f.begin_snapshot <= before
-                  AND (f.end_snapshot IS NULL OR f.end_snapshot > before)
-                  AND (f.begin_snapshot < before
-                       OR NOT EXISTS (SELECT 1 FROM @ducklake_file_column_stats s
-                                       WHERE s.data_file_id = f.data_file_id
-                                         AND s.column_id = defaulted)))
+  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
+       AS rule(before, until, defaulted, place)
+ WHERE EXISTS (SELECT 1 FROM (
+         SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
+          WHERE f.table_id = $1 AND f.begin_snapshot < before
+         UNION ALL
+         SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
+          WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL
+            AND NOT EXISTS (SELECT 1 FROM @ducklake_file_column_stats s
+                             WHERE s.data_file_id = f.data_file_id AND s.column_id = defaulted)
+         UNION ALL
+         SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
+          WHERE f.table_id = $1 AND f.begin_snapshot < until AND f.mapping_id IS NOT NULL
+            AND EXISTS (SELECT 1 FROM @ducklake_column_mapping c WHERE c.table_id = $1)
+            AND defaulted > 0
+            AND NOT EXISTS (SELECT 1 FROM @ducklake_name_mapping n
+                             WHERE n.mapping_id = f.mapping_id AND n.target_field_id = defaulted)
+       ) f WHERE EXISTS (SELECT 1 FROM @ducklake_snapshot s
+                          WHERE s.snapshot_id >= greatest(before, f.begin_snapshot)
+                            AND s.snapshot_id < least(until, f.end_snapshot)))
     OR EXISTS (SELECT 1 FROM @lakeproxy_inlined_rows($1, -1, before - 1) r
                 WHERE r.begin_snapshot < before
-                  AND (r.end_snapshot IS NULL OR r.end_snapshot > before))
+                  AND EXISTS (SELECT 1 FROM @ducklake_snapshot s
+                               WHERE s.snapshot_id >= before
+                                 AND s.snapshot_id < least(until, r.end_snapshot)))
  ORDER BY rule.place LIMIT 1)sql";
 
 constexpr auto kMaterialized = R"sql(

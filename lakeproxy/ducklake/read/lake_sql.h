@@ -36,7 +36,7 @@ struct LakeSql {
   base::pg::Statement client_specs;
   base::pg::Statement sort_keys;
   base::pg::Statement name_maps;
-  base::pg::Statement old_files;  ///< $2, $3 rules: OldFileRule.
+  base::pg::Statement old_files;  ///< $2 to $4 rules: OldFileRule.
 
   // One table's history. $1 table.
   base::pg::Statement materialized;
