@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -32,6 +33,32 @@ Files new_files(const model::LakeChanges& changes) {
   return files;
 }
 
+bool holds_no_null(const LakeDataFile& file, model::FieldId column) {
+  auto stats = std::ranges::find(file.stats, column, &model::LakeColumnStats::column_id);
+  return stats != file.stats.end() && stats->null_count == 0;
+}
+
+// DuckDB adds a file with NULLs to a column that is NOT NULL. Iceberg's readers do not
+// expect them there: a filter for NULL finds none of the rows, one for others all.
+// A client that commits a file vouches for it.
+base::Status check_required(const model::Schema& schema, const model::LakeNameMap& names,
+                            const LakeDataFile& file) {
+  if (file.iceberg) return {};
+  for (const model::Field& field : schema.fields) {
+    if (!field.required) continue;
+    auto named = names.columns.find(field.id);
+    const bool in_path = named != names.columns.end() && named->second.in_path;
+    if (in_path || (named != names.columns.end() && holds_no_null(file, field.id))) continue;
+    return base::fail(
+        ErrorKind::kUnsupported,
+        fmt::format("the added file {}: column '{}' is NOT NULL, and nothing says "
+                    "that the file holds no NULL: write its rows anew, and expire the "
+                    "snapshots that show it",
+                    file.path, field.name));
+  }
+  return {};
+}
+
 base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
                                              const model::NameMapping& names,
                                              const LakeDataFile& file) {
@@ -41,10 +68,10 @@ base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
     return base::fail(ErrorKind::kCorrupt,
                       fmt::format("the lake has no names for the columns of {}", file.path));
   }
-  return exporter::MappedFile{file.path,
-                              file.file_size_bytes,
-                              {&map->second, &names, &table.metadata.schemas,
-                               table.metadata.find_schema(std::prev(then)->second)}};
+  const model::Schema* schema = table.metadata.find_schema(std::prev(then)->second);
+  if (schema != nullptr) RETURN_IF_ERROR(check_required(*schema, map->second, file));
+  return exporter::MappedFile{
+      file.path, file.file_size_bytes, {&map->second, &names, &table.metadata.schemas, schema}};
 }
 
 base::Task<base::Status> look_into(base::RequestContext context, exporter::Exporter* exporter,

@@ -131,6 +131,20 @@ def test_types_that_readers_take_for_others_are_refused(duck, lake, schema, plac
     assert '1.parquet' in message and "'a' of type" in message and 'is not read as' in message
 
 
+@pytest.mark.parametrize('query, options', (('SELECT 1 AS a, NULL::INTEGER AS b', ''),
+                                            ('SELECT 1 AS a', ', allow_missing => true')))
+def test_nulls_of_a_column_that_is_not_null_are_refused(duck, truth, readers, lake, schema, place, query, options):
+    """DuckDB adds them; readers do not look for NULL in a required column."""
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, b INTEGER NOT NULL)')
+    write(duck, 'SELECT 1 AS a, 2 AS b', f'{place}/0.parquet')
+    add(duck, schema, f'{place}/0.parquet')
+    assert assert_agree(truth, readers, f'{schema}.t') == 1
+    write(duck, query, f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet', options)
+    message = refusal(lake, schema)
+    assert '1.parquet' in message and "'b' is NOT NULL" in message
+
+
 def test_values_of_paths_are_partition_values(duck, truth, readers, schema, place):
     duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, p INTEGER, q VARCHAR)')
     duck.execute(f'ALTER TABLE lake.{schema}.t SET PARTITIONED BY (p, q)')

@@ -22,6 +22,7 @@ NOT_SHOWN = {
     'default': 'a column with a default needs format version 3 while older files lack it',
     "its column '.*' is none of the table's": 'a file that was added as it is has a column more, which PyIceberg does not read',
     "its column '.*' of type": 'a file that was added as it is has a type that some reader takes for another',
+    'is NOT NULL, and nothing says': 'DuckDB added a file with NULLs to a column that is NOT NULL',
     'stand in the path of': 'values of a column stand in the path of an added file alone, and the table is not partitioned by it',
     'no name mapping can say both': 'files that were added as they are call two columns by one name',
 }

@@ -1,0 +1,45 @@
+"""Where DuckDB on the lake is wrong by itself: asked of the lake's own tables, so that nothing else is passed over."""
+from oracle.world import text
+
+# The table by its present name.
+TABLE = """ducklake_table t
+  JOIN ducklake_schema s ON s.schema_id = t.schema_id AND s.schema_name = '{schema}' AND s.end_snapshot IS NULL
+                        AND t.table_name = '{name}' AND t.end_snapshot IS NULL"""
+
+
+def ask(world, table, sql, **values):
+    of = TABLE.format(schema=table.schema.replace("'", "''"), name=table.name.replace("'", "''"))
+    asked = sql.format(table=of, **values)
+    return world.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(asked)})").fetchall()
+
+
+OLDER_THAN_THE_BUCKET = """
+SELECT DISTINCT n.column_name FROM {table}
+  JOIN ducklake_partition_info i ON i.table_id = t.table_id AND i.end_snapshot IS NULL
+  JOIN ducklake_partition_column c ON c.partition_id = i.partition_id AND c.transform LIKE 'bucket%'
+  JOIN ducklake_column n ON n.table_id = t.table_id AND n.column_id = c.column_id AND n.end_snapshot IS NULL
+ WHERE NOT EXISTS (SELECT FROM lakeproxy_spec o WHERE o.table_id = t.table_id AND o.partition_id = i.partition_id)
+   AND EXISTS (SELECT FROM ducklake_data_file f WHERE f.table_id = t.table_id AND f.end_snapshot IS NULL
+                                           AND f.partition_id IS DISTINCT FROM i.partition_id)"""
+
+
+def lost_by_buckets(world, table, names):
+    """DuckDB 1.5.5 looks for `= value` in files with that bucket only, also among those that were written before it gave the
+    table its present buckets. Of a client's buckets it knows nothing where there are such files."""
+    if not names:
+        return False
+    return any(name in names for name, in ask(world, table, OLDER_THAN_THE_BUCKET))
+
+
+DELETED_TWICE = """
+SELECT 1 FROM {table}
+  JOIN ducklake_data_file f ON f.table_id = t.table_id AND f.end_snapshot > {snapshot}
+  JOIN ducklake_delete_file d ON d.data_file_id = f.data_file_id AND d.begin_snapshot <= {snapshot}
+                             AND (d.end_snapshot IS NULL OR d.end_snapshot > {snapshot})
+ GROUP BY f.data_file_id HAVING count(*) > 1"""
+
+
+def deleted_twice(world, table, snapshot):
+    """DuckDB 1.5.5 flushes deletes that it kept in PostgreSQL also of a file that is gone by then, beside the delete file that
+    it had, and then applies neither where both are of the snapshot."""
+    return bool(ask(world, table, DELETED_TWICE, snapshot=snapshot))
