@@ -54,6 +54,14 @@ model::JsonText snapshot_log_of(const std::vector<model::SnapshotLogEntry>& log,
   return std::make_shared<const std::string>(std::move(text));
 }
 
+// What main stands on is in sight also where DuckDB's upkeep moved it to a snapshot that
+// was removed before: there the lake's newest content begins then.
+bool is_hidden(const model::LakeTable& table, const model::Snapshot& snapshot) {
+  if (!table.metadata.out_of_sight.hides(snapshot.snapshot_id)) return false;
+  return snapshot.snapshot_id != table.materialized.back().snapshot_id ||
+         (table.cleared_at && snapshot.snapshot_id <= *table.cleared_at);
+}
+
 // The log begins anew behind a snapshot that was removed, as Iceberg wants it.
 void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
   metadata.snapshots.reserve(table.materialized.size());
@@ -63,7 +71,7 @@ void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata
     metadata.last_sequence_number =
         std::max(metadata.last_sequence_number, snapshot.sequence_number);
     metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
-    if (metadata.out_of_sight.hides(snapshot.snapshot_id)) {
+    if (is_hidden(table, snapshot)) {
       metadata.snapshot_log.clear();
       continue;
     }

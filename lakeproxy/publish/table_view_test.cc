@@ -65,6 +65,16 @@ TEST(TableView, removed_snapshots_are_not_shown_and_the_log_begins_behind_them) 
   EXPECT_EQ(view->table.materialized.size(), 4u) << "the chain stays whole";
 }
 
+// An upkeep of DuckDB left no shown change behind the snapshots that were removed.
+TEST(TableView, main_is_shown_also_where_it_was_removed_before) {
+  model::LakeTable t = table();
+  t.metadata.out_of_sight.snapshots = {{SnapshotId(5), SnapshotId(20)}};
+  auto view = make_view(std::move(t), nullptr, "{}");
+  EXPECT_EQ(ids(view), (Ids{3, 9}));
+  EXPECT_EQ(log(view), Ids{9});
+  EXPECT_EQ(view->metadata.current_snapshot_id, SnapshotId(9));
+}
+
 TEST(TableView, a_table_without_main_may_lose_every_snapshot) {
   model::LakeTable t = table();
   t.cleared_at = SnapshotId(9);
