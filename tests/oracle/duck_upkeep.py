@@ -4,7 +4,7 @@ import uuid
 
 import duckdb
 
-from oracle import lineage
+from oracle import lake_faults, lineage
 from oracle.literals import many_rows
 from oracle.reading import Truth
 from oracle.rest import path_of
@@ -16,7 +16,10 @@ OWN_SORTING = 'Failed to bind column reference'
 
 # How DuckDB 1.5.5 fails to merge the files of a partition where a client's lie under a folder that is not named like its own.
 OTHER_FOLDERS = 'Files have different hive partition path'
-AT_ITSELF = {'step': 'merge', 'reason': 'DuckDB failed with an error of its own; the log has it'}
+# What the catalog leaves undone, and why.
+LEFT = (('merge', 'DuckDB failed with an error of its own; the log has it'),
+        ('flush', 'DuckDB 1.5.5 would take other rows for deleted: the table is or was partitioned by a text, and rows that '
+                  'PostgreSQL holds were deleted'))
 
 
 def call(world, function, table, **options):
@@ -35,6 +38,9 @@ def noting_ids(world, table):
 @operation('duck.flush', 3)
 def flush(world, random):
     table = world.pick(random)
+    if not lake_faults.may_flush(world, table):
+        raise Skip('DuckDB would take other rows for deleted')
+    rows = Truth(world, table).bag(world)
     try:
         world.run(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{table.schema}', "
                   f'table_name => {text(table.name)})')
@@ -43,11 +49,13 @@ def flush(world, random):
             raise
         world.recover()
         raise Skip('DuckDB cannot flush a table sorted by a column that the same connection added') from fault
+    world.expect(table, rows)
 
 
 @operation('duck.merge_files', 3)
 def merge_files(world, random):
     table = world.pick(random)
+    rows = Truth(world, table).bag(world)
     try:
         with noting_ids(world, table):
             call(world, 'ducklake_merge_adjacent_files', table)
@@ -56,11 +64,15 @@ def merge_files(world, random):
             raise
         world.recover()
         raise Skip("DuckDB does not merge a client's file with its own of the same partition") from fault
+    world.expect(table, rows)
 
 
 @operation('duck.rewrite_files', 3)
 def rewrite_files(world, random):
-    call(world, 'ducklake_rewrite_data_files', world.pick(random), delete_threshold=random.choice((0, 0.3)))
+    table = world.pick(random)
+    rows = Truth(world, table).bag(world)
+    call(world, 'ducklake_rewrite_data_files', table, delete_threshold=random.choice((0, 0.3)))
+    world.expect(table, rows)
 
 
 @operation('duck.expire', 2)
@@ -121,6 +133,7 @@ def compact(world, random):
         done = world.rest.post(f'admin/{path_of(table.schema, table.name)}/compact', None)
         world.renew()  # ADR 0044: a session that read the table before may end with an internal error at old snapshots
     left = done['skipped']
-    world.demand(left in ([], [AT_ITSELF]) and done['complete'] == (not left), f'compaction left something: {done}')
+    world.demand(all((one['step'], one['reason']) in LEFT for one in left) and done['complete'] == (not left),
+                 f'compaction left something: {done}')
     world.demand(done['before']['rows'] == done['after']['rows'] == rows.total(), f'{rows.total()} rows were compacted: {done}')
     world.expect(table, rows)

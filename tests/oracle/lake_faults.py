@@ -43,3 +43,12 @@ def deleted_twice(world, table, snapshot):
     """DuckDB 1.5.5 flushes deletes that it kept in PostgreSQL also of a file that is gone by then, beside the delete file that
     it had, and then applies neither where both are of the snapshot."""
     return bool(ask(world, table, DELETED_TWICE, snapshot=snapshot))
+
+
+MAY_FLUSH = "SELECT lakeproxy_may_flush(s.schema_name, t.table_name) FROM {table}"
+
+
+def may_flush(world, table):
+    """DuckDB 1.5.5 looks for the deleted rows of a partition that is a text among bytes, and takes others for deleted: the
+    catalog does not flush such a table, and says so (0023_safe_flush.sql)."""
+    return ask(world, table, MAY_FLUSH) == [(True,)]

@@ -21,6 +21,10 @@ bool engine_ended(const base::Error& error) { return error.reason() == base::duc
 // Nothing where the error ends the compaction.
 std::optional<std::string> reason_to_skip(const base::Error& error) {
   if (engine_ended(error)) return "DuckDB failed with an error of its own; the log has it";
+  if (error.reason() == kWouldLoseRows) {
+    return "DuckDB 1.5.5 would take other rows for deleted: the table is or was partitioned by a "
+           "text, and rows that PostgreSQL holds were deleted";
+  }
   switch (error.kind()) {
     case ErrorKind::kConflict: return "other commits to the table came first";
     case ErrorKind::kForbidden: return "a file of the table lies outside of the catalog's prefix";

@@ -74,7 +74,7 @@ class Compactor {
   /// Flushes, rewrites, merges and expires until nothing is left to do. A step
   /// that meets a concurrent commit is tried again, and then skipped; so is one
   /// that would take longer than until `context`'s deadline, would touch a file
-  /// outside of the lake's data path, or meets a defect of DuckDB.
+  /// outside of the lake's data path, or meets a defect of DuckDB or would.
   /// Errors: kUnavailable  this process is compacting another table;
   ///         kUnsupported  not available(); kTooLarge, kInternal  as LakeSession;
   ///         what the steps before did stays.

@@ -87,11 +87,13 @@ base::duckdb::EngineOptions engine_options(const LakeAccess& access, const LakeP
 
 }  // namespace
 
-LakeSession::LakeSession(ScratchFolder scratch, std::unique_ptr<base::duckdb::Engine> engine,
-                         std::unique_ptr<base::duckdb::Connection> connection)
-    : scratch_(std::move(scratch)),
+LakeSession::LakeSession(std::string metadata_schema, ScratchFolder scratch,
+                         std::unique_ptr<base::duckdb::Engine> engine, Connections connections)
+    : metadata_schema_(std::move(metadata_schema)),
+      scratch_(std::move(scratch)),
       engine_(std::move(engine)),
-      connection_(std::move(connection)) {}
+      connection_(std::move(connections.working)),
+      asking_(std::move(connections.asking)) {}
 
 LakeSession::~LakeSession() = default;
 
@@ -101,11 +103,16 @@ base::Result<std::unique_ptr<LakeSession>> LakeSession::open(
   ASSIGN_OR_RETURN(auto scratch, ScratchFolder::make(access.scratch_dir));
   ASSIGN_OR_RETURN(auto engine,
                    base::duckdb::Engine::open(engine_options(access, place, scratch.path())));
-  ASSIGN_OR_RETURN(auto connection, engine->connect());
-  connection.set_deadline(deadline);
-  return std::unique_ptr<LakeSession>(
-      new LakeSession(std::move(scratch), std::move(engine),
-                      std::make_unique<base::duckdb::Connection>(std::move(connection))));
+  auto connect = [&]() -> base::Result<std::unique_ptr<base::duckdb::Connection>> {
+    ASSIGN_OR_RETURN(auto connection, engine->connect());
+    connection.set_deadline(deadline);
+    return std::make_unique<base::duckdb::Connection>(std::move(connection));
+  };
+  Connections connections;
+  ASSIGN_OR_RETURN(connections.working, connect());
+  ASSIGN_OR_RETURN(connections.asking, connect());
+  return std::unique_ptr<LakeSession>(new LakeSession(place.metadata_schema, std::move(scratch),
+                                                      std::move(engine), std::move(connections)));
 }
 
 base::Result<Rewritten> LakeSession::ask(const std::string& sql) {
@@ -115,11 +122,30 @@ base::Result<Rewritten> LakeSession::ask(const std::string& sql) {
   return Rewritten{rows.int64(0), rows.int64(1)};
 }
 
+// Asked behind the snapshot that the flush stands on: what was deleted before is seen
+// here, and who deletes later collides with the flush. A connection of its own lets go
+// of its locks at once, where the flush drops tables.
+base::Status LakeSession::check_flush(const LakeName& name) {
+  RETURN_IF_ERROR(connection_->execute("FROM lake.current_snapshot()"));
+  const std::string asked = fmt::format("SELECT {}.lakeproxy_may_flush({}, {})",
+                                        base::duckdb::quote_identifier(metadata_schema_),
+                                        quote_literal(name.schema), quote_literal(name.table));
+  ASSIGN_OR_RETURN(auto rows,
+                   asking_->execute(fmt::format("SELECT CAST(may AS BIGINT) FROM postgres_query("
+                                                "'__ducklake_metadata_lake', {}) AS answer(may)",
+                                                quote_literal(asked))));
+  ASSIGN_OR_RETURN(bool found, rows.next());
+  if (found && rows.int64(0) == 1) return {};
+  return base::fail(base::ErrorKind::kUnsupported, "DuckDB would take other rows for deleted")
+      .with_reason(kWouldLoseRows);
+}
+
 // DuckLake binds a statement to the transaction in which it is prepared, so
 // that must be the one in which it runs.
-base::Result<Rewritten> LakeSession::run(const std::string& sql) {
+base::Result<Rewritten> LakeSession::run(const std::string& sql, const LakeName* to_flush) {
   RETURN_IF_ERROR(connection_->execute("BEGIN TRANSACTION"));
-  auto done = ask(sql);
+  base::Status may = to_flush == nullptr ? base::Status{} : check_flush(*to_flush);
+  auto done = may ? ask(sql) : base::Result<Rewritten>(std::move(may).error());
   if (!done) {
     // The error ended the transaction, or this does; it has nothing to tell.
     static_cast<void>(connection_->execute("ROLLBACK"));
@@ -134,7 +160,8 @@ base::Result<std::int64_t> LakeSession::flush(const LakeName& name) {
       auto done,
       run(fmt::format("SELECT coalesce(sum(rows_flushed), 0)::BIGINT, 0::BIGINT FROM "
                       "ducklake_flush_inlined_data('lake', schema_name => {}, table_name => {})",
-                      quote_literal(name.schema), quote_literal(name.table))));
+                      quote_literal(name.schema), quote_literal(name.table)),
+          &name));
   return done.read;
 }
 

@@ -61,6 +61,9 @@ struct Rewritten {
   std::int64_t written = 0;
 };
 
+/// The reason of a flush that is refused.
+inline constexpr std::string_view kWouldLoseRows = "would_lose_rows";
+
 /// One lake, attached. Used from one thread. Each function is one snapshot of
 /// the lake, or none where there is nothing to do.
 /// Errors everywhere: kConflict  a commit that was made meanwhile contradicts,
@@ -78,6 +81,8 @@ class LakeSession {
   LakeSession& operator=(const LakeSession&) = delete;
 
   /// Rows that PostgreSQL holds become files. Returns how many.
+  /// Errors: kUnsupported, with the reason kWouldLoseRows  DuckDB would take other
+  ///         rows for deleted than were (0023_safe_flush.sql).
   [[nodiscard]] base::Result<std::int64_t> flush(const LakeName& name);
   /// Writes files anew of which more rows are deleted than the lake's option
   /// rewrite_delete_threshold says.
@@ -90,14 +95,21 @@ class LakeSession {
   [[nodiscard]] base::Result<std::int64_t> expire(const std::vector<std::int64_t>& snapshots);
 
  private:
-  LakeSession(ScratchFolder scratch, std::unique_ptr<base::duckdb::Engine> engine,
-              std::unique_ptr<base::duckdb::Connection> connection);
-  base::Result<Rewritten> ask(const std::string& sql);
-  base::Result<Rewritten> run(const std::string& sql);
+  struct Connections {
+    std::unique_ptr<base::duckdb::Connection> working, asking;
+  };
 
+  LakeSession(std::string metadata_schema, ScratchFolder scratch,
+              std::unique_ptr<base::duckdb::Engine> engine, Connections connections);
+  base::Result<Rewritten> ask(const std::string& sql);
+  base::Result<Rewritten> run(const std::string& sql, const LakeName* to_flush = nullptr);
+  base::Status check_flush(const LakeName& name);
+
+  std::string metadata_schema_;
   ScratchFolder scratch_;
   std::unique_ptr<base::duckdb::Engine> engine_;
   std::unique_ptr<base::duckdb::Connection> connection_;
+  std::unique_ptr<base::duckdb::Connection> asking_;
 };
 
 }  // namespace lake::exporter
