@@ -9,33 +9,12 @@ import requests
 from pyiceberg.exceptions import CommitFailedException
 
 import readers
-from lake_clients import duck as duckdb_client
 from rest import Rest, assert_error
-from upkeep import Objects, location_of, own_stack, rows_at, snapshots
+from upkeep import Objects, as_shown, compact, compact_path, location_of, own_stack, rows_at, snapshots
 
 ROWS = pa.table({'a': list(range(100)), 's': [f's{n}' for n in range(100)]})
 IDLE = {'complete': True, 'rows-flushed': 0, 'rewritten': {'files-read': 0, 'files-written': 0},
         'merged': {'files-read': 0, 'files-written': 0}, 'snapshots-expired': 0, 'files-removed': 0, 'skipped': []}
-
-
-def path(name):
-    name_space, table = name.split('.')
-    return f'admin/namespaces/{name_space}/tables/{table}/compact'
-
-
-def compact(rest, name):
-    answer = rest.post(path(name))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-def as_shown(rest, duck, catalog, name):
-    """The rows of both doors at each snapshot that the table shows."""
-    name_space, table = name.split('.')
-    metadata = rest.get(f'namespaces/{name_space}/tables/{table}').json()['metadata']
-    both = (readers.Direct(duck), readers.PyIceberg(catalog))
-    return {(reader.name, entry['snapshot-id']): rows_at(reader, name, entry['snapshot-id'])
-            for entry in metadata['snapshots'] for reader in both}
 
 
 def fill(duck, catalog, name, deleted=(0, 98)):
@@ -102,14 +81,14 @@ def test_a_reader_that_loaded_before_still_finds_its_files(rest, duck, catalog, 
 
 
 def test_what_cannot_be_compacted(rest, schema, lake, duck):
-    assert_error(rest.post(path(f'{schema}.not_there')), 404)
+    assert_error(rest.post(compact_path(f'{schema}.not_there')), 404)
     duck.execute(f'CREATE VIEW lake.{schema}.v AS SELECT 1 AS a')
-    assert_error(rest.post(path(f'{schema}.v')), 404)
-    assert_error(rest.send('GET', path(f'{schema}.v')), 405)
+    assert_error(rest.post(compact_path(f'{schema}.v')), 404)
+    assert_error(rest.send('GET', compact_path(f'{schema}.v')), 405)
     duck.execute(f'CREATE TABLE lake.{schema}.odd (a HUGEINT)')
     duck.execute(f'INSERT INTO lake.{schema}.odd VALUES (1)')
     last = snapshots(duck)[-1]
-    assert_error(rest.post(path(f'{schema}.odd')), 501)
+    assert_error(rest.post(compact_path(f'{schema}.odd')), 501)
     assert snapshots(duck)[-1] == last, 'what no client could be told of is not begun'
     listed = requests.get(f'{lake.uri}/v1/config', timeout=30).json()['endpoints']
     assert not any('compact' in endpoint for endpoint in listed), "it is not of Iceberg's API"
@@ -119,49 +98,6 @@ def test_an_empty_table_needs_nothing(rest, catalog, schema):
     catalog.create_table(f'{schema}.t', ROWS.schema)
     done = compact(rest, f'{schema}.t')
     assert {key: done[key] for key in IDLE} == IDLE
-
-
-def test_a_step_at_which_duckdb_fails_is_skipped(rest, duck, catalog, schema, stack):
-    """DuckDB 1.5.5 merges the files of a partition only where they lie under folders of the same name, and ends with an
-    internal error, and its database with it, where a client's lie beside its own under data/."""
-    name = f'{schema}.t'
-    catalog.create_table(name, ROWS.schema)
-    duck.execute(f'ALTER TABLE lake.{name} SET PARTITIONED BY (s)')
-    catalog.load_table(name).append(pa.table({'a': list(range(100)), 's': ['one'] * 100}))
-    duck.execute(f"INSERT INTO lake.{name} SELECT n, 'one' FROM range(100, 200) r(n)")
-    duck.execute(f"INSERT INTO lake.{name} VALUES (1, 'inlined')")
-    seen = as_shown(rest, duck, catalog, name)
-    done = compact(rest, name)
-    assert [one['step'] for one in done['skipped']] == ['merge'] and not done['complete']
-    assert done['rows-flushed'] == 1 and done['after']['rows'] == done['before']['rows'] == 201
-    assert done['skipped'][0]['reason'] == 'DuckDB failed with an error of its own; the log has it'
-    assert 'different hive partition path' in (stack.folder / 'lakeproxy.log').read_text()
-    shown = as_shown(rest, duck.cursor(), catalog, name)
-    assert {key: value for key, value in shown.items() if key in seen} == seen
-
-
-@pytest.mark.parametrize('key, skipped', [('s', True), ('bucket(3, s)', True), ('a', False)])
-def test_rows_that_a_flush_would_lose_stay_where_they_are(rest, lake, duck, catalog, schema, key, skipped):
-    """DuckDB 1.5.5 looks for deleted rows of a partition by its text among bytes, and takes others for deleted."""
-    name = f'{schema}.t'
-    duck.execute(f'CREATE TABLE lake.{name} (a INTEGER, s VARCHAR)')
-    duck.execute(f'ALTER TABLE lake.{name} SET PARTITIONED BY ({key})')
-    duck.execute(f"INSERT INTO lake.{name} SELECT n, ['ü', 'x', '\\', NULL][1 + n % 4] FROM range(9) r(n)")
-    assert compact(rest, name)['rows-flushed'] == 9
-    duck.execute(f"INSERT INTO lake.{name} SELECT n, ['ü', 'x', '\\', NULL][1 + n % 4] FROM range(9) r(n)")
-    with duckdb_client.connect_lake(lake) as fresh:  # ADR 0044: a session from before the flush may fail
-        fresh.execute(f'DELETE FROM lake.{name} WHERE a IN (0, 3, 4)')
-        now = rows_at(readers.Direct(fresh), name)
-    done = compact(rest, name)
-    assert [one['step'] for one in done['skipped']] == (['flush'] if skipped else [])
-    assert done['before']['rows'] == done['after']['rows'] == len(now) == 12
-    with duckdb_client.connect_lake(lake) as fresh:
-        for reader in (readers.Direct(fresh), readers.PyIceberg(catalog)):
-            assert rows_at(reader, name) == now, reader.name
-        # The rows are flushed under the partitions that the table had when they came.
-        fresh.execute(f'ALTER TABLE lake.{name} RESET PARTITIONED BY')
-    assert [one['step'] for one in compact(rest, name)['skipped']] == (['flush'] if skipped else [])
-    assert rows_at(readers.PyIceberg(catalog), name) == now
 
 
 def test_one_compaction_of_a_table_at_a_time(rest, lake, duck, catalog, schema):
@@ -174,7 +110,7 @@ def test_one_compaction_of_a_table_at_a_time(rest, lake, duck, catalog, schema):
         other.execute('BEGIN')
         other.execute(f"SELECT * FROM postgres_query('__ducklake_metadata_lake', 'SELECT 1 FROM pg_advisory_xact_lock("
                       f"hashtextextended(''lakeproxy.compact.public'', {table_id}))')").fetchall()
-        answer = rest.post(path(f'{schema}.t'))
+        answer = rest.post(compact_path(f'{schema}.t'))
         assert_error(answer, 503)
         assert 'compacted already' in answer.json()['error']['message']
         other.execute('ROLLBACK')
@@ -302,6 +238,6 @@ def test_without_the_extensions_it_is_refused_by_name(own):
     own.stack.catalog.settings['LAKEPROXY_ENGINE_EXTENSIONS'] = ''
     own.stack.start(own.stack.catalog)
     own.catalog.create_table('c.without', ROWS.schema)
-    answer = own.rest.post(path('c.without'))
+    answer = own.rest.post(compact_path('c.without'))
     assert_error(answer, 501)
     assert 'LAKEPROXY_ENGINE_EXTENSIONS' in answer.json()['error']['message']

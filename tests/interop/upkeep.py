@@ -5,6 +5,7 @@ import os
 
 import duckdb
 
+import readers
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients.lake import Lake
@@ -74,3 +75,23 @@ def rows_at(reader, table, snapshot=None):
     with duckdb.connect() as connection:
         connection.register('found', found)
         return connection.execute('SELECT * FROM found ORDER BY ALL').fetchall()
+
+
+def compact_path(name):
+    name_space, table = name.split('.')
+    return f'admin/namespaces/{name_space}/tables/{table}/compact'
+
+
+def compact(rest, name):
+    answer = rest.post(compact_path(name))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def as_shown(rest, duck, catalog, name):
+    """The rows of both doors at each snapshot that the table shows."""
+    name_space, table = name.split('.')
+    metadata = rest.get(f'namespaces/{name_space}/tables/{table}').json()['metadata']
+    both = (readers.Direct(duck), readers.PyIceberg(catalog))
+    return {(reader.name, entry['snapshot-id']): rows_at(reader, name, entry['snapshot-id'])
+            for entry in metadata['snapshots'] for reader in both}
