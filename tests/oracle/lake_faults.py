@@ -52,3 +52,20 @@ def may_flush(world, table):
     """DuckDB 1.5.5 looks for the deleted rows of a partition that is a text among bytes, and takes others for deleted: the
     catalog does not flush such a table, and says so (0023_safe_flush.sql)."""
     return ask(world, table, MAY_FLUSH) == [(True,)]
+
+
+FORGOTTEN_BOUNDS = """
+SELECT EXISTS (SELECT 1 FROM {table}
+  JOIN ducklake_data_file f ON f.table_id = t.table_id AND f.partition_id IS NOT NULL
+  JOIN ducklake_file_column_stats unknown ON unknown.data_file_id = f.data_file_id AND unknown.min_value IS NULL
+  JOIN ducklake_data_file g ON g.table_id = t.table_id AND g.begin_snapshot = f.begin_snapshot
+  JOIN ducklake_file_column_stats known ON known.data_file_id = g.data_file_id AND known.min_value IS NOT NULL
+                                       AND known.column_id = unknown.column_id
+ WHERE NOT EXISTS (SELECT FROM lakeproxy_file c WHERE c.data_file_id = f.data_file_id))"""
+
+
+def forgets_bounds(world, table):
+    """DuckDB 1.5.5 forgets the bounds of a table's column where one of the files that it writes for a partitioned table has
+    none, and takes those of the next rows for the whole table's: a filter then passes over rows."""
+    table.unbounded |= ask(world, table, FORGOTTEN_BOUNDS) == [(True,)]
+    return table.unbounded
