@@ -72,20 +72,27 @@ std::vector<Event> events_of(const std::vector<LakePartition>& partitions,
   return events;
 }
 
+constexpr SnapshotId kNow{INT64_MAX};
+
+struct KnownField {
+  PartitionField field;
+  SnapshotId since;
+};
+
 class Walk {
  public:
   Walk(const LakeColumns& columns, const std::vector<ClientSpec>& clients)
       : columns_(columns), clients_(clients) {
     for (const ClientSpec& client : clients) {
       if (client.partition_id) of_clients_.insert(*client.partition_id);
-      remember(client.spec);
+      remember(client);
     }
   }
 
   void apply(const Event& event) {
     switch (event.kind) {
       case EventKind::kCreated:
-      case EventKind::kEnded: make_default(add({})); break;
+      case EventKind::kEnded: make_default(add({}, event.at)); break;
       case EventKind::kBegun: begin(*event.partition); break;
       case EventKind::kClient: set(*event.client); break;
     }
@@ -93,7 +100,7 @@ class Walk {
   }
 
   [[nodiscard]] SpecHistory finish(const std::vector<LakePartition>& partitions) && {
-    if (!can_be_written(spec_of(history_.default_spec_id))) make_default(add({}));
+    if (!can_be_written(spec_of(history_.default_spec_id))) make_default(add({}, kNow));
     const PartitionSpec* flat = unpartitioned();
     history_.unpartitioned_spec_id = flat != nullptr ? flat->spec_id : history_.default_spec_id;
     for (const LakePartition& partition : partitions) {
@@ -117,7 +124,7 @@ class Walk {
 
   void begin(const LakePartition& partition) {
     if (of_clients_.contains(partition.partition_id)) return;
-    const std::int32_t id = add(partition_fields(columns_, partition));
+    const std::int32_t id = add(partition_fields(columns_, partition), partition.begin);
     history_.spec_of_partition[partition.partition_id] = id;
     make_default(id);
   }
@@ -130,9 +137,9 @@ class Walk {
     if (client.is_default) make_default(client.spec.spec_id);
   }
 
-  // The id of the spec with these fields, made if there is none yet.
-  std::int32_t add(std::vector<PartitionField> fields) {
-    for (PartitionField& field : fields) take_known(field);
+  // The id of the spec with these fields, made at that snapshot if there is none yet.
+  std::int32_t add(std::vector<PartitionField> fields, SnapshotId at) {
+    for (PartitionField& field : fields) take_known(field, at);
     PartitionSpec spec{.fields = std::move(fields)};
     for (const PartitionSpec& known : history_.specs) {
       if (known.compatible_with(spec)) return known.spec_id;
@@ -147,7 +154,7 @@ class Walk {
     for (PartitionField& field : spec.fields) {
       if (field.field_id != 0) continue;
       field.field_id = ++history_.last_partition_id;
-      known_fields_.push_back(field);
+      known_fields_.push_back({field, at});
     }
     history_.specs.push_back(spec);
     return spec.spec_id;
@@ -155,22 +162,24 @@ class Walk {
 
   void add_unpartitioned_after_calendar() {
     if (unpartitioned() != nullptr) return;
-    if (std::ranges::any_of(history_.specs, has_calendar_field)) (void)add({});
+    if (std::ranges::any_of(history_.specs, has_calendar_field)) (void)add({}, kNow);
   }
 
-  // Equal source and transform means equal id and name, as clients do it.
-  void take_known(PartitionField& field) const {
-    for (const PartitionField& known : known_fields_) {
+  // Equal source and transform means equal id and name, as clients do it. A name counts
+  // from when it was given: what was shown before stays as it was.
+  void take_known(PartitionField& field, SnapshotId at) const {
+    for (const auto& [known, since] : known_fields_) {
       if (known.source_id != field.source_id || known.transform != field.transform) continue;
       field.field_id = known.field_id;
+      if (since > at) continue;
       field.name = known.name;
       return;
     }
   }
 
-  void remember(const PartitionSpec& spec) {
-    for (const PartitionField& field : spec.fields) {
-      known_fields_.push_back(field);
+  void remember(const ClientSpec& client) {
+    for (const PartitionField& field : client.spec.fields) {
+      known_fields_.push_back({field, client.begin});
       history_.last_partition_id = std::max(history_.last_partition_id, field.field_id);
     }
   }
@@ -201,7 +210,7 @@ class Walk {
   const LakeColumns& columns_;
   const std::vector<ClientSpec>& clients_;
   std::set<std::int64_t> of_clients_;
-  std::vector<PartitionField> known_fields_;
+  std::vector<KnownField> known_fields_;
   SpecHistory history_;
 };
 

@@ -151,6 +151,20 @@ TEST(SpecHistory, a_spec_that_a_client_took_up_later_keeps_its_id) {
   EXPECT_EQ(history.unpartitioned_spec_id, 1);
 }
 
+TEST(SpecHistory, a_clients_later_name_is_not_that_of_what_was_shown_before) {
+  // DuckDB's bucket was shown as spec 1; a client took it away, and came back to it under another
+  // name.
+  const SpecHistory history = spec_history(
+      kColumns, {partition(9, 4, {{0, 1, "bucket(4)"}}, 6)},
+      {client(0, 6, {}), client(2, 7, {field(1, 1000, "mine", TransformKind::kBucket, 4)})});
+  ASSERT_EQ(history.specs.size(), 3);
+  EXPECT_EQ(history.spec_of_partition.at(9), 1);
+  EXPECT_EQ(history.specs[1],
+            (PartitionSpec{.spec_id = 1,
+                           .fields = {field(1, 1000, "i_bucket", TransformKind::kBucket, 4)}}));
+  EXPECT_EQ(history.default_spec_id, 2);
+}
+
 TEST(SpecHistory, a_spec_that_is_not_the_default_is_only_listed) {
   const SpecHistory history = spec_history(
       kColumns, {},
