@@ -88,6 +88,28 @@ def test_a_table_that_came_back_outlives_its_expired_past(rest, duck, catalog, s
     assert catalog.load_table(f'{schema}.t').scan().to_arrow().num_rows == 10
 
 
+def test_duckdb_reads_the_lake_while_the_table_was_away(rest, duck, catalog, truth, readers, schema):
+    """Partitions and sort keys without their table keep DuckDB from reading any table at such a snapshot."""
+    name = f'{schema}.t'
+    table = catalog.create_table(name, SCHEMA)
+    column = SCHEMA.names[0]
+    duck.execute(f'ALTER TABLE lake.{name} SET PARTITIONED BY ({column})')
+    duck.execute(f'ALTER TABLE lake.{name} SET SORTED BY ({column})')
+    duck.execute(f'CREATE TABLE lake.{schema}.other AS SELECT 7 AS a')
+    catalog.load_table(name).append(rows(0, 10))
+    location = catalog.load_table(name).metadata_location
+    catalog.drop_table(name)
+    away = newest(duck)
+    assert register(rest, schema, 't', location).status_code == 200
+    assert duck.execute(f'FROM lake.{schema}.other AT (VERSION => {away})').fetchall() == [(7,)]
+    assert assert_agree(truth, readers, name) == 10
+    loaded = catalog.load_table(name)
+    assert [field.source_id for field in loaded.spec().fields] == [1]
+    assert [field.source_id for field in loaded.sort_order().fields] == [1]
+    duck.execute(f'INSERT INTO lake.{name} FROM lake.{name}')
+    assert assert_agree(truth, readers, name) == 20
+
+
 def test_a_snapshot_without_the_table_stands_for_none_that_expired(rest, duck, catalog, truth, readers, schema):
     """The drop's own snapshot is the next after the one that expired, and has no such table."""
     name = f'{schema}.t'

@@ -103,13 +103,17 @@ SELECT begin_snapshot, is_current, schema_json
   FROM @lakeproxy_schema WHERE table_id = $1 ORDER BY begin_snapshot, schema_id)sql";
 
 // A partition that DuckDB took away is a row without columns.
+// A table that was dropped and came back has two rows of a partition: it goes on.
 constexpr auto kPartitions = R"sql(
 SELECT i.partition_id, i.begin_snapshot, i.end_snapshot,
        c.partition_key_index, c.column_id, c.transform
-  FROM @ducklake_partition_info i
+  FROM (SELECT p.partition_id, min(p.begin_snapshot) AS begin_snapshot,
+               CASE WHEN bool_and(p.end_snapshot IS NOT NULL) THEN max(p.end_snapshot) END
+                 AS end_snapshot
+          FROM @ducklake_partition_info p WHERE p.table_id = $1 GROUP BY p.partition_id) i
   LEFT JOIN @ducklake_partition_column c
-    ON c.table_id = i.table_id AND c.partition_id = i.partition_id
- WHERE i.table_id = $1 ORDER BY i.partition_id, i.begin_snapshot, c.partition_key_index)sql";
+    ON c.table_id = $1 AND c.partition_id = i.partition_id
+ ORDER BY i.partition_id, i.begin_snapshot, c.partition_key_index)sql";
 
 constexpr auto kClientSpecs = R"sql(
 SELECT spec_id, begin_snapshot, partition_id, is_default, fields

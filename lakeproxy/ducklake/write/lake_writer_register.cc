@@ -58,7 +58,8 @@ LakeDelta restore_delta(const SchemaSql& sql, const std::string& data_path,
   delta.queries.push_back(insert_table_row(sql, data_path,
                                            {id, head.snapshot.value + 1, restored.identifier.name,
                                             facts[kSchema]->int64(0, 0), dropped}));
-  for (Query& query : undo_drop(sql, id, dropped)) delta.queries.push_back(std::move(query));
+  for (Query& query : undo_drop(sql, id, dropped, head.snapshot.value + 1))
+    delta.queries.push_back(std::move(query));
   if (!facts[kInlined]->empty()) {
     auto columns = read_columns(*facts[kColumns]);
     for (Query& query : make_inlined_table(sql, id, head.schema_version + 1, columns)) {

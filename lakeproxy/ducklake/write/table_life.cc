@@ -11,14 +11,20 @@ using base::pg::Query;
 struct VersionedTable {
   const char* name;
   const char* id;
+  /// Of rows that begin anew when the table comes back: DuckDB reads no snapshot that
+  /// has them without their table.
+  const char* key = nullptr;
 };
 
 // All but ducklake_table itself.
 constexpr VersionedTable kOfTable[] = {
-    {"@ducklake_partition_info", "table_id"}, {"@ducklake_column", "table_id"},
-    {"@ducklake_column_tag", "table_id"},     {"@ducklake_data_file", "table_id"},
-    {"@ducklake_delete_file", "table_id"},    {"@ducklake_tag", "object_id"},
-    {"@ducklake_sort_info", "table_id"},
+    {"@ducklake_partition_info", "table_id", "partition_id"},
+    {"@ducklake_column", "table_id"},
+    {"@ducklake_column_tag", "table_id"},
+    {"@ducklake_data_file", "table_id"},
+    {"@ducklake_delete_file", "table_id"},
+    {"@ducklake_tag", "object_id"},
+    {"@ducklake_sort_info", "table_id", "sort_id"},
 };
 
 Query end_rows(const SchemaSql& sql, const VersionedTable& of, std::int64_t table_id,
@@ -40,9 +46,18 @@ LakeDelta drop_table_delta(const SchemaSql& sql, std::int64_t table_id, std::int
   return delta;
 }
 
-std::vector<Query> undo_drop(const SchemaSql& sql, std::int64_t table_id, std::int64_t dropped) {
+std::vector<Query> undo_drop(const SchemaSql& sql, std::int64_t table_id, std::int64_t dropped,
+                             std::int64_t begin) {
   std::vector<Query> queries;
   for (const VersionedTable& of : kOfTable) {
+    if (of.key != nullptr) {
+      queries.push_back({sql(fmt::format("INSERT INTO {0} ({1}, table_id, begin_snapshot, "
+                                         "end_snapshot) SELECT {1}, table_id, $3, NULL FROM {0} "
+                                         "WHERE table_id = $1 AND end_snapshot = $2",
+                                         of.name, of.key)),
+                         {param(table_id), param(dropped), param(begin)}});
+      continue;
+    }
     queries.push_back(
         {sql(fmt::format("UPDATE {} SET end_snapshot = NULL WHERE {} = $1 AND end_snapshot = $2",
                          of.name, of.id)),

@@ -17,10 +17,11 @@ namespace lake::ducklake {
 [[nodiscard]] LakeDelta drop_table_delta(const SchemaSql& sql, std::int64_t table_id,
                                          std::int64_t at);
 
-/// Everything that ended with the table at `dropped` goes on as if it had not,
-/// but for the table's own row: at the snapshots between there is no table.
+/// Everything that ended with the table at `dropped` goes on as if it had not, but
+/// for the table's own row, its partitions and its sort keys, which begin anew at
+/// `begin`: at the snapshots between there is no table.
 [[nodiscard]] std::vector<base::pg::Query> undo_drop(const SchemaSql& sql, std::int64_t table_id,
-                                                     std::int64_t dropped);
+                                                     std::int64_t dropped, std::int64_t begin);
 
 /// A table's next row: under another name, in another namespace, or after its drop.
 struct NextTableRow {
