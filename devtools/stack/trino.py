@@ -1,5 +1,6 @@
 """A Trino server on loopback, with one catalog: the lake, as an Iceberg client sees it."""
 import json
+import time
 import urllib.error
 import urllib.request
 
@@ -10,6 +11,8 @@ import trino.exceptions
 from stack import paths, ports, process
 
 CATALOG = 'lake'
+# On a busy machine the server's first word of itself may lapse before its next.
+STEADY_SECONDS = 4
 # The start is most of a short life: no time is spent on compiling it well.
 JVM = ['-Xmx1g', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-XX:+EnableDynamicAgentLoading',
        '-Djdk.attach.allowAttachSelf=true', '--enable-native-access=ALL-UNNAMED',
@@ -24,6 +27,7 @@ class Trino:
         self.log = folder / 'trino.log'
         self.lake = lake
         self.port = ports.any_free()
+        self.works_since = None
 
     def start(self):
         write(self.folder / 'config.properties', self.settings())
@@ -36,6 +40,13 @@ class Trino:
         return server
 
     def ready(self):
+        if not self.works():
+            self.works_since = None
+            return False
+        self.works_since = self.works_since or time.monotonic()
+        return time.monotonic() - self.works_since >= STEADY_SECONDS
+
+    def works(self):
         try:
             with urllib.request.urlopen(f'{self.uri()}/v1/info', timeout=2) as answer:
                 return not json.load(answer)['starting'] and self.has_a_worker()
