@@ -18,7 +18,6 @@ namespace {
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = ChangeFacts;
 
 bool only_adds(const TableChange& change) {
   return std::ranges::all_of(change.snapshots, [](const AddedSnapshot& added) {
@@ -39,7 +38,7 @@ std::set<std::int32_t> spec_ids(const model::TableMetadata& metadata) {
 }
 
 base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
-                             const Facts& facts, LakeDelta& delta) {
+                             const ChangeFacts& facts, LakeDelta& delta) {
   std::int64_t table = change.before->table_id.value;
   std::int64_t begin = head.snapshot.value + 1;
   const model::Schema& before = change.before->metadata.current_schema();
@@ -74,7 +73,7 @@ bool names_columns(const TableChange& change) {
 }
 
 // Files beside those that the change adds under the new default spec.
-OtherFiles other_files(const TableChange& change, const Facts& facts) {
+OtherFiles other_files(const TableChange& change, const ChangeFacts& facts) {
   if (change.restores || add_to_another_spec(change.snapshots, change.after.default_spec_id)) {
     return OtherFiles::kSome;
   }
@@ -85,7 +84,7 @@ OtherFiles other_files(const TableChange& change, const Facts& facts) {
 
 // What changes besides rows. Its value says what becomes of the lake's partition.
 base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableChange& change,
-                                              const LakeHead& head, const Facts& facts,
+                                              const LakeHead& head, const ChangeFacts& facts,
                                               LakeDelta& delta, CommitPlan& plan) {
   const model::LakeTable& before = *change.before;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
@@ -124,7 +123,7 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
 
 // What becomes of the rows that are there.
 base::Status plan_content(const SchemaSql& sql, const TableChange& change, const FilePlace& place,
-                          const Facts& facts, LakeDelta& delta) {
+                          const ChangeFacts& facts, LakeDelta& delta) {
   const HasInlined inlined = facts[kInlined]->empty() ? HasInlined::kNo : HasInlined::kYes;
   if (change.content == Content::kEnds) {
     end_content(sql, place, inlined, change.after.current_schema(), delta);
@@ -140,7 +139,7 @@ base::Status plan_content(const SchemaSql& sql, const TableChange& change, const
 }
 
 base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
-                                     const LakeHead& head, const Facts& facts) {
+                                     const LakeHead& head, const ChangeFacts& facts) {
   const model::LakeTable& before = *change.before;
   CommitPlan plan;
   LakeDelta delta;
@@ -165,7 +164,7 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
 TableStep change_step(const SchemaSql& sql, TableChange change) {
   std::vector<Query> facts = fact_queries(sql, change);
   auto plan = [sql, change = std::move(change)](const LakeHead& first, const LakeHead& head,
-                                                Facts rows) -> base::Result<CommitPlan> {
+                                                ChangeFacts rows) -> base::Result<CommitPlan> {
     RETURN_IF_ERROR(check_unchanged(change, first, rows));
     RETURN_IF_ERROR(check_new(rows));
     return plan_change(sql, change, head, rows);

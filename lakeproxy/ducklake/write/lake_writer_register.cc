@@ -53,13 +53,12 @@ base::Result<std::int64_t> read_dropped(const RestoredTable& restored, const bas
 LakeDelta restore_delta(const SchemaSql& sql, const std::string& data_path,
                         const RestoredTable& restored, std::int64_t dropped, const LakeHead& head,
                         const Facts& facts) {
-  std::int64_t id = restored.table.value;
+  const std::int64_t id = restored.table.value;
+  const std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
-  delta.queries.push_back(insert_table_row(sql, data_path,
-                                           {id, head.snapshot.value + 1, restored.identifier.name,
-                                            facts[kSchema]->int64(0, 0), dropped}));
-  for (Query& query : undo_drop(sql, id, dropped, head.snapshot.value + 1))
-    delta.queries.push_back(std::move(query));
+  delta.queries.push_back(insert_table_row(
+      sql, data_path, {id, begin, restored.identifier.name, facts[kSchema]->int64(0, 0), dropped}));
+  for (Query& query : undo_drop(sql, id, dropped, begin)) delta.queries.push_back(std::move(query));
   if (!facts[kInlined]->empty()) {
     auto columns = read_columns(*facts[kColumns]);
     for (Query& query : make_inlined_table(sql, id, head.schema_version + 1, columns)) {
