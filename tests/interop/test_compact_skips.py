@@ -32,6 +32,20 @@ def test_a_step_at_which_duckdb_fails_is_skipped(rest, duck, catalog, schema, st
     assert {key: value for key, value in shown.items() if key in seen} == seen
 
 
+def test_a_step_that_duckdb_refuses_is_skipped(rest, duck, catalog, schema, stack):
+    """DuckDB 1.5.5 looks for the order of rows that it flushes among bytes, where a text is meant."""
+    name = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{name} (a INTEGER, c VARCHAR)')
+    duck.execute(f'ALTER TABLE lake.{name} SET SORTED BY (lower(c))')
+    duck.execute(f"INSERT INTO lake.{name} VALUES (1, 'b'), (2, 'A')")
+    seen = rows_at(readers.PyIceberg(catalog), name)
+    done = compact(rest, name)
+    assert [one['step'] for one in done['skipped']] == ['flush'] and not done['complete']
+    assert done['skipped'][0]['reason'] == 'DuckDB refuses it for this table; the log has its words'
+    assert 'lower(BLOB)' in (stack.folder / 'lakeproxy.log').read_text()
+    assert rows_at(readers.PyIceberg(catalog), name) == seen and len(seen) == 2
+
+
 @pytest.mark.parametrize('key, skipped', [('s', True), ('bucket(3, s)', True), ('a', False)])
 def test_rows_that_a_flush_would_lose_stay_where_they_are(rest, lake, duck, catalog, schema, key, skipped):
     """DuckDB 1.5.5 looks for deleted rows of a partition by its text among bytes, and takes others for deleted."""

@@ -2,35 +2,17 @@
 
 #include <algorithm>
 
+#include "lakeproxy/ducklake/definition/sort_text.h"
 #include "lakeproxy/ducklake/definition/type_mapping.h"
 
 namespace lake::ducklake {
 namespace {
 
+using model::LakeSort;
+using model::LakeSortKey;
 using model::SortField;
 using model::SortOrder;
 using model::TransformKind;
-
-bool equal_in_any_case(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-// The name in a plain or quoted SQL identifier; nothing for other expressions.
-std::optional<std::string> column_name(std::string_view expression) {
-  if (expression.size() < 2 || !expression.starts_with('"')) return std::string(expression);
-  std::string name;
-  for (std::size_t i = 1; i < expression.size(); ++i) {
-    if (expression[i] != '"') {
-      name.push_back(expression[i]);
-    } else if (i + 1 < expression.size() && expression[i + 1] == '"') {
-      name.push_back(expression[++i]);
-    } else {
-      return i + 1 == expression.size() ? std::optional(name) : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
 
 // DuckDB also sorts by lists and structs, which no order of Iceberg's may do.
 bool can_sort_by(const LakeColumn& column, std::int32_t format_version) {
@@ -40,10 +22,10 @@ bool can_sort_by(const LakeColumn& column, std::int32_t format_version) {
 
 // A plain name that is no column's is an expression: nothing.
 std::optional<model::FieldId> find_column(const LakeColumns& columns, std::string_view expression) {
-  auto name = column_name(expression);
+  const auto name = identifier_in(expression);
   if (!name) return std::nullopt;
   for (const LakeColumn& column : columns.columns) {
-    if (column.end || column.parent || !equal_in_any_case(column.name, *name)) continue;
+    if (column.end || column.parent || !is_same_name(column.name, *name)) continue;
     if (!can_sort_by(column, columns.format_version)) return std::nullopt;
     return column.id;
   }
@@ -61,10 +43,14 @@ std::vector<SortField> fields_of(const LakeColumns& columns, const LakeSort& lak
   return fields;
 }
 
-// The lake holds an order of plain columns; one with transforms it cannot.
-bool lake_can_hold(const SortOrder& order) {
-  return std::ranges::all_of(order.fields, [](const SortField& field) {
-    return field.transform.kind == TransformKind::kIdentity;
+// The lake holds an order of plain columns; one with transforms, or of a column's
+// parts, it cannot.
+bool lake_can_hold(const LakeColumns& columns, const SortOrder& order) {
+  return std::ranges::all_of(order.fields, [&](const SortField& field) {
+    return field.transform.kind == TransformKind::kIdentity &&
+           std::ranges::none_of(columns.columns, [&](const LakeColumn& column) {
+             return column.id == field.source_id && column.parent.has_value();
+           });
   });
 }
 
@@ -101,7 +87,7 @@ SortOrders sort_orders(const LakeColumns& columns, const LakeSort& lake, SortOrd
   }
   const SortOrder* current = find(result.orders, result.default_order_id);
   // DuckDB took the order away, or sorts by what Iceberg cannot say.
-  const bool reset = lake.ever_set && current != nullptr && lake_can_hold(*current);
+  const bool reset = lake.ever_set && current != nullptr && lake_can_hold(columns, *current);
   if (current == nullptr || reset || !can_be_sorted(columns, *current)) result.default_order_id = 0;
   return result;
 }

@@ -5,6 +5,7 @@
 namespace lake::ducklake {
 namespace {
 
+using model::LakeSortKey;
 using model::NullOrder;
 using model::SnapshotId;
 using model::SortDirection;

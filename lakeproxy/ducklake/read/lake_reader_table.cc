@@ -93,6 +93,15 @@ void set_plain_parts(TableRow& row, LakeTable& table) {
   table.metadata.next_row_id = row.next_row_id;
 }
 
+std::vector<model::FieldId> columns_of_now(const std::vector<LakePartition>& partitions) {
+  std::vector<model::FieldId> columns;
+  for (const LakePartition& partition : partitions) {
+    if (partition.end) continue;
+    for (const LakePartitionKey& key : partition.keys) columns.push_back(key.column_id);
+  }
+  return columns;
+}
+
 void set_specs(SpecHistory specs, std::int32_t last_partition_id, LakeTable& table) {
   table.metadata.partition_specs = std::move(specs.specs);
   table.metadata.default_spec_id = specs.default_spec_id;
@@ -132,9 +141,12 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
   table.metadata.last_column_id = schemas->last_column_id;
   table.schema_at = std::move(schemas->schema_at);
   ASSIGN_OR_RETURN(auto client_specs, read_client_specs(*rows[kClientSpecs]));
-  set_specs(spec_history(columns, read_partitions(*rows[kPartitions]), std::move(client_specs)),
+  auto partitions = read_partitions(*rows[kPartitions]);
+  table.partition_columns = columns_of_now(partitions);
+  set_specs(spec_history(columns, std::move(partitions), std::move(client_specs)),
             row.last_partition_id, table);
-  SortOrders orders = sort_orders(columns, read_sort(*rows[kSortKeys]), std::move(row.sort_orders));
+  table.sort = read_sort(*rows[kSortKeys]);
+  SortOrders orders = sort_orders(columns, table.sort, std::move(row.sort_orders));
   table.metadata.sort_orders = std::move(orders.orders);
   table.metadata.default_sort_order_id = orders.default_order_id;
   RETURN_IF_ERROR(set_name_maps(*rows[kNameMaps], table));

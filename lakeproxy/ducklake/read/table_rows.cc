@@ -221,8 +221,8 @@ Result<std::vector<ClientSpec>> read_client_specs(const Rows& rows) {
   return specs;
 }
 
-LakeSort read_sort(const Rows& rows) {
-  LakeSort sort{.ever_set = !rows.empty()};
+model::LakeSort read_sort(const Rows& rows) {
+  model::LakeSort sort{.ever_set = !rows.empty()};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows.is_null(i, 0)) continue;
     sort.keys.push_back({.expression = std::string(rows.text(i, 0)),

@@ -165,4 +165,21 @@ PartitionChange change_default_spec(const SchemaSql& sql, const SpecPlace& place
   return begin_lake_partition(sql, place, *to, after.current_schema(), delta);
 }
 
+PartitionChange end_without_columns(const SchemaSql& sql, const SpecPlace& place,
+                                    const model::LakeTable& before,
+                                    const model::TableMetadata& after, LakeDelta& delta,
+                                    std::vector<Query>& out) {
+  const model::Schema& schema = after.current_schema();
+  auto is_there = [&](model::FieldId id) { return schema.find(id) != nullptr; };
+  if (std::ranges::all_of(before.partition_columns, is_there)) return {};
+  delta.queries.push_back(end_lake_partition(sql, place.place));
+  const model::PartitionSpec* spec = after.find_spec(after.default_spec_id);
+  if (spec == nullptr || spec->is_unpartitioned()) return {.ended = true};
+  if (!is_held_whole(*spec, schema, place.others)) {
+    out.push_back(put_default_spec(sql, place.place, *spec));
+    return {.ended = true};
+  }
+  return begin_lake_partition(sql, place, *spec, schema, delta);
+}
+
 }  // namespace lake::ducklake

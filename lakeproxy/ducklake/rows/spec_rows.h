@@ -56,4 +56,13 @@ struct PartitionChange {
                                                   LakeDelta& delta,
                                                   std::vector<base::pg::Query>& out);
 
+/// Ends the lake's partition of `before` where a column of it is gone in `after`: DuckDB
+/// could not write a row to the table any more. What the default spec can be without it
+/// is begun.
+[[nodiscard]] PartitionChange end_without_columns(const SchemaSql& sql, const SpecPlace& place,
+                                                  const model::LakeTable& before,
+                                                  const model::TableMetadata& after,
+                                                  LakeDelta& delta,
+                                                  std::vector<base::pg::Query>& out);
+
 }  // namespace lake::ducklake

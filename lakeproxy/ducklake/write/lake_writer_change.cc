@@ -6,6 +6,7 @@
 #include "lakeproxy/ducklake/definition/column_rows.h"
 #include "lakeproxy/ducklake/lake/change_log.h"
 #include "lakeproxy/ducklake/rows/content_change.h"
+#include "lakeproxy/ducklake/rows/sort_rows.h"
 #include "lakeproxy/ducklake/rows/spec_rows.h"
 #include "lakeproxy/ducklake/write/change_facts.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
@@ -102,6 +103,12 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
     partition = change_default_spec(sql, spec_place, before.metadata, change.after, delta,
                                     plan.sidecar_queries);
   }
+  if (!partition.ended && new_current) {
+    // The files that are there have no number of a bucket that is begun anew.
+    partition = end_without_columns(sql, {place, head.next_catalog_id, OtherFiles::kSome}, before,
+                                    change.after, delta, plan.sidecar_queries);
+  }
+  follow_sort(sql, place, head.next_catalog_id, before, change.after, delta);
   if (delta.changes.empty() && !delta.queries.empty()) {
     delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));
     delta.altered_tables.push_back(before.table_id.value);

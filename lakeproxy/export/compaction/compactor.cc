@@ -26,6 +26,7 @@ std::optional<std::string> reason_to_skip(const base::Error& error) {
            "text, and rows that PostgreSQL holds were deleted";
   }
   switch (error.kind()) {
+    case ErrorKind::kInvalid: return "DuckDB refuses it for this table; the log has its words";
     case ErrorKind::kConflict: return "other commits to the table came first";
     case ErrorKind::kForbidden: return "a file of the table lies outside of the catalog's prefix";
     case ErrorKind::kTimeout: return "the time of the request was over";

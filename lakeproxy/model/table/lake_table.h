@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lakeproxy/model/ids.h"
+#include "lakeproxy/model/table/lake_sort.h"
 #include "lakeproxy/model/table/manifest.h"
 #include "lakeproxy/model/table/row_begins.h"
 #include "lakeproxy/model/table/table_metadata.h"
@@ -189,6 +190,10 @@ struct LakeTable {
   /// The lake's partition of now, if a bucket is among its keys: DuckDB looks for
   /// a value of the column only in files that have the bucket's number there.
   std::optional<std::int64_t> bucketed_partition = std::nullopt;
+  /// The columns that DuckDB partitions the table by now, also those of which clients
+  /// see nothing.
+  std::vector<FieldId> partition_columns = {};
+  LakeSort sort = {};  ///< By which DuckDB sorts the table now.
   /// By mapping_id, of all data files that have one. The property
   /// "schema.name-mapping.default" shows them to Iceberg's readers.
   std::map<std::int64_t, LakeNameMap> name_maps;
