@@ -23,7 +23,7 @@ NOT_SHOWN = {
     "its column '.*' is none of the table's": 'a file that was added as it is has a column more, which PyIceberg does not read',
     "its column '.*' of type": 'a file that was added as it is has a type that some reader takes for another',
     'is NOT NULL, and nothing says': 'DuckDB added a file with NULLs to a column that is NOT NULL',
-    'stand in the path of': 'values of a column stand in the path of an added file alone, and the table is not partitioned by it',
+    'stands in the path of': 'the value of a column stands in the path of an added file alone, and can be none of a partition',
     'no name mapping can say both': 'files that were added as they are call two columns by one name',
 }
 

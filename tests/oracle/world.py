@@ -112,9 +112,8 @@ class World:
         self.note(sql)
         try:
             return self.duck.execute(sql)
-        except (duckdb.NotImplementedException, duckdb.BinderException, duckdb.ConversionException,
-                duckdb.ConstraintException, duckdb.CatalogException, duckdb.InvalidInputException,
-                duckdb.TransactionException) as fault:
+        except (duckdb.NotImplementedException, duckdb.ConversionException, duckdb.ConstraintException,
+                duckdb.CatalogException, duckdb.InvalidInputException, duckdb.TransactionException) as fault:
             self.recover()
             if isinstance(fault, duckdb.TransactionException) and OWN_QUOTING not in str(fault):
                 raise

@@ -30,7 +30,7 @@ bool has_bucket(const LakePartition& partition) {
 }
 
 // What happens at a snapshot, in this order.
-enum class EventKind { kCreated, kEnded, kBegun, kClient };
+enum class EventKind { kCreated, kEnded, kBegun, kClient, kPath };
 
 struct Event {
   SnapshotId at;
@@ -38,6 +38,7 @@ struct Event {
   std::int64_t order = 0;
   const LakePartition* partition = nullptr;
   const ClientSpec* client = nullptr;
+  const PathColumns* path = nullptr;
 };
 
 // Whether something else takes the place of what ended.
@@ -50,7 +51,8 @@ bool is_replaced(SnapshotId end, const std::vector<LakePartition>& partitions,
 }
 
 std::vector<Event> events_of(const std::vector<LakePartition>& partitions,
-                             const std::vector<ClientSpec>& clients, SnapshotId created) {
+                             const std::vector<ClientSpec>& clients,
+                             const std::vector<PathColumns>& paths, SnapshotId created) {
   std::vector<Event> events;
   auto add = [&](Event event) {
     event.order = static_cast<std::int64_t>(events.size());
@@ -68,8 +70,31 @@ std::vector<Event> events_of(const std::vector<LakePartition>& partitions,
   for (const ClientSpec& client : clients) {
     add({.at = client.begin, .kind = EventKind::kClient, .client = &client});
   }
+  for (const PathColumns& path : paths) {
+    add({.at = path.begin, .kind = EventKind::kPath, .path = &path});
+  }
   std::ranges::sort(events, {}, [](const Event& e) { return std::tuple(e.at, e.kind, e.order); });
   return events;
+}
+
+LakePartition as_partition(const PathColumns& path) {
+  LakePartition partition{.begin = path.begin};
+  for (const model::FieldId id : path.column_ids) {
+    partition.keys.push_back({.index = static_cast<std::int64_t>(partition.keys.size()),
+                              .column_id = id,
+                              .transform = "identity"});
+  }
+  return partition;
+}
+
+// In whatever order.
+bool is_of_columns(const PartitionSpec& spec, const std::vector<PartitionField>& fields) {
+  return spec.fields.size() == fields.size() &&
+         std::ranges::all_of(fields, [&](const PartitionField& wanted) {
+           return std::ranges::any_of(spec.fields, [&](const PartitionField& field) {
+             return field.source_id == wanted.source_id && field.transform == wanted.transform;
+           });
+         });
 }
 
 constexpr SnapshotId kNow{INT64_MAX};
@@ -95,6 +120,7 @@ class Walk {
       case EventKind::kEnded: make_default(add({}, event.at)); break;
       case EventKind::kBegun: begin(*event.partition); break;
       case EventKind::kClient: set(*event.client); break;
+      case EventKind::kPath: add_path(*event.path); break;
     }
     add_unpartitioned_after_calendar();
   }
@@ -135,6 +161,16 @@ class Walk {
       history_.spec_of_partition[*client.partition_id] = client.spec.spec_id;
     }
     if (client.is_default) make_default(client.spec.spec_id);
+  }
+
+  // Of a column that can be in no spec the values cannot be shown.
+  void add_path(const PathColumns& path) {
+    std::vector<PartitionField> fields = partition_fields(columns_, as_partition(path));
+    if (fields.size() != path.column_ids.size()) return;
+    auto known = std::ranges::find_if(
+        history_.specs, [&](const PartitionSpec& spec) { return is_of_columns(spec, fields); });
+    history_.spec_of_mapping[path.mapping_id] =
+        known != history_.specs.end() ? known->spec_id : add(std::move(fields), path.begin);
   }
 
   // The id of the spec with these fields, made at that snapshot if there is none yet.
@@ -217,15 +253,20 @@ class Walk {
 }  // namespace
 
 SpecHistory spec_history(const LakeColumns& columns, std::vector<LakePartition> partitions,
-                         std::vector<ClientSpec> client_specs) {
+                         std::vector<ClientSpec> client_specs,
+                         std::vector<PathColumns> path_columns) {
   SnapshotId created{INT64_MAX};
   for (const LakeColumn& column : columns.columns) created = std::min(created, column.begin);
   std::ranges::sort(partitions, {},
                     [](const LakePartition& p) { return std::pair(p.begin, p.partition_id); });
   std::ranges::sort(client_specs, {},
                     [](const ClientSpec& c) { return std::pair(c.begin, c.spec.spec_id); });
+  std::ranges::sort(path_columns, {},
+                    [](const PathColumns& p) { return std::pair(p.begin, p.mapping_id); });
   Walk walk(columns, client_specs);
-  for (const Event& event : events_of(partitions, client_specs, created)) walk.apply(event);
+  for (const Event& event : events_of(partitions, client_specs, path_columns, created)) {
+    walk.apply(event);
+  }
   return std::move(walk).finish(partitions);
 }
 

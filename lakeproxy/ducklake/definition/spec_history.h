@@ -9,6 +9,9 @@
 // day 5 holds days of many months. Such a file has no value under Iceberg's
 // day and stands under the unpartitioned spec, so every table with a calendar
 // field has that one too.
+//
+// Values that stand in the paths of files that DuckDB added are values of a spec of
+// their own, which is never the default.
 // Source: Iceberg table specification, "Partition Evolution"; DuckLake
 // specification 1.0, "Partitioning".
 
@@ -46,6 +49,14 @@ struct ClientSpec {
   model::PartitionSpec spec;
 };
 
+/// A row of lakeproxy_path_columns: the values of these columns stand in the paths of
+/// the files with the mapping, the first of which came at `begin`.
+struct PathColumns {
+  std::int64_t mapping_id = 0;
+  model::SnapshotId begin;
+  std::vector<model::FieldId> column_ids;
+};
+
 struct SpecHistory {
   std::vector<model::PartitionSpec> specs;
   std::int32_t default_spec_id = 0;
@@ -54,6 +65,7 @@ struct SpecHistory {
   std::int32_t unpartitioned_spec_id = 0;
   std::map<std::int64_t, std::int32_t> spec_of_partition;
   std::map<std::int64_t, model::PartitionKeys> keys_of_partition;
+  std::map<std::int64_t, std::int32_t> spec_of_mapping;  ///< As in LakeTable.
   std::optional<std::int64_t> bucketed_partition;  ///< As in LakeTable.
 };
 
@@ -61,6 +73,7 @@ struct SpecHistory {
 /// and a transform that Iceberg has not are left out of the spec shown.
 [[nodiscard]] SpecHistory spec_history(const LakeColumns& columns,
                                        std::vector<LakePartition> partitions,
-                                       std::vector<ClientSpec> client_specs);
+                                       std::vector<ClientSpec> client_specs,
+                                       std::vector<PathColumns> path_columns = {});
 
 }  // namespace lake::ducklake

@@ -165,6 +165,32 @@ TEST(SpecHistory, a_clients_later_name_is_not_that_of_what_was_shown_before) {
   EXPECT_EQ(history.default_spec_id, 2);
 }
 
+TEST(SpecHistory, columns_of_paths_have_a_spec_that_is_no_default) {
+  const PathColumns path{.mapping_id = 20, .begin = SnapshotId(5), .column_ids = {1, 3}};
+  const auto i = field(1, 1000, "i", TransformKind::kIdentity);
+  const auto u = field(3, 1001, "u", TransformKind::kIdentity);
+  const SpecHistory history =
+      spec_history(kColumns, {partition(9, 8, {{0, 3, "identity"}})}, {}, {path});
+  ASSERT_EQ(history.specs.size(), 3);
+  EXPECT_EQ(history.specs[1], (PartitionSpec{.spec_id = 1, .fields = {i, u}}));
+  EXPECT_EQ(history.specs[2], (PartitionSpec{.spec_id = 2, .fields = {u}})) << "its field is known";
+  EXPECT_EQ(history.spec_of_mapping, (std::map<std::int64_t, std::int32_t>{{20, 1}}));
+  EXPECT_EQ(history.default_spec_id, 2);
+  EXPECT_EQ(history.unpartitioned_spec_id, 0);
+}
+
+TEST(SpecHistory, columns_of_paths_share_the_spec_of_a_partitioning_by_them) {
+  const SpecHistory history = spec_history(
+      kColumns, {partition(9, 4, {{0, 3, "identity"}, {1, 1, "identity"}})}, {},
+      {{.mapping_id = 20, .begin = SnapshotId(4), .column_ids = {1, 3}},
+       {.mapping_id = 21, .begin = SnapshotId(6), .column_ids = {1}},
+       {.mapping_id = 22, .begin = SnapshotId(7), .column_ids = {1, 99}}});
+  EXPECT_EQ(history.specs.size(), 3);
+  EXPECT_EQ(history.spec_of_mapping, (std::map<std::int64_t, std::int32_t>{{20, 1}, {21, 2}}))
+      << "the last has a column that nobody knows";
+  EXPECT_EQ(history.default_spec_id, 1);
+}
+
 TEST(SpecHistory, a_spec_that_is_not_the_default_is_only_listed) {
   const SpecHistory history = spec_history(
       kColumns, {},

@@ -33,6 +33,7 @@ enum Load : std::size_t {
   kClientSpecs,
   kSortKeys,
   kNameMaps,
+  kPathColumns,
   kMaterialized,
   kAliases,
   kMetadataLog,
@@ -61,7 +62,7 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table, std::int64_t 
   queries.push_back({sql.version, {}});
   for (const base::pg::Statement* statement :
        {&sql.table, &sql.columns, &sql.column_docs, &sql.client_schemas, &sql.partitions,
-        &sql.client_specs, &sql.sort_keys, &sql.name_maps, &sql.materialized, &sql.aliases,
+        &sql.client_specs, &sql.sort_keys, &sql.name_maps, &sql.path_columns, &sql.materialized, &sql.aliases,
         &sql.metadata_log, &sql.pending}) {
     queries.push_back({*statement, {param(table.value)}});
   }
@@ -109,6 +110,7 @@ void set_specs(SpecHistory specs, std::int32_t last_partition_id, LakeTable& tab
   table.unpartitioned_spec_id = specs.unpartitioned_spec_id;
   table.spec_of_partition = std::move(specs.spec_of_partition);
   table.keys_of_partition = std::move(specs.keys_of_partition);
+  table.spec_of_mapping = std::move(specs.spec_of_mapping);
   table.bucketed_partition = specs.bucketed_partition;
 }
 
@@ -143,7 +145,8 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
   ASSIGN_OR_RETURN(auto client_specs, read_client_specs(*rows[kClientSpecs]));
   auto partitions = read_partitions(*rows[kPartitions]);
   table.partition_columns = columns_of_now(partitions);
-  set_specs(spec_history(columns, std::move(partitions), std::move(client_specs)),
+  set_specs(spec_history(columns, std::move(partitions), std::move(client_specs),
+                         read_path_columns(*rows[kPathColumns])),
             row.last_partition_id, table);
   table.sort = read_sort(*rows[kSortKeys]);
   SortOrders orders = sort_orders(columns, table.sort, std::move(row.sort_orders));

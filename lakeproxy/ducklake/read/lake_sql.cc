@@ -135,6 +135,11 @@ SELECT n.mapping_id, n.target_field_id, n.source_name, n.is_partition
        SELECT 1 FROM @ducklake_data_file f WHERE f.table_id = $1 AND f.mapping_id = c.mapping_id)
  ORDER BY n.mapping_id, n.column_id)sql";
 
+// A row of each column.
+constexpr auto kPathColumns = R"sql(
+SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
+  FROM @lakeproxy_path_columns p WHERE p.table_id = $1 ORDER BY p.mapping_id)sql";
+
 // The first of the rules that a file breaks at a snapshot which is still there, as an
 // index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
@@ -280,6 +285,7 @@ LakeSql::LakeSql(const SchemaSql& sql)
       client_specs(sql(kClientSpecs)),
       sort_keys(sql(kSortKeys)),
       name_maps(sql(kNameMaps)),
+      path_columns(sql(kPathColumns)),
       old_files(sql(kOldFiles)),
       materialized(sql(kMaterialized)),
       aliases(sql(kAliases)),

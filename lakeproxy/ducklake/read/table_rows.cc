@@ -234,6 +234,18 @@ model::LakeSort read_sort(const Rows& rows) {
   return sort;
 }
 
+std::vector<PathColumns> read_path_columns(const Rows& rows) {
+  std::vector<PathColumns> paths;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t id = rows.int64(i, 0);
+    if (paths.empty() || paths.back().mapping_id != id) {
+      paths.push_back({.mapping_id = id, .begin = SnapshotId(rows.int64(i, 1))});
+    }
+    paths.back().column_ids.push_back(int32(rows, i, 2));
+  }
+  return paths;
+}
+
 std::map<std::int64_t, model::LakeNameMap> read_name_maps(const Rows& rows) {
   std::map<std::int64_t, model::LakeNameMap> maps;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -45,6 +45,7 @@ struct TableRow {
 [[nodiscard]] std::vector<LakePartition> read_partitions(const base::pg::Rows& rows);
 [[nodiscard]] base::Result<std::vector<ClientSpec>> read_client_specs(const base::pg::Rows& rows);
 [[nodiscard]] model::LakeSort read_sort(const base::pg::Rows& rows);
+[[nodiscard]] std::vector<PathColumns> read_path_columns(const base::pg::Rows& rows);
 [[nodiscard]] std::map<std::int64_t, model::LakeNameMap> read_name_maps(const base::pg::Rows& rows);
 [[nodiscard]] base::Result<model::SnapshotList> read_materialized(const base::pg::Rows& rows);
 [[nodiscard]] std::map<std::int64_t, model::SnapshotId> read_aliases(const base::pg::Rows& rows);

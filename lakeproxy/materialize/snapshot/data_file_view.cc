@@ -132,16 +132,14 @@ std::optional<model::PartitionTuple> partition_of(const model::LakeTable& table,
   return tuple;
 }
 
-void set_partition(const model::LakeTable& table, const model::LakeDataFile& file, FileView& view) {
-  view.spec_id = table.unpartitioned_spec_id;
-  if (!file.partition_id) return;
-  auto spec_id = table.spec_of_partition.find(*file.partition_id);
-  if (spec_id == table.spec_of_partition.end()) return;
-  const model::PartitionSpec* spec = table.metadata.find_spec(spec_id->second);
+// Leaves `view` as it is where the file has no value of a field.
+void set_spec(const model::LakeTable& table, const model::LakeDataFile& file, std::int32_t spec_id,
+              FileView& view) {
+  const model::PartitionSpec* spec = table.metadata.find_spec(spec_id);
   if (spec == nullptr) return;
   auto tuple = partition_of(table, *spec, file);
   if (!tuple) return;
-  view.spec_id = spec_id->second;
+  view.spec_id = spec_id;
   view.file.partition = std::move(*tuple);
 }
 
@@ -152,23 +150,41 @@ bool says_value(const model::PartitionSpec* spec, model::FieldId column) {
          });
 }
 
+// A column whose value stands in the file's path alone, and that the spec does not say.
+const model::LakeNameMap::Column* column_not_said(const model::LakeTable& table,
+                                                  const model::LakeDataFile& file,
+                                                  const FileView& view) {
+  if (!file.mapping_id) return nullptr;
+  auto map = table.name_maps.find(*file.mapping_id);
+  if (map == table.name_maps.end()) return nullptr;
+  const model::PartitionSpec* spec = table.metadata.find_spec(view.spec_id);
+  for (const auto& [id, column] : map->second.columns) {
+    if (column.in_path && !says_value(spec, id)) return &column;
+  }
+  return nullptr;
+}
+
+void set_partition(const model::LakeTable& table, const model::LakeDataFile& file, FileView& view) {
+  view.spec_id = table.unpartitioned_spec_id;
+  auto of_partition = file.partition_id ? table.spec_of_partition.find(*file.partition_id)
+                                        : table.spec_of_partition.end();
+  if (of_partition != table.spec_of_partition.end()) {
+    set_spec(table, file, of_partition->second, view);
+  }
+  if (column_not_said(table, file, view) == nullptr) return;
+  auto of_mapping = table.spec_of_mapping.find(*file.mapping_id);
+  if (of_mapping != table.spec_of_mapping.end()) set_spec(table, file, of_mapping->second, view);
+}
+
 // A value that stands in the path alone reaches readers as a partition value.
 base::Status check_columns_of_path(const model::LakeTable& table, const model::LakeDataFile& file,
                                    const FileView& view) {
-  if (!file.mapping_id) return {};
-  auto map = table.name_maps.find(*file.mapping_id);
-  if (map == table.name_maps.end()) return {};
-  const model::PartitionSpec* spec = table.metadata.find_spec(view.spec_id);
-  for (const auto& [id, column] : map->second.columns) {
-    if (!column.in_path || says_value(spec, id)) continue;
-    return base::fail(
-        base::ErrorKind::kUnsupported,
-        fmt::format("table {}: the values of column '{}' stand in the path of {} alone, and the "
-                    "table was not partitioned by it when the file was added: partition the table "
-                    "by the column and add the file again",
-                    table.name, column.name, file.path));
-  }
-  return {};
+  const model::LakeNameMap::Column* column = column_not_said(table, file, view);
+  if (column == nullptr) return {};
+  return base::fail(base::ErrorKind::kUnsupported,
+                    fmt::format("table {}: the value of column '{}' stands in the path of {} "
+                                "alone, and cannot be shown as that of a partition",
+                                table.name, column->name, file.path));
 }
 
 void set_iceberg_facts(const model::IcebergFileFacts& facts, FileView& view) {

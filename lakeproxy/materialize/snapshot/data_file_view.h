@@ -28,7 +28,7 @@ struct FileView {
 /// into one file, and such a file stands under the unpartitioned spec. Bounds
 /// and partition values have the types that the columns had at `file.begin`.
 /// Errors: kUnsupported  the values of a column stand in the file's path alone, and
-///         no identity partition field says them.
+///         no identity partition field can say them.
 [[nodiscard]] base::Result<FileView> view_data_file(const model::LakeTable& table,
                                                     const model::LakeDataFile& file);
 

@@ -156,6 +156,27 @@ TEST(DataFileView, stands_unpartitioned_without_a_known_partition) {
   EXPECT_EQ(spec_of([](auto& table, auto&) { table.metadata.schemas[0].fields.clear(); }), 0);
 }
 
+TEST(DataFileView, a_value_of_the_path_is_one_of_the_spec_of_its_mapping) {
+  const auto view_of = [](std::map<std::int64_t, std::int32_t> spec_of_mapping, const char* max) {
+    auto table = sample_lake();
+    table.name_maps = {{4, {{{1, {"v", true}}}}}};
+    table.spec_of_mapping = std::move(spec_of_mapping);
+    auto file = lake_file(1, 1);
+    file.mapping_id = 4;
+    file.stats = {{.column_id = 1, .null_count = 0, .min_value = "5", .max_value = max}};
+    return view_data_file(table, file);
+  };
+  auto view = view_of({{4, 1}}, "5");
+  ASSERT_TRUE(view) << view.error().message();
+  EXPECT_EQ(view->spec_id, 1);
+  EXPECT_TRUE(view->file.partition.at(0) == Literal(std::int64_t{5}));
+  for (const auto& refused : {view_of({}, "5"), view_of({{4, 1}}, "6"), view_of({{4, 9}}, "5")}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), base::ErrorKind::kUnsupported);
+    EXPECT_NE(refused.error().message().find("column 'v'"), std::string::npos);
+  }
+}
+
 TEST(DataFileView, repeats_what_an_iceberg_client_said) {
   auto file = lake_file(1, 1);
   file.partition_id = kPartition;

@@ -197,6 +197,9 @@ struct LakeTable {
   /// By mapping_id, of all data files that have one. The property
   /// "schema.name-mapping.default" shows them to Iceberg's readers.
   std::map<std::int64_t, LakeNameMap> name_maps;
+  /// By mapping_id, the spec of files of which the values of columns stand in their
+  /// paths alone, where such a spec can be.
+  std::map<std::int64_t, std::int32_t> spec_of_mapping = {};
   /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
   /// was materialised for an earlier epoch may name files that are gone.
   std::int64_t epoch = 0;
