@@ -31,7 +31,7 @@ TEST(SortText, finds_a_name_among_others) {
   for (const char* in : {"(a + B)", "b", "lower(b)", "\"b\"", "s.b", "(absb + b)", "'b'"}) {
     EXPECT_TRUE(may_name(in, "b")) << in;
   }
-  for (const char* in : {"abs(a)", "(b1 + ab)", "b_", "\xC3\xBC" "b", ""}) {
+  for (const char* in : {"abs(a)", "(b1 + ab)", "b_", "üb", ""}) {
     EXPECT_FALSE(may_name(in, "b")) << in;
   }
   EXPECT_TRUE(may_name("(1 + \"we\"\"IRD\")", "we\"ird"));

@@ -66,7 +66,7 @@ struct SpecHistory {
   std::map<std::int64_t, std::int32_t> spec_of_partition;
   std::map<std::int64_t, model::PartitionKeys> keys_of_partition;
   std::map<std::int64_t, std::int32_t> spec_of_mapping;  ///< As in LakeTable.
-  std::optional<std::int64_t> bucketed_partition;  ///< As in LakeTable.
+  std::optional<std::int64_t> bucketed_partition;        ///< As in LakeTable.
 };
 
 /// `columns` names and types the sources. A bucket whose hash is not Iceberg's

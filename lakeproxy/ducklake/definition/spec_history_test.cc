@@ -180,11 +180,11 @@ TEST(SpecHistory, columns_of_paths_have_a_spec_that_is_no_default) {
 }
 
 TEST(SpecHistory, columns_of_paths_share_the_spec_of_a_partitioning_by_them) {
-  const SpecHistory history = spec_history(
-      kColumns, {partition(9, 4, {{0, 3, "identity"}, {1, 1, "identity"}})}, {},
-      {{.mapping_id = 20, .begin = SnapshotId(4), .column_ids = {1, 3}},
-       {.mapping_id = 21, .begin = SnapshotId(6), .column_ids = {1}},
-       {.mapping_id = 22, .begin = SnapshotId(7), .column_ids = {1, 99}}});
+  const SpecHistory history =
+      spec_history(kColumns, {partition(9, 4, {{0, 3, "identity"}, {1, 1, "identity"}})}, {},
+                   {{.mapping_id = 20, .begin = SnapshotId(4), .column_ids = {1, 3}},
+                    {.mapping_id = 21, .begin = SnapshotId(6), .column_ids = {1}},
+                    {.mapping_id = 22, .begin = SnapshotId(7), .column_ids = {1, 99}}});
   EXPECT_EQ(history.specs.size(), 3);
   EXPECT_EQ(history.spec_of_mapping, (std::map<std::int64_t, std::int32_t>{{20, 1}, {21, 2}}))
       << "the last has a column that nobody knows";

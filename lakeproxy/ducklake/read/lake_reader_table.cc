@@ -62,8 +62,8 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table, std::int64_t 
   queries.push_back({sql.version, {}});
   for (const base::pg::Statement* statement :
        {&sql.table, &sql.columns, &sql.column_docs, &sql.client_schemas, &sql.partitions,
-        &sql.client_specs, &sql.sort_keys, &sql.name_maps, &sql.path_columns, &sql.materialized, &sql.aliases,
-        &sql.metadata_log, &sql.pending}) {
+        &sql.client_specs, &sql.sort_keys, &sql.name_maps, &sql.path_columns, &sql.materialized,
+        &sql.aliases, &sql.metadata_log, &sql.pending}) {
     queries.push_back({*statement, {param(table.value)}});
   }
   queries[kTable].params.push_back(param(default_version));

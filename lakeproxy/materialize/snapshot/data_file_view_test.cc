@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "lakeproxy/materialize/snapshot/sample_lake.h"
@@ -45,13 +47,12 @@ model::LakeDataFile file_of(const Partition& c) {
 
 Literal text(const char* value) { return std::string(value); }
 
-std::vector<Partition> partitions() {
+std::optional<Literal> num(std::int32_t value) { return value; }
+
+std::vector<Partition> by_identity() {
   const Type integer{TypeKind::kInt}, string{TypeKind::kString}, date{TypeKind::kDate},
-      time{TypeKind::kTimestamp}, number{TypeKind::kDouble};
-  const model::Transform same{}, day{TransformKind::kDay}, hour{TransformKind::kHour},
-      month{TransformKind::kMonth}, year{TransformKind::kYear}, bucket{TransformKind::kBucket, 8},
-      cut{TransformKind::kTruncate, 10};
-  auto num = [](std::int32_t value) { return std::optional<Literal>(value); };
+      number{TypeKind::kDouble};
+  const model::Transform same{}, month{TransformKind::kMonth};
   const std::optional<Literal> null;
   return {
       {"identity", integer, same, "4", "4", 0, kNone, {"4"}, num(4)},
@@ -68,6 +69,14 @@ std::vector<Partition> partitions() {
       {"number_and_nan", number, same, "1.5", "1.5", 0, true, {"1.5"}, kNone},
       {"nan_unknown", number, same, "1.5", "1.5", 0, kNone, {"1.5"}, kNone},
       {"zeros_of_either_sign", number, same, "0.0", "0.0", 0, false, {"0.0"}, kNone},
+  };
+}
+
+std::vector<Partition> by_calendar() {
+  const Type date{TypeKind::kDate}, time{TypeKind::kTimestamp};
+  const model::Transform day{TransformKind::kDay}, hour{TransformKind::kHour},
+      month{TransformKind::kMonth}, year{TransformKind::kYear};
+  return {
       {"one_day",
        time,
        day,
@@ -117,6 +126,14 @@ std::vector<Partition> partitions() {
       {"same_month_of_two_years", date, month, "2023-05-01", "2024-05-01", 0, kNone, {"5"}, kNone},
       {"one_year", date, year, "2023-01-01", "2023-12-31", 0, kNone, {"2023"}, num(53)},
       {"two_years", date, year, "2022-12-31", "2023-01-01", 0, kNone, {"2023"}, kNone},
+  };
+}
+
+std::vector<Partition> by_number() {
+  const Type integer{TypeKind::kInt}, string{TypeKind::kString};
+  const model::Transform bucket{TransformKind::kBucket, 8}, cut{TransformKind::kTruncate, 10};
+  const std::optional<Literal> null;
+  return {
       {"bucket_by_the_lake", string, bucket, "a", "z", 0, kNone, {"3"}, num(3)},
       {"bucket_not_a_number", string, bucket, "a", "a", 0, kNone, {"x"}, kNone},
       {"bucket_of_null", string, bucket, kNone, kNone, 10, kNone, {kNone}, null},
@@ -126,6 +143,14 @@ std::vector<Partition> partitions() {
       {"two_cuts", integer, cut, "-11", "-10", 0, kNone, {}, kNone},
       {"cut_off_the_range", integer, cut, "-2147483648", "-2147483648", 0, kNone, {}, kNone},
   };
+}
+
+std::vector<Partition> partitions() {
+  std::vector<Partition> all;
+  for (auto part : {by_identity(), by_calendar(), by_number()}) {
+    std::ranges::move(part, std::back_inserter(all));
+  }
+  return all;
 }
 
 TEST(DataFileView, shows_a_partition_value_only_if_all_rows_have_it) {
@@ -217,8 +242,8 @@ TEST(DataFileView, reads_statistics_by_the_type_at_the_files_begin) {
   table.metadata.schemas.push_back(
       {.schema_id = 1, .fields = {{.id = 1, .name = "v", .type = Type(TypeKind::kDouble)}}});
   table.schema_at[model::SnapshotId(5)] = 1;
-  for (auto [begin, bytes] : {std::pair{4, encode_single_value(Literal(0.1F))},
-                              std::pair{5, encode_single_value(Literal(0.1))}}) {
+  for (const auto& [begin, bytes] : {std::pair{4, encode_single_value(Literal(0.1F))},
+                                     std::pair{5, encode_single_value(Literal(0.1))}}) {
     auto file = lake_file(1, begin);
     file.stats = {{.column_id = 1, .min_value = "0.1", .max_value = "0.1"}};
     auto view = view_data_file(table, file);
