@@ -60,7 +60,21 @@ def entry_schema(loaded, spec):
     version = loaded.metadata.format_version
     files = data_file_with_partition(format_version=version, partition_type=spec.partition_type(loaded.schema()))
     schema = manifest_entry_schema_with_data_file(format_version=version, data_file=files)
-    return AvroSchemaConversion().iceberg_to_avro(schema, schema_name='manifest_entry')
+    return with_names_once(AvroSchemaConversion().iceberg_to_avro(schema, schema_name='manifest_entry'), set())
+
+
+def with_names_once(schema, known):
+    """PyIceberg calls each decimal of one kind by the same name, which Avro allows once."""
+    if isinstance(schema, list):
+        return [with_names_once(part, known) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: with_names_once(part, known) for key, part in schema.items()}
+    if made.get('type') == 'fixed':
+        if made['name'] in known:
+            made['name'] += f'_{len(known)}'
+        known.add(made['name'])
+    return made
 
 
 def encoded(schema, rows, metadata):

@@ -57,7 +57,7 @@ def check(world, tally, table, loaded, snapshot, truth, schema):
     columns = (*CARRIED, *truth.columns)
     found = sum((bag(world, part, columns) for part in known), collections.Counter())
     compare(f'row ids {where}', bag(world, lake, columns), found, 'the specification')
-    return {} if table.repeated or table.renumbered else numbers_of(parts)
+    return {} if table.shares_ids else numbers_of(parts)
 
 
 def check_ids(tally, table, loaded, shown, parts, where):
@@ -68,7 +68,7 @@ def check_ids(tally, table, loaded, shown, parts, where):
         tally.reasons[LOCAL] += 1
         ids = [row for row in ids if row < LOCAL_ID]
     twice = [row for row, count in collections.Counter(ids).items() if count > 1]
-    demand(table.repeated or table.renumbered or not twice, f'{where}: ids of several rows: {sorted(twice)[:9]}')
+    demand(table.shares_ids or not twice, f'{where}: ids of several rows: {sorted(twice)[:9]}')
     highest = max(ids, default=-1)
     end = (shown.first_row_id or 0) + (shown.added_rows or 0)
     demand(highest < loaded.metadata.next_row_id, f'{where}: row id {highest}, and next-row-id is {loaded.metadata.next_row_id}')

@@ -40,6 +40,11 @@ class Table:
     unbounded: bool = False  # DuckDB forgot what values the table's columns have
     renumbered: bool = False  # DuckDB gave rows other ids when it merged their files
 
+    @property
+    def shares_ids(self):
+        """Two rows may have one id."""
+        return self.repeated or self.renumbered
+
     def is_called(self, snapshot, schema, name):
         """From this snapshot on."""
         self.schema, self.name = schema, name

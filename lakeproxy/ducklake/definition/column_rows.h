@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
@@ -62,8 +63,11 @@ struct ColumnDiff {
                                           std::int64_t end,
                                           const std::vector<std::int64_t>& columns);
 
-/// Reads rows of (column_id, column_order, column_name, column_type,
-/// nulls_allowed, parent_column).
+/// What read_columns() reads of ducklake_column, in its order.
+inline constexpr std::string_view kColumnParts =
+    "column_id, column_order, column_name, column_type, nulls_allowed, parent_column";
+
+/// Reads rows of kColumnParts.
 [[nodiscard]] std::vector<ColumnRow> read_columns(const base::pg::Rows& rows);
 
 /// The table that holds small inserts of a schema version, and its registration:

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "lakeproxy/ducklake/definition/column_rows.h"
 #include "lakeproxy/ducklake/lake/change_log.h"
 #include "lakeproxy/ducklake/rows/content_change.h"
 #include "lakeproxy/ducklake/write/snapshot_rows.h"
@@ -33,9 +34,9 @@ std::vector<std::optional<std::string>> removed_files(const TableChange& change)
 }
 
 Query current_columns(const SchemaSql& sql, std::int64_t table) {
-  return {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
-              "parent_column FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS NULL "
-              "ORDER BY column_order"),
+  return {sql(fmt::format("SELECT {} FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS "
+                          "NULL ORDER BY column_order",
+                          kColumnParts)),
           {param(table)}};
 }
 

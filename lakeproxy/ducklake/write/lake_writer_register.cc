@@ -28,9 +28,10 @@ std::vector<Query> restore_facts(const SchemaSql& sql, const RestoredTable& rest
                "ORDER BY t.begin_snapshot DESC LIMIT 1"),
            table},
           {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"), table},
-          {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
-               "parent_column FROM @ducklake_column WHERE table_id = $1 AND end_snapshot = (SELECT "
-               "max(end_snapshot) FROM @ducklake_table WHERE table_id = $1) ORDER BY column_order"),
+          {sql(fmt::format("SELECT {} FROM @ducklake_column WHERE table_id = $1 AND end_snapshot = "
+                           "(SELECT max(end_snapshot) FROM @ducklake_table WHERE table_id = $1) "
+                           "ORDER BY column_order",
+                           kColumnParts)),
            table},
           {sql("SELECT 1 FROM @lakeproxy_purge WHERE table_id = $1"), table}};
 }

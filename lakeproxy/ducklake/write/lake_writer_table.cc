@@ -195,14 +195,15 @@ std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifi
       "s.schema_name = $1 AND s.end_snapshot IS NULL AND t.table_name = $2 AND t.end_snapshot IS "
       "NULL)";
   std::vector<base::pg::Param> names{param(flat_schema_name(from.name_space)), param(from.name)};
-  return {find_relation(sql, from),
-          find_schema_path(sql, to.name_space),
-          find_relation(sql, to),
-          {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = " + by_name), names},
-          {sql("SELECT column_id, column_order, column_name, column_type, nulls_allowed, "
-               "parent_column FROM @ducklake_column WHERE end_snapshot IS NULL AND table_id = " +
-               by_name + " ORDER BY column_order"),
-           names}};
+  return {
+      find_relation(sql, from),
+      find_schema_path(sql, to.name_space),
+      find_relation(sql, to),
+      {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = " + by_name), names},
+      {sql(fmt::format("SELECT {} FROM @ducklake_column WHERE end_snapshot IS NULL AND table_id "
+                       "= {} ORDER BY column_order",
+                       kColumnParts, by_name)),
+       names}};
 }
 
 }  // namespace

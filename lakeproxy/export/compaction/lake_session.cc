@@ -142,10 +142,10 @@ base::Status LakeSession::check_flush(const LakeName& name) {
 
 // DuckLake binds a statement to the transaction in which it is prepared, so
 // that must be the one in which it runs.
-base::Result<Rewritten> LakeSession::run(const std::string& sql, const LakeName* to_flush) {
+base::Result<Rewritten> LakeSession::in_transaction(
+    const std::function<base::Result<Rewritten>()>& work) {
   RETURN_IF_ERROR(connection_->execute("BEGIN TRANSACTION"));
-  base::Status may = to_flush == nullptr ? base::Status{} : check_flush(*to_flush);
-  auto done = may ? ask(sql) : base::Result<Rewritten>(std::move(may).error());
+  auto done = work();
   if (!done) {
     // The error ended the transaction, or this does; it has nothing to tell.
     static_cast<void>(connection_->execute("ROLLBACK"));
@@ -155,13 +155,19 @@ base::Result<Rewritten> LakeSession::run(const std::string& sql, const LakeName*
   return done;
 }
 
+base::Result<Rewritten> LakeSession::run(const std::string& sql) {
+  return in_transaction([&] { return ask(sql); });
+}
+
 base::Result<std::int64_t> LakeSession::flush(const LakeName& name) {
-  ASSIGN_OR_RETURN(
-      auto done,
-      run(fmt::format("SELECT coalesce(sum(rows_flushed), 0)::BIGINT, 0::BIGINT FROM "
-                      "ducklake_flush_inlined_data('lake', schema_name => {}, table_name => {})",
-                      quote_literal(name.schema), quote_literal(name.table)),
-          &name));
+  const std::string sql = fmt::format(
+      "SELECT coalesce(sum(rows_flushed), 0)::BIGINT, 0::BIGINT FROM "
+      "ducklake_flush_inlined_data('lake', schema_name => {}, table_name => {})",
+      quote_literal(name.schema), quote_literal(name.table));
+  ASSIGN_OR_RETURN(auto done, in_transaction([&]() -> base::Result<Rewritten> {
+                     RETURN_IF_ERROR(check_flush(name));
+                     return ask(sql);
+                   }));
   return done.read;
 }
 

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -102,7 +103,8 @@ class LakeSession {
   LakeSession(std::string metadata_schema, ScratchFolder scratch,
               std::unique_ptr<base::duckdb::Engine> engine, Connections connections);
   base::Result<Rewritten> ask(const std::string& sql);
-  base::Result<Rewritten> run(const std::string& sql, const LakeName* to_flush = nullptr);
+  base::Result<Rewritten> in_transaction(const std::function<base::Result<Rewritten>()>& work);
+  base::Result<Rewritten> run(const std::string& sql);
   base::Status check_flush(const LakeName& name);
 
   std::string metadata_schema_;
