@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "lakeproxy/ducklake/definition/partition_fields.h"
+#include "lakeproxy/ducklake/definition/spec_events.h"
 
 namespace lake::ducklake {
 namespace {
@@ -27,54 +27,6 @@ bool has_bucket(const LakePartition& partition) {
   return std::ranges::any_of(partition.keys, [](const LakePartitionKey& key) {
     return key.transform.starts_with("bucket(");
   });
-}
-
-// What happens at a snapshot, in this order.
-enum class EventKind { kCreated, kEnded, kBegun, kClient, kPath };
-
-struct Event {
-  SnapshotId at;
-  EventKind kind = EventKind::kCreated;
-  std::int64_t order = 0;
-  const LakePartition* partition = nullptr;
-  const ClientSpec* client = nullptr;
-  const PathColumns* path = nullptr;
-};
-
-// Whether something else takes the place of what ended.
-bool is_replaced(SnapshotId end, const std::vector<LakePartition>& partitions,
-                 const std::vector<ClientSpec>& clients) {
-  return std::ranges::find(partitions, end, &LakePartition::begin) != partitions.end() ||
-         std::ranges::any_of(clients, [&](const ClientSpec& client) {
-           return client.begin == end && client.is_default;
-         });
-}
-
-std::vector<Event> events_of(const std::vector<LakePartition>& partitions,
-                             const std::vector<ClientSpec>& clients,
-                             const std::vector<PathColumns>& paths, SnapshotId created) {
-  std::vector<Event> events;
-  auto add = [&](Event event) {
-    event.order = static_cast<std::int64_t>(events.size());
-    events.push_back(event);
-  };
-  if (clients.empty() || clients.front().begin > created) {
-    add({.at = created, .kind = EventKind::kCreated});
-  }
-  for (const LakePartition& partition : partitions) {
-    add({.at = partition.begin, .kind = EventKind::kBegun, .partition = &partition});
-    if (partition.end && !is_replaced(*partition.end, partitions, clients)) {
-      add({.at = *partition.end, .kind = EventKind::kEnded, .partition = &partition});
-    }
-  }
-  for (const ClientSpec& client : clients) {
-    add({.at = client.begin, .kind = EventKind::kClient, .client = &client});
-  }
-  for (const PathColumns& path : paths) {
-    add({.at = path.begin, .kind = EventKind::kPath, .path = &path});
-  }
-  std::ranges::sort(events, {}, [](const Event& e) { return std::tuple(e.at, e.kind, e.order); });
-  return events;
 }
 
 LakePartition as_partition(const PathColumns& path) {
@@ -114,13 +66,13 @@ class Walk {
     }
   }
 
-  void apply(const Event& event) {
+  void apply(const SpecEvent& event) {
     switch (event.kind) {
-      case EventKind::kCreated:
-      case EventKind::kEnded: make_default(add({}, event.at)); break;
-      case EventKind::kBegun: begin(*event.partition); break;
-      case EventKind::kClient: set(*event.client); break;
-      case EventKind::kPath: add_path(*event.path); break;
+      case SpecEventKind::kCreated:
+      case SpecEventKind::kEnded: make_default(add({}, event.at)); break;
+      case SpecEventKind::kBegun: begin(*event.partition); break;
+      case SpecEventKind::kClient: set(*event.client); break;
+      case SpecEventKind::kPath: add_path(*event.path); break;
     }
     add_unpartitioned_after_calendar();
   }
@@ -264,7 +216,7 @@ SpecHistory spec_history(const LakeColumns& columns, std::vector<LakePartition> 
   std::ranges::sort(path_columns, {},
                     [](const PathColumns& p) { return std::pair(p.begin, p.mapping_id); });
   Walk walk(columns, client_specs);
-  for (const Event& event : events_of(partitions, client_specs, path_columns, created)) {
+  for (const SpecEvent& event : spec_events(partitions, client_specs, path_columns, created)) {
     walk.apply(event);
   }
   return std::move(walk).finish(partitions);

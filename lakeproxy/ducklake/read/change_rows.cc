@@ -6,6 +6,7 @@
 
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
+#include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
 #include "lakeproxy/model/schema/literal_json.h"
 
@@ -19,11 +20,6 @@ using base::pg::Rows;
 using model::DataFileId;
 using model::LakeDataFile;
 using model::SnapshotId;
-
-std::optional<SnapshotId> opt_snapshot(const Rows& rows, std::size_t row, std::size_t column) {
-  auto value = rows.opt_int64(row, column);
-  return value ? std::optional<SnapshotId>(*value) : std::nullopt;
-}
 
 LakeDataFile* find_file(DataFiles& files, std::int64_t id) {
   auto found = files.find(DataFileId(id));

@@ -7,6 +7,7 @@
 #include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
+#include "lakeproxy/ducklake/read/table_row.h"
 #include "lakeproxy/ducklake/read/table_rows.h"
 
 namespace lake::ducklake {

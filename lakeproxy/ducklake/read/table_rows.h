@@ -16,28 +16,6 @@
 
 namespace lake::ducklake {
 
-/// LakeSql::table: what stands in one row for one table.
-struct TableRow {
-  std::string name;
-  base::Uuid uuid{};
-  model::NamespaceId namespace_id;
-  std::string location;
-  model::SnapshotId created;
-  std::int32_t format_version = 2;
-  std::map<std::string, std::string> properties;
-  std::map<std::string, model::SnapshotRef> refs;
-  std::vector<base::json::Value> statistics;
-  std::vector<base::json::Value> partition_statistics;
-  model::OutOfSight out_of_sight;
-  SortOrders sort_orders;
-  std::int32_t last_partition_id = model::kNoPartitionFieldId;
-  std::optional<model::SnapshotId> cleared_at = std::nullopt;
-  std::int64_t epoch = 0;
-  std::int64_t next_row_id = 0;
-  model::TimestampMs last_updated_ms = 0;
-};
-[[nodiscard]] base::Result<TableRow> read_table(const base::pg::Rows& rows);
-
 [[nodiscard]] std::vector<LakeColumn> read_lake_columns(const base::pg::Rows& rows);
 [[nodiscard]] std::vector<LakeColumnDoc> read_column_docs(const base::pg::Rows& rows);
 [[nodiscard]] base::Result<std::vector<ClientSchema>> read_client_schemas(
