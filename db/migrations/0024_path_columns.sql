@@ -10,7 +10,7 @@ CREATE TABLE lakeproxy_path_columns (
 );
 CREATE INDEX lakeproxy_path_columns_table ON lakeproxy_path_columns (table_id);
 
--- Of one mapping (nothing: of all) that a file has and that is not noted.
+-- Nothing where no file has the mapping, or no value stands in a path.
 CREATE FUNCTION lakeproxy_note_path_columns(of_mapping bigint) RETURNS void
 LANGUAGE sql SET search_path FROM CURRENT AS $$
   INSERT INTO lakeproxy_path_columns (mapping_id, table_id, begin_snapshot, column_ids)
@@ -21,7 +21,7 @@ LANGUAGE sql SET search_path FROM CURRENT AS $$
          LATERAL (SELECT array_agg(n.target_field_id ORDER BY n.target_field_id) AS column_ids
                     FROM ducklake_name_mapping n
                    WHERE n.mapping_id = c.mapping_id AND n.is_partition) named
-   WHERE c.mapping_id = coalesce(of_mapping, c.mapping_id)
+   WHERE c.mapping_id = of_mapping
      AND first.begin_snapshot IS NOT NULL AND named.column_ids IS NOT NULL
   ON CONFLICT DO NOTHING
 $$;
@@ -37,4 +37,9 @@ CREATE CONSTRAINT TRIGGER lakeproxy_note_path_columns AFTER INSERT ON ducklake_n
   DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN (NEW.is_partition) EXECUTE FUNCTION lakeproxy_note_new_path_columns();
 
-SELECT lakeproxy_note_path_columns(NULL);
+-- Those of now, but for files that clients added: they are of specs that are there, and
+-- one more would move the numbers of later ones.
+SELECT lakeproxy_note_path_columns(c.mapping_id) FROM ducklake_column_mapping c
+ WHERE EXISTS (SELECT 1 FROM ducklake_data_file f
+                WHERE f.table_id = c.table_id AND f.mapping_id = c.mapping_id
+                  AND NOT EXISTS (SELECT 1 FROM lakeproxy_file l WHERE l.data_file_id = f.data_file_id));
