@@ -48,7 +48,7 @@ def assert_writable(lake, rest, duck, truth, readers, table):
     count = assert_agree(truth, readers, table)
     with duckdb_client.connect_lake(lake) as fresh:
         for session in (duck, fresh):
-            session.execute(f'INSERT INTO lake.{table} FROM lake.{table} LIMIT 20')
+            session.execute(f'INSERT INTO lake.{table} FROM (FROM lake.{table} UNION ALL FROM lake.{table}) LIMIT 20')
             session.execute(f'INSERT INTO lake.{table} FROM lake.{table} LIMIT 1')
     done = compact(rest, table)
     assert done['skipped'] == [] and done['after']['rows'] == count + 42
@@ -113,6 +113,15 @@ def test_a_partitioning_that_clients_do_not_see_ends_with_its_column(lake, rest,
     change(catalog, table, 'drop', 'd')
     after = catalog.load_table(table).metadata
     assert (after.default_spec_id, after.partition_specs) == (before.default_spec_id, before.partition_specs)
+    assert_writable(lake, rest, duck, truth, readers, table)
+
+
+@pytest.mark.parametrize('clause', ('SORTED BY (b)', 'SORTED BY (a, a + b)', 'PARTITIONED BY (bucket(3, d))'))
+def test_a_table_that_a_client_replaces(lake, rest, duck, truth, readers, spark, schema, make, clause):
+    table = f'{schema}.t'
+    make(clause)
+    spark.sql(f"CREATE OR REPLACE TABLE lake.{table} USING iceberg AS SELECT id AS a, 'x' AS x FROM range(10)")
+    assert sorted_by(duck, table) == []
     assert_writable(lake, rest, duck, truth, readers, table)
 
 
