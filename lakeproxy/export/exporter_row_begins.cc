@@ -54,8 +54,9 @@ Task<Result<std::shared_ptr<const model::RowBegins>>> Exporter::row_begins(
     CO_RETURN_IF_ERROR(co_await bring(means, context, key, path, range.begin, range.end));
   }
   auto read = [engine = engine_, path, rows = file->record_count,
-               last = file->partial_max.value_or(file->begin), deadline = context.deadline] {
-    return read_row_begins(*engine, path, rows, last, deadline);
+               span = FileSpan{file->begin, file->partial_max.value_or(file->begin)},
+               deadline = context.deadline] {
+    return read_row_begins(*engine, path, rows, span, deadline);
   };
   CO_ASSIGN_OR_RETURN(auto begins, co_await blocking_->run(std::move(read)));
   if (!begins) co_return nullptr;

@@ -7,6 +7,7 @@
 #include "lakeproxy/ducklake/definition/column_rows.h"
 #include "lakeproxy/ducklake/lake/change_log.h"
 #include "lakeproxy/ducklake/rows/content_change.h"
+#include "lakeproxy/ducklake/write/kept_begins.h"
 #include "lakeproxy/ducklake/write/snapshot_rows.h"
 
 namespace lake::ducklake {
@@ -56,6 +57,10 @@ bool has_new_spec(const TableChange& change) {
   return change.after.default_spec_id != change.before->metadata.default_spec_id;
 }
 
+bool asks_columns(const TableChange& change) {
+  return has_new_schema(change) || keeps_begins(change);
+}
+
 std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change) {
   const model::LakeTable& before = *change.before;
   std::int64_t table = before.table_id.value;
@@ -76,7 +81,7 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change)
       {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = $1 LIMIT 1"),
        {param(table)}},
   };
-  if (has_new_schema(change)) queries.push_back(current_columns(sql, table));
+  if (asks_columns(change)) queries.push_back(current_columns(sql, table));
   if (has_new_spec(change)) queries.push_back(live_file(sql, table));
   if (!change.restores) return queries;
   for (Query& query : restore_facts(sql, before.table_id, *change.restores)) {

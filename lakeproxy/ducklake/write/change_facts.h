@@ -16,7 +16,7 @@ namespace lake::ducklake {
 using ChangeFacts = std::span<const base::pg::RowsPtr>;
 
 /// Which answer is which. From kAsked on stands what only some changes ask for: the
-/// columns for a new schema, a live file for another default spec, those of
+/// columns (see asks_columns()), a live file for another default spec, those of
 /// restore_facts() where an older content comes back.
 enum ChangeFact : std::size_t {
   kChanges,
@@ -31,6 +31,9 @@ enum ChangeFact : std::size_t {
 
 [[nodiscard]] bool has_new_schema(const TableChange& change);
 [[nodiscard]] bool has_new_spec(const TableChange& change);
+/// Whether the first of the further facts is the table's columns: for a new schema, and
+/// for snapshots that begin a range of schema versions.
+[[nodiscard]] bool asks_columns(const TableChange& change);
 
 [[nodiscard]] std::vector<base::pg::Query> fact_queries(const SchemaSql& sql,
                                                         const TableChange& change);

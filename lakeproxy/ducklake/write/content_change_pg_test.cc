@@ -90,7 +90,8 @@ TEST_F(ContentChange, rows_and_deletes_in_postgresql_are_what_they_were) {
   snapshot(4, "inlined_insert:1,inlined_delete:1",
            "UPDATE ducklake_inlined_data_1_1 SET end_snapshot = 4 WHERE row_id = 100; INSERT INTO "
            "ducklake_inlined_data_1_1 VALUES (102, 4, NULL, 9); INSERT INTO "
-           "ducklake_inlined_delete_1 VALUES (0, 6, 4)");
+           "ducklake_inlined_delete_1 VALUES (0, 6, 4); "
+           "UPDATE ducklake_snapshot SET schema_version = 1 WHERE snapshot_id > 2");
   auto restored = restore(3);
   ASSERT_TRUE(restored) << restored.error().message() << restored.error().detail();
   EXPECT_EQ(rows(), "100:3-4 100:5- 101:3- 102:4-5");
@@ -98,6 +99,11 @@ TEST_F(ContentChange, rows_and_deletes_in_postgresql_are_what_they_were) {
   EXPECT_EQ(text("SELECT string_agg(row_id::text, ' ') FROM lk.ducklake_inlined_delete_1 WHERE "
                  "begin_snapshot = 5"),
             "5");
+  EXPECT_EQ(text("SELECT string_agg(begin_snapshot || ':' || schema_version, ' ' ORDER BY "
+                 "begin_snapshot) FROM lk.ducklake_schema_versions WHERE begin_snapshot > 2"),
+            "5:2")
+      << "DuckDB merges nothing across it";
+  EXPECT_EQ(text("SELECT count(*)::text FROM lk.ducklake_inlined_data_1_2"), "0");
 }
 
 TEST_F(ContentChange, of_a_part_of_a_file_it_is_read_what_was_deleted_then) {

@@ -9,6 +9,7 @@
 #include "lakeproxy/ducklake/rows/sort_rows.h"
 #include "lakeproxy/ducklake/rows/spec_rows.h"
 #include "lakeproxy/ducklake/write/change_facts.h"
+#include "lakeproxy/ducklake/write/kept_begins.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/ducklake/write/snapshot_rows.h"
 #include "lakeproxy/ducklake/write/table_steps.h"
@@ -79,7 +80,7 @@ OtherFiles other_files(const TableChange& change, const ChangeFacts& facts) {
     return OtherFiles::kSome;
   }
   if (!has_new_spec(change) || change.content == Content::kEnds) return OtherFiles::kNone;
-  const std::size_t fact = has_new_schema(change) ? kAsked + 1 : kAsked;
+  const std::size_t fact = asks_columns(change) ? kAsked + 1 : kAsked;
   return facts[fact]->empty() ? OtherFiles::kNone : OtherFiles::kSome;
 }
 
@@ -163,6 +164,7 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
                                 {files, other ? &*other : &before, &change.after, &change.snapshots,
                                  LiveFiles(*facts[kLiveFiles])},
                                 std::move(delta), plan));
+  RETURN_IF_ERROR(begin_ranges(sql, change, head, facts, plan));
   return plan;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/duckdb/sql_text.h"
 #include "base/duckdb/stream.h"
 #include "lakeproxy/export/parquet/foreign_parquet.h"
@@ -18,7 +20,7 @@ base::Error broken() {
 }
 
 // Two columns: the row's place in the file and its snapshot.
-base::Status add_chunk(duckdb_data_chunk chunk, model::SnapshotId last, model::RowBegins& begins) {
+base::Status add_chunk(duckdb_data_chunk chunk, FileSpan span, model::RowBegins& begins) {
   duckdb_vector place = duckdb_data_chunk_get_vector(chunk, 0);
   duckdb_vector snapshot = duckdb_data_chunk_get_vector(chunk, 1);
   const auto* places = static_cast<const std::int64_t*>(duckdb_vector_get_data(place));
@@ -27,9 +29,9 @@ base::Status add_chunk(duckdb_data_chunk chunk, model::SnapshotId last, model::R
   const idx_t rows = duckdb_data_chunk_get_size(chunk);
   for (idx_t row = 0; row < rows; ++row) {
     const bool says = valid == nullptr || duckdb_validity_row_is_valid(valid, row);
-    const model::SnapshotId begin = says ? model::SnapshotId(snapshots[row]) : last;
+    const model::SnapshotId begin = says ? model::SnapshotId(snapshots[row]) : span.last;
     if (places[row] != begins.row_count() || begin.value < 0) return broken();
-    begins.add(begin);
+    begins.add(std::max(begin, span.first));
   }
   return {};
 }
@@ -53,8 +55,8 @@ std::optional<std::int64_t> leaf_of(const ParquetNode& root, std::string_view na
 }
 
 base::Result<std::optional<model::RowBegins>> read_row_begins(
-    base::duckdb::Engine& engine, const std::string& path, std::int64_t row_count,
-    model::SnapshotId last, std::chrono::steady_clock::time_point deadline) {
+    base::duckdb::Engine& engine, const std::string& path, std::int64_t row_count, FileSpan span,
+    std::chrono::steady_clock::time_point deadline) {
   ASSIGN_OR_RETURN(auto connection, engine.connect());
   connection.set_deadline(deadline);
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
@@ -71,7 +73,7 @@ base::Result<std::optional<model::RowBegins>> read_row_begins(
     auto chunk = stream->next();
     if (!chunk) return as_foreign(std::move(chunk).error());
     if (*chunk == nullptr) break;
-    RETURN_IF_ERROR(add_chunk(*chunk, last, begins));
+    RETURN_IF_ERROR(add_chunk(*chunk, span, begins));
   }
   if (begins.row_count() != row_count) return broken();
   return begins;

@@ -11,12 +11,14 @@ namespace {
 using base::ErrorKind;
 using ::testing::ElementsAre;
 
+const FileSpan kSpan{model::SnapshotId(3), model::SnapshotId(9)};
+
 class RowBeginsTest : public ::testing::Test {
  protected:
   base::Result<std::optional<model::RowBegins>> read(const std::string& bytes, std::int64_t rows) {
     auto scratch = *ScratchFolder::make(engine.folder());
     EXPECT_TRUE(append_file(scratch.file("f"), bytes));
-    return read_row_begins(*engine, scratch.file("f"), rows, model::SnapshotId(9), kNoDeadline);
+    return read_row_begins(*engine, scratch.file("f"), rows, kSpan, kNoDeadline);
   }
 
   SampleEngine engine;
@@ -38,6 +40,15 @@ TEST_F(RowBeginsTest, a_row_without_a_number_begins_with_the_last_ones) {
   ASSERT_TRUE(begins) << begins.error().message() << begins.error().detail();
   EXPECT_THAT((*begins)->after(model::SnapshotId(8)), ElementsAre(1, 2));
   EXPECT_THAT((*begins)->after(model::SnapshotId(9)), ElementsAre());
+}
+
+TEST_F(RowBeginsTest, a_row_that_was_elsewhere_before_begins_with_the_file) {
+  auto begins = read(engine.parquet("SELECT * FROM (VALUES (1::BIGINT), (3), (4)) "
+                                    "v(_ducklake_internal_snapshot_id)"),
+                     3);
+  ASSERT_TRUE(begins) << begins.error().message() << begins.error().detail();
+  EXPECT_THAT((*begins)->after(model::SnapshotId(2)), ElementsAre(0, 1, 2));
+  EXPECT_THAT((*begins)->after(model::SnapshotId(3)), ElementsAre(2));
 }
 
 TEST_F(RowBeginsTest, refuses_what_does_not_say_it) {
