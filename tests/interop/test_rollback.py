@@ -5,6 +5,7 @@ import pytest
 
 import readers as lake_readers
 from agreement import assert_agree, checksum
+from lake_clients import duck as duckdb_client
 from test_format_v3 import assert_same_lineage, make_table
 from test_lake_history import FLUSH, MERGE, REWRITE, bigs, inserts, last_snapshot, run, shown
 from rest import Rest
@@ -109,3 +110,25 @@ def test_spark_rolls_back_to_rows_that_were_merged(lake, duck, truth, spark, cat
     assert_agree(truth, reader, table)
     for snapshot in shown(catalog, table):
         assert_agree(truth, reader, table, snapshot)
+
+
+def test_duckdb_finds_rows_that_came_back_beyond_what_it_left(lake, duck, truth, readers, catalog, schema):
+    """A rewrite of DuckDB's counts the values that are left: what comes back must not be passed over, nor counted, by that."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, c VARCHAR)')
+    duck.execute(f"INSERT INTO lake.{table} SELECT n, CASE WHEN n > 4 THEN 'b' || n END FROM range(40) r(n)")
+    first = catalog.load_table(table).metadata.current_snapshot_id
+    duck.execute(f'DELETE FROM lake.{table} WHERE a < 40')
+    duck.execute(f"INSERT INTO lake.{table} SELECT n, 'x' FROM range(1000, 1040) r(n)")
+    duck.execute(f'DELETE FROM lake.{table} WHERE a = 1000')
+    duck.execute(f"CALL ducklake_rewrite_data_files('lake', 't', schema => '{schema}', delete_threshold => 0)")
+    with catalog.load_table(table).manage_snapshots() as change:
+        change.rollback_to_snapshot(first)
+    assert assert_agree(truth, readers, table) == 40
+    with duckdb_client.connect_lake(lake) as fresh:
+        for session in (duck, fresh):
+            assert session.execute(f'SELECT count(c) FROM lake.{table}').fetchone() == (35,)
+            assert session.execute(f'SELECT min(a), max(a), min(c), max(c) FROM lake.{table}').fetchone() == (0, 39, 'b10', 'b9')
+            assert session.execute(f'SELECT max(a) FROM lake.{table}').fetchone() == (39,)
+            assert session.execute(f"SELECT count(*) FROM lake.{table} WHERE a = 7 AND c = 'b7'").fetchone() == (1,)
+            assert session.execute(f'SELECT count(*) FROM lake.{table} WHERE c IS NULL').fetchone() == (5,)

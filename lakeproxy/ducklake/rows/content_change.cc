@@ -110,6 +110,9 @@ base::Status restore_content(const SchemaSql& sql, const FilePlace& place, const
       {sql("SELECT @lakeproxy_restore_inlined($1, $2, $3, $4, $5)"),
        {param(place.table_id), param(restore.back_to.value), array_param(plan.originals),
         array_param(plan.copies), param(place.begin)}});
+  for (base::pg::Query& query : stats_of_returned(sql, place.table_id, *restore.schema)) {
+    delta.queries.push_back(std::move(query));
+  }
   delta.file_ids_used +=
       std::ssize(plan.copies) + std::ssize(plan.delete_copies) + std::ssize(plan.made);
   delta.extra_info = fmt::format(R"({{"{}":"{}"}})", kRestoredKey, restore.back_to.value);

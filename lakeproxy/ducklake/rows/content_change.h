@@ -35,6 +35,7 @@ struct Restore {
   /// were not there, and those that were deleted, without what PostgreSQL holds.
   const std::vector<FileDeletes>* partly_shown = nullptr;
   std::string folder;  ///< The table's, with '/' at its end.
+  const model::Schema* schema = nullptr;
 };
 /// The content becomes that of an older snapshot; nothing where it is the same.
 /// Errors: kUnsupported  a column since then makes older rows read otherwise;

@@ -80,4 +80,15 @@ std::vector<Query> table_stats_queries(const SchemaSql& sql, std::int64_t table_
           begin_unknown(sql, table_id, schema)};
 }
 
+std::vector<Query> stats_of_returned(const SchemaSql& sql, std::int64_t table_id,
+                                     const model::Schema& schema) {
+  return {{sql("UPDATE @ducklake_table_stats s SET record_count = s.record_count + 1 + (SELECT "
+               "coalesce(sum(f.record_count), 0) FROM @ducklake_data_file f WHERE f.table_id = $1 "
+               "AND f.end_snapshot IS NULL) + (SELECT count(*) FROM @lakeproxy_inlined_rows($1, "
+               "-1, 9223372036854775807) r WHERE r.end_snapshot IS NULL) WHERE s.table_id = $1"),
+           {param(table_id)}},
+          forget_ranges(sql, table_id),
+          begin_unknown(sql, table_id, schema)};
+}
+
 }  // namespace lake::ducklake

@@ -33,4 +33,11 @@ namespace lake::ducklake {
                                                                const model::Schema& schema,
                                                                const FileRows& rows);
 
+/// Where rows come back: DuckDB, rewriting files, counts those that are there then and
+/// their values. Makes the count too high and the ranges unknown; after the rows of the
+/// files.
+[[nodiscard]] std::vector<base::pg::Query> stats_of_returned(const SchemaSql& sql,
+                                                             std::int64_t table_id,
+                                                             const model::Schema& schema);
+
 }  // namespace lake::ducklake

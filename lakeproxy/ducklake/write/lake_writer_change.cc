@@ -142,7 +142,8 @@ base::Status plan_content(const SchemaSql& sql, const TableChange& change, const
                         facts[facts.size() - 2].get(),
                         facts.back().get(),
                         &change.partly_shown,
-                        change.before->metadata.location + "/"};
+                        change.before->metadata.location + "/",
+                        &change.after.current_schema()};
   return restore_content(sql, place, restore, delta);
 }
 

@@ -21,6 +21,11 @@ base::Error not_live(const std::string& location) {
   return base::fail(base::ErrorKind::kConflict, "not a live data file of the table: " + location);
 }
 
+bool returns_inlined(const RowDeletes& deletes) {
+  return std::ranges::any_of(deletes.groups,
+                             [](const InlinedDeletes& group) { return !group.returned.empty(); });
+}
+
 // Which row of the lake stands for a file, after the snapshots so far.
 class RowIds {
  public:
@@ -196,6 +201,11 @@ void SnapshotRows::delete_rows(const RowDeletes& deletes) {
       delta_.queries.push_back(return_inlined_rows(sql_, place_.table_id, place_.begin, inlined));
       note("inlined_insert");
     }
+  }
+  if (restored.empty() && !returns_inlined(deletes)) return;
+  for (Query& query :
+       stats_of_returned(sql_, place_.table_id, additions_.after->current_schema())) {
+    delta_.queries.push_back(std::move(query));
   }
 }
 
