@@ -146,7 +146,8 @@ def constant_of(loaded, data, field, count):
     for part in loaded.metadata.specs()[data.spec_id].fields:
         if part.source_id == field.field_id and str(part.transform) == 'identity':
             value = data.file['partition'][part.name]
-            days = str(field.field_type) == 'date' and value is not None
+            # A manifest may leave the date to the reader.
+            days = str(field.field_type) == 'date' and isinstance(value, int)
             return pa.array([value] * count, pa.int32()).cast(pa.date32()) if days else constant(value, count)
     return constant(field.initial_default, count)
 
