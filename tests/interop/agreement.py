@@ -21,6 +21,13 @@ def assert_agree(truth, readers, table, snapshot=None):
     return wanted[0]
 
 
+def assert_agree_always(truth, readers, catalog, table):
+    """Every snapshot that is shown reads the same through both doors. Returns the rows now."""
+    for snapshot in catalog.load_table(table).snapshots():
+        assert_agree(truth, readers, table, snapshot.snapshot_id)
+    return assert_agree(truth, readers, table)
+
+
 def checksum(rows, columns):
     """(count, a sum of the rows' hashes), the same for any order of the rows."""
     connection = engine(rows=rows)

@@ -1,4 +1,4 @@
-"""Schemas and rows of every v2 type, made from the Iceberg side."""
+"""Schemas and rows made from the Iceberg side: of two columns, and of every v2 type."""
 import datetime
 import decimal
 import math
@@ -12,6 +12,11 @@ from pyiceberg.types import (BinaryType, BooleanType, DateType, DecimalType, Dou
                              UUIDType)
 
 UTC = datetime.timezone.utc
+NUMBERED = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
+
+
+def numbers(table, values, text='x'):
+    return pa.table({'n': list(values), 's': [text] * len(values)}, schema=table.schema().as_arrow())
 
 
 def every_type():
@@ -54,3 +59,7 @@ def rows(table, value, first, count):
     made = [value(n) for n in range(first, first + count)]
     made.append(dict.fromkeys(made[0]))
     return pa.Table.from_pylist(made, schema=table.schema().as_arrow())
+
+
+def operations(catalog, table):
+    return [snapshot.summary.operation.value for snapshot in catalog.load_table(table).snapshots()]

@@ -3,10 +3,9 @@ import gzip
 
 import pytest
 
-from agreement import assert_agree
+from agreement import assert_agree, assert_agree_always
 from java_writer import JavaWriter
 from rest import Rest, assert_error
-from test_row_changes import assert_agree_always
 
 OTHER = 'spark.sql.catalog.other'
 SETTINGS = """'write.delete.mode'='merge-on-read', 'write.update.mode'='merge-on-read', 'write.merge.mode'='merge-on-read',

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tool_clients import client_of
-from scp import Client, Refused
+from scp import Refused
 from scp.keys import SUITES
 
 

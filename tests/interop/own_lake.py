@@ -95,3 +95,18 @@ def as_shown(rest, duck, catalog, name):
     both = (readers.Direct(duck), readers.PyIceberg(catalog))
     return {(reader.name, entry['snapshot-id']): rows_at(reader, name, entry['snapshot-id'])
             for entry in metadata['snapshots'] for reader in both}
+
+
+def data_file(duck, schema, name):
+    return duck.execute("SELECT data_file FROM ducklake_list_files('lake', ?, schema => ?)", [name, schema]).fetchone()[0]
+
+
+def fill(duck, table):
+    duck.execute(f'CREATE TABLE lake.{table}(i INTEGER)')
+    duck.execute(f'INSERT INTO lake.{table} SELECT * FROM range(1000)')
+
+
+def expire_and_clean(duck):
+    duck.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
+    return [row[0] for row in
+            duck.execute("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)").fetchall()]

@@ -1,7 +1,6 @@
 """What a client names that lies elsewhere is not read: not by the catalog, which the store's wire shows, and not by its
 embedded engine. Data files elsewhere are recorded; a path is never a pattern, a local file or SQL."""
 import http.server
-import io
 import threading
 
 import pyarrow as pa
@@ -9,12 +8,10 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-import by_hand
 from by_hand import COLUMNS, Table, Watched, appending, deleting, deleting_equal, new_file, parquet, positions, rows_of, unread_file
 from oracle import avro_files, commits
+from own_lake import Objects, data_file, expire_and_clean, fill
 from rest import assert_error
-from test_expired_files import data_file, expire_and_clean, fill
-from upkeep import Objects
 
 
 @pytest.fixture(scope='module')

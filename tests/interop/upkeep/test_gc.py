@@ -7,8 +7,8 @@ import pytest
 import requests
 
 import readers
+from own_lake import own_stack, rows_at, snapshots
 from rest import assert_error
-from upkeep import own_stack, rows_at, snapshots
 
 ROWS = pa.table({'a': list(range(100)), 's': [f's{n}' for n in range(100)]})
 ORPHANS = {'data/nobody': b'1', 'data/g/t/data/left.parquet': b'22', 'data/g/t/metadata/left.avro': b'333',

@@ -6,9 +6,9 @@ import pytest
 import readers as lake_readers
 from agreement import assert_agree, checksum
 from lake_clients import duck as duckdb_client
-from test_format_v3 import assert_same_lineage, make_table
-from test_lake_history import FLUSH, MERGE, REWRITE, bigs, inserts, last_snapshot, run, shown
+from lake_statements import FLUSH, MERGE, REWRITE, bigs, inserts, last_snapshot, run, shown
 from rest import Rest
+from row_ids import assert_same_lineage, make_table
 
 FIELDS = [{'id': 1, 'name': 'a', 'type': 'int', 'required': False}, {'id': 2, 'name': 'b', 'type': 'int', 'required': False}]
 # The snapshot after it is one to go back to.

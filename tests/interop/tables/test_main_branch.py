@@ -2,8 +2,8 @@
 import pyarrow as pa
 
 import rest
-from agreement import assert_agree
-from test_row_changes import NUMBERED, assert_agree_always, numbers
+from agreement import assert_agree, assert_agree_always
+from iceberg_tables import NUMBERED, numbers
 
 
 def test_spark_rolls_back(spark, duck, catalog, truth, readers, schema):

@@ -3,14 +3,11 @@ import re
 
 import pyarrow as pa
 import pytest
-from pyiceberg.schema import Schema
-from pyiceberg.types import LongType, NestedField, StringType
 
+from agreement import assert_agree_always
+from iceberg_tables import NUMBERED
 from oracle import avro_files, by_hand_deletes, commits
 from rest import Rest, assert_error
-from test_row_changes import assert_agree_always
-
-NUMBERED = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
 
 
 @pytest.fixture

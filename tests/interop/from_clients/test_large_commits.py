@@ -13,8 +13,8 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 from by_hand import Table, Watched, deleting, overwrite_object, parquet, positions, unread_file
 from oracle import avro_files, commits
+from own_lake import Objects
 from rest import assert_error
-from upkeep import Objects
 
 COLUMNS = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 's', StringType(), required=False),
                  NestedField(3, 'd', DoubleType(), required=False))

@@ -91,7 +91,7 @@ def test_a_table_that_came_back_outlives_its_expired_past(rest, duck, catalog, s
 def test_duckdb_reads_the_lake_while_the_table_was_away(rest, duck, catalog, truth, readers, schema):
     """Partitions and sort keys without their table keep DuckDB from reading any table at such a snapshot."""
     name = f'{schema}.t'
-    table = catalog.create_table(name, SCHEMA)
+    catalog.create_table(name, SCHEMA)
     column = SCHEMA.names[0]
     duck.execute(f'ALTER TABLE lake.{name} SET PARTITIONED BY ({column})')
     duck.execute(f'ALTER TABLE lake.{name} SET SORTED BY ({column})')

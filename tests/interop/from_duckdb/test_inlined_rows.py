@@ -2,7 +2,7 @@
 import pytest
 
 from agreement import assert_agree
-from test_duckdb_to_clients import EVERY_TYPE, EVERY_VALUE
+from duckdb_types import EVERY_TYPE, EVERY_VALUE
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ import pytest
 
 from agreement import assert_agree
 from lake_clients import duck as duckdb_client
+from own_lake import compact
 from readers import Direct
 from rest import Rest, assert_error
-from upkeep import compact
 
 UNSORTED = {'order-id': 0, 'fields': []}
 

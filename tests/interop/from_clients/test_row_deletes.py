@@ -1,6 +1,6 @@
 """Rows that Iceberg clients delete by delete files, DuckDB finds deleted in the lake, and so do the others."""
-from agreement import assert_agree
-from test_row_changes import assert_agree_always, operations
+from agreement import assert_agree, assert_agree_always
+from iceberg_tables import operations
 
 MERGE_ON_READ = """'write.delete.mode'='merge-on-read', 'write.update.mode'='merge-on-read',
                    'write.merge.mode'='merge-on-read'"""

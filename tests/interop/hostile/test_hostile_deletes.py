@@ -6,7 +6,7 @@ import zlib
 import pyarrow as pa
 import pytest
 
-from by_hand import (COLUMNS, Table, Watched, delete_entry, deleting, deleting_equal, parquet, positions, rows_of)
+from by_hand import COLUMNS, Table, delete_entry, deleting, deleting_equal, parquet, positions
 from oracle import avro_files, commits, puffin, roaring
 from rest import assert_error
 
@@ -22,7 +22,7 @@ def tables(lake, catalog, duck):
     duck.execute('CREATE SCHEMA lake.hostile_deletes')
     made = {}
     for name, version in (('v2', '2'), ('v3', '3'), ('other', '2')):
-        table = catalog.create_table(f'hostile_deletes.{name}', COLUMNS, properties={'format-version': version})
+        catalog.create_table(f'hostile_deletes.{name}', COLUMNS, properties={'format-version': version})
         for first in (0, IN_FILE):
             duck.execute(f"INSERT INTO lake.hostile_deletes.{name} SELECT n, 's' || n FROM range({first}, {first + IN_FILE}) r(n)")
         made[name] = Table(lake, catalog, duck, f'hostile_deletes.{name}')

@@ -9,8 +9,8 @@ import requests
 from pyiceberg.exceptions import CommitFailedException
 
 import readers
+from own_lake import Objects, as_shown, compact, compact_path, location_of, own_stack, rows_at, snapshots
 from rest import Rest, assert_error
-from upkeep import Objects, as_shown, compact, compact_path, location_of, own_stack, rows_at, snapshots
 
 ROWS = pa.table({'a': list(range(100)), 's': [f's{n}' for n in range(100)]})
 IDLE = {'complete': True, 'rows-flushed': 0, 'rewritten': {'files-read': 0, 'files-written': 0},

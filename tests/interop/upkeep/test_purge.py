@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 import requests
 
+from own_lake import Objects, location_of, own_stack
 from rest import Rest, assert_error, keyed
 from stack.process import wait_until
-from upkeep import Objects, location_of, own_stack
 
 ROWS = pa.table({'a': list(range(100))})
 PURGE = '?purgeRequested=true'

@@ -10,6 +10,7 @@ import pytest
 
 import readers as lake_readers
 from agreement import assert_agree, checksum
+from lake_statements import FLUSH, MERGE, REWRITE, bigs, inserts, last_snapshot, run, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,22 +21,8 @@ class Case:
     shown: int = 1  # How many snapshots a table shows at the least.
 
 
-def inserts(table, count, first=0, rows=4):
-    return '\n'.join(f'INSERT INTO lake.{{s}}.{table} SELECT n, n % 7 FROM range({start}, {start + rows}) r(n)'
-                     for start in range(first, first + count * rows, rows))
-
-
 T = 'CREATE TABLE lake.{s}.t (a INTEGER, b INTEGER)\n'
 BIG = 'INSERT INTO lake.{s}.t SELECT n, n % 7 FROM range(1000, 1040) r(n)\n'
-FLUSH = "CALL ducklake_flush_inlined_data('lake', schema_name => '{s}', table_name => 't')\n"
-MERGE = "CALL ducklake_merge_adjacent_files('lake', 't', schema => '{s}')\n"
-REWRITE = "CALL ducklake_rewrite_data_files('lake', 't', schema => '{s}', delete_threshold => 0)\n"
-
-
-def bigs(count, rows=20):
-    return '\n'.join(f'INSERT INTO lake.{{s}}.t SELECT n, n % 7 FROM range({n * rows}, {n * rows + rows}) r(n)'
-                     for n in range(count)) + '\n'
-
 
 CASES = [
     Case('inlined', T + inserts('t', 5) + '\nUPDATE lake.{s}.t SET b = 100 WHERE a = 3\n'
@@ -132,16 +119,6 @@ def quick(catalog):
     return [lake_readers.PyIceberg(catalog)]
 
 
-def run(duck, schema, statements):
-    for statement in statements.format(s=schema).splitlines():
-        if statement:
-            duck.execute(statement)
-
-
-def shown(catalog, table):
-    return [snapshot.snapshot_id for snapshot in catalog.load_table(table).metadata.snapshots]
-
-
 def assert_history(duck, truth, quick, catalog, table, least):
     """Every snapshot that the catalog shows agrees, and no change of rows is missing."""
     ids = shown(catalog, table)
@@ -174,10 +151,6 @@ def test_each_snapshot_reads_as_in_the_lake(duck, truth, quick, catalog, schema,
     run(duck, schema, case.statements)
     for table in case.tables:
         assert_history(duck, truth, quick, catalog, f'{schema}.{table}', case.shown)
-
-
-def last_snapshot(duck):
-    return duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
 
 
 def insert(duck, table, first, rows):

@@ -10,9 +10,9 @@ from pyiceberg.table.statistics import BlobMetadata, StatisticsFile
 from pyiceberg.table.update.snapshot import ManageSnapshots
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 
-from agreement import assert_agree
+from agreement import assert_agree, assert_agree_always
+from iceberg_tables import NUMBERED, numbers
 from rest import Rest, assert_error
-from test_row_changes import NUMBERED, assert_agree_always, numbers
 
 
 @pytest.fixture

@@ -1,34 +1,15 @@
 """What Iceberg clients do to rows besides adding them, DuckDB finds in the lake, and so do the others."""
 import concurrent.futures
 
-import pyarrow as pa
 import pytest
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.expressions import EqualTo
 from pyiceberg.partitioning import PartitionField, PartitionSpec
-from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import LongType, NestedField, StringType
 
-from agreement import assert_agree
+from agreement import assert_agree, assert_agree_always
+from iceberg_tables import NUMBERED, numbers, operations
 from lake_clients import iceberg as iceberg_client
-
-NUMBERED = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
-
-
-def numbers(table, values, text='x'):
-    return pa.table({'n': list(values), 's': [text] * len(values)}, schema=table.schema().as_arrow())
-
-
-def assert_agree_always(truth, readers, catalog, table):
-    """Every snapshot that is shown reads the same through both doors. Returns the rows now."""
-    for snapshot in catalog.load_table(table).snapshots():
-        assert_agree(truth, readers, table, snapshot.snapshot_id)
-    return assert_agree(truth, readers, table)
-
-
-def operations(catalog, table):
-    return [snapshot.summary.operation.value for snapshot in catalog.load_table(table).snapshots()]
 
 
 def test_pyiceberg_overwrites_and_deletes(catalog, duck, truth, readers, schema):

@@ -4,8 +4,8 @@ import pytest
 
 import readers
 from lake_clients import duck as duckdb_client
+from own_lake import compact, rows_at
 from rest import Rest
-from upkeep import compact, rows_at
 
 
 @pytest.fixture
