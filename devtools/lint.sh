@@ -1,4 +1,4 @@
-# Formatting, clang-tidy, include arrows, words that must not appear.
+# Formatting, clang-tidy, names of Python that are unused or nobody's, words that must not appear.
 
 source_files() { git -C "$ROOT" ls-files --cached --others --exclude-standard '*.cc' '*.h'; }
 
@@ -19,6 +19,7 @@ fmt_command() {
 
 lint_command() {
   setup_engine
+  setup_python
   local files faults=0
   mapfile -t files < <(linted_files "$@")
   cd "$ROOT" || fail "no folder $ROOT"
@@ -27,6 +28,7 @@ lint_command() {
     "clang-format-$COMPILER" --dry-run --Werror "${files[@]}" || faults=1
     lint_tidy "${files[@]}" || faults=1
   fi
+  lint_python || faults=1
   lint_words || faults=1
   ((faults == 0)) || fail "lint found faults"
   echo "== lint is clean"
@@ -39,6 +41,11 @@ lint_tidy() {
   ((${#units[@]})) || return 0
   printf '%s\n' "${units[@]}" |
     xargs -P "$(nproc)" -n 1 "clang-tidy-$COMPILER" -p build/dev --quiet --warnings-as-errors='*'
+}
+
+# All of it, whatever changed: it takes a moment.
+lint_python() {
+  git ls-files -z --cached --others --exclude-standard '*.py' | xargs -0 "$PYTHON" -m ruff check --quiet --no-cache --isolated --select F,E9
 }
 
 # Left-overs and things that are true on one machine only.

@@ -60,7 +60,7 @@ def add_snapshots(postgres, count):
         SELECT last.snapshot_id + n, last.snapshot_time + n * interval '1 microsecond', last.schema_version,
                last.next_catalog_id, last.next_file_id
           FROM last, generate_series(1, {count}) n''')
-    postgres.query(DATABASE, f'''
+    postgres.query(DATABASE, '''
         INSERT INTO ducklake_snapshot_changes (snapshot_id, changes_made)
         SELECT s.snapshot_id, 'inserted_into_table:' || (SELECT max(table_id) FROM ducklake_table)
           FROM ducklake_snapshot s LEFT JOIN ducklake_snapshot_changes c USING (snapshot_id)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oracle import avro_files, puffin
-from oracle.avro_files import DATA, EQUALITY_DELETES
+from oracle.avro_files import EQUALITY_DELETES
 from oracle.commits import ROW_ID, UPDATED, is_vector, live
 from oracle.data_files import columns_by_id, contents, number_of
 from oracle.steps import Difference

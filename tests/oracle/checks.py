@@ -12,7 +12,7 @@ from oracle.invariants import check_metadata
 from oracle.manifests import check_snapshot
 from oracle.reading import Truth, bag, compare, compare_names, compare_schema
 from oracle.steps import Difference
-from oracle.world import quoted, text
+from oracle.world import quoted
 
 
 class Checker:

@@ -72,9 +72,9 @@ def check_summary(snapshot, live):
     wanted = {'total-data-files': len(data), 'total-records': sum(file.record_count for file in data),
               'total-delete-files': len(deletes), 'total-equality-deletes': 0,
               'total-position-deletes': sum(file.record_count for file in deletes)}
-    for key, value in wanted.items():
-        given = snapshot.summary.additional_properties.get(key)
-        demand(given is None or int(given) == value, f'snapshot {snapshot.snapshot_id}: {key} is {given}, and there are {value}')
+    for total, value in wanted.items():
+        given = snapshot.summary.additional_properties.get(total)
+        demand(given is None or int(given) == value, f'snapshot {snapshot.snapshot_id}: {total} is {given}, and there are {value}')
     added = [entry.data_file for entry in live if entry.snapshot_id == snapshot.snapshot_id
              and entry.status == ManifestEntryStatus.ADDED and entry.data_file.content == DataFileContent.DATA]
     given = snapshot.summary.additional_properties.get('added-data-files', '0')

@@ -2,7 +2,6 @@
 
 Needs pyiceberg 0.12.0 (pip install 'pyiceberg[pyarrow]==0.12.0').
 """
-import datetime
 import decimal
 import pathlib
 import uuid
