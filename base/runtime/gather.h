@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,8 @@ struct AtOnce {
 };
 
 /// Runs begin(0), begin(1) and so on to `count`, each a Task<Result<T>>, and
-/// hands what they give to `take(index, T)`, a Status, in that order. A task is
+/// hands what they give to `take(index, T)`, or `take(index)` where T is void, a
+/// Status, in that order. A task is
 /// made and begun when fewer than `most` are running or wait to be handed on.
 /// The first failure in that order, of a task or of `take`, is the answer. Once
 /// a task has failed none is begun, and those that run are waited for; after
@@ -89,15 +91,25 @@ Task<Status> gather_few(AtOnce most, std::size_t count, Begin begin, Take take) 
       outcome = fail(ErrorKind::kCancelled, "the request was cancelled");
     }
     if (!outcome) continue;
-    if (result) {
-      outcome = take(index, std::move(*result));
-    } else {
+    if (!result) {
       outcome = std::move(result).error();
+    } else if constexpr (std::is_void_v<T>) {
+      outcome = take(index);
+    } else {
+      outcome = take(index, std::move(*result));
     }
   }
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   co_await asio::this_coro::throw_if_cancelled(throws);
   co_return outcome;
+}
+
+/// The same, of tasks that give nothing but whether they failed.
+template <class Begin>
+  requires std::is_void_v<detail::GivenBy<Begin>>
+Task<Status> gather_few(AtOnce most, std::size_t count, Begin begin) {
+  auto go_on = [](std::size_t) { return Status{}; };
+  co_return co_await gather_few(most, count, std::move(begin), go_on);
 }
 
 /// The same; all that the tasks gave, in their order.

@@ -190,5 +190,29 @@ TEST(GatherFewValues, keeps_what_many_tasks_give_that_end_as_they_begin) {
   for (std::size_t i = 0; i < 10'000; ++i) ASSERT_EQ((**all)[i], 2 * i);
 }
 
+Task<Status> odd_fails(std::size_t i) {
+  if (i % 2 == 1) co_return broken(i);
+  co_return Status{};
+}
+
+Status gathered(std::size_t count) {
+  asio::io_context loop;
+  std::optional<Status> outcome;
+  asio::co_spawn(loop, gather_few(AtOnce{2}, count, odd_fails), [&](auto error, Status status) {
+    ASSERT_FALSE(error);
+    outcome = std::move(status);
+  });
+  loop.run();
+  return *outcome;
+}
+
+TEST(GatherFewStatuses, say_whether_one_of_them_failed) {
+  EXPECT_TRUE(gathered(0));
+  EXPECT_TRUE(gathered(1));
+  Status failed = gathered(5);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message(), "1");
+}
+
 }  // namespace
 }  // namespace base

@@ -18,7 +18,7 @@ using base::ErrorKind;
 using model::LakeDataFile;
 using model::LakeTable;
 
-constexpr std::size_t kLooksAtOnce = 8;
+constexpr base::AtOnce kLooksAtOnce{8};
 
 using Files = std::map<std::string, const LakeDataFile*>;
 
@@ -85,15 +85,9 @@ base::Task<base::Status> look_into(base::RequestContext context, exporter::Expor
     CO_ASSIGN_OR_RETURN(auto mapped, as_mapped(*table, names, *file));
     wanted.push_back(std::move(mapped));
   }
-  for (std::size_t begin = 0; begin < wanted.size(); begin += kLooksAtOnce) {
-    std::vector<base::Task<base::Status>> looks;
-    for (std::size_t i = begin; i < wanted.size() && looks.size() < kLooksAtOnce; ++i) {
-      looks.push_back(exporter->check_mapped_file(context, &wanted[i]));
-    }
-    for (auto& result : co_await base::gather(std::move(looks))) {
-      if (!result) co_return std::move(result).error().with_context("table " + table->name);
-    }
-  }
+  auto look = [&](std::size_t i) { return exporter->check_mapped_file(context, &wanted[i]); };
+  auto looked = co_await base::gather_few(kLooksAtOnce, wanted.size(), look);
+  if (!looked) co_return std::move(looked).error().with_context("table " + table->name);
   co_return base::Status{};
 }
 
