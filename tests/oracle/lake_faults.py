@@ -66,16 +66,23 @@ def is_sorted(world, table):
 
 FORGOTTEN_BOUNDS = """
 SELECT EXISTS (SELECT 1 FROM {table}
-  JOIN ducklake_data_file f ON f.table_id = t.table_id AND f.partition_id IS NOT NULL
+  JOIN ducklake_data_file f ON f.table_id = t.table_id
   JOIN ducklake_file_column_stats unknown ON unknown.data_file_id = f.data_file_id AND unknown.min_value IS NULL
-  JOIN ducklake_data_file g ON g.table_id = t.table_id AND g.begin_snapshot = f.begin_snapshot
-  JOIN ducklake_file_column_stats known ON known.data_file_id = g.data_file_id AND known.min_value IS NOT NULL
-                                       AND known.column_id = unknown.column_id
- WHERE NOT EXISTS (SELECT FROM lakeproxy_file c WHERE c.data_file_id = f.data_file_id))"""
+ WHERE NOT EXISTS (SELECT FROM lakeproxy_file c WHERE c.data_file_id = f.data_file_id)
+   AND (EXISTS (SELECT FROM ducklake_data_file g
+                  JOIN ducklake_file_column_stats known ON known.data_file_id = g.data_file_id AND known.min_value IS NOT NULL
+                                                       AND known.column_id = unknown.column_id
+                 WHERE g.table_id = t.table_id AND g.begin_snapshot = f.begin_snapshot
+                   AND (f.partition_id IS NOT NULL OR f.data_file_id < g.data_file_id))
+        OR (unknown.value_count = 0 OR unknown.contains_nan)
+           AND EXISTS (SELECT FROM ducklake_snapshot_changes m
+                        WHERE m.snapshot_id = f.begin_snapshot
+                          AND m.changes_made ~ ('inlined_insert:' || t.table_id || '(,|$)'))))"""
 
 
 def forgets_bounds(world, table):
-    """DuckDB 1.5.5 forgets the bounds of a table's column where one of the files that it writes for a partitioned table has
-    none, and takes those of the next rows for the whole table's: a filter then passes over rows."""
+    """DuckDB 1.5.5 forgets the bounds of a table's column where one of the files of a write, of a partitioned table or of a
+    transaction of several inserts, has none, and takes those of the next rows for the whole table's: a filter then passes over
+    rows. Small rows that the transaction keeps in PostgreSQL are forgotten as well."""
     table.unbounded |= ask(world, table, FORGOTTEN_BOUNDS) == [(True,)]
     return table.unbounded

@@ -1,6 +1,9 @@
 """The rows of a table at a snapshot, from each door, and whether they are the same rows."""
 import collections
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from oracle.literals import parsed
 from oracle.steps import Difference
 from oracle.world import quoted
@@ -23,6 +26,11 @@ class Truth:
 
     def bag(self, world):
         return bag(world, self.rows, self.columns)
+
+    def has_nan(self, names):
+        """In one of the columns of these names."""
+        columns = [self.rows.column(name) for name in names]
+        return any(pc.any(pc.is_nan(column)).as_py() for column in columns if pa.types.is_floating(column.type))
 
 
 def bag(world, rows, columns, where='true'):
