@@ -1,17 +1,19 @@
 // An equality delete on 100 files of 100,000 rows in a store of this machine,
 // and beside it what the engine alone takes to find the same rows in the same
-// files on this machine's disk, with as many threads.
+// files, with as many threads: in that store, where a lake has them, and on
+// this machine's disk, which is the floor.
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/duckdb/engine.h"
@@ -30,6 +32,7 @@ constexpr int kFiles = 100;
 constexpr int kRows = 100'000;
 constexpr int kKeys = 10'000;
 constexpr unsigned kThreads = 2;
+constexpr const char* kPlace = "s3://bench/lake/";
 
 template <class T>
 T value_or_exit(base::Result<T> result) {
@@ -45,6 +48,28 @@ std::unique_ptr<base::duckdb::Engine> open_engine(const std::string& folder, uns
   base::duckdb::EngineOptions options;
   options.threads = threads;
   options.scratch_dir = folder;
+  return value_or_exit(base::duckdb::Engine::open(std::move(options)));
+}
+
+// A commit sees each file for the first time, so the engine keeps none either.
+std::unique_ptr<base::duckdb::Engine> open_engine_of_store(const std::string& endpoint) {
+  const char* extensions = std::getenv("TEST_ENGINE_EXTENSIONS");
+  if (extensions == nullptr) {
+    std::fputs("TEST_ENGINE_EXTENSIONS is not set\n", stderr);
+    std::abort();
+  }
+  std::string_view host = std::string_view(endpoint).substr(endpoint.find("://") + 3);
+  base::duckdb::EngineOptions options;
+  options.threads = kThreads;
+  options.scratch_bytes = 0;
+  options.extensions = {std::string(extensions) + "/httpfs.duckdb_extension"};
+  options.opening.emplace_back("SET GLOBAL enable_external_file_cache = false");
+  options.opening.emplace_back(fmt::format(
+      "CREATE SECRET store (TYPE s3, KEY_ID {}, SECRET {}, ENDPOINT {}, URL_STYLE 'path', USE_SSL "
+      "false)",
+      base::duckdb::quote_literal(MinioServer::kAccessKey),
+      base::duckdb::quote_literal(MinioServer::kSecretKey), base::duckdb::quote_literal(host)));
+  options.allowed_places = {kPlace};
   return value_or_exit(base::duckdb::Engine::open(std::move(options)));
 }
 
@@ -69,14 +94,14 @@ class Lake {
 
   // Ids in no order, so that statistics rule no file out.
   void add_data(int number) {
-    std::string name = "data-" + std::to_string(number) + ".parquet";
     std::string first = std::to_string(std::int64_t{number} * kRows);
     Candidate candidate;
     candidate.file =
-        add(name, "SELECT ((i + " + first + ") * 7919 % " + std::to_string(kFiles * kRows) +
-                      ")::BIGINT AS id, hash(i)::VARCHAR AS name, (hash(i, 1) % 1000)::INTEGER AS "
-                      "amount, (hash(i, 2) / 3)::DOUBLE AS ratio FROM range(" +
-                      std::to_string(kRows) + ") r(i)");
+        add(data_name(number),
+            "SELECT ((i + " + first + ") * 7919 % " + std::to_string(kFiles * kRows) +
+                ")::BIGINT AS id, hash(i)::VARCHAR AS name, (hash(i, 1) % 1000)::INTEGER AS "
+                "amount, (hash(i, 2) / 3)::DOUBLE AS ratio FROM range(" +
+                std::to_string(kRows) + ") r(i)");
     candidate.deletes = {0};
     candidates_.push_back(std::move(candidate));
   }
@@ -97,22 +122,32 @@ class Lake {
     return count;
   }
 
-  // The whole files, from disk, with threads of the engine's own.
-  std::size_t find_with_engine_alone() {
-    auto connection = value_or_exit(alone_->connect());
-    auto rows = value_or_exit(connection.execute(
-        "SELECT d.filename, CAST(d.file_row_number AS BIGINT) FROM read_parquet(" +
-        base::duckdb::quote_literal(files_.path() + "/data-*.parquet") +
-        ", file_row_number = true, filename = true) d SEMI JOIN read_parquet(" +
-        base::duckdb::quote_literal(files_.path() + "/keys.parquet") + ") k ON d.id = k.id"));
+  std::size_t find_with_engine_in_store() { return find_with_engine(*in_store_, kPlace); }
+  std::size_t find_with_engine_on_disk() {
+    return find_with_engine(*on_disk_, files_.path() + "/");
+  }
+
+ private:
+  // With threads of the engine's own. The files are named, as a lake names them.
+  std::size_t find_with_engine(base::duckdb::Engine& engine, const std::string& place) {
+    std::string names;
+    for (int i = 0; i < kFiles; ++i) {
+      names += (i == 0 ? "" : ", ") + base::duckdb::quote_literal(place + data_name(i));
+    }
+    auto connection = value_or_exit(engine.connect());
+    auto rows = value_or_exit(connection.execute(fmt::format(
+        "SELECT d.filename, CAST(d.file_row_number AS BIGINT) FROM read_parquet([{}], "
+        "file_row_number = true, filename = true) d SEMI JOIN read_parquet({}) k ON d.id = k.id",
+        names, base::duckdb::quote_literal(place + "keys.parquet"))));
     std::size_t count = 0;
     while (value_or_exit(rows.next())) ++count;
     return count;
   }
 
- private:
+  static std::string data_name(int number) { return fmt::format("data-{}.parquet", number); }
+
   model::DataFile add(const std::string& name, const std::string& query) {
-    auto connection = value_or_exit(alone_->connect());
+    auto connection = value_or_exit(on_disk_->connect());
     std::string path = files_.path() + "/" + name;
     value_or_exit(connection.execute("COPY (" + query + ") TO " +
                                      base::duckdb::quote_literal(path) +
@@ -137,7 +172,8 @@ class Lake {
   base::testing::TemporaryFolder scratch_;
   base::testing::TemporaryFolder files_;
   std::unique_ptr<base::duckdb::Engine> engine_ = open_engine(scratch_.path(), 1);
-  std::unique_ptr<base::duckdb::Engine> alone_ = open_engine(files_.path(), kThreads);
+  std::unique_ptr<base::duckdb::Engine> on_disk_ = open_engine(files_.path(), kThreads);
+  std::unique_ptr<base::duckdb::Engine> in_store_ = open_engine_of_store(minio_.endpoint());
   base::SystemClock clock_;
   base::SystemRandom random_;
   base::BlockingPool blocking_{kThreads};
@@ -158,15 +194,23 @@ void find_equal(benchmark::State& state) {
   for (auto _ : state) state.counters["rows"] = static_cast<double>(lake().find());
 }
 
-void engine_alone(benchmark::State& state) {
+void engine_in_store(benchmark::State& state) {
   lake();
   for (auto _ : state) {
-    state.counters["rows"] = static_cast<double>(lake().find_with_engine_alone());
+    state.counters["rows"] = static_cast<double>(lake().find_with_engine_in_store());
+  }
+}
+
+void engine_on_disk(benchmark::State& state) {
+  lake();
+  for (auto _ : state) {
+    state.counters["rows"] = static_cast<double>(lake().find_with_engine_on_disk());
   }
 }
 
 BENCHMARK(find_equal)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(engine_alone)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(engine_in_store)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(engine_on_disk)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace lake::exporter
