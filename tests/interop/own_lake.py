@@ -83,7 +83,8 @@ def compact_path(name):
 
 
 def compact(rest, name):
-    answer = rest.post(compact_path(name))
+    # Beside writers DuckDB tries a step ten times, and waits longer each time.
+    answer = rest.post(compact_path(name), timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -20,8 +20,8 @@ class Rest:
     def url(self, path):
         return f'{self.uri}/v1/{self.prefix}/{path}'
 
-    def send(self, method, path, **request):
-        return requests.request(method, self.url(path), timeout=TIMEOUT, **request)
+    def send(self, method, path, timeout=TIMEOUT, **request):
+        return requests.request(method, self.url(path), timeout=timeout, **request)
 
     def get(self, path, **request):
         return self.send('GET', path, **request)
