@@ -8,6 +8,9 @@ target_include_directories(project_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(project_flags INTERFACE
   BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_HAS_STD_COROUTINE FMT_HEADER_ONLY=0)
 
+# Every address is resolved at the start and read-only from then on.
+add_link_options(-Wl,-z,relro,-z,now)
+
 set(PROJECT_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 if(PROJECT_SANITIZE)
   target_compile_options(project_flags INTERFACE

@@ -83,7 +83,8 @@ room(lakeproxy/export USES base/core base/duckdb base/runtime lakeproxy/material
   TEST_USES base/testing lakeproxy/materialize/value)
 
 room(lakeproxy/publish USES base/core base/avro base/json base/runtime base/http base/metrics lakeproxy/materialize/manifest
-  lakeproxy/materialize/puffin lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/table lakeproxy/model/view
+  lakeproxy/materialize/puffin lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/schema
+  lakeproxy/model/table lakeproxy/model/view
   lakeproxy/export/files lakeproxy/export lakeproxy/objects lakeproxy/ducklake/commit lakeproxy/ducklake/read lakeproxy/ducklake/write
   TEST_USES base/testing base/duckdb base/postgres lakeproxy/ducklake/lake)
 
@@ -142,8 +143,11 @@ room(toolserver/client USES base/core base/json base/runtime base/http base/webs
 room(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/audit toolserver/client)
+  toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)
+# The engine is a library of .dev/tools, which has to stay where it is.
+set_target_properties(securetool PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS securetool RUNTIME COMPONENT securetool)
 
 # What a program that links the client looks like.
 room(examples/call_tool USES base/core base/json base/runtime toolserver/model toolserver/session toolserver/client)
@@ -152,6 +156,9 @@ program(call_tool examples/call_tool)
 # Peers for tests that cross folders.
 room(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)
 program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
+room(tests/integration/lasting_client USES base/core base/config base/json base/runtime toolserver/model
+  toolserver/settings toolserver/session toolserver/client toolserver/app)
+program(lasting_client tests/integration/lasting_client)
 
 # lakeproxy with a watch on the steps of its commits, for tests/faults.
 room(tests/faults/server USES base/core base/config base/runtime lakeproxy/settings lakeproxy/app

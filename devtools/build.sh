@@ -1,4 +1,4 @@
-# Configures and builds a preset.
+# Configures and builds a preset, all of it or single programs.
 
 # build_preset PRESET [target...]
 build_preset() {
@@ -13,10 +13,10 @@ build_preset() {
 }
 
 build_command() {
-  (($#)) || set -- dev
-  local preset
-  for preset in "$@"; do
-    [[ $preset =~ ^(dev|release|asan|tsan)$ ]] || fail "no preset named $preset: dev, release, asan or tsan"
-    build_preset "$preset"
+  local word presets=() targets=()
+  for word in "$@"; do
+    if [[ $word =~ ^(dev|release|asan|tsan)$ ]]; then presets+=("$word"); else targets+=("$word"); fi
   done
+  ((${#presets[@]})) || presets=(dev)
+  for word in "${presets[@]}"; do build_preset "$word" "${targets[@]}"; done
 }

@@ -19,7 +19,6 @@ fmt_command() {
 
 lint_command() {
   setup_engine
-  setup_python
   local files faults=0
   mapfile -t files < <(linted_files "$@")
   cd "$ROOT" || fail "no folder $ROOT"

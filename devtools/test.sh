@@ -115,7 +115,7 @@ kit_tests() {
 with_stack() {
   local preset=$1
   shift
-  build_preset "$preset" lakeproxy faulty_lakeproxy securetool call_tool websocket_echo
+  build_preset "$preset" lakeproxy faulty_lakeproxy securetool call_tool lasting_client websocket_echo
   "$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null' EXIT
   "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" || return

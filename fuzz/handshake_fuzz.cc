@@ -56,7 +56,7 @@ struct World {
 
   FixedClock clock;
   CountingRandom random;
-  ReplayWindow replay{{}, clock.now(), random};
+  ReplayWindow replay{{}, random};
   Channel channel{.reach = Reach::kLoopback};
   ServerConfig server;
   ClientConfig client;

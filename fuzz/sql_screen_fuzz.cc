@@ -1,10 +1,12 @@
 // Any bytes as SQL: what the screen lets through is one SELECT to the engine
-// as well, and a text that begins with '{' is tried as a tree of its own.
+// as well, with names of files made absolute it is the same SELECT, and a text
+// that begins with '{' is tried as a tree of its own.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "base/core/text.h"
 #include "base/duckdb/engine.h"
 #include "base/json/json.h"
+#include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_screen.h"
 
 namespace {
@@ -19,6 +22,7 @@ namespace {
 using base::duckdb::Engine;
 using base::duckdb::Param;
 using base::duckdb::Text;
+using tool::connectors::RawFiles;
 using tool::connectors::screen;
 using tool::connectors::ScreenRules;
 
@@ -36,21 +40,40 @@ Engine& engine() {
   return *only;
 }
 
+std::optional<base::json::Value> tree_of(base::duckdb::Connection& connection,
+                                         const std::string& sql) {
+  std::vector<Param> params{Text{sql}};
+  auto rows = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", params);
+  if (!rows || !*rows->next() || rows->is_null(0)) return std::nullopt;
+  auto tree = base::json::parse(rows->bytes(0), {.bytes = 16 << 20, .depth = 1024});
+  if (!tree) return std::nullopt;
+  return *std::move(tree);
+}
+
 void check(const std::string& sql, const ScreenRules& rules) {
   auto connection = engine().connect();
   require(connection.has_value());
-  std::vector<Param> params{Text{sql}};
-  auto rows = connection->execute("SELECT json_serialize_sql($1::VARCHAR)", params);
-  if (!rows || !*rows->next() || rows->is_null(0)) return;
-  auto tree = base::json::parse(rows->bytes(0), {.bytes = 16 << 20, .depth = 1024});
-  if (!tree || !screen(*tree, rules).allowed()) return;
-  auto count = connection->count_statements(sql);
+  auto tree = tree_of(*connection, sql);
+  if (!tree) return;
+  tool::connectors::Verdict verdict = screen(*tree, rules);
+  if (!verdict.allowed()) return;
+  std::string runs = sql;
+  if (verdict.names_files) {
+    auto anchored = tool::connectors::anchor_files(sql, *std::move(tree), "/no/such \"folder'--");
+    if (!anchored) return;
+    auto again = tree_of(*connection, anchored->sql);
+    // Where it differs, the connector refuses it; here that is a find.
+    require(again && tool::connectors::is_same_statement(anchored->tree, *again));
+    runs = anchored->sql;
+  }
+  auto count = connection->count_statements(runs);
   require(count && *count == 1);
-  auto statement = connection->prepare(sql);
+  auto statement = connection->prepare(runs);
   if (statement) {
     require(statement->is_select());
   } else {
-    require(statement.error().kind() != base::ErrorKind::kForbidden);
+    // With a file the engine's fence is met, and only then.
+    require(verdict.names_files || statement.error().kind() != base::ErrorKind::kForbidden);
   }
 }
 
@@ -59,12 +82,14 @@ void check(const std::string& sql, const ScreenRules& rules) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string sql(reinterpret_cast<const char*>(data), size);
   if (size > 16'384 || sql.contains('\0') || !base::is_utf8(sql)) return 0;
-  ScreenRules rules{.tables = {"t", "u"}, .params = {1, "x", nullptr}};
+  ScreenRules rules{.tables = {{"t", {3, 3}}, {"u", {3, 2}}}, .params = {1, "x", nullptr}};
   if (sql.starts_with('{')) {
     auto tree = base::json::parse(sql, {.bytes = 1 << 20, .depth = 1024});
     if (tree) (void)screen(*tree, rules);
     return 0;
   }
+  check(sql, rules);
+  rules.raw_files = RawFiles::kAllowed;
   check(sql, rules);
   return 0;
 }

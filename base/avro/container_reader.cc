@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace base::avro {
 namespace {
@@ -101,7 +102,11 @@ Status ContainerReader::next_block() {
     // blocks must not cost what unpacking one costs.
     block_ = {};
   } else if (codec_ != Codec::kNull) {
-    const std::size_t limit = std::min(limits_.block_bytes, limits_.total_bytes - total_bytes_);
+    std::size_t limit = std::min(limits_.block_bytes, limits_.total_bytes - total_bytes_);
+    // A block of a few data that unpacks to a hundred million bytes is a bomb.
+    if (std::cmp_less(*count, limit / limits_.datum_bytes + 1)) {
+      limit = std::min(limit, static_cast<std::size_t>(*count) * limits_.datum_bytes);
+    }
     ASSIGN_OR_RETURN(*unpacked_, decompress(codec_, *data, limit));
     block_ = *unpacked_;
   }

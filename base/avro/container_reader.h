@@ -24,6 +24,8 @@ struct ReadLimits {
   std::size_t file_bytes = 512 * 1024 * 1024;
   std::size_t block_bytes = 256 * 1024 * 1024;     ///< One block, unpacked.
   std::size_t total_bytes = 2048UL * 1024 * 1024;  ///< All blocks, unpacked.
+  /// A packed block of n data is not unpacked over n times this.
+  std::size_t datum_bytes = 64 * 1024 * 1024;
   std::size_t metadata_entries = 1024;
   SchemaLimits schema;
   DecodeLimits decode;

@@ -224,6 +224,20 @@ TEST(ContainerReaderTest, bounds_records_that_take_no_bytes) {
   EXPECT_EQ(status.error().kind(), ErrorKind::kTooLarge);
 }
 
+TEST(ContainerReaderTest, unpacks_no_more_than_its_records_may_take) {
+  auto file_of = [](int records) {
+    ContainerWriter writer(R"("bytes")", {}, Codec::kDeflate);
+    for (int i = 0; i < records; ++i) {
+      writer.encoder().put_bytes(std::string(2000 / records, 'a'));
+      writer.end_datum();
+    }
+    return std::move(writer).finish();
+  };
+  EXPECT_FALSE(read_all(file_of(1), {.datum_bytes = 1000}));
+  EXPECT_TRUE(read_all(file_of(4), {.datum_bytes = 1000}));
+  EXPECT_TRUE(read_all(file_of(1), {.datum_bytes = 2002}));
+}
+
 TEST(ContainerReaderTest, unpacks_no_block_without_a_record) {
   auto file_of = [](std::int64_t records) {
     Encoder block;

@@ -29,6 +29,14 @@ std::string header_map(std::string_view schema, const Metadata& metadata,
   return out.take();
 }
 
+ContainerHeader header_with(std::string_view schema, const Metadata& metadata, Codec codec,
+                            SyncMarker sync) {
+  ContainerHeader header{.bytes = "Obj\x01", .sync = sync, .codec = codec};
+  header.bytes += header_map(schema, metadata, codec);
+  header.bytes.append(sync.data(), sync.size());
+  return header;
+}
+
 }  // namespace
 
 SyncMarker derive_sync_marker(std::string_view schema, const Metadata& metadata) {
@@ -41,15 +49,20 @@ SyncMarker derive_sync_marker(std::string_view schema, const Metadata& metadata)
   return sync;
 }
 
+ContainerHeader make_container_header(std::string_view schema, const Metadata& metadata,
+                                      Codec codec) {
+  return header_with(schema, metadata, codec, derive_sync_marker(schema, metadata));
+}
+
+ContainerWriter::ContainerWriter(const ContainerHeader& header)
+    : codec_(header.codec), sync_(header.sync), file_(header.bytes) {}
+
 ContainerWriter::ContainerWriter(std::string_view schema, const Metadata& metadata, Codec codec)
-    : ContainerWriter(schema, metadata, codec, derive_sync_marker(schema, metadata)) {}
+    : ContainerWriter(make_container_header(schema, metadata, codec)) {}
 
 ContainerWriter::ContainerWriter(std::string_view schema, const Metadata& metadata, Codec codec,
                                  SyncMarker sync)
-    : codec_(codec), sync_(sync), file_("Obj\x01") {
-  file_ += header_map(schema, metadata, codec);
-  file_.append(sync_.data(), sync_.size());
-}
+    : ContainerWriter(header_with(schema, metadata, codec, sync)) {}
 
 void ContainerWriter::end_datum() {
   ++count_;

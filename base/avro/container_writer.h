@@ -26,8 +26,21 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 /// here and elsewhere go by block sizes, so nothing rests on its being a secret.
 [[nodiscard]] SyncMarker derive_sync_marker(std::string_view schema, const Metadata& metadata);
 
+/// What stands before the blocks of a file. Many files have the same one, and
+/// making it costs more than a small block behind it.
+struct ContainerHeader {
+  std::string bytes;  ///< Magic, metadata, sync marker: as they stand in the file.
+  SyncMarker sync{};
+  Codec codec = Codec::kNull;
+};
+
+/// The marker is derived from `schema` and `metadata`.
+[[nodiscard]] ContainerHeader make_container_header(std::string_view schema,
+                                                    const Metadata& metadata, Codec codec);
+
 class ContainerWriter {
  public:
+  explicit ContainerWriter(const ContainerHeader& header);
   /// The marker is derived from `schema` and `metadata`.
   ContainerWriter(std::string_view schema, const Metadata& metadata, Codec codec);
   ContainerWriter(std::string_view schema, const Metadata& metadata, Codec codec, SyncMarker sync);

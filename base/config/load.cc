@@ -57,9 +57,17 @@ class Loader {
     report(std::move(line));
   }
 
+  /// Whether the text itself is a secret, and not the name of its file.
+  [[nodiscard]] bool holds_secret(const Entry& entry) const {
+    Target target = target_of(entry);
+    return target.setting != nullptr && target.holds == Target::Holds::kValue &&
+           std::holds_alternative<SecretType>(target.setting->type) && !entry.text.empty();
+  }
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
   [[nodiscard]] const std::set<std::string, std::less<>>& in_doubt() const { return in_doubt_; }
   [[nodiscard]] bool unreadable() const { return unreadable_; }
+  void note_file() { file_found_ = true; }
+  [[nodiscard]] bool file_found() const { return file_found_; }
   std::map<std::string, Taken, std::less<>>& taken() { return taken_; }
   [[nodiscard]] const SettingsTable& table() const { return table_; }
   [[nodiscard]] const Places& places() const { return places_; }
@@ -128,7 +136,10 @@ class Loader {
 
   void report(const Entry& entry, const Target& target, std::string_view rule) {
     if (target.setting != nullptr) in_doubt_.insert(target.setting->name);
-    report(fmt::format("{}: {}: {}", entry.source, entry.key, rule));
+    // A file of sections has named the setting in the source already.
+    bool named = table_.is_nested() && !entry.path.empty();
+    report(named ? fmt::format("{}: {}", entry.source, rule)
+                 : fmt::format("{}: {}: {}", entry.source, entry.key, rule));
   }
 
   void report_unknown(const Entry& entry) {
@@ -147,8 +158,28 @@ class Loader {
   std::vector<std::string> errors_;
   std::set<std::string, std::less<>> in_doubt_;
   bool unreadable_ = false;
+  bool file_found_ = false;
   std::map<std::string, Taken, std::less<>> taken_;
 };
+
+// A file that others may write decides nothing, and one that others may read
+// gives no secret away. What such a file says is not looked at any further.
+bool check_access(Loader& loader, const FileText& file, const Entries& entries,
+                  std::string_view name) {
+  if (loader.table().form().access == FileAccess::kUnchecked) return true;
+  if (auto rule = write_access_rule(file); !rule.empty()) {
+    loader.report_unreadable(fmt::format("{}: {}", name, rule));
+    return false;
+  }
+  auto rule = secret_access_rule(file);
+  if (rule.empty()) return true;
+  for (const auto& entry : entries.entries) {
+    if (!loader.holds_secret(entry)) continue;
+    loader.report_unreadable(fmt::format("{}: holds a secret ({}) and {}", name, entry.key, rule));
+    return false;
+  }
+  return true;
+}
 
 void take_overrides(Loader& loader) {
   const std::string& prefix = loader.table().prefix();
@@ -168,7 +199,10 @@ void take_dotenv(Loader& loader) {
   if (file.state == FileText::State::kRefused) {
     loader.report_unreadable(".env: must be a readable file of at most 1 MiB");
   }
-  loader.take(from_dotenv(file.text, loader.table().prefix(), ".env"));
+  Entries entries = from_dotenv(file.text, loader.table().prefix(), ".env");
+  bool is_there = file.state == FileText::State::kRead;
+  if (is_there) loader.note_file();
+  if (!is_there || check_access(loader, file, entries, ".env")) loader.take(entries);
 }
 
 // A file of lines that is the product's own: every name is one of ours.
@@ -222,11 +256,14 @@ void take_file(Loader& loader) {
     std::string by =
         is_named ? fmt::format("{}: {}{}", named->second.source, table.prefix(), kConfigFile)
                  : name;
+    loader.note_file();
     loader.report_unreadable(by + ": must name a readable file of at most 1 MiB");
     return;
   }
   if (file.state == FileText::State::kMissing) return;
+  loader.note_file();
   Entries entries = parse_file(table, file.text, name);
+  if (!check_access(loader, file, entries, name)) return;
   std::string plain = table.prefix() + std::string(kConfigFile);
   std::string rooted =
       fmt::format("{}{}_{}", table.prefix(), name_of_path(table.form().root_section), kConfigFile);
@@ -250,6 +287,7 @@ LoadReport read(const SettingsTable& table, const Places& places) {
   report.errors = loader.errors();
   report.in_doubt = loader.in_doubt();
   report.unreadable = loader.unreadable();
+  report.file_found = loader.file_found();
   for (const auto& setting : table.settings()) {
     auto taken = loader.taken().find(setting.name);
     if (taken != loader.taken().end()) {

@@ -131,14 +131,14 @@ TEST_F(NestedTest, an_empty_section_is_fine_and_an_empty_setting_is_not) {
   write("app.yaml", "a:\ncore:\nname: m\n");
   EXPECT_EQ(loaded().text("NAME"), "m");
   write("app.yaml", "name:\n");
-  EXPECT_THAT(refused(), HasSubstr("APP_NAME: must have a value"));
+  EXPECT_THAT(refused(), HasSubstr("app.yaml:name: must have a value"));
   write("app.yaml", "aa:\n");
   EXPECT_THAT(refused(), HasSubstr("no such setting"));
 }
 
 TEST_F(NestedTest, a_list_is_for_a_list_alone) {
   write("app.toml", "name = ['m']\n");
-  EXPECT_THAT(refused(), HasSubstr("APP_NAME: must be a string, a number or a boolean"));
+  EXPECT_THAT(refused(), HasSubstr("app.toml:name: must be a string, a number or a boolean"));
 }
 
 TEST_F(NestedTest, two_files_in_the_folder_are_one_too_many) {

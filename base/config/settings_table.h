@@ -20,6 +20,14 @@
 
 namespace base::config {
 
+/// Whether a file is refused for who may read or write it.
+enum class FileAccess {
+  kUnchecked,
+  /// Files must be this user's or root's and closed to writers of group and
+  /// others; one that holds a secret is closed to readers too.
+  kChecked
+};
+
 /// How a product's settings are laid out in files.
 /// kFlat: one TOML file with one level of sections.
 /// kNested: every setting has a path. A TOML, YAML or ENV file with sections
@@ -31,6 +39,7 @@ struct TableForm {
   /// kNested: the section whose settings stand at the top: "core" lets
   /// core.mode and CORE_MODE mean the setting "mode".
   std::string root_section;
+  FileAccess access = FileAccess::kUnchecked;
 };
 
 /// Immutable after construction.
@@ -106,6 +115,7 @@ struct LoadReport {
   SettingValues values;                         ///< A setting with a fault has its default.
   std::vector<std::string> errors;              ///< "source: SETTING: rule".
   std::set<std::string, std::less<>> in_doubt;  ///< Names of settings that an error is about.
+  bool file_found = false;  ///< CONFIG_FILE, one of the default files, or .env is there.
   bool unreadable = false;  ///< A whole source was refused; any setting may have stood there.
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/config/sources.h"
@@ -15,6 +16,26 @@ std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* flag = node.as_boolean()) return std::string(flag->get() ? "true" : "false");
   return std::nullopt;
+}
+
+// What stands on the line, as far as it can be told: the library's own words may
+// quote the value, and with it a secret.
+std::string place_of(std::string_view text, std::size_t line) {
+  for (std::size_t number = 1; number < line && text.contains('\n'); ++number) {
+    text.remove_prefix(text.find('\n') + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  auto equals = text.find('=');
+  std::string_view key = text.substr(0, equals);
+  while (!key.empty() && (key.back() == ' ' || key.back() == '\t')) key.remove_suffix(1);
+  auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  if (equals == std::string_view::npos || key.empty() || !std::ranges::all_of(key, in_name)) {
+    return ": a line is `name = value` or `[section]`";
+  }
+  return fmt::format(": the value of {}; a text stands in quotes", shown_key(key));
 }
 
 class Walk {
@@ -76,9 +97,11 @@ Entries from_toml(std::string_view text, std::string_view prefix, std::string_vi
     walk.table(table);
     return std::move(walk).done();
   } catch (const toml::parse_error& error) {
-    // The library's own words may quote the line, and with it a secret.
     auto begin = error.source().begin;
-    return {{}, {fmt::format("{}:{}:{}: is not TOML", file, begin.line, begin.column)}, true};
+    return {{},
+            {fmt::format("{}:{}:{}: is not TOML{}", file, begin.line, begin.column,
+                         place_of(text, begin.line))},
+            true};
   }
 }
 

@@ -1,7 +1,11 @@
 #include "base/core/text.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace base {
 namespace {
@@ -144,6 +148,66 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(n);
   }
   return true;
+}
+
+namespace {
+
+// The code point at the start of `text` and its bytes; no bytes when it is not
+// UTF-8.
+std::pair<char32_t, std::size_t> first_code_point(std::string_view text) {
+  auto lead = static_cast<unsigned char>(text[0]);
+  std::size_t size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (size > text.size() || !is_utf8(text.substr(0, size))) return {0, 0};
+  char32_t point = size == 1 ? lead : lead & (0xff >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    point = (point << 6) | (static_cast<unsigned char>(text[i]) & 0x3f);
+  }
+  return {point, size};
+}
+
+// Source: Unicode 16, sections 23.1 and 23.2; UAX 9, section 2.
+bool moves_the_terminal(char32_t point) {
+  if (point == U'\n' || point == U'\t') return false;
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c ||
+         (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+}  // namespace
+
+std::string for_terminal(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    auto [point, size] = first_code_point(text);
+    if (size == 0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else if (moves_the_terminal(point)) {
+      out += point < 0x100 ? fmt::format("\\x{:02x}", static_cast<unsigned>(point))
+                           : fmt::format("\\u{:04x}", static_cast<unsigned>(point));
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return out;
+}
+
+namespace {
+
+bool is_inside_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string shorten(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t front = most - most / 4;
+  while (front > 0 && is_inside_character(text[front])) --front;
+  std::size_t back = text.size() - most / 4;
+  while (back < text.size() && is_inside_character(text[back])) ++back;
+  std::string out(text.substr(0, front));
+  out += "...(" + std::to_string(text.size()) + " bytes)...";
+  out += text.substr(back);
+  return out;
 }
 
 }  // namespace base

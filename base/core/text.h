@@ -32,7 +32,16 @@ enum class Slash { kEncode, kKeep };
 /// Nothing on a broken escape. '+' stays '+'.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
+/// A text of foreign origin, fit for a terminal: control characters (C0 but '\n'
+/// and '\t', DEL, C1), those that reorder text, and bytes that are not UTF-8
+/// become escapes such as \x1b and \u202e.
+[[nodiscard]] std::string for_terminal(std::string_view text);
+
 /// Well-formed UTF-8 without surrogates or overlong forms. Source: RFC 3629.
 [[nodiscard]] bool is_utf8(std::string_view text);
+
+/// `text` where it has at most `most` bytes, else three quarters of as many from
+/// its front, how many it has, and a quarter from its end. Characters stay whole.
+[[nodiscard]] std::string shorten(std::string_view text, std::size_t most);
 
 }  // namespace base

@@ -34,6 +34,9 @@ class ByteStream {
   [[nodiscard]] virtual std::size_t write_now(std::string_view bytes) = 0;
   /// Closes at once; whatever is under way ends.
   virtual void abort() = 0;
+  /// The peer has shown who it is: on a server it is no stranger any more, and
+  /// nobody takes its place (AdmissionLimits). A client's stream does nothing.
+  virtual void vouch() = 0;
   /// What to call, on the loop, when the server begins to stop; replaces the
   /// one before. A client's stream never calls it.
   virtual void on_drain(std::function<void()> call) = 0;

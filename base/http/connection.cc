@@ -41,8 +41,13 @@ std::uint64_t request_id_of(const Request& request, Lane& lane) {
 template <class Stream>
 class Connection {
  public:
-  Connection(Lane& lane, Stream stream, Admission admission)
-      : lane_(lane), transport_(std::move(stream)), admission_(admission) {}
+  Connection(Lane& lane, Stream stream, AdmittedPlace place)
+      : lane_(lane), transport_(std::move(stream)), place_(std::move(place)) {}
+  ~Connection() {
+    if (place_) place_->hold(nullptr);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   Task<void> run();
   asio::cancellation_slot slot() { return transport_.slot(); }
@@ -71,8 +76,9 @@ class Connection {
 
   Lane& lane_;
   Transport<Stream> transport_;
-  Admission admission_;
+  AdmittedPlace place_;
   std::string peer_;
+  Deadline head_by_ = Deadline::max();  ///< Of the first request; max after it.
 
   ReadBuffer in_;
   std::size_t scanned_ = 0;         ///< Bytes of in_ that hold no end of a head.
@@ -90,6 +96,7 @@ template <class Stream>
 Task<void> Connection<Stream>::run() {
   co_await asio::this_coro::throw_if_cancelled(false);
   lane_.join(transport_);
+  if (place_) place_->hold(&transport_);
   if (co_await open()) {
     while (co_await serve_next()) {
     }
@@ -101,15 +108,17 @@ template <class Stream>
 Task<bool> Connection<Stream>::open() {
   peer_ = transport_.set_up();
   if (peer_.empty()) co_return false;  // Gone before it was served.
+  if (place_ && place_->closed()) co_return false;
+  head_by_ = steady_clock::now() + limits().header_time;
   if constexpr (kTls) {
-    if (admission_ == Admission::kRefuse) co_return false;
+    if (!place_) co_return false;
     transport_.resting = true;
-    transport_.limit(limits().header_time);
+    transport_.deadline = head_by_;
     bool secured = co_await transport_.handshake();
     transport_.resting = false;
     co_return secured;
   }
-  if (admission_ == Admission::kRefuse) co_return co_await refuse({503, "too many connections"});
+  if (!place_) co_return co_await refuse({503, "too many connections"});
   co_return true;
 }
 
@@ -130,12 +139,13 @@ Task<bool> Connection<Stream>::serve_next() {
   in_.consume(*end);
   scanned_ = 0;
   empty_line_passed_ = false;
+  head_by_ = Deadline::max();
   if (!head) co_return co_await refuse(head.error());
   co_return co_await serve_request(std::move(*head));
 }
 
-// Waits for more of a head. The time for it runs from its first byte; until
-// then the connection rests.
+// Waits for more of a head. The time for it runs from its first byte, or has
+// run since the connection was accepted; until that byte the connection rests.
 template <class Stream>
 Task<bool> Connection<Stream>::await_head() {
   if (!out_.empty() && !co_await flush({})) co_return false;
@@ -143,6 +153,7 @@ Task<bool> Connection<Stream>::await_head() {
     if (lane_.draining()) co_return false;
     in_.shrink();
     transport_.limit(limits().idle);
+    transport_.deadline = std::min(transport_.deadline, head_by_);
     transport_.resting = true;
     bool more = co_await transport_.read(in_, limits().header_bytes);
     transport_.resting = false;
@@ -151,7 +162,10 @@ Task<bool> Connection<Stream>::await_head() {
   if (std::optional<Refused> refused = check_partial_head(in_.view())) {
     co_return co_await refuse(*refused);
   }
-  if (scanned_ == 0) transport_.limit(limits().header_time);
+  if (scanned_ == 0) {
+    transport_.limit(limits().header_time);
+    transport_.deadline = std::min(transport_.deadline, head_by_);
+  }
   scanned_ = in_.size();
   if (co_await transport_.read(in_, limits().header_bytes - in_.size())) co_return true;
   if (transport_.overdue()) co_await refuse({408, "request head took too long"});
@@ -222,7 +236,7 @@ Task<bool> Connection<Stream>::upgrade(Response response, std::uint64_t request_
   in_ = ReadBuffer();
   out_ = std::string();
   response.headers = Headers();
-  UpgradedStream<Stream> stream(lane_, transport_, peer_);
+  UpgradedStream<Stream> stream(lane_, transport_, peer_, *place_);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   co_await asio::this_coro::throw_if_cancelled(true);
   try {
@@ -237,7 +251,8 @@ Task<bool> Connection<Stream>::upgrade(Response response, std::uint64_t request_
 template <class Stream>
 Task<bool> Connection<Stream>::read_body(RequestHead& head) {
   bool sized = head.framing == Framing::kLength;
-  if (sized && head.length > limits().body_bytes) {
+  // Where no body is taken, not even the first chunk is waited for.
+  if (sized ? head.length > limits().body_bytes : limits().body_bytes == 0) {
     co_return co_await refuse({413, "request body too large"});
   }
   if (head.expects_continue && in_.empty()) out_.append(kContinue);
@@ -356,14 +371,15 @@ void start(Lane& lane, std::unique_ptr<Connection<Stream>> owned) {
 
 }  // namespace
 
-void run_plain_connection(Lane& lane, ServerSocket socket, Admission admission) {
-  start(lane, std::make_unique<Connection<ServerSocket>>(lane, std::move(socket), admission));
+void run_plain_connection(Lane& lane, ServerSocket socket, AdmittedPlace place) {
+  start(lane,
+        std::make_unique<Connection<ServerSocket>>(lane, std::move(socket), std::move(place)));
 }
 
-void run_tls_connection(Lane& lane, ServerSocket socket, Admission admission,
+void run_tls_connection(Lane& lane, ServerSocket socket, AdmittedPlace place,
                         asio::ssl::context& tls) {
   start(lane, std::make_unique<Connection<TlsStream>>(lane, TlsStream(std::move(socket), tls),
-                                                      admission));
+                                                      std::move(place)));
 }
 
 }  // namespace base::http

@@ -46,6 +46,9 @@ class LaneMember : public boost::intrusive::list_base_hook<
   virtual void interrupt() = 0;
   /// Closes now, whatever is under way.
   virtual void abort() = 0;
+  /// Closes the socket, which ends what is under way on it; whoever waits for
+  /// something else is not cancelled, as by abort().
+  virtual void close_now() = 0;
 
   Deadline deadline = Deadline::max();
   bool resting = false;  ///< Waits for a request of which no byte has come.

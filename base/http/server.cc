@@ -1,5 +1,8 @@
 #include "base/http/server.h"
 
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -9,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
+#include "base/http/admission_control.h"
 #include "base/http/connection.h"
 #include "base/http/lane.h"
 #include "base/http/server_tls.h"
@@ -23,9 +27,13 @@ using Acceptor = asio::basic_socket_acceptor<tcp, asio::io_context::executor_typ
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr int kBacklog = 1024;
-// Over the limit of connections, so many more are told so at once; the rest
-// are closed without a word.
+// Over the limits, so many are told so at once; the rest are closed without a
+// word.
 constexpr std::size_t kRefusedTogether = 64;
+// When so many more than are admitted have not ended yet, accepting pauses: it
+// must not outrun the closing of those whose places were taken.
+constexpr std::size_t kEndingTogether = 256;
+constexpr std::chrono::milliseconds kEnding{5};
 constexpr std::chrono::milliseconds kOutOfDescriptors{50};
 
 class AsioServer final : public Server {
@@ -37,17 +45,26 @@ class AsioServer final : public Server {
   Status listen();
   [[nodiscard]] std::uint16_t port() const override { return port_; }
   [[nodiscard]] std::size_t connections() const override { return connections_.count(); }
+  Result<bool> reload_tls(const TlsFiles& files) override;
+  void set_limits(const AdmissionLimits& limits) override { admission_.set_limits(limits); }
   void shutdown(std::chrono::milliseconds grace) override;
 
  private:
   Status bind(const tcp::endpoint& endpoint);
   Task<void> accept();
-  void admit(ServerSocket socket, Lane& lane);
+  void admit(ServerSocket socket, const asio::ip::address& peer, Lane& lane);
   void on_each_lane(void (Lane::*act)());
+  std::shared_ptr<asio::ssl::context> current_tls() {
+    std::lock_guard lock(tls_mutex_);
+    return tls_;
+  }
 
   ServerOptions options_;
   Refusal refusal_;
-  std::unique_ptr<asio::ssl::context> tls_;
+  std::mutex tls_mutex_;
+  std::shared_ptr<asio::ssl::context>
+      tls_;  ///< Under tls_mutex_ once it listens; null for plain HTTP.
+  AdmissionControl admission_;
   Census connections_;
   Census sweeps_;
   Census acceptors_;
@@ -64,6 +81,7 @@ AsioServer::AsioServer(ServerOptions options, Refusal refusal, Workers& workers,
                        std::vector<Handler> handlers)
     : options_(std::move(options)),
       refusal_(std::move(refusal)),
+      admission_(options_.limits.admission),
       acceptor_(workers.loop(0)),
       pause_(workers.loop(0)) {
   for (unsigned i = 0; i < workers.count(); ++i) {
@@ -109,9 +127,14 @@ Task<void> AsioServer::accept() {
   while (acceptor_.is_open()) {
     Lane& lane = *lanes_[next_lane_];
     next_lane_ = (next_lane_ + 1) % lanes_.size();
-    auto [ec, socket] = co_await acceptor_.async_accept(lane.loop().get_executor(), kToken);
+    tcp::endpoint peer;
+    auto [ec, socket] = co_await acceptor_.async_accept(lane.loop().get_executor(), peer, kToken);
     if (!ec) {
-      admit(std::move(socket), lane);
+      admit(std::move(socket), peer.address(), lane);
+      if (connections_.count() >= admission_.count() + kEndingTogether) {
+        pause_.expires_after(kEnding);
+        co_await pause_.async_wait(kToken);
+      }
     } else if (ec == asio::error::no_descriptors || ec == asio::error::no_memory ||
                ec == boost::system::errc::too_many_files_open_in_system) {
       // The client stays in the backlog; trying again at once would spin.
@@ -121,17 +144,29 @@ Task<void> AsioServer::accept() {
   }
 }
 
-void AsioServer::admit(ServerSocket socket, Lane& lane) {
-  std::size_t open = connections_.count();
-  if (open >= options_.limits.connections + kRefusedTogether) return;
-  Admission admission =
-      open >= options_.limits.connections ? Admission::kRefuse : Admission::kServe;
-  connections_.enter();
-  if (tls_) {
-    run_tls_connection(lane, std::move(socket), admission, *tls_);
-  } else {
-    run_plain_connection(lane, std::move(socket), admission);
+void AsioServer::admit(ServerSocket socket, const asio::ip::address& peer, Lane& lane) {
+  auto [place, replaced] = admission_.admit(peer, lane);
+  if (replaced) {
+    asio::post(replaced->lane().loop(), [replaced] { replaced->close(); });
   }
+  if (!place && connections_.count() >= admission_.count() + kRefusedTogether) return;
+  connections_.enter();
+  if (auto tls = current_tls()) {
+    run_tls_connection(lane, std::move(socket), std::move(place), *tls);
+  } else {
+    run_plain_connection(lane, std::move(socket), std::move(place));
+  }
+}
+
+Result<bool> AsioServer::reload_tls(const TlsFiles& files) {
+  auto old = current_tls();
+  if (!old) return fail(ErrorKind::kInvalid, "the server speaks no TLS");
+  ASSIGN_OR_RETURN(std::shared_ptr<asio::ssl::context> fresh, make_server_tls(files));
+  bool differs = X509_cmp(SSL_CTX_get0_certificate(old->native_handle()),
+                          SSL_CTX_get0_certificate(fresh->native_handle())) != 0;
+  std::lock_guard lock(tls_mutex_);
+  tls_ = std::move(fresh);
+  return differs;
 }
 
 void AsioServer::on_each_lane(void (Lane::*act)()) {

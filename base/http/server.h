@@ -21,12 +21,31 @@
 
 namespace base::http {
 
+/// What happens to a newcomer over one of the limits.
+enum class WhenFull : std::uint8_t {
+  kRefuse,  ///< 503 and close; over TLS closed without a word.
+  /// It takes the place of the oldest stranger of its own address when that
+  /// address is full, else of the address with the most strangers, which is
+  /// closed without a word. With no stranger to close it is refused.
+  kReplaceStranger,
+};
+
+struct AdmissionLimits {
+  static constexpr std::size_t kNoLimit = SIZE_MAX;
+  std::size_t connections = 10'000;
+  std::size_t of_address = kNoLimit;  ///< An IPv6 address counts by its /64.
+  std::size_t strangers = kNoLimit;   ///< Connections that nobody has vouched for.
+  WhenFull when_full = WhenFull::kRefuse;
+};
+
 struct ServerLimits {
   std::size_t header_bytes = 16 * 1024;       ///< Over it: 431, connection closed.
   std::size_t body_bytes = 16 * 1024 * 1024;  ///< Over it: 413 before the body is read.
-  std::size_t connections = 10'000;           ///< Over it: 503 and close.
-  std::size_t pipelined = 16;                 ///< Answers held back to be sent together.
-  std::chrono::milliseconds idle{60'000};     ///< Between two requests.
+  AdmissionLimits admission;
+  std::size_t pipelined = 16;              ///< Answers held back to be sent together.
+  std::chrono::milliseconds idle{60'000};  ///< Between two requests.
+  /// For a head, from its first byte on; for the first one, and the TLS
+  /// handshake before it, from the moment at which the connection is accepted.
   std::chrono::milliseconds header_time{10'000};
   std::chrono::milliseconds body_time{60'000};
   std::chrono::milliseconds write_time{60'000};
@@ -80,6 +99,14 @@ class Server {
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
   [[nodiscard]] virtual std::size_t connections() const = 0;
+  /// Reads the TLS files anew, for connections from then on; those that are open
+  /// keep the certificate they were made with. Returns whether another
+  /// certificate is shown. Call from outside the workers.
+  /// Errors: kInvalid  a file cannot be used, or the server speaks no TLS;
+  ///         nothing has changed.
+  [[nodiscard]] virtual Result<bool> reload_tls(const TlsFiles& files) = 0;
+  /// For connections from here on. From any thread.
+  virtual void set_limits(const AdmissionLimits& limits) = 0;
   /// Stops accepting, closes idle connections, finishes what is in flight, and
   /// closes what is left after `grace`: connections end, handlers are cancelled.
   /// Blocks until every connection and handler has ended; call from outside the

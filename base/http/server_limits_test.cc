@@ -168,9 +168,65 @@ TEST(ServerLimitsTest, a_slow_handler_is_not_bounded_by_the_times_of_the_client)
   EXPECT_EQ(client.read().status, 200u);
 }
 
+TEST(ServerLimitsTest, where_no_body_is_taken_the_head_alone_is_refused) {
+  ServerLimits limits = patient();
+  limits.body_bytes = 0;
+  TestServer server(limits);
+  for (const std::string& head : {sized(1, ""), chunked("")}) {
+    RawClient client(server.port());
+    EXPECT_EQ(client.ask(head).status, 413u);
+  }
+  RawClient without(server.port());
+  EXPECT_EQ(without.ask(sized(0, "") + get("/")).status, 200u);
+  EXPECT_EQ(without.read().status, 200u);
+}
+
+TEST(ServerLimitsTest, time_for_the_first_head_runs_from_accept) {
+  ServerLimits limits = patient();
+  limits.header_time = kShort;
+  TestServer server(limits);
+  RawClient silent(server.port());
+  EXPECT_EQ(silent.end(), End::kClosed);
+  EXPECT_EQ(silent.held(), "");
+  // Between two requests the connection may rest for longer.
+  RawClient resting(server.port());
+  EXPECT_EQ(resting.ask(get("/")).status, 200u);
+  std::this_thread::sleep_for(3 * kShort);
+  EXPECT_EQ(resting.ask(get("/")).status, 200u);
+}
+
+TEST(ServerLimitsTest, a_newcomer_takes_the_place_of_the_oldest_stranger) {
+  ServerLimits limits = patient();
+  limits.admission = {.connections = 2, .when_full = WhenFull::kReplaceStranger};
+  TestServer server(limits);
+  RawClient oldest(server.port());
+  EXPECT_EQ(oldest.ask(get("/")).status, 200u);
+  RawClient second(server.port());
+  EXPECT_EQ(second.ask(get("/")).status, 200u);
+  RawClient newcomer(server.port());
+  EXPECT_EQ(newcomer.ask(get("/")).status, 200u);
+  EXPECT_NE(oldest.end(), End::kStillOpen);
+  EXPECT_EQ(second.ask(get("/")).status, 200u);
+  server.server().set_limits({.connections = 2});
+  EXPECT_EQ(RawClient(server.port()).ask(get("/")).status, 503u);
+}
+
+TEST(ServerLimitsTest, a_thousand_silent_connections_keep_nobody_out) {
+  ServerLimits limits = patient();
+  limits.admission = {.connections = 50, .when_full = WhenFull::kReplaceStranger};
+  TestServer server(limits);
+  std::vector<std::unique_ptr<RawClient>> silent;
+  for (int i = 0; i < 1'000; ++i) silent.push_back(std::make_unique<RawClient>(server.port()));
+  for (int i = 0; i < 20; ++i) {
+    RawClient client(server.port());
+    EXPECT_EQ(client.ask(get("/")).status, 200u);
+  }
+  while (server.server().connections() > 50) std::this_thread::sleep_for(milliseconds(1));
+}
+
 TEST(ServerLimitsTest, connection_over_the_cap_is_told_503_until_one_ends) {
   ServerLimits limits = patient();
-  limits.connections = 2;
+  limits.admission.connections = 2;
   TestServer server(limits);
   RawClient first(server.port());
   auto second = std::make_unique<RawClient>(server.port());

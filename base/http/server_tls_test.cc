@@ -192,7 +192,7 @@ TEST(ServerTlsTest, drops_a_client_that_speaks_plain_http) {
 TEST(ServerTlsTest, connection_over_the_cap_is_closed_without_a_handshake) {
   Certificate certificate;
   ServerLimits limits = patient();
-  limits.connections = 1;
+  limits.admission.connections = 1;
   TestServer server(limits, files_of(certificate));
   TlsClient first(server.port());
   EXPECT_EQ(first.ask(get("/")).status, 200u);

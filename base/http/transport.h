@@ -32,9 +32,7 @@ class Transport : public LaneMember {
 
   void interrupt() override;
   void abort() override;
-  /// Closes the socket, which ends what is under way on it; whoever waits for
-  /// something else is not cancelled, as abort() does.
-  void close_now();
+  void close_now() override;
   [[nodiscard]] boost::asio::cancellation_slot slot() { return cancellation_.slot(); }
 
   [[nodiscard]] bool aborted() const { return aborted_; }

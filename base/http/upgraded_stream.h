@@ -7,17 +7,19 @@
 #include <string>
 #include <utility>
 
+#include "base/http/admission_control.h"
 #include "base/http/byte_stream.h"
 #include "base/http/transport.h"
 
 namespace base::http {
 
-/// Borrows all three.
+/// Borrows all four.
 template <class Stream>
 class UpgradedStream final : public ByteStream {
  public:
-  UpgradedStream(Lane& lane, Transport<Stream>& transport, const std::string& peer)
-      : lane_(lane), transport_(transport), peer_(peer) {}
+  UpgradedStream(Lane& lane, Transport<Stream>& transport, const std::string& peer,
+                 AdmissionControl::Place& place)
+      : lane_(lane), transport_(transport), peer_(peer), place_(place) {}
   ~UpgradedStream() override { transport_.on_drain = nullptr; }
   UpgradedStream(const UpgradedStream&) = delete;
   UpgradedStream& operator=(const UpgradedStream&) = delete;
@@ -28,6 +30,7 @@ class UpgradedStream final : public ByteStream {
   }
   std::size_t write_now(std::string_view bytes) override { return transport_.write_now(bytes); }
   void abort() override { transport_.close_now(); }
+  void vouch() override { place_.vouch(); }
   void on_drain(std::function<void()> call) override {
     // The server may have begun to stop while the 101 was sent.
     if (lane_.draining() && call) boost::asio::post(lane_.loop(), call);
@@ -41,6 +44,7 @@ class UpgradedStream final : public ByteStream {
   Lane& lane_;
   Transport<Stream>& transport_;
   const std::string& peer_;
+  AdmissionControl::Place& place_;
 };
 
 }  // namespace base::http

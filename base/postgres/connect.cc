@@ -44,20 +44,74 @@ Task<Result<std::vector<std::string>>> look_up(std::string host) {
   co_return addresses;
 }
 
-std::string repeated(const std::string& text, std::size_t times) {
-  std::vector<std::string_view> copies(times, text);
-  return fmt::format("{}", fmt::join(copies, ","));
+// Where one attempt goes: an address of a host, or the host itself (a socket's
+// folder, an address) where there is nothing to look up.
+struct Target {
+  std::string host, address, port;
+};
+
+struct Targets {
+  std::vector<Target> all;
+  std::string not_found;  ///< Of hosts without an address: why.
+};
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items(1);
+  for (char c : list) {
+    if (c == ',') {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  return items;
+}
+
+Task<Result<Targets>> targets_of(std::shared_ptr<const PoolOptions> options) {
+  const std::vector<std::string> hosts = items_of(options->host);
+  const std::vector<std::string> ports = items_of(options->port);
+  if (ports.size() != 1 && ports.size() != hosts.size()) {
+    co_return refused("one port, or a port for each host");
+  }
+  Targets targets;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string& port = ports[ports.size() == 1 ? 0 : i];
+    if (!needs_lookup(hosts[i])) {
+      targets.all.push_back({hosts[i], "", port});
+      continue;
+    }
+    auto addresses = co_await look_up(hosts[i]);
+    if (!addresses) {
+      targets.not_found += addresses.error().detail() + "; ";
+      continue;
+    }
+    for (auto& address : *addresses) targets.all.push_back({hosts[i], std::move(address), port});
+  }
+  if (targets.all.empty()) co_return refused(targets.not_found);
+  co_return targets;
 }
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
-// One host and port stand for each address, as libpq's lists want it.
-Settings settings_of(const PoolOptions& options, const std::vector<std::string>& addresses) {
-  std::size_t times = std::max<std::size_t>(addresses.size(), 1);
+std::string session_options(const PoolOptions& options) {
+  // The last four are for TCP alone; a socket in a folder knows when its peer is gone.
+  const auto seconds = std::max<std::int64_t>(options.peer_time.count() / 1000, 4);
+  return fmt::format(
+      "-c statement_timeout={} -c bytea_output=hex -c timezone=UTC -c datestyle=ISO "
+      "-c client_min_messages=error -c idle_in_transaction_session_timeout={} "
+      "-c tcp_user_timeout={} -c tcp_keepalives_idle={} -c tcp_keepalives_interval={} "
+      "-c tcp_keepalives_count=2",
+      options.statement_time.count(), options.idle_transaction_time.count(),
+      options.peer_time.count(), seconds / 2, seconds / 4);
+}
+
+Settings settings_of(const PoolOptions& options, const Target& target) {
+  const auto seconds = std::max<std::int64_t>(options.peer_time.count() / 1000, 4);
+  const bool several = options.host.contains(',');
   return {
-      {"host", repeated(options.host, times)},
-      {"hostaddr", fmt::format("{}", fmt::join(addresses, ","))},
-      {"port", repeated(options.port, times)},
+      {"host", target.host},
+      {"hostaddr", target.address},
+      {"port", target.port},
       {"user", options.user},
       {"dbname", options.database},
       {"application_name", options.application_name},
@@ -65,13 +119,12 @@ Settings settings_of(const PoolOptions& options, const std::vector<std::string>&
       {"sslmode", options.tls_mode},
       {"sslrootcert", options.tls_root_certificates},
       {"gssencmode", "disable"},
-      {"keepalives_idle", "30"},
-      {"keepalives_interval", "10"},
-      {"keepalives_count", "3"},
-      {"options",
-       fmt::format("-c statement_timeout={} -c bytea_output=hex -c timezone=UTC -c datestyle=ISO "
-                   "-c client_min_messages=error",
-                   options.statement_time.count())},
+      {"target_session_attrs", several ? "read-write" : "any"},
+      {"tcp_user_timeout", fmt::to_string(options.peer_time.count())},
+      {"keepalives_idle", fmt::to_string(seconds / 2)},
+      {"keepalives_interval", fmt::to_string(seconds / 4)},
+      {"keepalives_count", "2"},
+      {"options", session_options(options)},
   };
 }
 
@@ -102,14 +155,9 @@ Task<Status> poll(PGconn* connection, Deadline deadline) {
   co_return Status();
 }
 
-}  // namespace
-
-Task<Result<ConnectionPtr>> connect(std::shared_ptr<const PoolOptions> options, Deadline deadline) {
-  std::vector<std::string> addresses;
-  if (needs_lookup(options->host)) {
-    CO_ASSIGN_OR_RETURN(addresses, co_await look_up(options->host));
-  }
-  ConnectionPtr connection = start(settings_of(*options, addresses), options->password);
+Task<Result<ConnectionPtr>> connect_to(std::shared_ptr<const PoolOptions> options, Target target,
+                                       Deadline deadline) {
+  ConnectionPtr connection = start(settings_of(*options, target), options->password);
   if (connection == nullptr) co_return refused("out of memory");
   if (PQstatus(connection.get()) == CONNECTION_BAD) {
     co_return refused(PQerrorMessage(connection.get()));
@@ -119,6 +167,25 @@ Task<Result<ConnectionPtr>> connect(std::shared_ptr<const PoolOptions> options, 
     co_return refused(PQerrorMessage(connection.get()));
   }
   co_return connection;
+}
+
+}  // namespace
+
+Task<Result<ConnectionPtr>> connect(std::shared_ptr<const PoolOptions> options, Deadline deadline) {
+  CO_ASSIGN_OR_RETURN(Targets targets, co_await targets_of(options));
+  std::string failures = std::move(targets.not_found);
+  for (std::size_t i = 0;; ++i) {
+    // One that does not answer must not take the time of those behind it.
+    const auto left = static_cast<std::int64_t>(targets.all.size() - i);
+    const auto now = std::chrono::steady_clock::now();
+    const Deadline until = left == 1 ? deadline : now + (deadline - now) / left;
+    auto connected = co_await connect_to(options, targets.all[i], until);
+    if (connected) co_return connected;
+    if (left == 1 || connected.error().kind() == ErrorKind::kCancelled) {
+      co_return std::move(connected).error().with_detail(failures + connected.error().detail());
+    }
+    failures += targets.all[i].host + ": " + connected.error().detail() + "; ";
+  }
 }
 
 }  // namespace base::pg

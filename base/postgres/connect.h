@@ -18,9 +18,12 @@ struct ConnectionFinish {
 };
 using ConnectionPtr = std::unique_ptr<PGconn, ConnectionFinish>;
 
-/// Connects; the result is non-blocking and in pipeline mode.
+/// Connects; the result is non-blocking and in pipeline mode. Where there are several
+/// hosts or addresses each gets its part of the time, and of several hosts the first
+/// that takes writes is kept.
 /// A host name is resolved off the loop, by the system's resolver.
-/// Errors: kUnavailable  refused, no such host, bad password (detail says);
+/// Errors: kUnavailable  refused, no such host, bad password, no host that takes
+///         writes (detail says);
 ///         kTimeout  the deadline passed; kCancelled.
 [[nodiscard]] Task<Result<ConnectionPtr>> connect(std::shared_ptr<const PoolOptions> options,
                                                   Deadline deadline);

@@ -16,12 +16,15 @@ namespace asio = boost::asio;
 // stands before it leave together.
 constexpr std::size_t kSentAtOnce = std::size_t{16} << 10;
 
+std::size_t size_of(const Query& query) {
+  std::size_t size = query.statement.sql.size();
+  for (const auto& value : query.params) size += value ? value->size() + 4 : 4;
+  return size;
+}
+
 std::size_t size_of(const std::vector<Query>& queries) {
   std::size_t size = 0;
-  for (const auto& query : queries) {
-    size += query.statement.sql.size();
-    for (const auto& value : query.params) size += value ? value->size() + 4 : 4;
-  }
+  for (const auto& query : queries) size += size_of(query);
   return size;
 }
 
@@ -31,8 +34,7 @@ Task<Result<std::unique_ptr<Connection>>> Connection::open(
     std::shared_ptr<const PoolOptions> options, Deadline deadline) {
   auto executor = co_await asio::this_coro::executor;
   CO_ASSIGN_OR_RETURN(ConnectionPtr made, co_await connect(options, deadline));
-  std::unique_ptr<Connection> connection(
-      new Connection(std::move(made), executor, options->statements_cached));
+  std::unique_ptr<Connection> connection(new Connection(std::move(made), executor, *options));
   if (connection->broken_) {
     co_return fail(ErrorKind::kUnavailable, std::string(message_for(ErrorKind::kUnavailable)))
         .with_detail("no file descriptor left");
@@ -41,10 +43,11 @@ Task<Result<std::unique_ptr<Connection>>> Connection::open(
 }
 
 Connection::Connection(ConnectionPtr connection, const asio::any_io_executor& executor,
-                       std::size_t statements)
+                       const PoolOptions& options)
     : connection_(std::move(connection)),
       socket_(executor),
-      cache_(std::max<std::size_t>(statements, 1)) {
+      cache_(std::max<std::size_t>(options.statements_cached, 1)),
+      commit_answer_time_(options.commit_answer_time) {
   PQsetNoticeReceiver(connection_.get(), &Connection::on_notice, this);
   broken_ = !socket_.watch(PQsocket(connection_.get()));
 }
@@ -84,6 +87,7 @@ Task<Outcome> Connection::run(Batch batch, Deadline deadline) {
     if (PQstatus(connection_.get()) == CONNECTION_BAD) pipeline.salvage(outcome);
     if (outcome.loss != Loss::kNone) broken_ = true;
     if (outcome.error && outcome.error->severity != Severity::kError) broken_ = true;
+    if (outcome.error && takes_no_writes(*outcome.error)) broken_ = true;
     if (outcome.error && is_stale_statement(*outcome.error)) cache_.forget_all();
     running_ = false;
     if (!in_transaction()) rollback_claimed_ = false;
@@ -147,16 +151,33 @@ Task<Loss> Connection::hear(std::vector<std::string>* payloads, Deadline deadlin
   co_return loss;
 }
 
+// The server's clock for idle transactions runs from its answer to a sync to the
+// end of the next message. So values that are too long to leave at once are the
+// first message behind a sync: if we freeze in the middle of them, the transaction
+// and its locks still end.
+bool Connection::queue(Pipeline& pipeline, const Batch& batch) {
+  using Role = Pipeline::Role;
+  const bool transaction = in_transaction() || !batch.opening.empty();
+  std::size_t unsynced = batch.opening.size();
+  if (!batch.opening.empty() && !pipeline.add(Role::kOpening, batch.opening, {})) return false;
+  for (const auto& query : batch.queries) {
+    const std::size_t size = size_of(query);
+    if (transaction && unsynced + size > kSentAtOnce) {
+      if (!pipeline.prepare(query.statement.sql) || !pipeline.add_sync()) return false;
+      unsynced = 0;
+    }
+    unsynced += size;
+    if (!pipeline.add(Role::kQuery, query.statement.sql, query.params)) return false;
+  }
+  return true;
+}
+
 Task<Loss> Connection::send_and_receive(Pipeline& pipeline, const Batch& batch, Outcome& outcome,
                                         Deadline deadline) {
   using Role = Pipeline::Role;
   // Inside a transaction an unused name can wait.
   bool queued = in_transaction() || pipeline.add_cleanup(cache_.take_cleanup());
-  if (!batch.opening.empty()) queued = queued && pipeline.add(Role::kOpening, batch.opening, {});
-  for (const auto& query : batch.queries) {
-    queued = queued && pipeline.add(Role::kQuery, query.statement.sql, query.params);
-  }
-  if (!queued) co_return Loss::kBroken;
+  if (!queued || !queue(pipeline, batch)) co_return Loss::kBroken;
   if (!batch.closing.empty()) {
     if (size_of(batch.queries) > kSentAtOnce) {
       // COMMIT is held back until all before it is out, so that a connection
@@ -167,6 +188,10 @@ Task<Loss> Connection::send_and_receive(Pipeline& pipeline, const Batch& batch, 
     }
     outcome.sent = Sent::kAll;
     if (!pipeline.add(Role::kClosing, batch.closing, {})) co_return Loss::kBroken;
+    // A batch that opens its transaction itself only reads.
+    if (batch.opening.empty() && batch.closing == "COMMIT") {
+      deadline = std::max(deadline, std::chrono::steady_clock::now() + commit_answer_time_);
+    }
   }
   if (!pipeline.add_sync()) co_return Loss::kBroken;
   co_return co_await exchange(pipeline, outcome, deadline);

@@ -50,7 +50,7 @@ class Connection {
 
  private:
   Connection(ConnectionPtr connection, const boost::asio::any_io_executor& executor,
-             std::size_t statements);
+             const PoolOptions& options);
   static void on_notice(void* self, const PGresult* notice);
 
   [[nodiscard]] Task<Loss> not_now(Deadline deadline);
@@ -58,6 +58,7 @@ class Connection {
   [[nodiscard]] bool receive();
   [[nodiscard]] Task<Loss> send_all(Deadline deadline);
   [[nodiscard]] Task<Loss> exchange(Pipeline& pipeline, Outcome& outcome, Deadline deadline);
+  [[nodiscard]] bool queue(Pipeline& pipeline, const Batch& batch);
   [[nodiscard]] Task<Loss> send_and_receive(Pipeline& pipeline, const Batch& batch,
                                             Outcome& outcome, Deadline deadline);
   [[nodiscard]] Task<Loss> drain_script(Outcome& outcome, Deadline deadline);
@@ -65,6 +66,7 @@ class Connection {
   ConnectionPtr connection_;
   SocketWait socket_;
   StatementCache cache_;
+  std::chrono::milliseconds commit_answer_time_;
   bool broken_ = false;
   bool running_ = false;
   bool scripted_ = false;

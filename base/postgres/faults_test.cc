@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "base/postgres/fixture_test.h"
 #include "base/postgres/proxy_test.h"
@@ -207,9 +209,14 @@ TEST_F(FaultsTest, a_deadline_ends_the_wait_and_the_connection) {
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().kind(), ErrorKind::kTimeout);
   EXPECT_EQ(pool_->use().idle, 0u);
+  // Connecting alone may take longer than that on a busy machine.
+  ASSERT_TRUE(run(pool_->query(soon(), count())));
   rows = run(pool_->query(within(30ms), slow_insert()));
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().kind(), ErrorKind::kOutcomeUnknown);
+  auto options = server_options();
+  options.commit_answer_time = 50ms;
+  pool_ = Pool::create(options);
   auto begun = run(pool_->begin(within(200ms), queries(insert(1))));
   ASSERT_TRUE(begun);
   auto result = run(begun->transaction->run_and_commit(queries({{"SELECT pg_sleep(30)"}, {}})));
@@ -220,6 +227,144 @@ TEST_F(FaultsTest, a_deadline_ends_the_wait_and_the_connection) {
   EXPECT_EQ(rows.error().kind(), ErrorKind::kTimeout);
   EXPECT_EQ(pool_->use().in_use, 0u);
   EXPECT_TRUE(run(pool_->query(soon(), count())));
+}
+
+TEST_F(FaultsTest, the_answer_to_commit_is_awaited_beyond_the_deadline) {
+  CuttingProxy proxy(loop_);
+  auto pool = Pool::create(proxy.options());
+  auto begun = run_beside(pool->begin(within(150ms), queries(insert(1))));
+  ASSERT_TRUE(begun);
+  proxy.delay_answer(400ms);
+  EXPECT_TRUE(run_beside(begun->transaction->run_and_commit(queries(insert(2)))));
+  // What has not been sent when the deadline passes is not sent.
+  begun = run_beside(pool->begin(within(50ms), queries(insert(3))));
+  ASSERT_TRUE(begun);
+  asio::steady_timer late(loop_, 80ms);
+  run_beside(late.async_wait(asio::as_tuple(asio::use_awaitable)));
+  auto result = run_beside(begun->transaction->run_and_commit({}));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind(), ErrorKind::kTimeout);
+  // Reads end with COMMIT as well, and nobody waits for theirs.
+  ASSERT_TRUE(run_beside(pool->query(soon(), count())));
+  proxy.delay_answer(400ms);
+  auto read = run_beside(pool->read(within(100ms), queries(count())));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind(), ErrorKind::kTimeout);
+  proxy.close();
+  EXPECT_EQ(stored(), 2);
+}
+
+TEST_F(FaultsTest, a_transaction_waits_as_long_as_it_was_extended_to) {
+  for (bool extended : {false, true}) {
+    auto begun = run(pool_->begin(within(100ms), queries(count())));
+    ASSERT_TRUE(begun);
+    if (extended) begun->transaction->extend(soon().deadline);
+    begun->transaction->extend(within(0ms).deadline);  // Never shorter.
+    auto slow = run(begun->transaction->run(queries({{"SELECT pg_sleep(0.3)"}, {}})));
+    EXPECT_EQ(slow.has_value(), extended);
+  }
+}
+
+TEST_F(FaultsTest, a_client_that_freezes_loses_its_locks) {
+  ASSERT_TRUE(run(pool_->query(soon(), insert(1))));
+  const Query lock{{fmt::format("SELECT 1 FROM {}.items WHERE id = 1 FOR UPDATE", schema_)}, {}};
+  // Between two messages; and in the middle of one that is too long to leave at once.
+  for (std::size_t sent : {std::size_t{0}, std::size_t{40'000}}) {
+    CuttingProxy proxy(loop_);
+    auto options = proxy.options();
+    options.idle_transaction_time = 300ms;
+    auto frozen = Pool::create(options);
+    auto begun = run_beside(frozen->begin(soon(), queries(lock)));
+    ASSERT_TRUE(begun);
+    std::optional<Result<std::vector<RowsPtr>>> result;
+    if (sent > 0) {
+      proxy.stall_after_sent(sent);
+      Query large{{fmt::format("INSERT INTO {}.items VALUES (2, $1)", schema_)},
+                  {param(std::string(std::size_t{32} << 20, 'x'))}};
+      asio::co_spawn(loop_, begun->transaction->run_and_commit(queries(insert(3), large)),
+                     [&](std::exception_ptr, auto done) { result.emplace(std::move(done)); });
+    }
+    EXPECT_TRUE(run_beside(pool_->begin(within(5s), queries(lock)))) << sent;
+    if (sent == 0) {
+      result.emplace(run_beside(begun->transaction->run_and_commit(queries(insert(3)))));
+    }
+    proxy.close();
+    while (!result) loop_.run_one();
+    ASSERT_FALSE(*result);
+    EXPECT_EQ(result->error().kind(), ErrorKind::kUnavailable) << "certainly not committed";
+    EXPECT_EQ(stored(), 1);
+  }
+}
+
+TEST_F(FaultsTest, both_sides_notice_a_peer_that_is_gone) {
+  auto options = server_options();
+  options.peer_time = 12s;
+  auto pool = Pool::create(options);
+  auto rows = run(pool->query(soon(), {{"SELECT current_setting('tcp_user_timeout'), "
+                                        "current_setting('tcp_keepalives_idle')::int + "
+                                        "current_setting('tcp_keepalives_interval')::int * "
+                                        "current_setting('tcp_keepalives_count')::int, "
+                                        "current_setting('idle_in_transaction_session_timeout')"},
+                                       {}}));
+  ASSERT_TRUE(rows) << rows.error().detail();
+  EXPECT_EQ((*rows)->text(0, 0), "12000");
+  EXPECT_LE((*rows)->int64(0, 1), 12);
+  EXPECT_EQ((*rows)->text(0, 2), "10s");
+}
+
+TEST_F(FaultsTest, of_several_hosts_the_first_that_takes_writes_is_kept) {
+  // One that is not there, one that takes the connection and says nothing, the server.
+  boost::asio::ip::tcp::acceptor silent(loop_, {boost::asio::ip::address_v4::loopback(), 0});
+  boost::asio::ip::tcp::acceptor closed(loop_, {boost::asio::ip::address_v4::loopback(), 0});
+  const auto no_port = closed.local_endpoint().port();
+  closed.close();
+  auto options = server_options();
+  options.host = "127.0.0.1,127.0.0.1,localhost";
+  options.port = fmt::format("{},{},{}", no_port, silent.local_endpoint().port(), options.port);
+  options.connect_time = 900ms;
+  auto pool = Pool::create(options);
+  auto rows = run(pool->query(soon(), count()));
+  EXPECT_TRUE(rows) << rows.error().detail();
+
+  // A server that is read-only for us is passed over, and is good enough alone.
+  ASSERT_TRUE(run(pool_->script(soon(),
+                                "DROP ROLE IF EXISTS reads_only; CREATE ROLE reads_only "
+                                "LOGIN SUPERUSER; ALTER ROLE reads_only SET "
+                                "default_transaction_read_only = on")));
+  options = server_options();
+  options.user = "reads_only";
+  EXPECT_TRUE(run(Pool::create(options)->query(soon(), count())));
+  options.host = "127.0.0.1,localhost";
+  auto refused = run(Pool::create(options)->query(soon(), count()));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);
+
+  options.port = "1,2,3";
+  auto mismatch = run(Pool::create(options)->query(soon(), count()));
+  ASSERT_FALSE(mismatch);
+  EXPECT_EQ(mismatch.error().kind(), ErrorKind::kUnavailable);
+}
+
+TEST_F(FaultsTest, a_server_that_takes_no_writes_is_unavailable_and_left) {
+  auto options = server_options();
+  options.connections = 1;
+  auto pool = Pool::create(options);
+  ASSERT_TRUE(run(pool->script(soon(),
+                               "ALTER DATABASE postgres SET default_transaction_read_only "
+                               "= on")));
+  auto begun = run(pool->begin(soon(), queries(insert(1))));
+  ASSERT_FALSE(begun);
+  EXPECT_EQ(begun.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(pool->use().idle, 0U) << "another connection may find another server";
+  auto rows = run(pool->query(soon(), insert(1)));
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_TRUE(run(pool->query(soon(), count()))) << "reads go on";
+  ASSERT_TRUE(run(pool->script(soon(),
+                               "SET transaction_read_only = off; ALTER DATABASE "
+                               "postgres RESET default_transaction_read_only")));
+  pool->close();
+  EXPECT_TRUE(run(pool_->query(soon(), insert(1))));
 }
 
 TEST_F(FaultsTest, the_server_ends_what_runs_too_long) {

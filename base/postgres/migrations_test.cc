@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/detached.hpp>
+
 #include "base/postgres/fixture_test.h"
 #include "base/runtime/gather.h"
 
@@ -66,6 +68,121 @@ TEST_F(MigrationsTest, names_and_order_are_checked) {
 
 TEST_F(MigrationsTest, one_that_ends_its_transaction_is_refused) {
   EXPECT_FALSE(migrate_to({{.version = 1, .sql = "COMMIT"}}));
+}
+
+class LargeTableTest : public MigrationsTest {
+ protected:
+  std::vector<std::string> steps_;
+
+  Result<void> migrate_large(const MigrationIndex& index) {
+    Migration migration{.version = 1,
+                        .sql = fmt::format("CREATE INDEX IF NOT EXISTS {} ON {}.{} {}", index.name,
+                                           schema_, index.table, index.rest),
+                        .indexes = {index}};
+    return run(migrate(*pool_, soon(), table(), {std::move(migration)},
+                       [this](std::string_view step) { steps_.emplace_back(step); }));
+  }
+  [[nodiscard]] MigrationIndex index() const {
+    return {.schema = schema_, .name = "by_note", .table = "items", .rest = "(note)"};
+  }
+  void fill() {
+    ASSERT_TRUE(run(
+        pool_->script(soon(), fmt::format("INSERT INTO {}.items SELECT i, repeat('x', 100) FROM "
+                                          "generate_series(1, 150000) AS i",
+                                          schema_))));
+  }
+  [[nodiscard]] std::string valid() const {
+    auto rows = ask({{"SELECT string_agg(indisvalid::text, ' ') FROM pg_index JOIN pg_class c ON "
+                      "c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace WHERE "
+                      "relname = 'by_note' AND nspname = $1"},
+                     {param(schema_)}});
+    return std::string((*rows)->text(0, 0));
+  }
+};
+
+TEST_F(LargeTableTest, of_a_small_table_the_index_is_the_migrations_own) {
+  ASSERT_TRUE(migrate_large(index()));
+  EXPECT_EQ(steps_, (std::vector<std::string>{"migration 1"}));
+  EXPECT_EQ(valid(), "true");
+}
+
+TEST_F(LargeTableTest, nobody_waits_while_an_index_is_built) {
+  fill();
+  // A writer that has not ended: a build waits for it, and a plain one would make
+  // everybody behind it wait as well.
+  auto writer = Pool::create(server_options());
+  auto open = run(writer->begin(within(std::chrono::seconds(60)), queries(insert(-1))));
+  ASSERT_TRUE(open);
+  std::optional<Result<void>> done;
+  Migration migration{
+      .version = 1,
+      .sql = fmt::format("CREATE INDEX IF NOT EXISTS by_note ON {}.items (note)", schema_),
+      .indexes = {index()}};
+  boost::asio::co_spawn(
+      loop_, migrate(*pool_, within(std::chrono::seconds(60)), table(), {migration}),
+      [&](std::exception_ptr, Result<void> result) { done.emplace(std::move(result)); });
+  loop_.restart();
+  auto waits = [] {
+    auto rows = ask({{"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                      "query LIKE '%by_note%' AND pid <> pg_backend_pid()"},
+                     {}});
+    return rows && (*rows)->int64(0, 0) > 0;
+  };
+  while (!waits()) loop_.poll();
+  Query other = insert(-2);
+  boost::asio::io_context beside;
+  std::optional<Result<RowsPtr>> inserted;
+  auto third = Pool::create(server_options());
+  boost::asio::co_spawn(
+      beside, third->query(within(std::chrono::seconds(3)), std::move(other)),
+      [&](std::exception_ptr, Result<RowsPtr> rows) { inserted.emplace(std::move(rows)); });
+  beside.run();
+  EXPECT_TRUE(*inserted);
+  boost::asio::co_spawn(loop_, open->transaction->run_and_commit({}), boost::asio::detached);
+  while (!done) loop_.run_one();
+  EXPECT_TRUE(*done) << done->error().detail();
+  EXPECT_EQ(valid(), "true");
+}
+
+TEST_F(LargeTableTest, an_index_of_a_build_that_was_cut_off_is_made_again) {
+  fill();
+  ASSERT_TRUE(
+      run(pool_->script(soon(), fmt::format("UPDATE {}.items SET note = id % 2", schema_))));
+
+  EXPECT_FALSE(run(pool_->script(
+      soon(),
+      fmt::format("CREATE UNIQUE INDEX CONCURRENTLY by_note ON {}.items (note)", schema_))));
+  ASSERT_EQ(valid(), "false");
+  ASSERT_TRUE(migrate_large(index()));
+  EXPECT_EQ(steps_, (std::vector<std::string>{"index by_note", "migration 1"}));
+  EXPECT_EQ(valid(), "true");
+}
+
+TEST_F(MigrationsTest, one_that_waits_leaves_nothing_in_the_server_when_it_gives_up) {
+  std::optional<Result<void>> first;
+  std::vector<std::string> steps;
+  auto pool = Pool::create(server_options());
+  boost::asio::co_spawn(
+      loop_, migrate(*pool_, soon(), table(), {{.version = 1, .sql = "SELECT pg_sleep(1.2)"}}),
+      [&](std::exception_ptr, Result<void> result) { first.emplace(std::move(result)); });
+  loop_.restart();
+  loop_.run_for(std::chrono::milliseconds(300));
+  std::optional<Result<void>> second;
+  boost::asio::co_spawn(
+      loop_,
+      migrate(*pool, within(std::chrono::milliseconds(400)), table(), {},
+              [&](std::string_view step) { steps.emplace_back(step); }),
+      [&](std::exception_ptr, Result<void> result) { second.emplace(std::move(result)); });
+  while (!second) loop_.run_one();
+  ASSERT_FALSE(*second);
+  EXPECT_EQ(second->error().kind(), ErrorKind::kTimeout);
+  EXPECT_EQ(steps, (std::vector<std::string>{"waits for another process"}));
+  auto waiting =
+      ask({{"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"}, {}});
+  ASSERT_TRUE(waiting);
+  EXPECT_EQ((*waiting)->int64(0, 0), 0);
+  while (!first) loop_.run_one();
+  EXPECT_TRUE(*first);
 }
 
 TEST_F(MigrationsTest, several_starts_at_once_apply_each_once) {

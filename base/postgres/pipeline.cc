@@ -36,15 +36,20 @@ bool Pipeline::add_cleanup(const std::vector<std::string>& statements) {
   return statements.empty() || add_sync();
 }
 
-bool Pipeline::add(Role role, std::string_view sql, const std::vector<Param>& params) {
-  const std::string* name = cache_.find(sql);
-  if (name == nullptr) {
-    name = &cache_.add(sql);
-    if (PQsendPrepare(connection_, name->c_str(), std::string(sql).c_str(), 0, nullptr) != 1) {
-      return false;
-    }
-    steps_.push_back({.kind = Kind::kPrepare, .name = *name});
+// A stale cache finds nothing, also not what was added this moment.
+const std::string* Pipeline::prepared(std::string_view sql) {
+  if (const std::string* name = cache_.find(sql)) return name;
+  const std::string& name = cache_.add(sql);
+  if (PQsendPrepare(connection_, name.c_str(), std::string(sql).c_str(), 0, nullptr) != 1) {
+    return nullptr;
   }
+  steps_.push_back({.kind = Kind::kPrepare, .name = name});
+  return &name;
+}
+
+bool Pipeline::add(Role role, std::string_view sql, const std::vector<Param>& params) {
+  const std::string* name = prepared(sql);
+  if (name == nullptr) return false;
   std::vector<const char*> values;
   values.reserve(params.size());
   for (const auto& value : params) values.push_back(value ? value->c_str() : nullptr);

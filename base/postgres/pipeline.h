@@ -35,6 +35,8 @@ class Pipeline {
 
   /// Queue; false when libpq refuses, after which the connection is lost.
   [[nodiscard]] bool add_cleanup(const std::vector<std::string>& statements);
+  /// Has the statement prepared, unless it is: add() of it then sends its values alone.
+  [[nodiscard]] bool prepare(std::string_view sql) { return prepared(sql) != nullptr; }
   [[nodiscard]] bool add(Role role, std::string_view sql, const std::vector<Param>& params);
   [[nodiscard]] bool add_sync();
 
@@ -52,6 +54,8 @@ class Pipeline {
     bool answered = false;
   };
 
+  /// Its name, valid until the next call; null when libpq refuses.
+  [[nodiscard]] const std::string* prepared(std::string_view sql);
   [[nodiscard]] bool take(ResultPtr result, Outcome& outcome);
   [[nodiscard]] bool take_end();
   void take_success(Step& step, ResultPtr result, Outcome& outcome);

@@ -71,10 +71,12 @@ Task<Result<Lease>> PoolCore::acquire(RequestContext context) {
     std::unique_ptr<Connection> connection = std::move(idle_.back());
     idle_.pop_back();
     leased_.insert(connection.get());
+    tell_use();
     co_return Lease(shared_from_this(), std::move(connection));
   }
   if (slots_ < options_->connections) {
     ++slots_;
+    tell_use();
     Lease lease(shared_from_this(), nullptr);
     CO_RETURN_IF_ERROR(co_await lease.reconnect(context.deadline));
     co_return lease;
@@ -137,7 +139,7 @@ void PoolCore::take_back(std::unique_ptr<Connection> connection) {
 void PoolCore::hand_on(std::unique_ptr<Connection> connection) {
   if (waiters_.empty()) {
     idle_.push_back(std::move(connection));
-    return;
+    return tell_use();
   }
   Waiter* first = waiters_.front();
   first->leave();
@@ -150,7 +152,7 @@ void PoolCore::hand_on(std::unique_ptr<Connection> connection) {
 void PoolCore::free_slot() {
   if (closed_ || waiters_.empty()) {
     --slots_;
-    return;
+    return tell_use();
   }
   Waiter* first = waiters_.front();
   first->leave();
@@ -158,10 +160,17 @@ void PoolCore::free_slot() {
   first->timer.cancel();
 }
 
+void PoolCore::tell_use() {
+  const PoolUse now = use();
+  const PoolUse before = std::exchange(told_, now);
+  if (options_->use_changed && now != before) options_->use_changed(before, now);
+}
+
 void PoolCore::close() {
   closed_ = true;
   slots_ -= idle_.size();
   idle_.clear();
+  tell_use();
   for (Connection* connection : leased_) connection->abort();
   for (Waiter* waiter : waiters_) waiter->timer.cancel();
 }

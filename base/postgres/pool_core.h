@@ -62,10 +62,12 @@ class PoolCore : public std::enable_shared_from_this<PoolCore> {
   void take_back(std::unique_ptr<Connection> connection);
   void hand_on(std::unique_ptr<Connection> connection);
   void free_slot();
+  void tell_use();
 
   std::shared_ptr<const PoolOptions> options_;
   bool closed_ = false;
   std::size_t slots_ = 0;  // Connections that exist or are being made.
+  PoolUse told_;
   std::vector<std::unique_ptr<Connection>> idle_;
   std::unordered_set<Connection*> leased_;
   std::list<Waiter*> waiters_;

@@ -231,6 +231,33 @@ TEST_F(PoolTest, more_callers_than_connections_wait_in_turn) {
   EXPECT_EQ(pool->use().idle, 2u);
 }
 
+TEST_F(PoolTest, every_change_of_use_is_told) {
+  auto options = server_options();
+  options.connections = 2;
+  PoolUse told;
+  std::size_t most = 0;
+  options.use_changed = [&](PoolUse before, PoolUse now) {
+    EXPECT_EQ(before, told);
+    EXPECT_NE(before, now);
+    told = now;
+    most = std::max(most, now.in_use);
+  };
+  auto pool = Pool::create(options);
+  std::vector<Task<Result<RowsPtr>>> tasks;
+  for (int i = 0; i < 8; ++i) tasks.push_back(pool->query(soon(), count()));
+  for (auto& result : run(gather(std::move(tasks)))) EXPECT_TRUE(result);
+  EXPECT_EQ(most, 2u);
+  EXPECT_EQ(told, (PoolUse{.in_use = 0, .idle = 2}));
+  ASSERT_TRUE(run(pool->begin(soon(), queries(insert(1)))));
+  EXPECT_EQ(told, (PoolUse{.in_use = 1, .idle = 1})) << "until it is rolled back behind us";
+  ASSERT_TRUE(run(pool->query(soon(), count())));
+  EXPECT_EQ(told, (PoolUse{.in_use = 0, .idle = 2}));
+  EXPECT_FALSE(run(pool->query(within(20ms), {{"SELECT pg_sleep(5)"}, {}})));
+  EXPECT_EQ(told, (PoolUse{.in_use = 0, .idle = 1})) << "a broken connection is gone";
+  pool->close();
+  EXPECT_EQ(told, PoolUse{});
+}
+
 TEST_F(PoolTest, an_exhausted_pool_says_unavailable_in_acquire_time) {
   auto options = server_options();
   options.connections = 1;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <limits>
 #include <memory>
@@ -36,6 +37,11 @@ class CuttingProxy {
   void cut_after_sent(std::size_t bytes) { state_->sent_left = bytes; }
   /// Cuts in place of delivering the next bytes from the server.
   void cut_at_answer() { state_->answers_left = 0; }
+  /// Passes so many bytes of the clients on, and then none, as if the client had
+  /// frozen in the middle of a message; nothing is cut.
+  void stall_after_sent(std::size_t bytes) { state_->stall_left = bytes; }
+  /// Holds the server's next words back for so long.
+  void delay_answer(std::chrono::milliseconds time) { state_->delay = time; }
   /// Bytes that clients have sent since the last call.
   std::size_t take_sent() { return std::exchange(state_->sent, 0); }
   /// Waits for no more connections, and cuts those there are.
@@ -66,6 +72,8 @@ class CuttingProxy {
     std::size_t sent = 0;
     std::size_t sent_left = kNever;
     std::size_t answers_left = kNever;
+    std::size_t stall_left = kNever;
+    std::chrono::milliseconds delay{0};
     std::vector<std::weak_ptr<Wire>> wires;
   };
   using WirePtr = std::shared_ptr<Wire>;
@@ -96,21 +104,28 @@ class CuttingProxy {
           std::size_t passed = std::min(got, state->sent_left);
           if (state->sent_left != kNever) state->sent_left -= passed;
           boost::system::error_code ignored;
+          passed = std::min(passed, state->stall_left);
+          if (state->stall_left != kNever) state->stall_left -= passed;
           boost::asio::write(wire->server, boost::asio::buffer(wire->up, passed), ignored);
           if (failed || state->sent_left == 0) return wire->cut();
+          if (state->stall_left == 0) return;
           pump_up(wire, state);
         });
   }
 
   static void pump_down(WirePtr wire, StatePtr state) {
     auto buffer = boost::asio::buffer(wire->down);
-    wire->server.async_read_some(
-        buffer, [wire, state](boost::system::error_code failed, std::size_t got) {
-          if (failed || state->answers_left == 0) return wire->cut();
-          boost::system::error_code ignored;
-          boost::asio::write(wire->client, boost::asio::buffer(wire->down, got), ignored);
-          pump_down(wire, state);
-        });
+    wire->server.async_read_some(buffer, [wire, state](boost::system::error_code failed,
+                                                       std::size_t got) {
+      if (failed || state->answers_left == 0) return wire->cut();
+      auto held_back = std::make_shared<boost::asio::steady_timer>(
+          wire->client.get_executor(), std::exchange(state->delay, std::chrono::milliseconds(0)));
+      held_back->async_wait([wire, state, got, held_back](boost::system::error_code) {
+        boost::system::error_code ignored;
+        boost::asio::write(wire->client, boost::asio::buffer(wire->down, got), ignored);
+        pump_down(wire, state);
+      });
+    });
   }
 
   boost::asio::io_context& loop_;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,14 @@ namespace base::pg {
 /// from the text, so keep the set of texts small: values are parameters.
 struct Statement {
   std::string sql;
+};
+
+/// Connections of a pool: those that a call has or waits for to be made, and those
+/// that wait for a call.
+struct PoolUse {
+  std::size_t in_use = 0;
+  std::size_t idle = 0;
+  friend bool operator==(const PoolUse&, const PoolUse&) = default;
 };
 
 /// One parameter in PostgreSQL's text form, or NULL.
@@ -94,8 +103,9 @@ class Transaction {
   [[nodiscard]] virtual Task<Result<std::vector<RowsPtr>>> run(std::vector<Query> queries) = 0;
   /// run(queries) and COMMIT in the same round trip.
   /// Errors: as run: certainly not committed (also kUnavailable when COMMIT was
-  ///         certainly not sent); kOutcomeUnknown  the connection broke or the
-  ///         deadline passed after COMMIT was sent and before its answer.
+  ///         certainly not sent); kOutcomeUnknown  the connection broke, or the
+  ///         deadline and commit_answer_time of PoolOptions passed, after COMMIT was
+  ///         sent and before its answer.
   [[nodiscard]] virtual Task<Result<std::vector<RowsPtr>>> run_and_commit(
       std::vector<Query> queries) = 0;
   [[nodiscard]] virtual Task<void> rollback() = 0;
@@ -104,10 +114,14 @@ class Transaction {
   /// may change settings of the session.
   /// Errors: as run; kInternal  the script ended the transaction itself.
   [[nodiscard]] virtual Task<Result<void>> script(std::string sql) = 0;
+  /// What follows may take until `deadline`, if that is later than before.
+  virtual void extend(Deadline deadline) = 0;
 };
 
 struct PoolOptions {
   /// libpq key words and values; the password is apart so that the rest can be shown.
+  /// Several hosts, parted by commas, with one port or a port for each: they are tried
+  /// in their order, and only one that takes writes is kept.
   std::string host, port, user, database;
   Secret password;
   std::string application_name;
@@ -118,14 +132,20 @@ struct PoolOptions {
   /// The server ends a statement that runs longer (SQLSTATE 57014). A client
   /// that gives up closes its connection, and the server notices only then.
   std::chrono::milliseconds statement_time{60'000};
+  /// The server ends a session whose transaction waits so long for the client's
+  /// next word: a client that froze keeps its locks no longer than this.
+  std::chrono::milliseconds idle_transaction_time{10'000};
+  /// Either side gives a connection up whose peer has acknowledged nothing for so
+  /// long, as when the network was cut.
+  std::chrono::milliseconds peer_time{15'000};
+  /// The answer to COMMIT is awaited at least so long after it was sent, whatever
+  /// the deadline: without it nobody knows whether the changes are there.
+  std::chrono::milliseconds commit_answer_time{10'000};
+  /// Told of each change of the pool's use, on its event loop; may be empty.
+  std::function<void(PoolUse before, PoolUse now)> use_changed;
   /// libpq's sslmode, and a file with the certificates of trusted authorities.
   std::string tls_mode = "prefer";
   std::string tls_root_certificates;
-};
-
-struct PoolUse {
-  std::size_t in_use = 0;
-  std::size_t idle = 0;
 };
 
 /// Connections for one event loop; not thread-safe. Broken connections are
@@ -139,11 +159,11 @@ class Pool {
 
   /// One statement outside a transaction (its own).
   /// Errors: by SQLSTATE: kConflict (23505, 40001, 40P01; see reason),
-  ///         kUnavailable (08*, 53*, 57P0*, no connection in time; nothing
-  ///         done), kTimeout (57014 or deadline; nothing done), kCancelled,
-  ///         kOutcomeUnknown (sent, and broken, timed out or cancelled before
-  ///         the answer), kInvalid (22*, a parameter with a zero byte), else
-  ///         kInternal with the SQLSTATE and message in detail().
+  ///         kUnavailable (08*, 53*, 57P0*, no connection in time, or a
+  ///         server that takes no writes: 25006, 55000; nothing done), kTimeout (57014 or deadline;
+  ///         nothing done), kCancelled, kOutcomeUnknown (sent, and broken, timed out or cancelled
+  ///         before the answer), kInvalid (22*, a parameter with a zero byte), else kInternal with
+  ///         the SQLSTATE and message in detail().
   /// A statement that begins with SELECT, VALUES, TABLE or SHOW counts as one
   /// that changes nothing, so its outcome is never unknown: losing the
   /// connection is kUnavailable and the deadline is kTimeout.

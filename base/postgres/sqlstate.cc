@@ -20,6 +20,8 @@ constexpr Entry kMeanings[] = {
     {"57014", {ErrorKind::kTimeout, {}}},
     {"25P03", {ErrorKind::kTimeout, {}}},
     {"57P0", {ErrorKind::kUnavailable, {}}},
+    {"25006", {ErrorKind::kUnavailable, {}}},
+    {"55000", {ErrorKind::kUnavailable, {}}},
     {"08", {ErrorKind::kUnavailable, {}}},
     {"53", {ErrorKind::kUnavailable, {}}},
     {"22", {ErrorKind::kInvalid, {}}},
@@ -42,6 +44,10 @@ bool is_stale_statement(const ServerError& error) {
   // 0A000 is any feature that is not there; the function tells this one apart.
   return error.sqlstate == "26000" ||
          (error.sqlstate == "0A000" && error.function == "RevalidateCachedQuery");
+}
+
+bool takes_no_writes(const ServerError& error) {
+  return error.sqlstate == "25006" || error.sqlstate == "55000";
 }
 
 Error to_error(const ServerError& error) {

@@ -39,6 +39,10 @@ struct Meaning {
 /// same call succeeds once it is prepared anew.
 [[nodiscard]] bool is_stale_statement(const ServerError& error);
 
+/// True when the server is read-only or in recovery (a standby, or a primary that
+/// an operator has closed): another connection may find one that takes writes.
+[[nodiscard]] bool takes_no_writes(const ServerError& error);
+
 /// The error for the caller: SQLSTATE and message stand in detail().
 [[nodiscard]] Error to_error(const ServerError& error);
 

@@ -28,6 +28,10 @@ class LeasedTransaction final : public Transaction {
     return report_cancellation(run_script(std::move(sql)));
   }
 
+  void extend(Deadline deadline) override {
+    context_.deadline = std::max(context_.deadline, deadline);
+  }
+
   Task<void> rollback() override {
     if (!lease_) co_return;
     auto deadline = std::chrono::steady_clock::now() + kRollbackTime;

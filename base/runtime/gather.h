@@ -58,8 +58,8 @@ struct AtOnce {
 
 /// Runs begin(0), begin(1) and so on to `count`, each a Task<Result<T>>, and
 /// hands what they give to `take(index, T)`, or `take(index)` where T is void, a
-/// Status, in that order. A task is
-/// made and begun when fewer than `most` are running or wait to be handed on.
+/// Status, in that order. A task is made and begun when fewer than `most` are
+/// running or wait to be handed on.
 /// The first failure in that order, of a task or of `take`, is the answer. Once
 /// a task has failed none is begun, and those that run are waited for; after
 /// `take` failed, their results are dropped.

@@ -1,5 +1,6 @@
 #include "base/websocket/client_stream.h"
 
+#include <fmt/format.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -50,6 +51,7 @@ class SocketStream final : public ClientStream {
     error_code ignored;  // Closed is closed.
     socket().close(ignored);
   }
+  void vouch() override {}                          // A client counts no strangers.
   void on_drain(std::function<void()>) override {}  // Nothing drains a client.
   [[nodiscard]] const std::string& peer() const override { return peer_; }
   [[nodiscard]] SSL* tls() override {
@@ -160,6 +162,11 @@ Task<Status> shake_hands(TlsLayer& layer, http::Watchdog& watchdog, std::string 
   error_code failed = co_await layer.connect();
   if (co_await http::was_cancelled()) co_return http::cancelled();
   if (watchdog.expired()) co_return http::timed_out("during the TLS handshake");
+  if (long why = SSL_get_verify_result(layer.native_handle()); failed && why != X509_V_OK) {
+    co_return fail(ErrorKind::kForbidden, fmt::format("the server's certificate is not trusted: {}",
+                                                      X509_verify_cert_error_string(why)))
+        .with_reason("certificate");
+  }
   if (failed && is_alert(failed)) co_return forbidden(failed.message());
   if (failed) co_return http::unavailable("TLS handshake: " + failed.message());
   co_return Status{};

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/runtime/task.h"
 
@@ -74,6 +75,7 @@ struct ConnectionOptions {
 struct PeerCertificate {
   std::string subject;     ///< As RFC 2253 writes it.
   std::string thumbprint;  ///< SHA-256 of the certificate, base64url: RFC 8705, "x5t#S256".
+  WallTime expires_at;     ///< Its notAfter.
 };
 
 /// Belongs to one event loop, as do all its calls, and is dropped before it.
@@ -118,6 +120,11 @@ class Connection {
   /// The longest message taken, in bytes. A longer one is refused as soon as
   /// its announced size is known, with `code`; its body is never read.
   void set_message_limit(std::size_t bytes, std::uint16_t code = kCloseTooLarge);
+  /// The peer has shown who it is: on a server it is no stranger any more, and
+  /// nobody takes its place. See http::AdmissionLimits.
+  void vouch();
+  /// From here on, the time for the whole close handshake.
+  void set_close_time(std::chrono::milliseconds time);
   /// What to call when the server begins to stop, instead of
   /// close(kCloseGoingAway). It must not drop this connection. When the grace
   /// is over, the connection is cut whatever was called.
@@ -135,6 +142,12 @@ class Connection {
   /// Errors: kUnsupported  not TLS 1.3;
   ///         kInternal  OpenSSL failed, or the connection has been torn down.
   [[nodiscard]] Result<std::string> tls_exporter(std::string_view label, std::size_t length) const;
+  /// The channel binding tls-server-end-point of a server: SHA-256 of the
+  /// certificate in DER that this connection was made with, whatever newer ones
+  /// are served now. Source: RFC 5929, section 4.1.
+  /// Errors: kUnsupported  not TLS, or this end shows no certificate;
+  ///         kInternal  OpenSSL failed, or the connection has been torn down.
+  [[nodiscard]] Result<std::string> server_certificate_hash() const;
   /// Nothing when the peer showed none; a server always shows one.
   [[nodiscard]] const std::optional<PeerCertificate>& peer_certificate() const;
 

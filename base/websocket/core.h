@@ -48,6 +48,8 @@ class Core final : public std::enable_shared_from_this<Core> {
   void close(std::uint16_t code, std::string_view reason);
   void abort();
   void set_message_limit(std::size_t bytes, std::uint16_t code);
+  void vouch();
+  void set_close_time(std::chrono::milliseconds time) { options_.close_time = time; }
   void on_drain(std::function<void()> call);
   [[nodiscard]] const Closure& closure() const { return closure_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
@@ -55,6 +57,7 @@ class Core final : public std::enable_shared_from_this<Core> {
   [[nodiscard]] const std::string& subprotocol() const { return subprotocol_; }
   [[nodiscard]] const std::optional<PeerCertificate>& certificate() const { return certificate_; }
   [[nodiscard]] Result<std::string> exporter(std::string_view label, std::size_t length) const;
+  [[nodiscard]] Result<std::string> certificate_hash() const;
 
   /// The owner is gone.
   void drop();

@@ -57,6 +57,10 @@ void Core::set_message_limit(std::size_t bytes, std::uint16_t code) {
   options_.too_large_code = is_sendable(code) ? code : kCloseTooLarge;
 }
 
+void Core::vouch() {
+  if (stream_ != nullptr) stream_->vouch();
+}
+
 void Core::on_drain(std::function<void()> call) {
   if (stream_ != nullptr) stream_->on_drain(std::move(call));
 }
@@ -65,6 +69,12 @@ Result<std::string> Core::exporter(std::string_view label, std::size_t length) c
   if (!encrypted_) return fail(ErrorKind::kUnsupported, "the connection is not encrypted");
   if (stream_ == nullptr) return fail(ErrorKind::kInternal, "the connection has been torn down");
   return tls_exporter(stream_->tls(), label, length);
+}
+
+Result<std::string> Core::certificate_hash() const {
+  if (!encrypted_) return fail(ErrorKind::kUnsupported, "the connection is not encrypted");
+  if (stream_ == nullptr) return fail(ErrorKind::kInternal, "the connection has been torn down");
+  return own_certificate_hash(stream_->tls());
 }
 
 void Core::drop() {

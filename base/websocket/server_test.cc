@@ -47,7 +47,7 @@ TEST(ServerTest, http_1_0_is_not_upgraded) {
 }
 
 TEST(ServerTest, upgraded_connections_count) {
-  TestServer server({.limits = {.connections = 2}});
+  TestServer server({.limits = {.admission = {.connections = 2}}});
   RawPeer first(server.port());
   RawPeer second(server.port());
   first.open();

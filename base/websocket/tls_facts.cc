@@ -6,6 +6,8 @@
 #include <openssl/x509.h>
 
 #include <array>
+#include <chrono>
+#include <ctime>
 #include <memory>
 
 namespace base::ws {
@@ -38,6 +40,18 @@ std::string base64url(const unsigned char* bytes, unsigned size) {
   return out;
 }
 
+// Years of four digits, as certificates have them. Source: RFC 5280, section 4.1.2.5.
+std::optional<WallTime> time_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
+  std::chrono::sys_days day =
+      std::chrono::year_month_day(std::chrono::year(parts.tm_year + 1900),
+                                  std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1),
+                                  std::chrono::day(static_cast<unsigned>(parts.tm_mday)));
+  return WallTime(day + std::chrono::hours(parts.tm_hour) + std::chrono::minutes(parts.tm_min) +
+                  std::chrono::seconds(parts.tm_sec));
+}
+
 }  // namespace
 
 std::optional<PeerCertificate> peer_certificate(ssl_st* tls) {
@@ -47,7 +61,21 @@ std::optional<PeerCertificate> peer_certificate(ssl_st* tls) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
   if (X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) != 1) return std::nullopt;
-  return PeerCertificate{subject_of(certificate.get()), base64url(digest.data(), size)};
+  auto expires_at = time_of(X509_get0_notAfter(certificate.get()));
+  if (!expires_at) return std::nullopt;
+  return PeerCertificate{subject_of(certificate.get()), base64url(digest.data(), size),
+                         *expires_at};
+}
+
+Result<std::string> own_certificate_hash(ssl_st* tls) {
+  X509* certificate = SSL_get_certificate(tls);  // Stays the connection's.
+  if (certificate == nullptr) return fail(ErrorKind::kUnsupported, "this end shows no certificate");
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  if (X509_digest(certificate, EVP_sha256(), digest.data(), &size) != 1) {
+    return fail(ErrorKind::kInternal, "OpenSSL gave no digest of the certificate");
+  }
+  return std::string(reinterpret_cast<const char*>(digest.data()), size);
 }
 
 Result<std::string> tls_exporter(ssl_st* tls, std::string_view label, std::size_t length) {

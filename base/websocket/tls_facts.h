@@ -19,6 +19,11 @@ namespace base::ws {
 /// Nothing when `tls` is null or the peer showed no certificate.
 [[nodiscard]] std::optional<PeerCertificate> peer_certificate(ssl_st* tls);
 
+/// SHA-256 in DER of the certificate that this end of the connection shows.
+/// Errors: kUnsupported  it shows none;
+///         kInternal  OpenSSL failed.
+[[nodiscard]] Result<std::string> own_certificate_hash(ssl_st* tls);
+
 /// Exported keying material with an empty context.
 /// Errors: kUnsupported  not TLS 1.3;
 ///         kInternal  OpenSSL failed.

@@ -1,7 +1,7 @@
 // An OAuth 2.0 provider with client credentials, RS256 access tokens and JWKS:
 //   node server.mjs FOLDER
 // FOLDER holds key.pem and certificate.pem for TLS and config.json:
-//   {"port", "issuer", "audience", "keys": [JWK, ...], "clients": [{"client_id", "client_secret", "scope"}]}
+//   {"port", "issuer", "audience", "lifetime", "keys": [JWK, ...], "clients": [{"client_id", "client_secret", "scope"}]}
 // The first key signs. Started again with other keys, it has rotated them.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -9,7 +9,7 @@ import { Provider } from 'oidc-provider';
 
 const folder = process.argv[2];
 const read = (name) => readFileSync(`${folder}/${name}`);
-const { port, issuer, audience, keys, clients } = JSON.parse(read('config.json'));
+const { port, issuer, audience, lifetime, keys, clients } = JSON.parse(read('config.json'));
 const scopes = [...new Set(clients.flatMap((client) => client.scope.split(' ')))];
 
 const provider = new Provider(issuer, {
@@ -32,7 +32,7 @@ const provider = new Provider(issuer, {
       getResourceServerInfo: () => ({
         scope: scopes.join(' '),
         audience,
-        accessTokenTTL: 600,
+        accessTokenTTL: lifetime,
         accessTokenFormat: 'jwt',
         jwt: { sign: { alg: 'RS256' } },
       }),

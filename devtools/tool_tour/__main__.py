@@ -11,7 +11,7 @@ from scp import Client, Refused  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
 from tool_stack.consent import ConsentHook  # noqa: E402
 from tool_stack.identity import IdentityProvider  # noqa: E402
-from tool_stack.service import SCOPES, ToolService  # noqa: E402
+from tool_stack.service import SCOPES, ToolService, strong  # noqa: E402
 from tour.show import say  # noqa: E402
 
 FOLDER = ROOT / '.dev/tool_tour'
@@ -78,7 +78,7 @@ async def show_refusals(service, consent):
 
 
 async def show_strangers(service):
-    for what, change in (('a wrong API key', {'api_key': 'k' * 40}), ('a server without the shared secret', {'secret_key': 's' * 40})):
+    for what, change in (('a wrong API key', {'api_key': strong()}), ('a server without the shared secret', {'secret_key': strong()})):
         try:
             await Client(service.url, service.mode, **{**credentials(service), **change}).connect()
         except Refused as refusal:
@@ -92,7 +92,7 @@ def show_command_line(service):
     print('  $ securetool ' + ' '.join(arguments))
     print('    ' + service.run(*arguments).stdout.strip().replace('\n', '\n    '))
     print('  $ securetool audit verify')
-    print('    ' + service.run('audit', 'verify').stdout.strip())
+    print('    ' + service.run('audit', 'verify').stdout.strip().replace('\n', '\n    '))
 
 
 def main():

@@ -16,8 +16,9 @@ std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& 
 std::shared_ptr<operation::Catalog> CatalogServices::create(const LoopTools& tools,
                                                             std::shared_ptr<SharedCatalog> shared) {
   auto services = std::make_shared<CatalogServices>(tools, std::move(shared));
-  services->catalog_.owner = services;
-  return {services, &services->catalog_};
+  std::shared_ptr<operation::Catalog> catalog(services, &services->catalog_);
+  catalog->background.bind(*tools.background, catalog);
+  return catalog;
 }
 
 CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared)
@@ -29,7 +30,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       receipts_(*tools.pool, shared_->lake.metadata_schema),
       upkeep_(*tools.pool, shared_->lake),
       table_upkeep_(*tools.pool, shared_->lake),
-      publisher_(reader_, writer_, *tools.exporter, *tools.manifests,
+      publisher_(reader_, writer_, *tools.exporter, *tools.manifests, *tools.shared->nan_counting,
                  client_config(*tools.shared->settings), tools.shared->steps),
       views_(reader_, publisher_, shared_->views) {
   catalog_.reader = &reader_;
@@ -43,7 +44,6 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.exporter = tools.exporter;
   catalog_.store = tools.store;
   catalog_.removals = tools.removals;
-  catalog_.background = tools.background;
   catalog_.meter = tools.meter;
   catalog_.commit_metrics = tools.shared->commits;
   catalog_.reported_metrics = tools.shared->reports;
@@ -58,6 +58,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.lake = shared_->lake;
   catalog_.client_config = client_config(*tools.shared->settings);
   catalog_.client_credentials = client_credentials(*tools.shared->settings);
+  catalog_.file_prefixes = file_prefixes(*tools.shared->settings);
   catalog_.public_url = tools.shared->settings->server.public_url;
   catalog_.default_format_version = shared_->lake.default_format_version;
   catalog_.account_id = shared_->account_id;

@@ -13,10 +13,9 @@ namespace {
 namespace asio = boost::asio;
 
 base::Task<base::Status> check_postgres(base::RequestContext context, base::pg::Pool* pool) {
-  auto answer = co_await pool->query(context, {{"SELECT 1"}, {}});
+  auto answer = co_await check_takes_writes(context, pool);
   pool->close();
-  if (!answer) co_return std::move(answer).error();
-  co_return base::Status{};
+  co_return answer;
 }
 
 base::Status run(asio::io_context& loop, base::Task<base::Status> task) {

@@ -12,6 +12,7 @@
 #include "base/json/json.h"
 #include "lakeproxy/app/shared.h"
 #include "lakeproxy/ducklake/lake/catalog_registry.h"
+#include "lakeproxy/operation/prefix_owner.h"
 #include "lakeproxy/operation/purge.h"
 #include "lakeproxy/tasks/orphans.h"
 
@@ -20,9 +21,10 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kManifestEntriesCached = 100'000;
+constexpr std::size_t kManifestCacheBytes = std::size_t{64} << 20;
 
 struct Answer {
+  std::string owner_before;  ///< What the owner object said before a take-over.
   operation::Purged purged;
   tasks::OrphanCount orphans;
 };
@@ -36,7 +38,7 @@ struct GcRun {
   asio::io_context loop{1};
   std::unique_ptr<base::pg::Pool> pool;
   std::unique_ptr<objects::ObjectStore> store;
-  publish::ManifestCache cache{kManifestEntriesCached};
+  publish::ManifestCache cache{kManifestCacheBytes};
 
   explicit GcRun(const settings::Settings& settings)
       : output({settings.log.format, settings.log.level}, clock),
@@ -68,10 +70,10 @@ base::Result<std::chrono::microseconds> grace_of(const settings::Settings& setti
                       "--older-than: must be a number of seconds, or one with s, m, h or d, up to "
                       "36500d");
   }
-  if (!options.dry_run && *grace < settings.upkeep.file_grace) {
+  if (options.work == GcWork::kRemove && *grace < settings.upkeep.file_grace) {
     return base::fail(base::ErrorKind::kInvalid,
                       "--older-than: must not be shorter than LAKEPROXY_FILE_GRACE, since clients "
-                      "may still read the files; --dry-run takes any time");
+                      "may still read the files; without --remove any time is taken");
   }
   return *grace;
 }
@@ -86,6 +88,8 @@ base::Task<base::Result<ducklake::LakeOptions>> lake_of(base::RequestContext con
   co_return registry.options_of(found);
 }
 
+constexpr std::string_view kJsonBegin = "{\"orphans\":[";
+
 void print_orphan(const objects::ListedObject& object, bool json, bool first) {
   if (!json) {
     fmt::print("{:>14}  {}\n", object.size, object.key.text());
@@ -94,8 +98,9 @@ void print_orphan(const objects::ListedObject& object, bool json, bool first) {
   std::string key;
   base::json::append_quoted(key, object.key.text());
   auto seconds = std::chrono::floor<std::chrono::seconds>(object.modified);
-  fmt::print("{}\n  {{\"key\":{},\"bytes\":{},\"modified\":\"{:%FT%TZ}\"}}", first ? "" : ",", key,
-             object.size, fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
+  fmt::print("{}\n  {{\"key\":{},\"bytes\":{},\"modified\":\"{:%FT%TZ}\"}}",
+             first ? kJsonBegin : ",", key, object.size,
+             fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
 base::Task<base::Result<Answer>> collect(GcRun* run, const settings::Settings* settings,
@@ -106,21 +111,28 @@ base::Task<base::Result<Answer>> collect(GcRun* run, const settings::Settings* s
                       co_await lake_of(context, settings, run->pool.get(), options->catalog));
   ducklake::LakeUpkeep upkeep(*run->pool, lake);
   CO_RETURN_IF_ERROR(co_await upkeep.check_opened(context));
+  const operation::PrefixTools prefix{&upkeep, run->store.get(), lake.data_path};
   Answer answer;
-  if (!options->dry_run) {
-    CO_ASSIGN_OR_RETURN(answer.purged, co_await operation::finish_purges(
-                                           context, {&upkeep, run->store.get(), &run->log}));
+  if (options->work == GcWork::kTakeOver) {
+    CO_ASSIGN_OR_RETURN(answer.owner_before, co_await operation::take_over(context, prefix));
+    co_return answer;
+  }
+  const bool removes = options->work == GcWork::kRemove;
+  if (removes) {
+    CO_RETURN_IF_ERROR(co_await operation::check_owner(context, prefix));
+    CO_ASSIGN_OR_RETURN(answer.purged,
+                        co_await operation::finish_purges(
+                            context, {&upkeep, run->store.get(), &run->log, lake.data_path}));
   }
   publish::ManifestStore manifests(*run->store, run->cache);
-  if (options->json) fmt::print("{{\"orphans\":[");
   bool first = true;
-  tasks::OrphanSearch search{
-      .prefix = lake.data_path,
-      .grace = grace,
-      .removal = options->dry_run ? tasks::Removal::kDryRun : tasks::Removal::kRemove,
-      .found = [options, &first](const objects::ListedObject& object) {
-        print_orphan(object, options->json, std::exchange(first, false));
-      }};
+  tasks::OrphanSearch search{.prefix = lake.data_path,
+                             .owner = operation::owner_location(lake.data_path),
+                             .grace = grace,
+                             .removal = removes ? tasks::Removal::kRemove : tasks::Removal::kShow,
+                             .found = [options, &first](const objects::ListedObject& object) {
+                               print_orphan(object, options->json, std::exchange(first, false));
+                             }};
   tasks::OrphanTools tools{&upkeep, run->store.get(), &manifests, &run->clock, &run->log};
   auto counted = co_await tasks::collect_orphans(context, tools, std::move(search));
   if (!counted) co_return std::move(counted).error();
@@ -128,18 +140,24 @@ base::Task<base::Result<Answer>> collect(GcRun* run, const settings::Settings* s
   co_return answer;
 }
 
+void print_taken_over(const Answer& answer) {
+  fmt::print("this database owns the prefix from now on; the owner before: {}\n",
+             answer.owner_before.empty() ? "none" : answer.owner_before);
+}
+
 void print_total(const Answer& answer, const GcOptions& options) {
   const tasks::OrphanCount& count = answer.orphans;
   if (options.json) {
     fmt::print(
-        "],\n\"dry-run\":{},\"objects\":{},\"bytes\":{},\"failed\":{},\"listed\":{},"
+        "{}],\n\"removed\":{},\"objects\":{},\"bytes\":{},\"failed\":{},\"listed\":{},"
         "\"unnameable\":{},\"purged\":{}}}\n",
-        options.dry_run, count.objects, count.bytes, count.failed, count.listed, count.unnameable,
-        answer.purged.removed);
+        count.objects == 0 ? kJsonBegin : "", options.work == GcWork::kRemove, count.objects,
+        count.bytes, count.failed, count.listed, count.unnameable, answer.purged.removed);
     return;
   }
   fmt::print("{} orphans with {} bytes {}; {} objects looked at\n", count.objects, count.bytes,
-             options.dry_run ? "found (dry run, nothing was removed)" : "removed", count.listed);
+             options.work == GcWork::kRemove ? "removed" : "found (nothing was removed)",
+             count.listed);
   if (answer.purged.removed > 0) {
     fmt::print("{} objects of dropped tables removed\n", answer.purged.removed);
   }
@@ -171,6 +189,10 @@ int gc(const settings::Settings& settings, const GcOptions& options) {
   auto answer = done.get();
   run.pool->close();
   if (!answer) return fail(answer.error(), 1);
+  if (options.work == GcWork::kTakeOver) {
+    print_taken_over(*answer);
+    return 0;
+  }
   print_total(*answer, options);
   return answer->orphans.failed == 0 ? 0 : 1;
 }

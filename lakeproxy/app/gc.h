@@ -1,6 +1,7 @@
 #pragma once
 
-// lakeproxy gc: finds what is left in the bucket and nothing needs, and removes it.
+// lakeproxy gc: finds what is left in the bucket and nothing needs, and removes it
+// when asked to.
 
 #include <string>
 
@@ -8,8 +9,14 @@
 
 namespace lake::app {
 
+enum class GcWork {
+  kShow,
+  kRemove,
+  kTakeOver,  ///< Only makes this database the owner of the prefix.
+};
+
 struct GcOptions {
-  bool dry_run = false;
+  GcWork work = GcWork::kShow;
   bool json = false;
   std::string older_than;  ///< Seconds, or a number with s, m, h or d.
   std::string catalog;     ///< Empty for the default one.

@@ -55,7 +55,17 @@ int with_settings(const Flags& flags,
 }
 
 void add_gc_options(CLI::App& command, lake::app::GcOptions& options) {
-  command.add_flag("--dry-run", options.dry_run, "only show the orphans");
+  auto* remove = command.add_flag_callback(
+      "--remove", [&options] { options.work = lake::app::GcWork::kRemove; },
+      "remove the orphans that are shown");
+  command.add_flag_callback(
+             "--dry-run", [] {}, "only show the orphans, as without --remove")
+      ->excludes(remove);
+  command
+      .add_flag_callback(
+          "--take-over", [&options] { options.work = lake::app::GcWork::kTakeOver; },
+          "only make this database the one that may remove objects under the prefix")
+      ->excludes(remove);
   command
       .add_option("--older-than", options.older_than,
                   "take objects that nothing has needed for so long: 90s, 12h, 3d")
@@ -65,7 +75,9 @@ void add_gc_options(CLI::App& command, lake::app::GcOptions& options) {
   command.footer(
       "Orphans are objects under the catalog's prefix that no snapshot of the lake, no scheduled "
       "deletion and\nno published metadata names. Each is shown with its size in bytes, then their "
-      "number and sum.\nPurges that broke off are finished first. Ends with 0 when all went well, "
+      "number and sum.\nWith --remove they are removed, and purges that broke off are "
+      "finished first; this is refused where\nanother database owns the prefix, or an orphan is "
+      "newer than what the database knows. Ends with 0 when all went well, "
       "with 1 when something\nfailed, with 2 when an option or setting is wrong.");
 }
 
@@ -91,7 +103,7 @@ int main(int argc, char** argv) {
   add_flags(*serve, flags);
   auto* check = app.add_subcommand("check", "validate the settings and try the connections");
   add_flags(*check, flags);
-  auto* gc = app.add_subcommand("gc", "remove objects that nothing needs any more");
+  auto* gc = app.add_subcommand("gc", "show, or remove, objects that nothing needs any more");
   lake::app::GcOptions gc_options;
   add_gc_options(*gc, gc_options);
   auto* settings = app.add_subcommand("settings", "show the settings in force, or document them");

@@ -27,7 +27,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kManifestEntriesCached = 500'000;
 constexpr std::chrono::seconds kShutdownGrace{30};
 constexpr std::chrono::seconds kOpenRetry{1};
 
@@ -44,7 +43,7 @@ base::http::ServerOptions server_options(const settings::Settings& settings) {
   options.address = from.host;
   options.port = from.port;
   options.limits.body_bytes = from.max_body_bytes;
-  options.limits.connections = from.max_connections;
+  options.limits.admission.connections = from.max_connections;
   options.limits.idle = duration_cast<milliseconds>(from.idle_timeout);
   options.limits.request_time = duration_cast<milliseconds>(from.request_timeout);
   if (!from.tls_cert.empty()) {
@@ -54,20 +53,36 @@ base::http::ServerOptions server_options(const settings::Settings& settings) {
   return options;
 }
 
+// For the opening of a lake: indexes are built for as long as they take, one
+// connection keeping the lock meanwhile.
+base::pg::PoolOptions opening_options(const settings::Settings& settings) {
+  base::pg::PoolOptions options = pool_options(settings);
+  options.connections = 2;
+  options.statement_time = std::chrono::milliseconds(0);
+  return options;
+}
+
 // Tries until the lake is open: a server that starts before its database comes
-// up by itself. Ends early when `stopping` is set.
+// up by itself. Has no deadline, since a large lake takes long the first time;
+// ends early when `stopping` is set and the pool closed.
 base::Task<void> open_lake(Shared* shared, base::pg::Pool* pool, std::atomic<bool>* stopping) {
   base::log::Logger log(*shared->log);
+  const std::string& catalog = shared->settings->catalog.name;
+  auto watch = [&log, &catalog](std::string_view step) {
+    log.info("the lake's tables are brought up to date", {{"catalog", catalog}, {"step", step}});
+  };
   asio::steady_timer timer(co_await asio::this_coro::executor);
   while (!stopping->load()) {
-    base::RequestContext context;
-    context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    auto opened = co_await ducklake::open_lake(context, *pool, lake_options(*shared->settings));
+    base::RequestContext patient;
+    auto opened =
+        co_await ducklake::open_lake(patient, *pool, lake_options(*shared->settings), watch);
     if (opened) {
       shared->opened.store(true, std::memory_order_release);
-      log.info("the lake is open", {{"catalog", shared->settings->catalog.name}});
+      log.info("the lake is open", {{"catalog", catalog}});
+      pool->close();
       co_return;
     }
+    if (stopping->load()) co_return;
     log.error("the lake cannot be opened yet",
               {{"error", opened.error().message()}, {"detail", opened.error().detail()}});
     timer.expires_after(kOpenRetry);
@@ -76,9 +91,10 @@ base::Task<void> open_lake(Shared* shared, base::pg::Pool* pool, std::atomic<boo
 }
 
 // What the process does of its own accord, on its first loop.
-base::Task<void> open_and_listen(Shared* shared, WorkerServices* services,
+base::Task<void> open_and_listen(Shared* shared, base::pg::Pool* opening, WorkerServices* services,
                                  tasks::EagerListener* listener, std::atomic<bool>* stopping) {
-  co_await open_lake(shared, &services->pool(), stopping);
+  co_await open_lake(shared, opening, stopping);
+  if (!stopping->load()) co_await services->claim_home();
   bool listens = shared->settings->catalog.listener == settings::Listener::kOn;
   if (listens && !stopping->load()) co_await listener->run();
 }
@@ -103,9 +119,11 @@ class Process {
       : settings_(settings),
         log_({settings.log.format, settings.log.level}, clock_),
         blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
-        views_(settings.catalog.cache_max, metrics_),
+        views_({.values = settings.catalog.cache_max, .bytes = settings.catalog.cache_max_bytes},
+               metrics_),
         catalogs_(views_),
-        manifests_(kManifestEntriesCached),
+        manifests_(settings.catalog.manifest_cache_max_bytes, metrics_),
+        nan_counting_(settings.engine.nan_count_max_bytes, metrics_),
         commits_(metrics_),
         reports_(metrics_),
         compactor_(lake_access(settings, engine.scratch_dir())),
@@ -122,6 +140,7 @@ class Process {
     shared_.blocking = &blocking_;
     shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
+    shared_.nan_counting = &nan_counting_;
     shared_.commits = &commits_;
     shared_.reports = &reports_;
     shared_.compactor = &compactor_;
@@ -143,6 +162,7 @@ class Process {
   publish::ViewCache views_;
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
+  publish::NanCounting nan_counting_;
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;
   exporter::Compactor compactor_;
@@ -152,6 +172,7 @@ class Process {
   std::vector<std::unique_ptr<WorkerServices>> services_;
   std::unique_ptr<base::http::Server> server_;
   std::atomic<bool> stopping_ = false;
+  std::unique_ptr<base::pg::Pool> opening_;  ///< Of the first loop.
   std::optional<tasks::EagerRefresh> refresh_;
   std::optional<tasks::EagerListener> listener_;
   std::future<void> own_work_;
@@ -176,9 +197,10 @@ base::Status Process::start() {
   listener_.emplace(
       tasks::EagerOptions{pool_options(settings_), lake_options(settings_).metadata_schema},
       *refresh_, base::log::Logger(log_), metrics_);
-  own_work_ =
-      asio::co_spawn(workers_.loop(0), open_and_listen(&shared_, first, &*listener_, &stopping_),
-                     asio::use_future);
+  opening_ = base::pg::Pool::create(opening_options(settings_));
+  own_work_ = asio::co_spawn(
+      workers_.loop(0), open_and_listen(&shared_, opening_.get(), first, &*listener_, &stopping_),
+      asio::use_future);
   return {};
 }
 
@@ -192,7 +214,10 @@ void Process::run() {
   wait_for_signal();
   log.info("stopping");
   stopping_ = true;
-  asio::post(workers_.loop(0), [this] { listener_->stop(); });
+  asio::post(workers_.loop(0), [this] {
+    opening_->close();
+    listener_->stop();
+  });
   server_->shutdown(kShutdownGrace);
   own_work_.wait();
   finish_workers();
@@ -206,6 +231,7 @@ void Process::finish_workers() {
   }
   for (auto& one : finished) one.wait();
   workers_.join();
+  opening_.reset();
   services_.clear();
 }
 

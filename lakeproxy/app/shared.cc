@@ -7,13 +7,15 @@ namespace lake::app {
 base::pg::PoolOptions pool_options(const settings::Settings& settings) {
   const settings::Postgres& from = settings.postgres;
   base::pg::PoolOptions options;
-  options.host = from.host;
+  options.host = from.hosts;
   options.port = std::to_string(from.port);
   options.user = from.user;
   options.database = from.database;
   options.password = from.password;
   options.application_name = "lakeproxy";
   options.connections = from.connections_per_worker;
+  options.idle_transaction_time =
+      std::chrono::duration_cast<std::chrono::milliseconds>(from.idle_transaction_timeout);
   options.tls_mode = from.tls_mode;
   options.tls_root_certificates = from.tls_roots;
   return options;
@@ -31,6 +33,7 @@ objects::StoreOptions store_options(const settings::Settings& settings) {
                            ? objects::Addressing::kPath
                            : objects::Addressing::kVirtualHost;
   options.ca_file = from.ca_file;
+  options.connections = from.connections_per_worker;
   return options;
 }
 
@@ -38,7 +41,7 @@ exporter::LakeAccess lake_access(const settings::Settings& settings, std::string
   const settings::Storage& storage = settings.storage;
   exporter::LakeAccess access;
   access.extensions = settings.engine.extensions;
-  access.pg_host = settings.postgres.host;
+  access.pg_host = settings.postgres.hosts;
   access.pg_port = std::to_string(settings.postgres.port);
   access.pg_user = settings.postgres.user;
   access.pg_database = settings.postgres.database;
@@ -61,6 +64,15 @@ exporter::LakeAccess lake_access(const settings::Settings& settings, std::string
 
 std::string bucket_location(const settings::Settings& settings) {
   return "s3://" + settings.storage.bucket + "/";
+}
+
+std::vector<objects::Location> file_prefixes(const settings::Settings& settings) {
+  std::vector<objects::Location> places;
+  for (const std::string& text : settings.storage.file_prefixes) {
+    // The setting's rule is as strict; a place that is none lets nothing in.
+    if (auto place = objects::Location::parse(text)) places.push_back(std::move(*place));
+  }
+  return places;
 }
 
 ducklake::LakeOptions lake_options(const settings::Settings& settings) {

@@ -38,6 +38,7 @@ struct Shared {
   base::BlockingPool* blocking = nullptr;
   SharedCatalogs* catalogs = nullptr;
   publish::ManifestCache* manifests = nullptr;
+  publish::NanCounting* nan_counting = nullptr;
   operation::CommitMetrics* commits = nullptr;
   operation::ReportedMetrics* reports = nullptr;
   exporter::Compactor* compactor = nullptr;
@@ -56,6 +57,8 @@ struct Shared {
 [[nodiscard]] ducklake::LakeOptions lake_options(const settings::Settings& settings);
 /// The bucket of all catalogs as a location: "s3://bucket/".
 [[nodiscard]] std::string bucket_location(const settings::Settings& settings);
+/// Where clients may add files from to any table.
+[[nodiscard]] std::vector<objects::Location> file_prefixes(const settings::Settings& settings);
 /// "config" of every LoadTableResult. Source: specification, section 2.3.
 [[nodiscard]] std::string client_config(const settings::Settings& settings);
 /// "config" of a storage credential; empty when no keys are handed out.

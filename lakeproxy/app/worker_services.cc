@@ -1,6 +1,7 @@
 #include "lakeproxy/app/worker_services.h"
 
 #include "lakeproxy/measure/measured_pool.h"
+#include "lakeproxy/operation/prefix_owner.h"
 
 namespace lake::app {
 
@@ -12,9 +13,28 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
       new WorkerServices(shared, std::move(loop), std::move(store)));
 }
 
+namespace {
+
+// One series for the pools of all workers.
+base::pg::PoolOptions counted_pool(Shared& shared) {
+  auto gauge = [&](const char* state) {
+    return shared.metrics->gauge("lakeproxy_postgres_connections",
+                                 "Connections of the database pools.", {{"state", state}});
+  };
+  base::pg::PoolOptions options = pool_options(*shared.settings);
+  options.use_changed = [in_use = gauge("in_use"), idle = gauge("idle")](base::pg::PoolUse before,
+                                                                         base::pg::PoolUse now) {
+    in_use.add(static_cast<std::int64_t>(now.in_use) - static_cast<std::int64_t>(before.in_use));
+    idle.add(static_cast<std::int64_t>(now.idle) - static_cast<std::int64_t>(before.idle));
+  };
+  return options;
+}
+
+}  // namespace
+
 WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
                                std::unique_ptr<objects::ObjectStore> store)
-    : pool_(measure::measured(base::pg::Pool::create(pool_options(*shared.settings)), meter_)),
+    : pool_(measure::measured(base::pg::Pool::create(counted_pool(shared)), meter_)),
       store_(std::move(store)),
       removals_(*store_),
       background_(std::move(loop)),
@@ -23,12 +43,16 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       tools_{&shared,    pool_.get(), store_.get(), &removals_,
              &exporter_, &manifests_, &background_, &meter_},
-      attached_(shared.settings->catalog.max_active) {
+      attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(
       tools_, shared.catalogs->get(lake_options(*shared.settings), std::nullopt));
-  routes_.attach = [this](base::RequestContext context, std::string id) {
-    return attach(context, std::move(id));
+  routes_.attached = [this](const std::string& id) { return attached_.get(id).value_or(nullptr); };
+  routes_.find_registered = [this](base::RequestContext context, std::string id) {
+    return registry_.find(context, std::move(id));
+  };
+  routes_.attach = [this](base::RequestContext context, model::RegisteredCatalog registered) {
+    return attach(context, std::move(registered));
   };
   routes_.registry = &registry_;
   routes_.metrics = shared.metrics;
@@ -37,32 +61,61 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
 }
 
 base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::attach(
-    base::RequestContext context, std::string id) {
+    base::RequestContext context, model::RegisteredCatalog registered) {
+  const std::string id = registered.catalog_id;
   if (auto held = attached_.get(id)) co_return *held;
-  CO_ASSIGN_OR_RETURN(auto registered, co_await registry_.find(context, id));
   auto shared =
       tools_.shared->catalogs->get(registry_.options_of(registered), registered.account_id);
   // Its lake may be of an older release of ours, or not there after a crash.
-  if (!shared->opened.load(std::memory_order_acquire)) {
+  const bool opens = !shared->opened.load(std::memory_order_acquire);
+  if (opens) {
     CO_RETURN_IF_ERROR(co_await ducklake::open_lake(context, *pool_, shared->lake));
     shared->opened.store(true, std::memory_order_release);
   }
   auto catalog = CatalogServices::create(tools_, std::move(shared));
   attached_.put(id, catalog);
+  if (opens) co_await claim(context, catalog);
   co_return catalog;
+}
+
+// Whether objects may be removed is found out again whenever some are to be.
+base::Task<void> WorkerServices::claim(base::RequestContext context,
+                                       std::shared_ptr<operation::Catalog> catalog) {
+  context.deadline =
+      std::min(context.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(5));
+  auto owned = co_await operation::check_owner(
+      context, {catalog->upkeep, catalog->store, catalog->lake.data_path});
+  if (owned) co_return;
+  catalog->log->warning("no files of this catalog are removed until its owner is known",
+                        {{"catalog", catalog->lake.catalog},
+                         {"error", owned.error().message()},
+                         {"detail", owned.error().detail()}});
+}
+
+base::Task<void> WorkerServices::claim_home() {
+  co_await claim(base::RequestContext{}, routes_.home);
 }
 
 base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::catalog_of_schema(
     base::RequestContext context, std::string schema) {
   if (schema == routes_.home->lake.metadata_schema) co_return routes_.home;
   CO_ASSIGN_OR_RETURN(auto registered, co_await registry_.find_schema(context, std::move(schema)));
-  co_return co_await attach(context, registered.catalog_id);
+  co_return co_await attach(context, std::move(registered));
+}
+
+base::Task<base::Status> check_takes_writes(base::RequestContext context, base::pg::Pool* pool) {
+  CO_ASSIGN_OR_RETURN(auto rows, co_await pool->query(
+                                     context, {{"SELECT NOT pg_is_in_recovery() AND "
+                                                "current_setting('transaction_read_only') = 'off'"},
+                                               {}}));
+  if (rows->boolean(0, 0)) co_return base::Status{};
+  co_return base::fail(base::ErrorKind::kUnavailable, "The database takes no writes.");
 }
 
 base::Task<base::Status> WorkerServices::ready(base::RequestContext context) {
   context.deadline =
       std::min(context.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(5));
-  CO_RETURN_IF_ERROR(co_await pool_->query(context, {{"SELECT 1"}, {}}));
+  CO_RETURN_IF_ERROR(co_await check_takes_writes(context, pool_.get()));
   CO_RETURN_IF_ERROR(co_await store_->ready(context));
   if (!routes_.opened()) {
     co_return base::fail(base::ErrorKind::kUnavailable, "The lake is not open yet.");

@@ -12,6 +12,12 @@
 
 namespace lake::app {
 
+/// Whether PostgreSQL is there and takes writes: a standby, or a server that an
+/// operator has made read-only, is no place for a catalog.
+/// Errors: kUnavailable, kTimeout.
+[[nodiscard]] base::Task<base::Status> check_takes_writes(base::RequestContext context,
+                                                          base::pg::Pool* pool);
+
 /// `shared` and the loop outlive it.
 class WorkerServices {
  public:
@@ -19,13 +25,15 @@ class WorkerServices {
   [[nodiscard]] static base::Result<std::unique_ptr<WorkerServices>> create(
       Shared& shared, boost::asio::any_io_executor loop);
 
-  [[nodiscard]] base::pg::Pool& pool() { return *pool_; }
   [[nodiscard]] objects::ObjectStore& store() { return *store_; }
   [[nodiscard]] route::Services& routes() { return routes_; }
   /// The catalog whose lake stands in a PostgreSQL schema.
   /// Errors: kNotFound (kNoSuchCatalog); those of open_lake.
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> catalog_of_schema(
       base::RequestContext context, std::string schema);
+  /// Makes this database the owner of the default catalog's prefix if nobody is; logs
+  /// where another is. Once, when the lake is open.
+  [[nodiscard]] base::Task<void> claim_home();
   /// On the loop, after the last request: waits for what runs in the background
   /// and closes the connections.
   [[nodiscard]] base::Task<void> finish();
@@ -33,8 +41,9 @@ class WorkerServices {
  private:
   WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
                  std::unique_ptr<objects::ObjectStore> store);
-  base::Task<base::Result<std::shared_ptr<operation::Catalog>>> attach(base::RequestContext context,
-                                                                       std::string id);
+  base::Task<base::Result<std::shared_ptr<operation::Catalog>>> attach(
+      base::RequestContext context, model::RegisteredCatalog registered);
+  base::Task<void> claim(base::RequestContext context, std::shared_ptr<operation::Catalog> catalog);
   base::Task<base::Status> ready(base::RequestContext context);
 
   measure::WaitMeter meter_;

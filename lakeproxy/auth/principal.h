@@ -12,6 +12,7 @@ struct Principal {
   std::string subject;
   bool superuser = false;
   std::optional<std::string> account;  ///< Whose client it is.
+  std::string issuer = {};  ///< Who vouches for `subject`, which is unique with it alone.
 };
 
 /// The caller of a server without configured clients.

@@ -9,7 +9,6 @@
 #include "lakeproxy/export/files/scratch.h"
 #include "lakeproxy/export/files/transfer.h"
 #include "lakeproxy/export/inlined/inlined_rows.h"
-#include "lakeproxy/export/parquet/nan_count.h"
 #include "lakeproxy/materialize/puffin/deletion_vector.h"
 #include "lakeproxy/materialize/puffin/puffin_writer.h"
 #include "lakeproxy/materialize/snapshot/content_hash.h"
@@ -30,9 +29,6 @@ using objects::ObjectStore;
 
 using Named = std::pair<std::string, ExportedFile>;
 using Made = std::vector<Named>;
-
-/// Of a file that is looked through for NaNs, on disk and in memory.
-constexpr std::uint64_t kMostDownload = 4ULL << 30;
 
 Task<Result<Made>> make_inlined(Means means, RequestContext context, const InlinedGroup* group) {
   auto write = [engine = means.engine, group, deadline = context.deadline] {
@@ -128,17 +124,6 @@ Task<Result<Made>> make_vectors(Means means, RequestContext context,
   co_return made;
 }
 
-Task<base::Status> download(Means means, RequestContext context, ObjectKey key, std::string path) {
-  auto info = co_await means.store->head(context, key);
-  if (!info) co_return as_listed(std::move(info).error());
-  if (info->size > kMostDownload) {
-    co_return fail(ErrorKind::kTooLarge, "a data file is too large to look through");
-  }
-  auto brought = co_await bring(means, context, std::move(key), std::move(path), 0, info->size);
-  if (!brought) co_return as_listed(std::move(brought).error());
-  co_return base::Status{};
-}
-
 }  // namespace
 
 Exporter::Exporter(base::duckdb::Engine& engine, base::BlockingPool& blocking, ObjectStore& store)
@@ -166,19 +151,6 @@ Task<Result<materialize::Exported>> Exporter::make(RequestContext context,
     return base::Status{};
   }));
   co_return files;
-}
-
-Task<Result<std::map<model::FieldId, std::int64_t>>> Exporter::count_nans(
-    RequestContext context, std::string location, std::vector<model::FieldId> columns) {
-  Means means{engine_, blocking_, store_};
-  CO_ASSIGN_OR_RETURN(ObjectKey key, key_of(*store_, location));
-  CO_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine_->scratch_dir()));
-  std::string path = scratch.file("data.parquet");
-  CO_RETURN_IF_ERROR(co_await download(means, context, std::move(key), path));
-  auto count = [engine = engine_, path, columns = std::move(columns), deadline = context.deadline] {
-    return count_nans_in(*engine, path, columns, deadline);
-  };
-  co_return co_await blocking_->run(std::move(count));
 }
 
 Task<Result<Positions>> Exporter::lake_positions(RequestContext context, model::LakeDeleteFile file,

@@ -16,6 +16,7 @@
 #include "base/runtime/workers.h"
 #include "lakeproxy/export/deletes/client_deletes.h"
 #include "lakeproxy/export/parquet/mapped_file.h"
+#include "lakeproxy/export/parquet/nan_count.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/objects/store.h"
 
@@ -58,12 +59,13 @@ class Exporter {
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowEnds>>> row_ends(
       base::RequestContext context, const model::LakeDeleteFile* file);
 
-  /// Exact NaN counts of the float and double `columns` (top-level or nested)
-  /// of a Parquet file, by field id. A column that the file does not hold under
-  /// its id is left out.
-  /// Errors: as make().
+  /// Exact NaN counts of float and double columns of a Parquet file, by field id.
+  /// A column that the file does not hold is left out. Only the footer and the chunks of
+  /// these columns are read, or nothing that does not fit into the budget. What `search`
+  /// points to outlives the task.
+  /// Errors: kTooLarge  over the budget or the engine's memory; otherwise as make().
   [[nodiscard]] base::Task<base::Result<std::map<model::FieldId, std::int64_t>>> count_nans(
-      base::RequestContext context, std::string location, std::vector<model::FieldId> columns);
+      base::RequestContext context, NanSearch search);
 
   /// Whether Iceberg's readers find in a Parquet file that nobody wrote for the
   /// table what DuckDB finds there. Only the footer is read. `file` outlives the task.

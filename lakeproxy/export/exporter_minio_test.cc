@@ -4,6 +4,7 @@
 #include "base/core/text.h"
 #include "lakeproxy/export/deletes/position_deletes.h"
 #include "lakeproxy/export/exporter_fixture_test.h"
+#include "lakeproxy/export/files/transfer.h"
 
 namespace lake::exporter {
 namespace {
@@ -26,6 +27,16 @@ class ExporterMinioTest : public ExporterFixture {
                         {.id = 2, .name = "f", .type = Type(TypeKind::kDouble)}},
             .rows = {{.row_id = 0, .values = {"1", "NaN"}}, {.row_id = 1, .values = {"2", "1.5"}}}};
   }
+  base::Result<std::map<model::FieldId, std::int64_t>> nans(const std::string& name,
+                                                            std::vector<model::FieldId> columns,
+                                                            ByteBudget& budget) {
+    auto info = run(store->head(context(), *objects::ObjectKey::parse(name)));
+    model::LakeDataFile file{.path = at(name),
+                             .file_size_bytes = info ? static_cast<std::int64_t>(info->size) : 100};
+    NanSearch search{&file, std::move(columns), &mapping, &budget};
+    return run(exporter->count_nans(context(), std::move(search)));
+  }
+  model::NameMapping mapping;
   [[nodiscard]] DeleteGroup deletes(const std::string& name) const {
     return {.location = at(name), .data_file = at("d.parquet")};
   }
@@ -119,15 +130,49 @@ TEST_F(ExporterMinioTest, counts_nans_of_a_file_in_several_parts) {
           "AS f FROM range(2000000) r(i)",
           ", FIELD_IDS {f: 5}"));
   ASSERT_GT(get("big.parquet").size(), 9U << 20);
-  auto counts = run(exporter->count_nans(context(), at("big.parquet"), {5, 6}));
+  ByteBudget budget(1ULL << 30);
+  auto counts = nans("big.parquet", {5, 6}, budget);
   ASSERT_TRUE(counts) << counts.error().message() << counts.error().detail();
   EXPECT_THAT(*counts, ElementsAre(Pair(5, 2000)));
   EXPECT_TRUE(engine.scratch_is_empty());
   put("bad.parquet", "PAR1");
-  EXPECT_EQ(kind_of(run(exporter->count_nans(context(), at("bad.parquet"), {5}))),
-            ErrorKind::kCorrupt);
-  EXPECT_EQ(kind_of(run(exporter->count_nans(context(), at("none"), {5}))), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of(nans("bad.parquet", {5}, budget)), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of(nans("none", {5}, budget)), ErrorKind::kCorrupt);
   EXPECT_TRUE(engine.scratch_is_empty());
+}
+
+// Two columns whose chunks lie far apart, of several row groups.
+TEST_F(ExporterMinioTest, counting_nans_reads_the_columns_alone_and_no_more_than_it_may) {
+  put("wide.parquet",
+      engine.parquet(
+          "SELECT hash(i) AS other, CASE WHEN i = 17 THEN 'nan'::DOUBLE ELSE i END AS f, "
+          "{'g': CASE WHEN i % 2 = 0 THEN 'nan'::FLOAT ELSE 1 END, 'h': hash(i)} AS s "
+          "FROM range(60000) r(i)",
+          ", FIELD_IDS {other: 1, f: 2, s: {__duckdb_field_id: 3, g: 4, h: 5}}, "
+          "ROW_GROUP_SIZE 20000"));
+  const std::uint64_t whole = get("wide.parquet").size();
+  ByteBudget enough(whole);
+  EXPECT_THAT(*nans("wide.parquet", {2}, enough), ElementsAre(Pair(2, 1)));
+  const std::uint64_t read = whole - enough.left();
+  EXPECT_LT(read, whole / 2);
+  EXPECT_THAT(*nans("wide.parquet", {2, 4}, enough), ElementsAre(Pair(2, 1), Pair(4, 30000)));
+
+  ByteBudget exactly(read);
+  EXPECT_TRUE(nans("wide.parquet", {2}, exactly));
+  EXPECT_EQ(exactly.left(), 0U);
+  ByteBudget too_small(read - 1);
+  EXPECT_EQ(kind_of(nans("wide.parquet", {2}, too_small)), ErrorKind::kTooLarge);
+  ByteBudget nothing(0);
+  EXPECT_EQ(kind_of(nans("wide.parquet", {2}, nothing)), ErrorKind::kTooLarge);
+  EXPECT_TRUE(engine.scratch_is_empty());
+}
+
+TEST_F(ExporterMinioTest, nans_of_a_file_without_field_ids_are_found_by_the_tables_names) {
+  put("plain.parquet", engine.parquet("SELECT 'nan'::DOUBLE AS F FROM range(3)"));
+  ByteBudget budget(1 << 20);
+  EXPECT_TRUE(nans("plain.parquet", {7}, budget)->empty());
+  mapping = {{.id = 7, .names = {"f", "F"}, .fields = {}}};
+  EXPECT_THAT(*nans("plain.parquet", {7}, budget), ElementsAre(Pair(7, 3)));
 }
 
 TEST_F(ExporterMinioTest, tells_when_the_rows_of_a_partial_file_began) {

@@ -34,6 +34,7 @@ class MeasuredTransaction : public Transaction {
     auto wait = WaitMeter::wait(meter_, request_, Party::kPostgres);
     co_return co_await inner_->script(std::move(sql));
   }
+  void extend(base::Deadline deadline) override { inner_->extend(deadline); }
 
  private:
   std::unique_ptr<Transaction> inner_;

@@ -72,8 +72,7 @@ Requester::Requester(RequesterOptions options, const base::Clock& clock, base::R
       random_(random),
       client_(base::http::Client::create(origin_of(options_), options_.client)) {}
 
-base::http::ClientRequest Requester::sign(const S3Request& request,
-                                          const std::string& payload_hash) {
+base::http::ClientRequest Requester::sign(const S3Request& request) {
   std::string path = "/";
   if (options_.addressing == Addressing::kPath) {
     path += options_.bucket;
@@ -88,7 +87,7 @@ base::http::ClientRequest Requester::sign(const S3Request& request,
                               .path = std::move(path),
                               .query = request.query,
                               .headers = request.headers,
-                              .payload_hash = payload_hash},
+                              .payload_hash = request.payload_hash},
                              clock_.now());
   return out;
 }
@@ -111,11 +110,13 @@ base::Task<Result<Response>> Requester::exchange(base::RequestContext context,
 }
 
 base::Task<Result<Response>> Requester::send(base::RequestContext context, S3Request request) {
-  std::string payload_hash = base::to_hex(sha256(request.body.view()));
+  if (request.payload_hash.empty()) {
+    request.payload_hash = base::to_hex(sha256(request.body.view()));
+  }
   asio::steady_timer pause(co_await asio::this_coro::executor);
   bool may_have_happened = false;
   for (unsigned attempt = 1;; ++attempt) {
-    auto answer = co_await exchange(context, sign(request, payload_hash));
+    auto answer = co_await exchange(context, sign(request));
     auto failure = passing_failure(answer);
     if (!failure) co_return answer;
     may_have_happened =

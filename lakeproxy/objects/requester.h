@@ -29,6 +29,7 @@ struct S3Request {
   std::vector<Parameter> query = {};
   base::http::Headers headers = {};
   base::http::Body body = {};
+  std::string payload_hash = {};  ///< SHA-256 of the body in hexadecimal; empty: computed.
 };
 
 struct RequesterOptions {
@@ -61,8 +62,7 @@ class Requester {
                                                                     S3Request request);
 
  private:
-  [[nodiscard]] base::http::ClientRequest sign(const S3Request& request,
-                                               const std::string& payload_hash);
+  [[nodiscard]] base::http::ClientRequest sign(const S3Request& request);
   base::Task<base::Result<base::http::Response>> exchange(base::RequestContext context,
                                                           base::http::ClientRequest request);
   [[nodiscard]] std::chrono::milliseconds pause_before(unsigned attempt);

@@ -133,8 +133,10 @@ Task<Status> ObjectStore::put(RequestContext context, ObjectKey key, Body bytes,
 }
 
 Task<Result<PutOutcome>> ObjectStore::put_if_absent(RequestContext context, ObjectKey key,
-                                                    Body bytes, std::string content_type) {
+                                                    Body bytes, std::string content_type,
+                                                    std::string sha256) {
   S3Request request = put_request(key, std::move(bytes), std::move(content_type));
+  request.payload_hash = std::move(sha256);
   request.headers.add("If-None-Match", "*");
   CO_ASSIGN_OR_RETURN(Response answer, co_await requester_.send(context, std::move(request)));
   if (answer.status == 412) co_return PutOutcome::kExisted;

@@ -89,12 +89,14 @@ class ObjectStore {
                                              base::http::Body bytes, std::string content_type);
   /// Stores the object unless one of that name exists. After a lost answer
   /// the object found may be our own: names here follow from the content, so
-  /// kExisted means that the content is there. Sent in one piece.
+  /// kExisted means that the content is there. Sent in one piece. `sha256` is
+  /// that of `bytes` in hexadecimal where it is known already, else empty.
   /// Errors: kConflict  others keep writing the same name.
   [[nodiscard]] base::Task<base::Result<PutOutcome>> put_if_absent(base::RequestContext context,
                                                                    ObjectKey key,
                                                                    base::http::Body bytes,
-                                                                   std::string content_type);
+                                                                   std::string content_type,
+                                                                   std::string sha256 = {});
 
   /// One page of the objects whose keys start with `prefix`; `continuation`
   /// is empty, or that of the page before.

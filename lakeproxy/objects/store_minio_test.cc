@@ -6,7 +6,9 @@
 #include <boost/asio/use_future.hpp>
 #include <optional>
 
+#include "base/core/text.h"
 #include "base/testing/minio_server.h"
+#include "lakeproxy/objects/sigv4.h"
 #include "lakeproxy/objects/store.h"
 
 namespace lake::objects {
@@ -167,6 +169,16 @@ TEST_F(ObjectStoreMinioTest, put_if_absent_never_replaces) {
   ASSERT_TRUE(second) << second.error().detail();
   EXPECT_EQ(*second, PutOutcome::kExisted);
   EXPECT_EQ(*run(store->get(context(), key("once"))), "first");
+}
+
+TEST_F(ObjectStoreMinioTest, a_sum_that_is_known_is_what_the_store_is_told) {
+  const std::string bytes = "summed before";
+  const std::string sum = base::to_hex(sha256(bytes));
+  EXPECT_TRUE(run(store->put_if_absent(context(), key("summed"), Body(bytes), "", sum)));
+  EXPECT_EQ(*run(store->get(context(), key("summed"))), bytes);
+  // The store compares it with what arrives.
+  EXPECT_FALSE(run(store->put_if_absent(context(), key("other"), Body("other bytes"), "", sum)));
+  EXPECT_EQ(kind_of(run(store->get(context(), key("other")))), ErrorKind::kNotFound);
 }
 
 TEST_F(ObjectStoreMinioTest, only_one_of_many_puts_if_absent_stores) {

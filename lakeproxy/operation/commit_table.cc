@@ -23,6 +23,15 @@ using Key = std::optional<model::ChangeKey>;
 // The table changed between 1 and 4 so many times in a row: the client is told.
 constexpr int kAttempts = 20;
 
+// What is committed is shown, and its client told, also when the commit itself has taken
+// all of the request's time.
+constexpr std::chrono::seconds kTimeToShow{10};
+
+base::RequestContext with_time_to_show(base::RequestContext context) {
+  context.deadline = std::max(context.deadline, std::chrono::steady_clock::now() + kTimeToShow);
+  return context;
+}
+
 struct Attempt {
   ducklake::ChangedTable changed;
   std::vector<std::string> left_over;  ///< The client's lists and manifests.
@@ -85,11 +94,11 @@ base::Task<base::Result<Done>> commit(base::RequestContext context, Catalog* cat
     view = std::move(now);
     is_current = true;
   }
-  co_return base::fail(ErrorKind::kConflict, "The table keeps changing; nothing was committed.");
+  co_return base::fail(ErrorKind::kConflict, "The table keeps changing; nothing was committed.")
+      .with_reason(ducklake::kBusy);
 }
 
-base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
-                               [[maybe_unused]] std::shared_ptr<void> alive,
+base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
                                model::TableIdentifier identifier,
                                publish::SharedViews::HeldPtr held,
                                std::vector<std::string> left_over) {
@@ -117,6 +126,14 @@ base::Task<base::Result<publish::SharedViews::HeldPtr>> publish_commit(
   co_return publish::SharedViews::HeldPtr(std::move(held));
 }
 
+// The commit is there; only its publication failed, and the next load repeats
+// that. Whatever the cause, the client must not take the commit for undone.
+base::Error made_but_not_shown(const base::Error& cause) {
+  return base::fail(ErrorKind::kOutcomeUnknown,
+                    "The commit was made, but its metadata could not be written yet.")
+      .with_detail(cause.message() + ": " + cause.detail());
+}
+
 // The answer, and what is to be done behind it.
 struct Answer {
   publish::SharedViews::HeldPtr held;
@@ -129,8 +146,10 @@ base::Task<base::Result<Answer>> create_by_commit(base::RequestContext context, 
   CO_ASSIGN_OR_RETURN(
       answer.left_over,
       co_await commit_new_table(context, catalog, request->identifier, &request->commit, *key));
+  auto view = co_await catalog->views->get(with_time_to_show(context), request->identifier);
+  if (!view) co_return made_but_not_shown(view.error());
   auto held = std::make_shared<publish::SharedViews::Held>();
-  CO_ASSIGN_OR_RETURN(held->view, co_await catalog->views->get(context, request->identifier));
+  held->view = std::move(*view);
   answer.held = std::move(held);
   co_return answer;
 }
@@ -139,15 +158,9 @@ base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, 
                                                   const CommitTable* request, const Key* key) {
   const Asked asked{&request->identifier, &request->commit, key};
   CO_ASSIGN_OR_RETURN(auto done, co_await commit(context, catalog, asked));
-  auto held = co_await publish_commit(context, catalog, &request->identifier, std::move(done.view),
-                                      std::move(done.attempt.changed));
-  if (!held) {
-    // The commit is there; only its publication failed, and the next load
-    // repeats that. The client must not take it for undone.
-    co_return base::fail(ErrorKind::kOutcomeUnknown,
-                         "The commit was made, but its metadata could not be written yet.")
-        .with_detail(held.error().message() + ": " + held.error().detail());
-  }
+  auto held = co_await publish_commit(with_time_to_show(context), catalog, &request->identifier,
+                                      std::move(done.view), std::move(done.attempt.changed));
+  if (!held) co_return made_but_not_shown(held.error());
   co_return Answer{std::move(*held), std::move(done.attempt.left_over)};
 }
 
@@ -164,9 +177,8 @@ base::Task<base::Result<publish::TableViewPtr>> commit_table(
   if (!answer) co_return std::move(answer).error();
   measured.answered();
   publish::TableViewPtr view = answer->held->view;
-  catalog->background->spawn(finish_behind(context, catalog, catalog->keep_alive(),
-                                           asked->identifier, std::move(answer->held),
-                                           std::move(answer->left_over)));
+  catalog->background.spawn(finish_behind, context, asked->identifier, std::move(answer->held),
+                            std::move(answer->left_over));
   co_return view;
 }
 

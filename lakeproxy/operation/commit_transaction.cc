@@ -43,7 +43,7 @@ base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog
   co_return all;
 }
 
-base::Task<void> finish_behind(base::RequestContext context, Catalog* catalog,
+base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
                                std::vector<model::TableIdentifier> tables,
                                std::vector<std::string> left_over) {
   base::RequestContext own = context;
@@ -74,14 +74,15 @@ base::Task<base::Result<void>> commit_transaction(base::RequestContext context, 
     if (committed) {
       std::vector<model::TableIdentifier> tables;
       for (const auto& commit : commits) tables.push_back(*commit.identifier);
-      catalog->background->spawn(
-          finish_behind(context, catalog, std::move(tables), std::move(prepared.left_over)));
+      catalog->background.spawn(finish_behind, context, std::move(tables),
+                                std::move(prepared.left_over));
       co_return base::Result<void>{};
     }
     if (committed.error().reason() != ducklake::kStale) co_return std::move(committed).error();
   }
   co_return base::fail(base::ErrorKind::kConflict,
-                       "The tables keep changing; nothing was committed.");
+                       "The tables keep changing; nothing was committed.")
+      .with_reason(ducklake::kBusy);
 }
 
 }  // namespace lake::operation

@@ -11,6 +11,7 @@
 #include "lakeproxy/operation/compact_table.h"
 
 #include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/operation/prefix_owner.h"
 
 namespace lake::operation {
 namespace {
@@ -65,6 +66,10 @@ base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext con
     CO_ASSIGN_OR_RETURN(auto files, co_await catalog->table_upkeep->removable(
                                         context, table, catalog->file_grace, kFilesAtOnce));
     if (files.empty()) break;
+    if (page == 0) {
+      CO_RETURN_IF_ERROR(co_await check_owner(
+          context, {catalog->upkeep, catalog->store, catalog->lake.data_path}));
+    }
     std::vector<objects::ObjectKey> keys;
     for (const auto& file : files) {
       CO_ASSIGN_OR_RETURN(auto key, objects::key_in(catalog->store->bucket(), file.object));
@@ -97,7 +102,15 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   std::ranges::move(skipped, std::back_inserter(compacted.done.skipped));
   CO_RETURN_IF_ERROR(co_await catalog->views->get(context, *identifier));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kPublished);
-  CO_ASSIGN_OR_RETURN(compacted.files_removed, co_await remove_old_files(context, catalog, table));
+  auto removed = co_await remove_old_files(context, catalog, table);
+  if (!removed && removed.error().kind() != ErrorKind::kConflict) {
+    co_return std::move(removed).error();
+  }
+  if (removed) {
+    compacted.files_removed = *removed;
+  } else {
+    compacted.done.skipped.push_back({"remove", std::string(removed.error().message()), ""});
+  }
   CO_ASSIGN_OR_RETURN(compacted.after, co_await catalog->table_upkeep->totals(context, table));
   co_await lock->rollback();
   co_return compacted;

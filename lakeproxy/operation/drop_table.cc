@@ -1,9 +1,11 @@
 // A table dropped, from top to bottom:
-//   1 its last metadata file is finished: by it the table can come back
-//   2 one PostgreSQL transaction (ducklake/); with purge it says, too, that the
-//     files go, so that a fault in 3 leaves something to go on with
-//   3 the files (objects/)
+//   1 with purge: this database is the one that may remove files
+//   2 its last metadata file is finished: by it the table can come back
+//   3 one PostgreSQL transaction (ducklake/); with purge it says, too, that the
+//     files go, so that a fault in 4 leaves something to go on with
+//   4 the files (objects/)
 
+#include "lakeproxy/operation/prefix_owner.h"
 #include "lakeproxy/operation/purge.h"
 #include "lakeproxy/operation/tables.h"
 
@@ -14,7 +16,10 @@ namespace {
 // back; it is there before the table goes. The drop does not depend on it.
 base::Task<void> finish_publication(base::RequestContext context, Catalog* catalog,
                                     const model::TableIdentifier* identifier) {
+  if (catalog->views->newest_known(*identifier) == nullptr) co_return;
   auto settled = co_await catalog->views->remembered(context, *identifier);
+  // What was published may be gone from the store: it is made anew.
+  if (settled && *settled == nullptr) settled = co_await catalog->views->get(context, *identifier);
   if (settled) co_return;
   catalog->log->for_request(context.request_id)
       .warning("a table is dropped before its last metadata file is there",
@@ -22,7 +27,18 @@ base::Task<void> finish_publication(base::RequestContext context, Catalog* catal
 }
 
 PurgeTools purge_tools(const Catalog& catalog) {
-  return {catalog.upkeep, catalog.store, &*catalog.log};
+  return {catalog.upkeep, catalog.store, &*catalog.log, catalog.lake.data_path};
+}
+
+// A table whose files may not be removed is not dropped either. What the check
+// cannot find out now, the purge asks again.
+base::Task<base::Status> check_purge(base::RequestContext context, const Catalog* catalog) {
+  auto owned =
+      co_await check_owner(context, {catalog->upkeep, catalog->store, catalog->lake.data_path});
+  if (!owned && owned.error().kind() == base::ErrorKind::kConflict) {
+    co_return std::move(owned).error();
+  }
+  co_return base::Status{};
 }
 
 }  // namespace
@@ -30,6 +46,9 @@ PurgeTools purge_tools(const Catalog& catalog) {
 base::Task<base::Result<void>> drop_table(base::RequestContext context, Catalog* catalog,
                                           govern::Authorized<DropTable> request) {
   const bool purge = request->purge == Purge::kYes;
+  if (purge) {
+    CO_RETURN_IF_ERROR(co_await check_purge(context, catalog));
+  }
   co_await finish_publication(context, catalog, &request->identifier);
   auto dropped = co_await catalog->writer->keyed(request.key())
                      .drop_table(context, request->identifier,

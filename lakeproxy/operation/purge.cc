@@ -1,5 +1,7 @@
 #include "lakeproxy/operation/purge.h"
 
+#include "lakeproxy/operation/prefix_owner.h"
+
 namespace lake::operation {
 namespace {
 
@@ -92,6 +94,10 @@ base::Task<base::Result<Purged>> finish_purges(base::RequestContext context, Pur
                                                std::optional<model::TableIdentifier> of) {
   CO_ASSIGN_OR_RETURN(auto purges, co_await tools.upkeep->purges(context, std::move(of)));
   Purged all;
+  if (purges.empty()) co_return all;
+  auto owned = co_await check_owner(context, {tools.upkeep, tools.store, tools.prefix});
+  if (!owned && owned.error().kind() == ErrorKind::kConflict) co_return std::move(owned).error();
+  if (!owned) co_return unfinished(owned.error());
   for (auto& purge : purges) {
     std::string folder = purge.folder;
     auto purged = co_await finish(context, &tools, std::move(purge));

@@ -24,6 +24,7 @@ struct PurgeTools {
   ducklake::LakeUpkeep* upkeep;
   objects::ObjectStore* store;
   const base::log::Logger* log;
+  std::string prefix;  ///< The catalog's data path.
 };
 
 struct Purged {
@@ -32,8 +33,8 @@ struct Purged {
 };
 
 /// Finishes the purges that are not done: all, or those of tables that had this
-/// name. Errors: kUnavailable  some objects are left, ask again; those of
-/// LakeUpkeep.
+/// name. Errors: kUnavailable  some objects are left, ask again; kConflict  as
+/// check_owner(), and nothing was removed; those of LakeUpkeep.
 [[nodiscard]] base::Task<base::Result<Purged>> finish_purges(
     base::RequestContext context, PurgeTools tools,
     std::optional<model::TableIdentifier> of = std::nullopt);

@@ -1,7 +1,8 @@
 // A table registered by its metadata file, from top to bottom:
 //   1 the file, read from the catalog's own prefix (objects/)
-//   2 whose it is: a table that was dropped here comes back as it was;
-//     any other is read manifest by manifest (objects/)
+//   2 whose it is: a table that was dropped here comes back as it was; any other,
+//     and one whose snapshots the lake has expired since it was unregistered, is
+//     read manifest by manifest (objects/)
 //   3 one PostgreSQL transaction (ducklake/)
 //   4 the table as it is now (publish/)
 
@@ -43,8 +44,10 @@ base::Task<base::Status> register_foreign(base::RequestContext context, Catalog*
   CO_ASSIGN_OR_RETURN(bool taken,
                       co_await writer->is_location_taken(context, metadata.location, replaced));
   if (taken) {
-    co_return fail(ErrorKind::kAlreadyExists,
-                   "location: belongs to a table that is there, or its files are being removed");
+    co_return fail(
+        ErrorKind::kAlreadyExists,
+        "location: lies in or around the folder of a table, view or namespace that is there, "
+        "or its files are being removed");
   }
   CO_ASSIGN_OR_RETURN(auto table, co_await read_foreign_table(context, catalog, request->identifier,
                                                               std::move(metadata)));

@@ -45,7 +45,8 @@ base::Task<base::Result<ViewAnswer>> replace_view(base::RequestContext context, 
     auto answer = co_await attempt(context, catalog, asked, &request.key());
     if (answer || answer.error().reason() != ducklake::kStale) co_return answer;
   }
-  co_return base::fail(base::ErrorKind::kConflict, "The view keeps changing; nothing was changed.");
+  co_return base::fail(base::ErrorKind::kConflict, "The view keeps changing; nothing was changed.")
+      .with_reason(ducklake::kBusy);
 }
 
 }  // namespace lake::operation

@@ -27,7 +27,8 @@ base::Task<base::Result<std::string>> unregister_table(
     if (dropped) co_return answer;
     if (dropped.error().reason() != ducklake::kStale) co_return std::move(dropped).error();
   }
-  co_return base::fail(base::ErrorKind::kConflict, "The table keeps changing; it is still there.");
+  co_return base::fail(base::ErrorKind::kConflict, "The table keeps changing; it is still there.")
+      .with_reason(ducklake::kBusy);
 }
 
 }  // namespace lake::operation

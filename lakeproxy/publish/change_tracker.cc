@@ -26,6 +26,7 @@ void ChangeTracker::advance(model::LakeVersion from,
     changed_.clear();
     all_changed_ = state_.tick;
   }
+  if (!changes.goes_on) lost_commits_ = state_.tick;
   // Two workers may advance at once from the same state; the one that saw less
   // must not take the other's progress back.
   bool newer = changes.version.snapshot >= state_.version.snapshot &&
@@ -54,6 +55,11 @@ bool ChangeTracker::changed_since(model::TableId table, model::LakeVersion read_
   auto found = changed_.find(table);
   return found != changed_.end() &&
          (found->second.snapshot > read_at.snapshot || found->second.revision > read_at.revision);
+}
+
+bool ChangeTracker::lost_commits_since(Tick tick) const {
+  std::lock_guard lock(mutex_);
+  return lost_commits_ > tick;
 }
 
 bool ChangeTracker::shows(model::LakeVersion read_at, Tick tick, const State& wanted) const {

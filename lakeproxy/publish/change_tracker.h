@@ -39,6 +39,9 @@ class ChangeTracker {
   /// `tick` is that of state() before the reading began.
   [[nodiscard]] bool changed_since(model::TableId table, model::LakeVersion read_at,
                                    Tick tick) const;
+  /// Whether commits that a view of `tick` may show were lost since: nothing may be
+  /// built on such a view.
+  [[nodiscard]] bool lost_commits_since(Tick tick) const;
   /// Whether what was read at `read_at` shows all that `wanted` knows of: a
   /// weaker question than changed_since(), for those who want no more than that.
   [[nodiscard]] bool shows(model::LakeVersion read_at, Tick tick, const State& wanted) const;
@@ -47,6 +50,7 @@ class ChangeTracker {
   mutable std::mutex mutex_;
   State state_{model::LakeVersion{model::SnapshotId(-1), 0}, 0};
   Tick all_changed_ = 0;
+  Tick lost_commits_ = 0;
   /// The newest snapshot and the newest revision that changed each table.
   std::unordered_map<model::TableId, model::LakeVersion> changed_;
 

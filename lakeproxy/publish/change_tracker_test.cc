@@ -48,6 +48,20 @@ TEST(ChangeTracker, takes_every_table_for_changed_when_the_history_is_not_whole)
   EXPECT_FALSE(tracker.changed_since(TableId(1), version(9, 2), tracker.state().tick));
 }
 
+TEST(ChangeTracker, remembers_that_commits_were_lost) {
+  ChangeTracker tracker;
+  tracker.advance(tracker.state().version, Changes{version(9, 2), Tables{}});
+  const auto before = tracker.state().tick;
+  Changes other{.version = {SnapshotId(9), 2, 5}, .tables = std::nullopt, .goes_on = false};
+  tracker.advance(version(9, 2), other);
+  EXPECT_EQ(tracker.state().version, other.version);
+  EXPECT_TRUE(tracker.lost_commits_since(before));
+  EXPECT_TRUE(tracker.changed_since(TableId(1), version(9, 2), before));
+  EXPECT_FALSE(tracker.lost_commits_since(tracker.state().tick));
+  tracker.advance(other.version, Changes{version(10, 2), std::nullopt});
+  EXPECT_FALSE(tracker.lost_commits_since(tracker.state().tick - 1)) << "nothing more was lost";
+}
+
 TEST(ChangeTracker, forgets_higher_numbers_when_the_lake_was_set_back) {
   ChangeTracker tracker;
   tracker.advance(tracker.state().version,

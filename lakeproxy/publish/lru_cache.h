@@ -1,8 +1,10 @@
 #pragma once
 
-// A bounded map that forgets what was used longest ago.
+// A map that forgets what was used longest ago, bounded in values and in the
+// memory that they take: one table may need a thousand times what another does.
 
 #include <functional>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -10,14 +12,27 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/metrics/registry.h"
+
 namespace lake::publish {
 
-/// Values are cheap to copy (shared pointers). Each has a weight; the sum stays
-/// under `capacity`, except that one value always fits; 0 keeps nothing. Safe from any thread.
+struct CacheLimits {
+  std::size_t values = 0;  ///< 0 keeps nothing.
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+};
+
+/// Values are cheap to copy (shared pointers). Their bytes are the caller's estimate; the sum
+/// stays within the limits, except that one value always fits. Safe from any thread.
 template <class Value>
 class LruCache {
  public:
-  explicit LruCache(std::size_t capacity) : capacity_(capacity) {}
+  explicit LruCache(CacheLimits limits) : limits_(limits) {}
+
+  /// Shows how much it holds; before its first use. The gauges' registry outlives it.
+  void show_on(base::metrics::Gauge values, base::metrics::Gauge bytes) {
+    values_gauge_ = values;
+    bytes_gauge_ = bytes;
+  }
 
   [[nodiscard]] std::optional<Value> get(const std::string& key) {
     std::lock_guard lock(mutex_);
@@ -27,42 +42,58 @@ class LruCache {
     return found->second->value;
   }
 
-  void put(const std::string& key, Value value, std::size_t weight = 1) {
+  void put(const std::string& key, Value value, std::size_t bytes = 0) {
     std::lock_guard lock(mutex_);
     if (auto found = index_.find(key); found != index_.end()) drop(found->second);
-    if (capacity_ == 0) return;
-    order_.push_front({key, std::move(value), weight});
-    index_[key] = order_.begin();
-    weight_ += weight;
-    while (weight_ > capacity_ && order_.size() > 1) drop(std::prev(order_.end()));
+    if (limits_.values > 0) {
+      order_.push_front({key, std::move(value), bytes});
+      index_[key] = order_.begin();
+      bytes_ += bytes;
+      while (is_over() && order_.size() > 1) drop(std::prev(order_.end()));
+    }
+    show();
   }
 
   void erase(const std::string& key) {
     std::lock_guard lock(mutex_);
     if (auto found = index_.find(key); found != index_.end()) drop(found->second);
+    show();
   }
 
   [[nodiscard]] std::size_t size() const {
     std::lock_guard lock(mutex_);
     return order_.size();
   }
+  [[nodiscard]] std::size_t bytes() const {
+    std::lock_guard lock(mutex_);
+    return bytes_;
+  }
 
  private:
   struct Item {
     std::string key;
     Value value;
-    std::size_t weight;
+    std::size_t bytes;
   };
   using Order = std::list<Item>;
 
+  [[nodiscard]] bool is_over() const {
+    return order_.size() > limits_.values || bytes_ > limits_.bytes;
+  }
   void drop(typename Order::iterator item) {
-    weight_ -= item->weight;
+    bytes_ -= item->bytes;
     index_.erase(item->key);
     order_.erase(item);
   }
+  void show() const {
+    if (values_gauge_) values_gauge_->set(static_cast<std::int64_t>(order_.size()));
+    if (bytes_gauge_) bytes_gauge_->set(static_cast<std::int64_t>(bytes_));
+  }
 
-  const std::size_t capacity_;
-  std::size_t weight_ = 0;
+  const CacheLimits limits_;
+  std::size_t bytes_ = 0;
+  std::optional<base::metrics::Gauge> values_gauge_;
+  std::optional<base::metrics::Gauge> bytes_gauge_;
   mutable std::mutex mutex_;
   Order order_;
   std::unordered_map<std::string, typename Order::iterator> index_;

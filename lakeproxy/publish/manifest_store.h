@@ -7,23 +7,33 @@
 #include <string>
 #include <vector>
 
-#include "base/avro/schema_cache.h"
+#include "base/metrics/registry.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "lakeproxy/materialize/manifest/manifest_header.h"
 #include "lakeproxy/materialize/snapshot/snapshot_builder.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/publish/lru_cache.h"
+#include "lakeproxy/publish/manifest_decoder.h"
 
 namespace lake::publish {
 
 using ManifestList = std::shared_ptr<const std::vector<model::ManifestFile>>;
 
-/// What all workers share; safe from any thread. Weights count entries.
+/// Stored and unpacked bytes of clients' manifests at once, over all requests: the
+/// most that one commit may bring.
+inline constexpr std::size_t kClientManifestBytes = 768 << 20;
+
+/// What all workers share; safe from any thread. Manifests have seven eighths of `bytes`,
+/// lists the rest.
 struct ManifestCache {
-  explicit ManifestCache(std::size_t entries) : manifests(entries), lists(entries) {}
+  explicit ManifestCache(std::size_t bytes);
+  /// The same, which shows what it holds. `metrics` outlives it.
+  ManifestCache(std::size_t bytes, base::metrics::Registry& metrics);
+
   LruCache<materialize::Entries> manifests;
   LruCache<ManifestList> lists;
-  base::avro::SchemaCache schemas;  ///< Of manifests and lists, ours and clients'.
+  ManifestDecoder decoder{kClientManifestBytes};  ///< Of manifests and lists, ours and clients'.
 };
 
 /// One event loop's access. `store` and `cache` outlive it.
@@ -38,7 +48,8 @@ class ManifestStore {
   [[nodiscard]] base::Task<base::Result<materialize::Entries>> entries(base::RequestContext context,
                                                                        std::string location);
   /// For whoever reads manifests or lists of clients.
-  [[nodiscard]] base::avro::SchemaCache& schemas() const { return cache_->schemas; }
+  [[nodiscard]] ManifestDecoder& decoder() const { return cache_->decoder; }
+  [[nodiscard]] materialize::ManifestHeaders& headers() const { return decoder().headers(); }
   /// Puts all objects at once; those that exist already are the same.
   [[nodiscard]] base::Task<base::Status> put(base::RequestContext context,
                                              std::vector<materialize::NewObject> objects);

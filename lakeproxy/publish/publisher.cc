@@ -5,7 +5,6 @@
 #include "lakeproxy/materialize/snapshot/change_split.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
 #include "lakeproxy/publish/mapped_looks.h"
-#include "lakeproxy/publish/nan_counts.h"
 #include "lakeproxy/publish/partial_looks.h"
 
 namespace lake::publish {
@@ -30,7 +29,8 @@ base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestC
                                                                   model::LakeChanges changes) {
   CO_RETURN_IF_ERROR(co_await look_into_mapped_files(context, exporter_, table, &changes));
   CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, exporter_, &changes));
-  CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, exporter_, writer_, table, &changes));
+  CO_RETURN_IF_ERROR(
+      co_await complete_nan_counts(context, nan_counting_, exporter_, writer_, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);
   materialize::Exported exported;
   if (!plan.empty()) {
@@ -45,6 +45,7 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     TableViewPtr before) {
   auto trail = std::make_shared<Trail>();
   trail->published.table = table.table_id;
+  trail->published.read_at = table.version;
   trail->published.epoch = table.epoch;
   trail->published.format_version = table.metadata.format_version;
   SnapshotSeries built;
@@ -86,7 +87,8 @@ base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext c
                       co_await prepare(context, std::move(table), std::nullopt, before));
   const auto& [view, trail] = prepared.publication;
   if (trail->published.metadata_file) {
-    prepared.objects.push_back({view->metadata_location, std::string(view->document())});
+    prepared.objects.push_back(
+        {view->metadata_location, std::string(view->document()), view->document_sha256});
   }
   // Nobody is told of the view before all that it names is there.
   CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
@@ -109,11 +111,22 @@ base::Task<base::Result<Publication>> Publisher::publish_known(base::RequestCont
 }
 
 base::Task<base::Status> Publisher::finish(base::RequestContext context, Publication publication) {
+  if (publication.trail->done) co_return base::Status{};
+  if (publication.trail->failed) {
+    co_return base::fail(base::ErrorKind::kConflict, "the publication was not recorded in time")
+        .with_reason(ducklake::kStale);
+  }
+  auto finished = co_await put_and_record(context, publication);
+  if (!finished) publication.trail->failed = true;
+  co_return finished;
+}
+
+base::Task<base::Status> Publisher::put_and_record(base::RequestContext context,
+                                                   Publication publication) {
   const auto& [view, trail] = publication;
-  if (trail->done) co_return base::Status{};
   if (trail->published.metadata_file) {
     std::vector<materialize::NewObject> file;
-    file.push_back({view->metadata_location, std::string(view->document())});
+    file.push_back({view->metadata_location, std::string(view->document()), view->document_sha256});
     CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(file)));
     co_await reached(steps_, CommitStep::kFilePut);
   }

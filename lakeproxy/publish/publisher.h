@@ -17,6 +17,7 @@
 #include "lakeproxy/ducklake/write/lake_writer.h"
 #include "lakeproxy/export/exporter.h"
 #include "lakeproxy/publish/manifest_store.h"
+#include "lakeproxy/publish/nan_counts.h"
 #include "lakeproxy/publish/snapshot_series.h"
 #include "lakeproxy/publish/table_view.h"
 
@@ -27,6 +28,9 @@ namespace lake::publish {
 struct Trail {
   ducklake::LakeWriter::Published published;
   std::atomic<bool> done = false;
+  /// finish() has failed. What was put before is recorded nowhere, so gc may have
+  /// removed it since: the publication must be made anew.
+  std::atomic<bool> failed = false;
 };
 
 struct Publication {
@@ -39,12 +43,13 @@ struct Publication {
 class Publisher {
  public:
   Publisher(ducklake::LakeReader& reader, ducklake::LakeWriter& writer,
-            exporter::Exporter& exporter, ManifestStore& manifests, std::string config,
-            const ducklake::StepWatch* steps = nullptr)
+            exporter::Exporter& exporter, ManifestStore& manifests, const NanCounting& nan_counting,
+            std::string config, const ducklake::StepWatch* steps = nullptr)
       : reader_(&reader),
         writer_(&writer),
         exporter_(&exporter),
         manifests_(&manifests),
+        nan_counting_(&nan_counting),
         config_(std::move(config)),
         steps_(steps) {}
 
@@ -62,9 +67,10 @@ class Publisher {
                                                                     model::LakeTable table,
                                                                     model::LakeChanges changes,
                                                                     TableViewPtr before);
-  /// Puts the metadata file and records the publication; may be repeated.
+  /// Puts the metadata file and records the publication.
   /// Errors: those of ObjectStore and LakeWriter; kConflict with reason kStale
-  ///         another server published something else: read the table again.
+  ///         another server published something else, or it failed before: read
+  ///         the table again.
   [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context,
                                                 Publication publication);
 
@@ -82,12 +88,14 @@ class Publisher {
                                                          model::LakeChanges changes);
   base::Task<base::Result<model::LakeChanges>> read_pending(base::RequestContext context,
                                                             const model::LakeTable* table);
+  base::Task<base::Status> put_and_record(base::RequestContext context, Publication publication);
   base::Task<base::Status> record(base::RequestContext context, std::shared_ptr<Trail> trail);
 
   ducklake::LakeReader* reader_;
   ducklake::LakeWriter* writer_;
   exporter::Exporter* exporter_;
   ManifestStore* manifests_;
+  const NanCounting* nan_counting_;
   std::string config_;  ///< The "config" of every LoadTableResult, as JSON.
   const ducklake::StepWatch* steps_;
 };

@@ -73,7 +73,7 @@ base::Task<base::Result<SnapshotSeries>> build_series(
     CO_RETURN_IF_ERROR(co_await read_entries(context, manifests, &list,
                                              materialize::manifests_to_read(list, change)));
     CO_RETURN_IF_ERROR(co_await vectors.move_live(context, table, &list, &change));
-    materialize::BuildContext build{table, parent};
+    materialize::BuildContext build{table, parent, &manifests->headers()};
     CO_ASSIGN_OR_RETURN(auto built, materialize::build_snapshot(build, std::move(list), change));
     manifests->remember(built);
     std::ranges::move(built.objects, std::back_inserter(objects));

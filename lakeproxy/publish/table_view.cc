@@ -104,32 +104,47 @@ void show_used_schemas(model::TableMetadata& metadata) {
   }
 }
 
-std::string file_name(const model::TableMetadata& metadata, std::size_t sequence,
-                      const std::string& document) {
-  return fmt::format("{}/metadata/{:05}-{}.metadata.json", metadata.location, sequence,
-                     materialize::content_hash(document));
+// The log loses entries at its front and gains some at its end, so what is left of the one
+// before stands together.
+std::vector<model::JsonText> metadata_log_of(const std::vector<model::MetadataLogEntry>& log,
+                                             const TableViewPtr& before) {
+  std::vector<model::JsonText> texts;
+  texts.reserve(log.size());
+  std::size_t held = 0;
+  if (before && !log.empty()) {
+    const auto& known = before->metadata.metadata_log;
+    held = static_cast<std::size_t>(std::ranges::find(known, log.front()) - known.begin());
+    for (; held < known.size() && texts.size() < log.size(); ++held) {
+      if (known[held] != log[texts.size()]) break;
+      texts.push_back(before->metadata_log[held]);
+    }
+  }
+  for (std::size_t i = texts.size(); i < log.size(); ++i) {
+    texts.push_back(std::make_shared<const std::string>(model::write_fragment(log[i])));
+  }
+  return texts;
 }
 
 struct Document {
   std::string text;
+  std::string sha256;
   std::string location;
   std::int64_t sequence = 0;
 };
 
 // `log` holds every file written so far; the document lists the newest.
 Document write_document(model::TableMetadata& metadata, model::MetadataFragments& fragments,
-                        std::vector<model::MetadataLogEntry> log, std::int64_t sequence) {
+                        std::vector<model::MetadataLogEntry> log, const TableViewPtr& before,
+                        std::int64_t sequence) {
   auto length = static_cast<std::ptrdiff_t>(metadata_log_length(metadata));
   if (std::ssize(log) > length) log.erase(log.begin(), log.end() - length);
-  fragments.metadata_log.clear();
-  for (const auto& entry : log) {
-    fragments.metadata_log.push_back(
-        std::make_shared<const std::string>(model::write_fragment(entry)));
-  }
+  fragments.metadata_log = metadata_log_of(log, before);
   metadata.metadata_log = std::move(log);
   Document document;
   document.text = model::write_metadata(metadata, fragments);
-  document.location = file_name(metadata, static_cast<std::size_t>(sequence), document.text);
+  document.sha256 = materialize::content_sha256(document.text);
+  document.location = fmt::format("{}/metadata/{:05}-{}.metadata.json", metadata.location, sequence,
+                                  materialize::hash_in_name(document.sha256));
   document.sequence = sequence;
   return document;
 }
@@ -144,11 +159,11 @@ Document find_document(const model::LakeTable& table, const TableViewPtr& before
   if (!log.empty() && !newest_is_older) {
     model::MetadataLogEntry last = log.back();
     log.pop_back();
-    Document same = write_document(metadata, fragments, log, table.metadata_sequence);
+    Document same = write_document(metadata, fragments, log, before, table.metadata_sequence);
     if (same.location == last.metadata_file) return same;
     log.push_back(std::move(last));
   }
-  return write_document(metadata, fragments, std::move(log), table.metadata_sequence + 1);
+  return write_document(metadata, fragments, std::move(log), before, table.metadata_sequence + 1);
 }
 
 // Joined by hand: the document is large and written already.
@@ -180,6 +195,16 @@ model::MetadataFragments fragments_of(const TableView& view, const TableViewPtr&
 
 }  // namespace
 
+std::size_t bytes_of(const TableView& view) {
+  constexpr std::size_t kDefinitions = std::size_t{16} << 10;  // Schemas, specs, properties.
+  constexpr std::size_t kSnapshot = 1024;  // With its summary, and its pointers.
+  constexpr std::size_t kAlias = 64;
+  std::size_t bytes = kDefinitions + view.body->size() + view.body_refs->size();
+  for (const auto& fragment : view.fragments) bytes += kSnapshot + fragment.text->size();
+  if (view.snapshot_log) bytes += view.snapshot_log->size();
+  return bytes + view.table.aliases.size() * kAlias;
+}
+
 void drop_dangling(model::TableMetadata& metadata) {
   std::erase_if(metadata.refs, [&](const auto& ref) {
     return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
@@ -208,11 +233,13 @@ TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
   std::string head = before_document(view->metadata_location);
   view->document_begin = head.size();
   view->document_size = document.text.size();
+  view->document_sha256 = std::move(document.sha256);
   view->body = body_of(head, document.text, config);
   view->body_refs = body_of(
       head, model::write_metadata(view->metadata, fragments, model::SnapshotSelection::kRefs),
       config);
   view->fragments = std::move(fragments.snapshots);
+  view->metadata_log = std::move(fragments.metadata_log);
   view->etag = materialize::content_hash(view->metadata_location);
   view->table = std::move(table);
   return view;

@@ -28,10 +28,12 @@ struct TableView {
   std::string etag;  ///< Of this state, without quotes.
   /// Texts that the next view of the table uses again.
   std::vector<model::SnapshotFragment> fragments;
-  model::JsonText snapshot_log;  ///< Entries joined by ','; null when there are none.
+  model::JsonText snapshot_log;               ///< Entries joined by ','; null when there are none.
+  std::vector<model::JsonText> metadata_log;  ///< Of metadata.metadata_log, one for each entry.
   /// Where metadata.json stands in `body`.
   std::size_t document_begin = 0;
   std::size_t document_size = 0;
+  std::string document_sha256;  ///< In hexadecimal.
 
   /// metadata.json, to be put at `metadata_location`.
   [[nodiscard]] std::string_view document() const {
@@ -39,6 +41,10 @@ struct TableView {
   }
 };
 using TableViewPtr = std::shared_ptr<const TableView>;
+
+/// What a view takes in memory, estimated: its documents and the snapshots they are made of,
+/// which it may share with the view before it.
+[[nodiscard]] std::size_t bytes_of(const TableView& view);
 
 /// Makes the view of a table whose snapshots are all published. Texts of
 /// `before` (an earlier view, may be null) are used again, so that the work

@@ -50,6 +50,39 @@ TEST(TableView, shows_every_snapshot_and_main_at_the_newest) {
   EXPECT_EQ(view->metadata.refs.at("main"), (model::SnapshotRef{.snapshot_id = SnapshotId(9)}));
 }
 
+std::vector<model::MetadataLogEntry> files(int first, int last) {
+  std::vector<model::MetadataLogEntry> out;
+  for (int i = first; i <= last; ++i) out.push_back({i * 1000, "file-" + std::to_string(i)});
+  return out;
+}
+
+TEST(TableView, texts_of_the_metadata_log_are_written_once) {
+  model::LakeTable first = table();
+  first.metadata.metadata_log = files(1, 120);
+  auto before = make_view(first, nullptr, "{}");
+  ASSERT_EQ(before->metadata_log.size(), 100U);
+  model::LakeTable second = table();
+  second.metadata.metadata_log = files(1, 121);
+  auto view = make_view(second, before, "{}");
+  ASSERT_EQ(view->metadata_log.size(), 100U);
+  for (std::size_t i = 0; i < 99; ++i) {
+    EXPECT_EQ(view->metadata_log[i], before->metadata_log[i + 1]) << i;
+  }
+  EXPECT_EQ(*view->body, *make_view(second, nullptr, "{}")->body);
+}
+
+TEST(TableView, a_metadata_log_that_became_another_is_written_anew) {
+  model::LakeTable first = table();
+  first.metadata.metadata_log = files(1, 5);
+  auto before = make_view(first, nullptr, "{}");
+  for (auto log : {files(3, 4), files(7, 9), std::vector<model::MetadataLogEntry>{}}) {
+    model::LakeTable second = table();
+    second.metadata.metadata_log = log;
+    if (log.size() == 2) second.metadata.metadata_log[1].metadata_file = "another";
+    EXPECT_EQ(*make_view(second, before, "{}")->body, *make_view(second, nullptr, "{}")->body);
+  }
+}
+
 TEST(TableView, removed_snapshots_are_not_shown_and_the_log_begins_behind_them) {
   auto before = make_view(table(), nullptr, "{}");
   model::LakeTable t = table();

@@ -22,13 +22,16 @@ std::string file_key(const std::string& key) { return key + "\x1f/file"; }
 
 }  // namespace
 
-ViewCache::ViewCache(std::size_t tables, base::metrics::Registry& metrics)
-    : views(tables),
+ViewCache::ViewCache(CacheLimits limits, base::metrics::Registry& metrics)
+    : views(limits),
       hits(metrics.counter("lakeproxy_metadata_cache_hits_total",
                            "Table loads answered from the metadata cache.")),
       misses(metrics.counter("lakeproxy_metadata_cache_misses_total",
-                             "Table loads that read the lake.")),
-      size(metrics.gauge("lakeproxy_metadata_cache_entries", "Tables in the metadata cache.")) {}
+                             "Table loads that read the lake.")) {
+  views.show_on(metrics.gauge("lakeproxy_metadata_cache_entries", "Tables in the metadata cache."),
+                metrics.gauge("lakeproxy_metadata_cache_bytes",
+                              "Memory of the tables in the metadata cache, estimated."));
+}
 
 SharedViews::SharedViews(ViewCache& cache) : cache(&cache), key(std::to_string(++cache.lakes)) {}
 
@@ -110,7 +113,7 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
                           context, std::move(table), std::move(changed.appended->changes), before));
   fresh->view = std::move(publication.view);
   fresh->trail = std::move(publication.trail);
-  shared_->tracker.note_commit({changed.head.snapshot, changed.head.revision}, changed.version,
+  shared_->tracker.note_commit(changed.head.version(), changed.version,
                                fresh->view->table.table_id);
   keep(key, fresh);
   turn.leave(fresh);
@@ -142,8 +145,8 @@ void TableViews::keep(const std::string& key, SharedViews::HeldPtr fresh) {
       return;
     }
   }
-  shared_->cache->views.put(key, std::move(fresh));
-  shared_->cache->size.set(static_cast<std::int64_t>(shared_->cache->views.size()));
+  const std::size_t bytes = bytes_of(*fresh->view);
+  shared_->cache->views.put(key, std::move(fresh), bytes);
 }
 
 // What is not finished is finished before anything is built on it.
@@ -174,7 +177,8 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::read(base::RequestCon
                                                                 std::string key,
                                                                 model::TableIdentifier identifier) {
   TableViewPtr before;
-  if (auto held = shared_->cache->views.get(key)) before = (*held)->view;
+  auto held = shared_->cache->views.get(key);
+  if (held && !shared_->tracker.lost_commits_since((*held)->tick)) before = (*held)->view;
   for (int i = 0; i < kAttempts; ++i) {
     auto fresh = std::make_shared<SharedViews::Held>();
     fresh->tick = shared_->tracker.state().tick;

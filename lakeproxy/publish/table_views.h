@@ -28,12 +28,11 @@ struct HeldView {
 
 /// The newest views of all lakes of the process; safe from any thread.
 struct ViewCache {
-  ViewCache(std::size_t tables, base::metrics::Registry& metrics);
+  ViewCache(CacheLimits limits, base::metrics::Registry& metrics);
 
   LruCache<std::shared_ptr<const HeldView>> views;
   base::metrics::Counter hits;
   base::metrics::Counter misses;
-  base::metrics::Gauge size;
   std::atomic<std::uint64_t> lakes = 0;  ///< So many have used it.
 };
 
@@ -75,7 +74,8 @@ class TableViews {
       base::RequestContext context, model::TableIdentifier identifier, TableViewPtr before,
       ducklake::ChangedTable changed);
   /// Does what is left of a publication, once for all who wait for it.
-  /// Errors: those of Publisher::finish; after kStale the view is forgotten.
+  /// Errors: those of Publisher::finish; after kStale, and so at the second call
+  ///         after a failed one, the view is forgotten.
   [[nodiscard]] base::Task<base::Status> settle(base::RequestContext context,
                                                 model::TableIdentifier identifier,
                                                 SharedViews::HeldPtr held);

@@ -23,16 +23,17 @@ struct Server {
       : reader(pool, options),
         writer(pool, options, clock, random),
         manifests(store, cache),
-        publisher(reader, writer, exporter, manifests, "{}"),
-        views_cache(10, metrics),
+        publisher(reader, writer, exporter, manifests, nan_counting, "{}"),
+        views_cache({.values = 10}, metrics),
         shared(views_cache),
         views(reader, publisher, shared) {}
 
   base::metrics::Registry metrics;
-  ManifestCache cache{100};
+  ManifestCache cache{std::size_t{1} << 20};
   ducklake::LakeReader reader;
   ducklake::LakeWriter writer;
   ManifestStore manifests;
+  NanCounting nan_counting{std::uint64_t{1} << 20, metrics};
   Publisher publisher;
   ViewCache views_cache;
   SharedViews shared;

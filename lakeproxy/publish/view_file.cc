@@ -19,9 +19,10 @@ base::Result<materialize::NewObject> view_file(const model::ViewMetadata& view) 
     return base::fail(base::ErrorKind::kTooLarge,
                       fmt::format("the view's metadata must have at most {} bytes", kMaxBytes));
   }
+  std::string sha256 = materialize::content_sha256(document);
   std::string location = fmt::format("{}/metadata/{:05}-{}.metadata.json", view.location,
-                                     view.current_version_id, materialize::content_hash(document));
-  return materialize::NewObject{std::move(location), std::move(document)};
+                                     view.current_version_id, materialize::hash_in_name(sha256));
+  return materialize::NewObject{std::move(location), std::move(document), std::move(sha256)};
 }
 
 }  // namespace lake::publish

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/model/view/view_change.h"
@@ -26,7 +29,7 @@ Shape not_found(std::string_view reason) {
 
 Shape conflict(std::string_view reason) {
   if (reason == ducklake::kNamespaceNotEmpty) return {409, "NamespaceNotEmptyException"};
-  return {409, "CommitFailedException"};
+  return {409, "CommitFailedException", reason == ducklake::kBusy};
 }
 
 Shape unavailable(Effect effect) {
@@ -63,9 +66,24 @@ Shape shape_of(const base::Error& error, Effect effect) {
   return {500, "InternalServerError"};
 }
 
+// No word and no message of ours is as long: these hold what a client sent.
+constexpr std::size_t kMostWord = 200;
+constexpr std::size_t kMostMessage = 320;
+constexpr std::size_t kMostShown = 200;
+
+bool is_ours(std::string_view message) {
+  if (message.size() > kMostMessage) return false;
+  while (message.size() > kMostWord) {
+    const std::size_t end = message.find_first_of(" \n\t");
+    if (std::min(end, message.size()) > kMostWord) return false;
+    message.remove_prefix(end + 1);
+  }
+  return true;
+}
+
 base::http::Response make(const Shape& shape, std::string_view message) {
   std::string body = R"({"error":{"message":)";
-  base::json::append_quoted(body, message);
+  base::json::append_quoted(body, shown_message(message));
   body += fmt::format(R"(,"type":"{}","code":{}}}}})", shape.type, shape.status);
   base::http::Response response;
   response.status = shape.status;
@@ -91,6 +109,10 @@ std::string_view type_of(unsigned status) {
 }
 
 }  // namespace
+
+std::string shown_message(std::string_view message) {
+  return is_ours(message) ? std::string(message) : base::shorten(message, kMostShown);
+}
 
 base::http::Response error_response(const base::Error& error, Effect effect,
                                     const std::string& request_id) {

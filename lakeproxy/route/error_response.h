@@ -22,6 +22,10 @@ enum class Effect { kRead, kChange, kCommit };
 [[nodiscard]] base::http::Response error_response(const base::Error& error, Effect effect,
                                                   const std::string& request_id);
 
+/// `message` as answers and logs show it: one that holds a long text of a client, a
+/// name or a path of megabytes, keeps its beginning and its end, 200 bytes of it.
+[[nodiscard]] std::string shown_message(std::string_view message);
+
 /// The answer to a request that reaches no route: by status alone.
 [[nodiscard]] base::http::Response refusal(unsigned status, std::string_view message);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake/reasons.h"
 
@@ -67,6 +68,8 @@ TEST(ErrorResponse, gives_each_kind_its_status) {
        Effect::kCommit,
        409,
        "CommitFailedException"},
+      {"others_were_faster", ErrorKind::kConflict, ducklake::kBusy, Effect::kCommit, 409,
+       "CommitFailedException"},
       {"perhaps_committed",
        ErrorKind::kOutcomeUnknown,
        {},
@@ -81,7 +84,7 @@ TEST(ErrorResponse, gives_each_kind_its_status) {
     EXPECT_EQ(response.status, c.status);
     EXPECT_EQ(type_of(response), c.type);
     EXPECT_EQ(response.headers.get("Retry-After").has_value(),
-              c.status == 503 || (c.kind == ErrorKind::kUnavailable));
+              c.status == 503 || c.kind == ErrorKind::kUnavailable || c.reason == ducklake::kBusy);
     EXPECT_EQ(response.headers.get("WWW-Authenticate").has_value(), c.status == 401);
   }
 }
@@ -104,6 +107,38 @@ TEST(ErrorResponse, never_shows_the_detail) {
 TEST(ErrorResponse, escapes_what_a_stranger_sent) {
   auto response = error_response(Error(ErrorKind::kInvalid, "name \"\n<"), Effect::kRead, "id");
   EXPECT_TRUE(base::json::parse(response.body.view()).has_value());
+}
+
+TEST(ErrorResponse, repeats_little_of_a_long_text) {
+  const std::string head = "add-snapshot: not under the table's location: ";
+  for (const std::string& text :
+       {std::string(250'000'000, 'a'), std::string(250, 'b'), std::string(400, '\n'), [] {
+          std::string words;
+          for (int i = 0; i < 100; ++i) words += "word ";
+          return words;
+        }()}) {
+    auto response =
+        error_response(Error(ErrorKind::kInvalid, head + text + ": no"), Effect::kCommit, "id");
+    auto json = base::json::parse(response.body.view());
+    ASSERT_TRUE(json);
+    const std::string message(json->at("error").at("message").as_string());
+    EXPECT_LT(message.size(), text.size() + head.size());
+    EXPECT_LT(message.size(), 250U);
+    EXPECT_TRUE(message.starts_with(head)) << message;
+    EXPECT_TRUE(message.ends_with(": no")) << message;
+  }
+}
+
+TEST(ErrorResponse, repeats_a_usual_path_whole) {
+  const std::string message = "add-snapshot: s3://" + std::string(170, 'p') + ": is missing, " +
+                              std::string(30, 'x') + " " + std::string(80, 'y');
+  EXPECT_EQ(shown_message(message), message);
+  const std::string umlauts = shown_message([] {
+    std::string text;
+    for (int i = 0; i < 1000; ++i) text += "\u00fc";
+    return text;
+  }());
+  EXPECT_TRUE(base::is_utf8(umlauts));
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
 #include "lakeproxy/route/route_table.h"
 
 namespace lake::route {
@@ -72,6 +76,36 @@ TEST(IdempotencyKey, tells_one_request_from_another) {
   auto other_client = ask(Method::kDelete, kChange, kKey);
   other_client->call.principal.subject = "someone else";
   EXPECT_NE(hash(one->call), hash(other_client->call));
+  auto other_issuer = ask(Method::kDelete, kChange, kKey);
+  other_issuer->call.principal.issuer = "https://elsewhere";
+  EXPECT_NE(hash(one->call), hash(other_issuer->call));
+}
+
+TEST(IdempotencyKey, parts_of_a_request_do_not_run_into_each_other) {
+  auto hash = [](const Call& call) { return change_key_of(call)->value().request_hash; };
+  auto subject = ask(Method::kDelete, kChange, kKey);
+  subject->call.principal.subject = "a\nb";
+  auto body = ask(Method::kDelete, kChange, kKey);
+  body->call.principal.subject = "a";
+  body->request.body = "b\n";
+  EXPECT_NE(hash(subject->call), hash(body->call));
+}
+
+base::Task<base::http::Response> act_never(base::RequestContext, Call*) {
+  ADD_FAILURE() << "the operation was reached";
+  co_return base::http::Response{};
+}
+
+TEST(IdempotencyKey, policy_is_asked_before_the_key_is_looked_up) {
+  auto asked = ask(Method::kDelete, kChange, kKey);
+  asked->call.key = *change_key_of(asked->call);
+  asked->call.principal.superuser = false;
+  ASSERT_EQ(asked->call.catalog(), nullptr) << "whoever looks a key up here, crashes";
+  boost::asio::io_context loop;
+  auto answer =
+      boost::asio::co_spawn(loop, act_once({}, &asked->call, act_never), boost::asio::use_future);
+  loop.run();
+  EXPECT_EQ(answer.get().status, 403U);
 }
 
 TEST(IdempotencyKey, every_change_can_be_told_again) {

@@ -75,10 +75,57 @@ constexpr Stage kStages[] = {
     // then find_catalog: names to things; policy and the operation follow in the action
 };
 
+}  // namespace
+
+/// What became of the commits of one route. Those that are only told again under
+/// their Idempotency-Key are not among them.
+class CommitOutcomes {
+ public:
+  CommitOutcomes(base::metrics::Registry& registry, std::string_view operation)
+      : committed_(counter(registry, operation, "committed")),
+        conflict_(counter(registry, operation, "conflict")),
+        refused_(counter(registry, operation, "refused")),
+        unavailable_(counter(registry, operation, "unavailable")),
+        unknown_(counter(registry, operation, "unknown")),
+        failed_(counter(registry, operation, "failed")) {}
+
+  /// Nothing: it was made.
+  void count(std::optional<base::ErrorKind> error) const { of(error).add(); }
+
+ private:
+  static base::metrics::Counter counter(base::metrics::Registry& registry,
+                                        std::string_view operation, const char* outcome) {
+    return registry.counter("lakeproxy_commits_total", "Commits by what became of them.",
+                            {{"operation", std::string(operation)}, {"outcome", outcome}});
+  }
+  [[nodiscard]] const base::metrics::Counter& of(std::optional<base::ErrorKind> error) const;
+
+  base::metrics::Counter committed_, conflict_, refused_, unavailable_, unknown_, failed_;
+};
+
+const base::metrics::Counter& CommitOutcomes::of(std::optional<base::ErrorKind> error) const {
+  using base::ErrorKind;
+  if (!error) return committed_;
+  switch (*error) {
+    case ErrorKind::kConflict:
+    case ErrorKind::kAlreadyExists: return conflict_;
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled: return unavailable_;
+    case ErrorKind::kOutcomeUnknown: return unknown_;
+    case ErrorKind::kCorrupt:
+    case ErrorKind::kInternal: return failed_;
+    default: return refused_;
+  }
+}
+
+namespace {
+
 // Series of one route, resolved once.
 struct RouteMetrics {
   base::metrics::Histogram seconds;
   std::array<base::metrics::Counter, 5> by_class;  ///< 1xx to 5xx.
+  std::optional<CommitOutcomes> outcomes;          ///< Of a route that commits.
 };
 
 using AllMetrics = std::map<const Route*, RouteMetrics>;
@@ -90,7 +137,9 @@ RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route)
   };
   return {registry.histogram("lakeproxy_http_request_seconds", "Time to answer a request.",
                              {{"operation", std::string(route.operation)}}),
-          {counter("1xx"), counter("2xx"), counter("3xx"), counter("4xx"), counter("5xx")}};
+          {counter("1xx"), counter("2xx"), counter("3xx"), counter("4xx"), counter("5xx")},
+          route.effect == Effect::kCommit ? std::optional(CommitOutcomes(registry, route.operation))
+                                          : std::nullopt};
 }
 
 void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
@@ -99,7 +148,7 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
   base::log::Fields fields = {{"operation", call.route->operation},
                               {"status", status},
                               {"kind", to_string(error.kind())},
-                              {"error", error.message()},
+                              {"error", shown_message(error.message())},
                               {"detail", error.detail()}};
   if (status >= 500) {
     log.error("request failed", fields);
@@ -116,14 +165,19 @@ Response fail(const base::RequestContext& context, const Call& call, const base:
 
 base::Task<Response> act(base::RequestContext context, Call* call) {
   auto result = co_await call->route->action(context, *call);
+  if (call->outcomes != nullptr) {
+    call->outcomes->count(result ? std::nullopt : std::optional(result.error().kind()));
+  }
   if (result) co_return std::move(*result);
   co_return fail(context, *call, result.error());
 }
 
-base::Task<Response> answer(base::RequestContext context, Call* call) {
+base::Task<Response> answer(base::RequestContext context, Call* call, const AllMetrics* metrics) {
   for (Stage stage : kStages) {
     if (auto response = stage(*call)) co_return std::move(*response);
   }
+  const auto& outcomes = metrics->at(call->route).outcomes;
+  if (outcomes) call->outcomes = &*outcomes;
   auto found = co_await find_catalog(context, call);
   if (!found) co_return fail(context, *call, found.error());
   if (call->key) co_return co_await act_once(context, call, act);
@@ -136,7 +190,7 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
   Call call;
   call.request = &request;
   call.services = services;
-  Response response = co_await answer(context, &call);
+  Response response = co_await answer(context, &call, metrics.get());
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (auto found = metrics->find(call.route); found != metrics->end()) {
     found->second.seconds.observe(elapsed.count());
@@ -154,9 +208,11 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
 base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
     base::RequestContext context, Services* services, auth::Principal principal, std::string id) {
   if (id == services->home->lake.catalog) co_return services->home;
-  CO_ASSIGN_OR_RETURN(auto catalog, co_await services->attach(context, id));
-  if (!govern::may_reach(principal, catalog->account_id)) co_return ducklake::no_such_catalog(id);
-  co_return catalog;
+  auto attached = services->attached(id);
+  if (attached && govern::may_reach(principal, attached->account_id)) co_return attached;
+  CO_ASSIGN_OR_RETURN(auto registered, co_await services->find_registered(context, id));
+  if (!govern::may_reach(principal, registered.account_id)) co_return ducklake::no_such_catalog(id);
+  co_return co_await services->attach(context, std::move(registered));
 }
 
 base::http::Handler make_handler(Services& services, base::metrics::Registry& metrics) {

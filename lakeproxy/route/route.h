@@ -25,10 +25,15 @@ namespace lake::route {
 /// What the routes of one event loop reach.
 struct Services {
   std::shared_ptr<operation::Catalog> home;  ///< The default catalog.
-  /// A registered catalog by its id, opened if need be.
-  /// Errors: kNotFound (kNoSuchCatalog); those of open_lake.
-  std::function<base::Task<base::Result<std::shared_ptr<operation::Catalog>>>(base::RequestContext,
-                                                                              std::string)>
+  /// A registered catalog that is attached; null where it is not.
+  std::function<std::shared_ptr<operation::Catalog>(const std::string& id)> attached;
+  /// What PostgreSQL has of a registered catalog. Errors: kNotFound (kNoSuchCatalog).
+  std::function<base::Task<base::Result<model::RegisteredCatalog>>(base::RequestContext,
+                                                                   std::string id)>
+      find_registered;
+  /// Attaches a registered catalog, and opens its lake if need be. Errors: those of open_lake.
+  std::function<base::Task<base::Result<std::shared_ptr<operation::Catalog>>>(
+      base::RequestContext, model::RegisteredCatalog)>
       attach;
   ducklake::CatalogRegistry* registry = nullptr;
   const base::metrics::Registry* metrics = nullptr;
@@ -39,6 +44,7 @@ struct Services {
 };
 
 struct Route;
+class CommitOutcomes;
 
 /// One request on its way through the stages.
 struct Call {
@@ -48,6 +54,7 @@ struct Call {
   auth::Principal principal;
   std::optional<model::ChangeKey> key;  ///< Of a change that the client named.
   Services* services = nullptr;
+  const CommitOutcomes* outcomes = nullptr;     ///< Null where the route is no commit.
   std::shared_ptr<operation::Catalog> of_path;  ///< The catalog of the path's prefix.
 
   [[nodiscard]] operation::Catalog* catalog() const { return of_path.get(); }
@@ -68,7 +75,8 @@ struct Route {
   Action action;
 };
 
-/// The catalog `id`, if the principal may know of it.
+/// The catalog `id`, if the principal may know of it. Whose it is is asked before
+/// its lake is opened, and the same is done for one of another account as for none.
 /// Errors: kNotFound  no such catalog, or one of another account, which must
 ///         look the same; those of Services::attach.
 [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(

@@ -83,7 +83,7 @@ ActionResult get_config(base::RequestContext context, Call call) {
   }
   json::Array endpoints;
   for (const std::string& endpoint : announced_endpoints()) endpoints.emplace_back(endpoint);
-  json::Object answer{{"defaults", json::Object{}},
+  json::Object answer{{"defaults", json::Object{{"warehouse", catalog}}},
                       {"overrides", json::Object{{"prefix", catalog}}},
                       {"endpoints", std::move(endpoints)},
                       {"idempotency-key-lifetime", ducklake::kReceiptLifetime}};

@@ -36,12 +36,13 @@ Server server(const SettingValues& values) {
 
 Postgres postgres(const SettingValues& values) {
   return {
-      .host = values.text("PG_HOST"),
+      .hosts = fmt::format("{}", fmt::join(values.list("PG_HOST"), ",")),
       .port = port(values, "PG_PORT"),
       .user = values.text("PG_USER"),
       .database = values.text("PG_DATABASE"),
       .password = values.secret("PG_PASSWORD"),
       .connections_per_worker = count(values, "PG_CONNECTIONS"),
+      .idle_transaction_timeout = values.duration("PG_IDLE_TRANSACTION_TIMEOUT"),
       .tls_mode = values.text("PG_TLS_MODE"),
       .tls_roots = values.text("PG_TLS_ROOTS"),
   };
@@ -57,6 +58,8 @@ Storage storage(const SettingValues& values) {
       .root_secret = values.secret("S3_ROOT_SECRET"),
       .addressing = values.flag("S3_PATH_STYLE") ? Addressing::kPath : Addressing::kVirtualHost,
       .ca_file = values.text("S3_CA_FILE"),
+      .connections_per_worker = count(values, "S3_CONNECTIONS"),
+      .file_prefixes = values.list("FILE_PREFIXES"),
   };
 }
 
@@ -65,6 +68,8 @@ Catalog catalog(const SettingValues& values) {
       .name = values.text("CATALOG"),
       .default_format_version = static_cast<int>(values.integer("DEFAULT_FORMAT_VERSION")),
       .cache_max = count(values, "CACHE_MAX"),
+      .cache_max_bytes = values.bytes("CACHE_MAX_BYTES").count,
+      .manifest_cache_max_bytes = values.bytes("MANIFEST_CACHE_MAX_BYTES").count,
       .max_active = count(values, "MAX_ACTIVE_CATALOGS"),
       .root_credentials = values.flag("SUPPRESS_ROOT_CREDS") ? RootCredentials::kSuppressed
                                                              : RootCredentials::kSentToClients,
@@ -76,6 +81,7 @@ Engine engine(const SettingValues& values) {
   return {
       .memory_bytes = values.bytes("ENGINE_MEMORY").count,
       .threads = count(values, "ENGINE_THREADS"),
+      .nan_count_max_bytes = values.bytes("NAN_COUNT_MAX_BYTES").count,
       .scratch_dir = values.text("SCRATCH_DIR"),
       .extensions = values.text("ENGINE_EXTENSIONS"),
   };

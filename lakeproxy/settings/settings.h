@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/config/settings_table.h"
 #include "base/core/result.h"
@@ -30,12 +31,14 @@ struct Server {
 };
 
 struct Postgres {
-  std::string host;  ///< Empty for the local socket; a folder when it begins with '/'.
-  std::uint16_t port = 0;
+  /// Parted by commas; empty for the local socket, a folder where one begins with '/'.
+  std::string hosts;
+  std::uint16_t port = 0;  ///< Of every host.
   std::string user;
   std::string database;
   base::Secret password;
   std::size_t connections_per_worker = 0;
+  std::chrono::microseconds idle_transaction_timeout{};
   std::string tls_mode;   ///< libpq's sslmode.
   std::string tls_roots;  ///< PEM file; libpq's default when empty.
 };
@@ -50,7 +53,10 @@ struct Storage {
   base::Secret root_key;
   base::Secret root_secret;
   Addressing addressing = Addressing::kPath;
-  std::string ca_file;  ///< PEM file; the system's roots when empty.
+  std::string ca_file;                     ///< PEM file; the system's roots when empty.
+  std::size_t connections_per_worker = 0;  ///< Requests at once.
+  /// Where clients may add files from to any table: "s3://bucket/raw/".
+  std::vector<std::string> file_prefixes;
 };
 
 enum class RootCredentials { kSuppressed, kSentToClients };
@@ -59,7 +65,9 @@ enum class Listener { kOn, kOff };
 struct Catalog {
   std::string name;  ///< The default catalog and REST prefix.
   int default_format_version = 2;
-  std::size_t cache_max = 0;   ///< Tables in the metadata cache; 0 for no cache.
+  std::size_t cache_max = 0;                 ///< Tables in the metadata cache; 0 for no cache.
+  std::size_t cache_max_bytes = 0;           ///< Of these tables, estimated.
+  std::size_t manifest_cache_max_bytes = 0;  ///< Of manifests and lists, estimated.
   std::size_t max_active = 1;  ///< Catalogs besides the default one that stay attached.
   RootCredentials root_credentials = RootCredentials::kSuppressed;
   Listener listener = Listener::kOn;
@@ -68,6 +76,7 @@ struct Catalog {
 struct Engine {
   std::uint64_t memory_bytes = 0;
   std::size_t threads = 1;
+  std::uint64_t nan_count_max_bytes = 0;  ///< Of data files, read by one publication.
   std::string scratch_dir;  ///< Empty for a folder of its own in the system's temporary one.
   std::string extensions;   ///< Folder; empty: tables are not compacted.
 };

@@ -10,6 +10,7 @@ using base::config::ChoiceType;
 using base::config::DurationType;
 using base::config::FlagType;
 using base::config::IntegerType;
+using base::config::ListType;
 using base::config::SecretType;
 using base::config::Setting;
 using base::config::TextType;
@@ -48,8 +49,9 @@ Rows server_rows() {
 
 Rows postgres_rows() {
   return {
-      {"PG_HOST", TextType{postgres_host_rule, "a host, a socket folder or nothing"}, "",
-       "PostgreSQL", "Host of the metadata database; the local socket when not set."},
+      {"PG_HOST", ListType{postgres_host_rule, "a host or a socket folder", 16}, "", "PostgreSQL",
+       "Hosts of the metadata database; the local socket when not set. Of several the first that "
+       "takes writes is used, so a failover needs no restart."},
       {"PG_PORT", IntegerType{1, 65535}, "55432", "PostgreSQL", "Port of the metadata database."},
       {"PG_USER", TextType{model::identifier_rule, model::kIdentifierRule}, "lake", "PostgreSQL",
        "Role that owns the lake's tables."},
@@ -59,6 +61,9 @@ Rows postgres_rows() {
        "PostgreSQL", "Password of the role."},
       {"PG_CONNECTIONS", IntegerType{1, 100}, "4", "PostgreSQL",
        "Connections that each worker may open."},
+      {"PG_IDLE_TRANSACTION_TIMEOUT", DurationType{seconds(1), hours(1)}, "30", "PostgreSQL",
+       "Time after which PostgreSQL ends a transaction that hears nothing from this server, so "
+       "that one which froze does not hold up the others."},
       {"PG_TLS_MODE",
        ChoiceType{{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}}, "prefer",
        "PostgreSQL", "The sslmode of libpq; verify-full for a database on another machine."},
@@ -85,6 +90,13 @@ Rows storage_rows() {
        "1 puts the bucket into the path, 0 before the host."},
       {"S3_CA_FILE", TextType{}, "", "Object storage",
        "PEM file with the authorities that are trusted; the system's when not set."},
+      {"S3_CONNECTIONS", IntegerType{1, 10'000}, "32", "Object storage",
+       "Connections that each worker may open. A store that takes 50 ms for a request gives a "
+       "worker "
+       "20 requests a second for each."},
+      {"FILE_PREFIXES", ListType{folder_rule, kFolderRule}, "", "Object storage",
+       "Folders besides a table's own that Iceberg clients may add files from, to any table that "
+       "they may write: whoever may write one table can read all that lies there."},
   };
 }
 
@@ -96,6 +108,10 @@ Rows catalog_rows() {
        "Iceberg format version of tables that ask for none."},
       {"CACHE_MAX", IntegerType{0, 1'000'000}, "1024", "Catalog",
        "Tables whose metadata is kept in memory."},
+      {"CACHE_MAX_BYTES", BytesType{kMiB / 16, kMiB << 20}, "512MiB", "Catalog",
+       "Memory for the metadata of these tables; the one used longest ago makes room."},
+      {"MANIFEST_CACHE_MAX_BYTES", BytesType{kMiB / 16, kMiB << 20}, "256MiB", "Catalog",
+       "Memory for manifests and manifest lists, which the next commit to a table needs again."},
       {"MAX_ACTIVE_CATALOGS", IntegerType{1, 100'000}, "32", "Catalog",
        "Registered catalogs that stay attached; the one used longest ago makes room."},
       {"SUPPRESS_ROOT_CREDS", FlagType{}, "1", "Catalog",
@@ -118,6 +134,9 @@ Rows engine_and_log_rows() {
       {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
        "Memory of the embedded engine."},
       {"ENGINE_THREADS", IntegerType{1, 256}, "1", "Engine", "Threads of the embedded engine."},
+      {"NAN_COUNT_MAX_BYTES", BytesType{0, kMiB << 20}, "128MiB", "Engine",
+       "Bytes of data files that are read at most to count the NaNs of what DuckDB has added to a "
+       "table; what does not fit is shown without that count. 0 counts nothing."},
       {"ENGINE_EXTENSIONS", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",
        "Folder with the engine's extensions ducklake, httpfs and postgres_scanner, of its own "
        "version; tables are compacted only where it is set."},

@@ -35,7 +35,8 @@ std::string refused(std::vector<std::string> environment) {
 
 TEST(SettingsTest, defaults_of_the_lake_are_the_documented_ones) {
   auto settings = loaded({});
-  EXPECT_EQ(settings.postgres.host, "");
+  EXPECT_EQ(settings.postgres.hosts, "");
+  EXPECT_EQ(settings.postgres.idle_transaction_timeout, std::chrono::seconds(30));
   EXPECT_EQ(settings.postgres.port, 55432);
   EXPECT_EQ(settings.postgres.user, "lake");
   EXPECT_EQ(settings.postgres.database, "lake");
@@ -50,6 +51,8 @@ TEST(SettingsTest, defaults_of_the_lake_are_the_documented_ones) {
   EXPECT_EQ(settings.catalog.listener, Listener::kOn);
   EXPECT_EQ(settings.catalog.default_format_version, 2);
   EXPECT_EQ(settings.catalog.cache_max, 1024U);
+  EXPECT_EQ(settings.catalog.cache_max_bytes, 512U << 20);
+  EXPECT_EQ(settings.catalog.manifest_cache_max_bytes, 256U << 20);
   EXPECT_EQ(settings.log.format, base::log::Format::kJson);
   EXPECT_EQ(settings.log.level, base::log::Level::kInfo);
 }
@@ -64,6 +67,7 @@ TEST(SettingsTest, defaults_of_the_server_are_modest) {
   EXPECT_EQ(settings.postgres.connections_per_worker, 4U);
   EXPECT_EQ(settings.engine.memory_bytes, 256'000'000U);
   EXPECT_EQ(settings.engine.threads, 1U);
+  EXPECT_EQ(settings.engine.nan_count_max_bytes, 128U << 20);
 }
 
 TEST(SettingsTest, takes_every_setting) {
@@ -78,12 +82,13 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_MAX_CONNECTIONS=5",
       "LAKEPROXY_REQUEST_TIMEOUT=2.5",
       "LAKEPROXY_IDLE_TIMEOUT=5",
-      "LAKEPROXY_PG_HOST=/run/pg",
+      "LAKEPROXY_PG_HOST=/run/pg, db-2.example",
       "LAKEPROXY_PG_PORT=5432",
       "LAKEPROXY_PG_USER=u",
       "LAKEPROXY_PG_DATABASE=d",
       "LAKEPROXY_PG_PASSWORD=p%w:/@",
       "LAKEPROXY_PG_CONNECTIONS=9",
+      "LAKEPROXY_PG_IDLE_TRANSACTION_TIMEOUT=2.5",
       "LAKEPROXY_PG_TLS_MODE=verify-full",
       "LAKEPROXY_PG_TLS_ROOTS=r.pem",
       "LAKEPROXY_S3_ENDPOINT=https://s3.example:444",
@@ -94,13 +99,18 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_S3_ROOT_SECRET=rs",
       "LAKEPROXY_S3_PATH_STYLE=0",
       "LAKEPROXY_S3_CA_FILE=s.pem",
+      "LAKEPROXY_S3_CONNECTIONS=128",
+      "LAKEPROXY_FILE_PREFIXES=s3://bucket/raw/, s3://other-bucket/a/b/",
       "LAKEPROXY_CATALOG=main",
       "LAKEPROXY_DEFAULT_FORMAT_VERSION=3",
       "LAKEPROXY_CACHE_MAX=0",
+      "LAKEPROXY_CACHE_MAX_BYTES=1MiB",
+      "LAKEPROXY_MANIFEST_CACHE_MAX_BYTES=2MiB",
       "LAKEPROXY_SUPPRESS_ROOT_CREDS=0",
       "LAKEPROXY_DISABLE_NOTIFY=1",
       "LAKEPROXY_ENGINE_MEMORY=1GiB",
       "LAKEPROXY_ENGINE_THREADS=2",
+      "LAKEPROXY_NAN_COUNT_MAX_BYTES=0",
       "LAKEPROXY_SCRATCH_DIR=/scratch",
       "LAKEPROXY_LOG_FORMAT=text",
       "LAKEPROXY_LOG_LEVEL=DEBUG",
@@ -115,7 +125,8 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.server.max_connections, 5U);
   EXPECT_EQ(settings.server.request_timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(settings.server.idle_timeout, std::chrono::seconds(5));
-  EXPECT_EQ(settings.postgres.host, "/run/pg");
+  EXPECT_EQ(settings.postgres.hosts, "/run/pg,db-2.example");
+  EXPECT_EQ(settings.postgres.idle_transaction_timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(settings.postgres.port, 5432);
   EXPECT_EQ(settings.postgres.user, "u");
   EXPECT_EQ(settings.postgres.database, "d");
@@ -131,13 +142,19 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.storage.root_secret.reveal(), "rs");
   EXPECT_EQ(settings.storage.addressing, Addressing::kVirtualHost);
   EXPECT_EQ(settings.storage.ca_file, "s.pem");
+  EXPECT_EQ(settings.storage.connections_per_worker, 128U);
+  EXPECT_THAT(settings.storage.file_prefixes,
+              testing::ElementsAre("s3://bucket/raw/", "s3://other-bucket/a/b/"));
   EXPECT_EQ(settings.catalog.name, "main");
   EXPECT_EQ(settings.catalog.default_format_version, 3);
   EXPECT_EQ(settings.catalog.cache_max, 0U);
+  EXPECT_EQ(settings.catalog.cache_max_bytes, 1U << 20);
+  EXPECT_EQ(settings.catalog.manifest_cache_max_bytes, 2U << 20);
   EXPECT_EQ(settings.catalog.root_credentials, RootCredentials::kSentToClients);
   EXPECT_EQ(settings.catalog.listener, Listener::kOff);
   EXPECT_EQ(settings.engine.memory_bytes, 1U << 30);
   EXPECT_EQ(settings.engine.threads, 2U);
+  EXPECT_EQ(settings.engine.nan_count_max_bytes, 0U);
   EXPECT_EQ(settings.engine.scratch_dir, "/scratch");
   EXPECT_EQ(settings.log.format, base::log::Format::kText);
   EXPECT_EQ(settings.log.level, base::log::Level::kDebug);
@@ -166,7 +183,11 @@ TEST(SettingsTest, refuses_what_breaks_a_rule) {
            "REQUEST_TIMEOUT=3601",
            "IDLE_TIMEOUT=0.5",
            "PG_HOST=a b",
-           "PG_HOST=/run/a,b",
+           "PG_HOST=/run/a\"b",
+           "PG_HOST=a,,b",
+           "PG_HOST=a,a",
+           "PG_IDLE_TRANSACTION_TIMEOUT=0.5",
+           "PG_IDLE_TRANSACTION_TIMEOUT=3601",
            "PG_PORT=0",
            "PG_USER=",
            "PG_USER=a b",
@@ -208,6 +229,9 @@ TEST(SettingsTest, refuses_what_breaks_a_rule) {
            "DEFAULT_FORMAT_VERSION=1",
            "DEFAULT_FORMAT_VERSION=4",
            "CACHE_MAX=-1",
+           "CACHE_MAX_BYTES=1KiB",
+           "MANIFEST_CACHE_MAX_BYTES=0",
+           "NAN_COUNT_MAX_BYTES=many",
            "SUPPRESS_ROOT_CREDS=",
            "DISABLE_NOTIFY=maybe",
            "ENGINE_MEMORY=1MB",
@@ -241,6 +265,18 @@ TEST(SettingsTest, the_page_of_settings_shows_no_secret) {
   std::string page = base::config::settings_markdown(make_table(), "Configuration");
   EXPECT_THAT(page, HasSubstr("`LAKEPROXY_S3_ROOT_SECRET`"));
   EXPECT_THAT(page, Not(HasSubstr("minioadmin")));
+}
+
+TEST(SettingsTest, folders_for_files_are_spelled_in_one_way) {
+  EXPECT_TRUE(loaded({}).storage.file_prefixes.empty());
+  for (const char* wrong : {"s3://bucket/raw", "s3a://bucket/raw/", "/raw/", "s3://bucket//raw/",
+                            "s3://bucket/raw/../", "s3://bucket/./raw/", "s3://bucket/raw?/",
+                            "s3://B/raw/", "s3://bucket/\traw/", "s3:///", "s3://bucket/a/,raw"}) {
+    EXPECT_THAT(refused({std::string("LAKEPROXY_FILE_PREFIXES=") + wrong}),
+                HasSubstr("FILE_PREFIXES"))
+        << wrong;
+  }
+  EXPECT_EQ(loaded({"LAKEPROXY_FILE_PREFIXES=s3://bucket/"}).storage.file_prefixes.size(), 1U);
 }
 
 }  // namespace

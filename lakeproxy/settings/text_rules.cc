@@ -23,7 +23,7 @@ std::string_view postgres_host_rule(std::string_view text) {
   bool good = text.starts_with('/')
                   ? text.find_first_of(" '\"\\,") == std::string_view::npos
                   : all(text, [](char c) { return is_host_character(c) || c == '_'; });
-  return good ? "" : "must be a host name, an address, the folder of a socket, or empty";
+  return good ? "" : "must be a host name, an address or the folder of a socket";
 }
 
 std::string_view listen_host_rule(std::string_view text) {
@@ -42,6 +42,20 @@ std::string_view bucket_rule(std::string_view text) {
               text.find("..") == std::string_view::npos &&
               all(text, [&](char c) { return edge(c) || c == '-' || c == '.'; });
   return good ? "" : "must be the name of a bucket: lower-case letters, digits, '-' and '.'";
+}
+
+std::string_view folder_rule(std::string_view text) {
+  constexpr std::string_view kScheme = "s3://";
+  bool good = text.starts_with(kScheme) && text.ends_with('/');
+  if (good) {
+    const std::string_view place = text.substr(kScheme.size());
+    good = bucket_rule(place.substr(0, place.find('/'))).empty();
+    for (std::string_view wrong : {"//", "/./", "/../", "?", "#"}) {
+      good = good && !place.contains(wrong);
+    }
+    good = good && all(place, [](char c) { return static_cast<unsigned char>(c) >= ' '; });
+  }
+  return good ? "" : "must be a folder such as s3://bucket/raw/";
 }
 
 std::string_view region_rule(std::string_view text) {

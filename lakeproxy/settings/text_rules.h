@@ -20,6 +20,10 @@ inline constexpr std::string_view kBucketRule =
     "3 to 63 lower-case letters, digits, '-' or '.', a letter or digit at both ends";
 [[nodiscard]] std::string_view bucket_rule(std::string_view text);
 
+/// A folder of the object store, free of every spelling that two readers take for two places.
+inline constexpr std::string_view kFolderRule = "s3://bucket/folder/";
+[[nodiscard]] std::string_view folder_rule(std::string_view text);
+
 /// Letters, digits and '-'.
 [[nodiscard]] std::string_view region_rule(std::string_view text);
 

@@ -7,6 +7,11 @@
 //
 // What is named is read before the objects are listed, and each page of them is
 // compared with the lake once more before any of it goes.
+//
+// Before the first one goes, all are looked at once: an orphan that a catalog or
+// DuckDB wrote after the newest change that the database knows is a sign that the
+// database is older than the store (a backup that was restored, a copy of a disk),
+// and then nothing goes.
 
 #include <chrono>
 #include <functional>
@@ -17,14 +22,15 @@
 
 namespace lake::tasks {
 
-enum class Removal { kDryRun, kRemove };
+enum class Removal { kShow, kRemove };
 
 struct OrphanSearch {
   std::string prefix;  ///< The catalog's data path, "s3://bucket/data/".
+  std::string owner;   ///< Location of the object that names the prefix's owner.
   /// Objects must be older than this, and so must be the moment at which the
   /// last snapshot let go of them.
   std::chrono::microseconds grace{};
-  Removal removal = Removal::kDryRun;
+  Removal removal = Removal::kShow;
   /// Called for each orphan, before it is removed.
   std::function<void(const objects::ListedObject&)> found;
 };
@@ -46,7 +52,8 @@ struct OrphanTools {
 };
 
 /// One lake's orphans, in the order of their keys.
-/// Errors: those of References, LakeUpkeep and ObjectStore; what was found and
+/// Errors: kConflict  the store is newer than the database, nothing was removed;
+///         those of References, LakeUpkeep and ObjectStore; what was found and
 ///         removed before stays so.
 [[nodiscard]] base::Task<base::Result<OrphanCount>> collect_orphans(base::RequestContext context,
                                                                     OrphanTools tools,

@@ -1,5 +1,7 @@
 #include "lakeproxy/tasks/references.h"
 
+#include <set>
+
 #include "base/runtime/gather.h"
 
 namespace lake::tasks {
@@ -13,6 +15,15 @@ bool is_export(const std::string& location) {
 }
 
 // Null where there is no such object.
+base::Task<base::Result<publish::ManifestList>> read_list(base::RequestContext context,
+                                                          publish::ManifestStore* store,
+                                                          std::string location) {
+  auto list = co_await store->list(context, std::move(location));
+  if (!list && list.error().kind() == base::ErrorKind::kNotFound) co_return publish::ManifestList();
+  co_return list;
+}
+
+// The same.
 base::Task<base::Result<materialize::Entries>> read_manifest(base::RequestContext context,
                                                              publish::ManifestStore* store,
                                                              std::string location) {
@@ -42,29 +53,25 @@ base::Task<base::Status> References::mark_recorded(base::RequestContext context,
   co_return co_await mark_lists(context, std::move(lists));
 }
 
+// The lists first, side by side, then the manifests that no list before has named.
 base::Task<base::Status> References::mark_lists(base::RequestContext context,
                                                 std::vector<std::string> lists) {
-  for (const std::string& list : lists) {
-    if (named_.contains(list)) continue;
-    CO_RETURN_IF_ERROR(co_await mark_list(context, &list));
-    named_.insert(list);
-  }
-  co_return base::Status{};
-}
-
-base::Task<base::Status> References::mark_list(base::RequestContext context,
-                                               const std::string* location) {
-  auto list = co_await manifests_->list(context, *location);
-  if (!list) {
-    if (list.error().kind() != base::ErrorKind::kNotFound) co_return std::move(list).error();
-    missing_.push_back(*location);
-    co_return base::Status{};
-  }
-  std::vector<std::string> fresh;
-  for (const auto& manifest : **list) {
-    if (!named_.contains(manifest.manifest_path)) fresh.push_back(manifest.manifest_path);
-  }
-  co_return co_await mark_manifests(context, std::move(fresh));
+  std::erase_if(lists, [&](const std::string& list) { return contains(list); });
+  std::set<std::string> fresh;
+  auto read = [&](std::size_t i) { return read_list(context, manifests_, lists[i]); };
+  auto mark = [&](std::size_t i, const publish::ManifestList& list) {
+    named_.insert(objects::canonical(lists[i]));
+    if (list == nullptr) {
+      missing_.push_back(lists[i]);
+      return base::Status{};
+    }
+    for (const auto& manifest : *list) {
+      if (!contains(manifest.manifest_path)) fresh.insert(manifest.manifest_path);
+    }
+    return base::Status{};
+  };
+  CO_RETURN_IF_ERROR(co_await base::gather_few(kReadsAtOnce, lists.size(), read, mark));
+  co_return co_await mark_manifests(context, {fresh.begin(), fresh.end()});
 }
 
 base::Task<base::Status> References::mark_manifests(base::RequestContext context,
@@ -78,14 +85,16 @@ base::Task<base::Status> References::mark_manifests(base::RequestContext context
 }
 
 void References::mark_manifest(const std::string& location, const materialize::Entries& entries) {
-  named_.insert(location);
+  named_.insert(objects::canonical(location));
   if (entries == nullptr) {
     missing_.push_back(location);
     return;
   }
   for (const auto& entry : *entries) {
     const std::string& file = entry.data_file.file_path;
-    if (entry.status != model::EntryStatus::kDeleted && is_export(file)) named_.insert(file);
+    if (entry.status != model::EntryStatus::kDeleted && is_export(file)) {
+      named_.insert(objects::canonical(file));
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lakeproxy/ducklake/upkeep/upkeep.h"
+#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/publish/manifest_store.h"
 
 namespace lake::tasks {
@@ -31,22 +32,21 @@ class References {
   [[nodiscard]] base::Task<base::Status> mark_recorded(base::RequestContext context,
                                                        base::WallTime since);
 
-  [[nodiscard]] bool contains(const std::string& location) const {
-    return named_.contains(location);
+  [[nodiscard]] bool contains(std::string_view location) const {
+    return named_.contains(objects::canonical(location));
   }
   /// Manifest lists and manifests that were not there, by their locations.
   [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
 
  private:
   base::Task<base::Status> mark_lists(base::RequestContext context, std::vector<std::string> lists);
-  base::Task<base::Status> mark_list(base::RequestContext context, const std::string* location);
   base::Task<base::Status> mark_manifests(base::RequestContext context,
                                           std::vector<std::string> manifests);
   void mark_manifest(const std::string& location, const materialize::Entries& entries);
 
   ducklake::LakeUpkeep* upkeep_;
   publish::ManifestStore* manifests_;
-  std::unordered_set<std::string> named_;
+  std::unordered_set<std::string> named_;  ///< In their canonical spelling.
   std::vector<std::string> missing_;
 };
 

@@ -1,4 +1,4 @@
-"""The four kinds of commit that these tests interrupt: what is sent, and what the lake shows before and after."""
+"""The kinds of commit that these tests interrupt: what is sent, and what the lake shows before and after."""
 import collections
 import dataclasses
 import json
@@ -31,8 +31,9 @@ class Change:
     def send(self, server):
         """The status; 599 when the server went away."""
         url = f'{server.uri()}/v1/lake/{self.path}'
+        headers = {'Idempotency-Key': self.key} if self.key else {}
         try:
-            return requests.post(url, json=self.body, headers={'Idempotency-Key': self.key}, timeout=TIMEOUT).status_code
+            return requests.post(url, json=self.body, headers=headers, timeout=TIMEOUT).status_code
         except requests.ConnectionError:
             return 599
 
@@ -99,6 +100,19 @@ class Maker:
         fields = [{'id': i, 'name': field.name, 'type': 'long', 'required': False} for i, field in enumerate(SCHEMA, 1)]
         body = {'name': name, 'schema': {'type': 'struct', 'fields': fields}}
         return Change('namespaces/faults/tables', body, {name: None}, {name: {}}, 1)
+
+    def staged(self, batches=()):
+        """The commit that makes a staged table, perhaps with rows."""
+        name = f'made_{self.next_batch()}'
+        transaction = self.iceberg.create_table_transaction(f'faults.{name}', SCHEMA)
+        for batch in batches:
+            transaction.append(rows(batch))
+        body = commit_body(transaction._table, transaction._updates, [{'type': 'assert-create'}])
+        after = dict.fromkeys(batches, ROWS)
+        return Change(f'namespaces/faults/tables/{name}', body, {name: None}, {name: after}, 1 + len(batches))
+
+    def staged_append(self):
+        return self.staged([self.next_batch()])
 
     def append(self):
         name = self.name('appended')

@@ -2,6 +2,7 @@
 import contextlib
 import socket
 import threading
+import time
 
 PASS, STALL, REFUSE = 'pass', 'stall', 'refuse'
 CHUNK = 1 << 16
@@ -17,6 +18,7 @@ class Relay:
         self.changed = threading.Condition()
         self.spoiled = threading.Event()  # something met the fault
         self.cut_at = None  # what the server must not be heard to say
+        self.late = None  # what it is heard to say so many seconds later
         self.open = set()
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.port = self.listener.getsockname()[1]
@@ -57,6 +59,15 @@ class Relay:
         finally:
             self.cut_at = None
 
+    @contextlib.contextmanager
+    def delay(self, words, seconds):
+        """Delivers `words` from the server that much later."""
+        self.late = words, seconds
+        try:
+            yield
+        finally:
+            self.late = None
+
     def accept(self):
         while True:
             try:
@@ -92,6 +103,9 @@ class Relay:
             if self.cut_at and self.cut_at in words:
                 self.spoiled.set()
                 break
+            if self.late and self.late[0] in words:
+                self.spoiled.set()
+                time.sleep(self.late[1])
             if not say(client, words):
                 break
         self.drop(client, server)

@@ -14,10 +14,11 @@ SECONDS = 30
 
 
 @contextlib.contextmanager
-def own_stack(suffix):
-    """Other tests must not see its servers fall, nor its load."""
+def own_stack(suffix, **settings):
+    """Other tests must not see its servers fall, nor its load. The settings are the catalog's."""
     other = Stack.load(os.environ.get('LAKE_STACK', 'test'))
     stack = Stack.make(f'{other.name}-{suffix}', kind=other.state['kind'], binary=other.state['binary'])
+    stack.catalog.settings.update(settings)
     try:
         for part in stack.parts():
             stack.start(part)

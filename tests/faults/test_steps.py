@@ -1,6 +1,7 @@
 """A fault at every numbered step of a commit: readers see the old state or the new one, and a retry makes it the new one once."""
 import concurrent.futures
 import contextlib
+import dataclasses
 
 import pytest
 
@@ -15,13 +16,16 @@ ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, LISTED, FILE_PUT, RECORDED, CLEANED
 COMMITS = (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, LISTED, FILE_PUT, RECORDED, CLEANED)
 STEPS = {
     'create': (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, FILE_PUT, RECORDED),  # nothing of a client's to read or remove
+    'staged': (COMMITTED, FILE_PUT, RECORDED),  # up to there it is as staged_append
+    'staged_append': COMMITS,
     'append': COMMITS,
     'overwrite': COMMITS,
     'transaction': COMMITS,
 }
 CASES = [(operation, step) for operation, steps in STEPS.items() for step in steps]
 # From this step on the client may have its answer.
-ANSWERED_BEFORE = {'create': CLEANED, 'append': FILE_PUT, 'overwrite': CLEANED, 'transaction': LISTED}
+ANSWERED_BEFORE = {'create': CLEANED, 'staged': CLEANED, 'staged_append': CLEANED, 'append': FILE_PUT, 'overwrite': CLEANED,
+                   'transaction': LISTED}
 DONE, NOT_DONE, UNKNOWN, BROKEN = {200, 204}, {409}, {500, 503}, {599}
 BEHIND = 0.3  # seconds in which work behind an answer comes upon the fault, if it does
 IMPATIENT = {'LAKEPROXY_REQUEST_TIMEOUT': '1'}
@@ -148,4 +152,31 @@ def test_an_answer_of_postgres_that_is_lost(world, operation):
         paused.unlink()
         attempt.status()
     attempt.check(UNKNOWN, attempt.change.after)
+    attempt.finish()
+
+
+@pytest.mark.parametrize('operation', ('staged_append', 'append', 'transaction'))
+def test_a_change_that_was_made_and_cannot_be_shown(world, operation):
+    """Asked for again under its key, while the store fails: the change was made, whatever became of its files."""
+    attempt = Attempt(world, operation, world.patient)
+    world.patient.arm(COMMITTED, 'kill')
+    attempt.send()
+    world.patient.await_death(COMMITTED)
+    world.patient.start()
+    with world.store_wires[world.patient].spoil(REFUSE):
+        again = attempt.change.send(world.patient)
+    # A transaction answers without its tables.
+    assert again in (DONE if operation == 'transaction' else {500})
+    attempt.finish()
+
+
+def test_a_key_that_nobody_can_look_up(world):
+    """The change was made. While the database is away it must not be told as one that certainly was not."""
+    attempt = Attempt(world, 'append', world.patient)
+    attempt.send()
+    assert attempt.status() in DONE
+    with world.postgres_wire.spoil(REFUSE):
+        assert attempt.change.send(world.patient) == 500
+        # Without a key it is another change, and that one certainly did not happen.
+        assert dataclasses.replace(attempt.change, key=None).send(world.patient) == 409
     attempt.finish()

@@ -1,6 +1,7 @@
 """Commits that no client library would send: a sound one is made, and one thing in it is changed before it goes out."""
 import contextlib
 import io
+import pathlib
 import re
 import uuid
 
@@ -13,33 +14,43 @@ from pyiceberg.types import LongType, NestedField, StringType
 from faults.relay import Relay
 from oracle import avro_files, commits
 from oracle.avro_files import EQUALITY_DELETES, POSITION_DELETES
-from rest import Rest
+from rest import Rest, assert_error
 from stack import catalog, ports, process
 
 COLUMNS = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
 REQUEST = re.compile(rb'(?:GET|HEAD|PUT|POST|DELETE) (\S+) HTTP/1\.1\r\n')
+RANGE = re.compile(rb'GET (\S+) HTTP/1\.1\r\n(?:[^\r]+\r\n)*?range: bytes=(\d+)-(\d+)\r\n', re.IGNORECASE)
 
 
 class Listening(Relay):
-    """A wire to the store on which every object that is asked for is noted."""
+    """A wire to the store on which every object that is asked for is noted, and how much of it."""
 
     def __init__(self, port):
         self.asked = []
+        self.ranges = []  # (path, bytes)
         super().__init__(port)
 
     def up(self, client, server):
-        client = Noting(client, self.asked)
+        client = Noting(client, self)
         super().up(client, server)
+
+    def note(self, words):
+        self.asked += [path.decode() for path in REQUEST.findall(words)]
+        self.ranges += [(path.decode(), int(last) - int(first) + 1) for path, first, last in RANGE.findall(words)]
+
+    def read_of(self, part):
+        """The bytes that were asked for of objects with `part` in their path."""
+        return sum(count for path, count in self.ranges if part in path)
 
 
 class Noting:
-    def __init__(self, wire, asked):
+    def __init__(self, wire, listening):
         self.wire = wire
-        self.asked = asked
+        self.listening = listening
 
     def recv(self, count):
         words = self.wire.recv(count)
-        self.asked += [path.decode() for path in REQUEST.findall(words)]
+        self.listening.note(words)
         return words
 
     def __getattr__(self, name):
@@ -50,11 +61,12 @@ class Watched(catalog.Lakeproxy):
     """A second server on the lake whose requests to the store are noted."""
 
     name = 'watched lakeproxy'
+    wire_class = Listening
 
     @classmethod
     @contextlib.contextmanager
     def beside(cls, stack, **settings):
-        with Listening(stack.store.port) as wire:
+        with cls.wire_class(stack.store.port) as wire:
             made = cls(stack.folder, ports.any_free(), stack.postgres, stack.store, stack.state['binary'],
                        {'LAKEPROXY_S3_ENDPOINT': wire.endpoint(), **settings})
             made.log = stack.folder / f'watched-{made.port}.log'
@@ -65,6 +77,22 @@ class Watched(catalog.Lakeproxy):
                 yield made
             finally:
                 made.server.stop()
+
+
+class Peak:
+    """The memory that a process holds at most, in MiB, from now on."""
+
+    def __init__(self, process):
+        self.folder = pathlib.Path(f'/proc/{process.pid}')
+        (self.folder / 'clear_refs').write_text('5')  # the highest mark is what it holds now
+        self.before = self.read('VmRSS')
+
+    def read(self, name):
+        line = next(line for line in (self.folder / 'status').read_text().splitlines() if line.startswith(name))
+        return int(line.split()[1]) // 1024
+
+    def more(self):
+        return self.read('VmHWM') - self.before
 
 
 class Table:
@@ -173,3 +201,12 @@ def deleting(table, content, kind=POSITION_DELETES, **changes):
 
 def deleting_equal(table, rows, columns, **changes):
     return deleting(table, parquet(rows), EQUALITY_DELETES, record_count=rows.num_rows, equality_ids=columns, **changes)
+
+
+def assert_refused(table, make, status, word):
+    """With the word in the reason, and nothing is changed. `make` gives the updates."""
+    before = table.state()
+    answer = table.post(make(table))
+    assert_error(answer, status)
+    assert word in answer.json()['error']['message']
+    assert table.state() == before

@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import readers as lake_readers
+from by_hand import Watched
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients import spark as spark_client
@@ -66,6 +67,13 @@ def readers(catalog, spark, duck_iceberg):
 def readers_with_time(catalog, duck_iceberg):
     """The clients that know the type time: Spark refuses each table that has it."""
     return [lake_readers.PyIceberg(catalog), lake_readers.DuckIceberg(duck_iceberg)]
+
+
+@pytest.fixture(scope='module')
+def watched(stack):
+    """A catalog beside the stack's, on the same servers: what it asks the store for is seen."""
+    with Watched.beside(stack) as server:
+        yield server
 
 
 @pytest.fixture

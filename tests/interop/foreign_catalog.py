@@ -1,11 +1,13 @@
 """A catalog of PyIceberg's own, in memory: its tables are files in the store that no other catalog knows."""
 from pyiceberg.catalog import MetastoreCatalog
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.io import load_file_io
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import CommitTableResponse, Table
 
 
 class ForeignCatalog(MetastoreCatalog):
-    """Makes and changes tables; it can do nothing else, and the tests ask for nothing else."""
+    """Makes, registers and changes tables; it can do nothing else, and the tests ask for nothing else."""
 
     def __init__(self, warehouse, **properties):
         super().__init__('foreign', warehouse=warehouse, **properties)
@@ -15,6 +17,14 @@ class ForeignCatalog(MetastoreCatalog):
         made = self._create_staged_table(identifier, schema, partition_spec=partition_spec,
                                          properties=properties or {})
         return self._keep(made)
+
+    def register_table(self, identifier, metadata_location):
+        """A table of another catalog, from its metadata file."""
+        file_io = load_file_io(self.properties, metadata_location)
+        name = self.identifier_to_tuple(identifier)
+        metadata = FromInputFile.table_metadata(file_io.new_input(metadata_location))
+        self.tables[name] = Table(name, metadata, metadata_location, file_io, self)
+        return self.tables[name]
 
     def load_table(self, identifier):
         return self.tables[self.identifier_to_tuple(identifier)]

@@ -1,32 +1,24 @@
 """What the tests of a lake's upkeep have in common: a stack of their own, objects, snapshots."""
 import contextlib
 import io
-import os
+import subprocess
+import tempfile
 
 import duckdb
 
 import readers
+from faults import servers
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients.lake import Lake
 from rest import Rest
-from stack.stack import Stack
 
 
 @contextlib.contextmanager
 def own_stack(suffix, **settings):
     """A stack whose servers may fall and whose lake may lose its past: no other test sees it."""
-    other = Stack.load(os.environ.get('LAKE_STACK', 'test'))
-    stack = Stack.make(f'{other.name}-{suffix}', kind=other.state['kind'], binary=other.state['binary'])
-    stack.catalog.settings.update(settings)
-    try:
-        for part in stack.parts():
-            stack.start(part)
+    with servers.own_stack(suffix, **settings) as stack:
         yield OwnLake(stack)
-    finally:
-        for part in reversed(stack.parts()):
-            stack.stop(part)
-        stack.wipe()
 
 
 class OwnLake:
@@ -37,6 +29,23 @@ class OwnLake:
         self.duck = duckdb_client.connect_lake(self.lake)
         self.catalog = iceberg_client.connect(self.lake)
         self.objects = Objects(stack)
+
+
+    def gc(self, *arguments, **settings):
+        """The command, done."""
+        with tempfile.TemporaryDirectory() as folder:
+            return subprocess.run([self.stack.state['binary'], 'gc', *arguments], text=True, cwd=folder, timeout=60,
+                                  env={**self.stack.catalog.environment(), **settings}, capture_output=True, check=False)
+
+    def remove_orphans(self, **settings):
+        """All that is none's now, young or not."""
+        done = self.gc('--remove', '--older-than', '0s', **settings)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def ask(self, sql, database='lake'):
+        """PostgreSQL's answer, as psql prints it."""
+        return self.stack.postgres.query(database, sql).strip()
 
 
 class Objects:

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 MODEL = pathlib.Path(__file__).with_name('session.pml')
-MUTANTS = ['NO_TRANSCRIPT', 'NO_PROOF', 'NO_CONFIRM', 'NO_REPLAY_CACHE', 'NO_START_RULE']
+MUTANTS = ['NO_TRANSCRIPT', 'NO_PROOF', 'NO_CONFIRM', 'NO_REPLAY_CACHE', 'SESSIONS_SURVIVE']
 
 
 def search(folder, *defines):

@@ -2,6 +2,7 @@
 
 Each file is read once for each claim about it, without any Iceberg library, since readers trust the claims.
 """
+import itertools
 import json
 import math
 
@@ -16,6 +17,7 @@ from oracle.steps import Difference
 
 FIELD_ID = b'PARQUET:field_id'
 FILES = {}
+GROUPS = {}
 CHECKED = set()
 MOST_FILES = 300
 
@@ -32,8 +34,17 @@ def contents(loaded, path):
         if len(FILES) >= MOST_FILES:
             FILES.clear()
         with loaded.io.new_input(path).open() as source:
-            FILES[path, names] = with_ids(pq.read_table(pa.BufferReader(source.read())), names)
+            file = pq.ParquetFile(pa.BufferReader(source.read()))
+        FILES[path, names] = with_ids(file.read(), names)
+        GROUPS[path] = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     return FILES[path, names]
+
+
+def row_groups(loaded, path):
+    """The same rows, by the row groups that they stand in."""
+    rows = contents(loaded, path)
+    starts = itertools.accumulate(GROUPS[path], initial=0)
+    return [rows.slice(start, count) for start, count in zip(starts, GROUPS[path])]
 
 
 def with_ids(rows, names):

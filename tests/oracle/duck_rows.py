@@ -1,8 +1,8 @@
 """Changes of rows by DuckDB on the lake: small ones stay in PostgreSQL, larger ones become files."""
 from oracle import conditions
-from oracle.literals import many_rows, random_literal, values_clause
+from oracle.literals import ROW_GROUP, many_rows, random_literal, row_groups, values_clause
 from oracle.steps import Skip, operation
-from oracle.world import quoted
+from oracle.world import quoted, text
 
 
 def insert(world, table, rows):
@@ -23,6 +23,20 @@ def insert_small(world, random):
 def insert_file(world, random):
     table = world.pick(random)
     insert(world, table, many_rows(random, types_of(world, table), random.randint(11, 60)))
+
+
+MOST_ROWS = 12_000  # of a table that gets more by whole row groups: each comparison reads them all
+
+
+@operation('duck.insert_row_groups', 2)
+def insert_row_groups(world, random):
+    """A file of several row groups."""
+    table = world.pick(random)
+    if world.duck.execute(f'SELECT count(*) FROM {world.full_name(table)}').fetchone()[0] > MOST_ROWS:
+        raise Skip('the table has rows enough')
+    world.run(f"CALL ducklake_set_option('lake', 'parquet_row_group_size', {ROW_GROUP}, schema => '{table.schema}', "
+              f'table_name => {text(table.name)})')
+    insert(world, table, row_groups(random, types_of(world, table), random.choice((2, 2, 3))))
 
 
 @operation('duck.insert_own_rows', 2)

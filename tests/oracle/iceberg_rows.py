@@ -138,10 +138,14 @@ def delete(world, random):
 
 def asks_for_null_and_a_value(expression):
     """PyIceberg 0.12 deletes the rows with NULL in a column that it is to find NULL and compared with a value at once."""
-    if not isinstance(expression, And):
-        return False
-    sides = expression.left, expression.right
-    return any(isinstance(side, IsNull) for side in sides) and sides[0].term == sides[1].term
+    parts = all_of(expression)
+    return any(isinstance(part, IsNull) and any(other is not part and other.term == part.term for other in parts)
+               for part in parts)
+
+
+def all_of(expression):
+    """What must hold together."""
+    return all_of(expression.left) + all_of(expression.right) if isinstance(expression, And) else [expression]
 
 
 def has_nulls(loaded, names):

@@ -68,6 +68,14 @@ FORGOTTEN_BOUNDS = """
 SELECT EXISTS (SELECT 1 FROM {table}
   JOIN ducklake_data_file f ON f.table_id = t.table_id
   JOIN ducklake_file_column_stats unknown ON unknown.data_file_id = f.data_file_id AND unknown.min_value IS NULL
+  LEFT JOIN lakeproxy_nan_count n ON n.data_file_id = f.data_file_id AND n.column_id = unknown.column_id
+ WHERE unknown.value_count > coalesce(n.nan_count, 0)
+   AND NOT EXISTS (SELECT FROM lakeproxy_file c WHERE c.data_file_id = f.data_file_id)
+   AND EXISTS (SELECT FROM ducklake_file_column_stats known
+                WHERE known.table_id = t.table_id AND known.column_id = unknown.column_id AND known.min_value IS NOT NULL))
+ OR EXISTS (SELECT 1 FROM {table}
+  JOIN ducklake_data_file f ON f.table_id = t.table_id
+  JOIN ducklake_file_column_stats unknown ON unknown.data_file_id = f.data_file_id AND unknown.min_value IS NULL
  WHERE NOT EXISTS (SELECT FROM lakeproxy_file c WHERE c.data_file_id = f.data_file_id)
    AND (EXISTS (SELECT FROM ducklake_data_file g
                   JOIN ducklake_file_column_stats known ON known.data_file_id = g.data_file_id AND known.min_value IS NOT NULL
@@ -83,6 +91,19 @@ SELECT EXISTS (SELECT 1 FROM {table}
 def forgets_bounds(world, table):
     """DuckDB 1.5.5 forgets the bounds of a table's column where one of the files of a write, of a partitioned table or of a
     transaction of several inserts, has none, and takes those of the next rows for the whole table's: a filter then passes over
-    rows. Small rows that the transaction keeps in PostgreSQL are forgotten as well."""
+    rows. Small rows that the transaction keeps in PostgreSQL are forgotten as well, and so is a file one of whose row groups holds
+    NULL or NaN alone: it has no bounds, whatever else it holds."""
     table.unbounded |= ask(world, table, FORGOTTEN_BOUNDS) == [(True,)]
     return table.unbounded
+
+
+NAN_UNKNOWN = """
+SELECT EXISTS (SELECT 1 FROM {table} JOIN ducklake_file_column_stats told ON told.table_id = t.table_id AND NOT told.contains_nan
+  JOIN lakeproxy_nan_count n ON n.data_file_id = told.data_file_id AND n.column_id = told.column_id AND n.nan_count > 0)"""
+
+
+def loses_nans(world, table):
+    """DuckDB 1.5.5 says of a file whether its last row group holds NaN, and takes that for the whole file and table: MAX, which is
+    NaN then, is another number."""
+    table.nan_lost |= ask(world, table, NAN_UNKNOWN) == [(True,)]
+    return table.nan_lost

@@ -113,9 +113,45 @@ def values_clause(random, types, count):
 
 def many_rows(random, types, count):
     """A SELECT of `count` rows; each column draws from a small pool of values."""
+    columns = [from_pool(random, number, kind) for number, kind in enumerate(types)]
+    return f'SELECT {", ".join(columns)} FROM range({count}) t(n)'
+
+
+def from_pool(random, number, kind):
+    pool = [random_literal(random, kind) for _ in range(random.choice((1, 3, 5)))]
+    turn = f'1 + (n * {7 + 2 * number} + {number}) % {len(pool)}'
+    return f'list_extract(CAST([{", ".join(pool)}] AS {kind}[]), {turn})'
+
+
+# DuckDB hands its rows on by so many, and a row group of a file holds no fewer where the option asks for less.
+ROW_GROUP = 2048
+PLAIN = {'FLOAT': ('1.5', '-2.25', '7.0'), 'DOUBLE': ('1.5', '-2.25', '7.0')}
+EXTREMES = {'FLOAT': ("'nan'", "'inf'", "'-inf'"), 'DOUBLE': ("'nan'", "'inf'", "'-inf'"),
+            **{kind: tuple(str(end) if end >= 0 else f"'{end}'" for end in ends) for kind, ends in INTEGERS.items()}}
+
+
+def row_groups(random, types, groups):
+    """A SELECT of rows that fill so many row groups. What is rare stands at the edges of the groups, in some of them only: what is
+    said of one group is not true of the file."""
+    count = (groups - 1) * ROW_GROUP + random.choice((1, 2, random.randint(3, ROW_GROUP)))
+    edges = sorted({min(place, count - 1) for group in range(groups) for place in (group * ROW_GROUP, (group + 1) * ROW_GROUP - 1)})
     columns = []
     for number, kind in enumerate(types):
-        pool = [random_literal(random, kind) for _ in range(random.choice((1, 3, 5)))]
-        turn = f'1 + (n * {7 + 2 * number} + {number}) % {len(pool)}'
-        columns.append(f'list_extract(CAST([{", ".join(pool)}] AS {kind}[]), {turn})')
+        rare = [place for place in edges if random.random() < 0.4]
+        cases = ' '.join(f'WHEN {place} THEN {rare_literal(random, kind)}' for place in rare)
+        usual = usual_value(random, number, kind)
+        columns.append(f'CASE n {cases} ELSE {usual} END' if rare else usual)
     return f'SELECT {", ".join(columns)} FROM range({count}) t(n)'
+
+
+def rare_literal(random, kind):
+    if kind in EXTREMES and random.random() < 0.7:
+        return f'CAST({random.choice(EXTREMES[kind])} AS {kind})'
+    return random_literal(random, kind, nulls=0.4)
+
+
+def usual_value(random, number, kind):
+    if kind not in PLAIN:
+        return from_pool(random, number, kind)
+    chosen = random.sample(PLAIN[kind], random.choice((2, 3)))
+    return f'list_extract(CAST([{", ".join(chosen)}] AS {kind}[]), 1 + (n * 7 + {number}) % {len(chosen)})'

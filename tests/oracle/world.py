@@ -37,6 +37,7 @@ class Table:
     widened: bool = False  # some column got a wider type
     undone: bool = False  # DuckDB took rows back in the transaction that brought them: it counts their values as there
     repeated: bool = False  # a client took back what deleted the older form of updated rows: both have one id
+    nan_lost: bool = False  # DuckDB does not know of a NaN in the table
     unbounded: bool = False  # DuckDB forgot what values the table's columns have
     renumbered: bool = False  # DuckDB gave rows other ids when it merged their files
 

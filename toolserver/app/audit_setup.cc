@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/crypto/signing_key.h"
+#include "base/crypto/verify_key.h"
 #include "toolserver/app/session_setup.h"
 
 namespace tool::app {
@@ -25,9 +26,38 @@ base::Result<base::crypto::SigningKey> key_of(const settings::SecureConfig& conf
   return key;
 }
 
+// What a trail may have been signed with before: also the secret, until a key
+// pair was set.
+base::Result<audit::CheckpointKeys> former_keys(const settings::SecureConfig& config) {
+  audit::CheckpointKeys keys;
+  for (const auto& file : config.audit.old_keys) {
+    auto added = add_key(keys, file);
+    if (!added) return std::move(added).error().with_context("audit.old_keys");
+  }
+  if (config.audit.checkpoint_key_path.empty()) return keys;
+  if (auto secret = shared_secret(config)) keys.add(*secret);
+  return keys;
+}
+
 }  // namespace
 
-audit::AuditOptions audit_options(const settings::SecureConfig& config) {
+base::Status add_key(audit::CheckpointKeys& keys, const std::filesystem::path& file) {
+  ASSIGN_OR_RETURN(std::string text, read_file(file));
+  if (text.starts_with("-----BEGIN")) {
+    auto key = base::crypto::VerifyKey::from_pem(text);
+    if (!key) return std::move(key).error().with_context(file.string());
+    keys.add(std::move(*key));
+    return {};
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  if (text.empty()) {
+    return base::fail(base::ErrorKind::kInvalid, file.string() + ": holds neither key nor secret");
+  }
+  keys.add(base::Secret(std::move(text)));
+  return {};
+}
+
+base::Result<audit::AuditOptions> audit_options(const settings::SecureConfig& config) {
   audit::AuditOptions options;
   options.folder = config.audit.path;
   options.node = config.core.node_id;
@@ -37,6 +67,8 @@ audit::AuditOptions audit_options(const settings::SecureConfig& config) {
   options.checkpoint_records = config.audit.checkpoint_records;
   options.checkpoint_interval =
       std::chrono::duration_cast<std::chrono::milliseconds>(config.audit.checkpoint_interval);
+  options.space = {config.audit.min_free_bytes, config.audit.max_bytes, config.audit.reserve_bytes};
+  ASSIGN_OR_RETURN(options.old_keys, former_keys(config));
   return options;
 }
 
@@ -50,14 +82,9 @@ base::Result<audit::CheckpointSigner> checkpoint_signer(const settings::SecureCo
 }
 
 base::Result<audit::CheckpointKeys> checkpoint_keys(const settings::SecureConfig& config) {
-  audit::CheckpointKeys keys;
-  if (!config.audit.checkpoint_key_path.empty()) {
-    ASSIGN_OR_RETURN(auto key, key_of(config));
-    keys.add(key.verify_key());
-    return keys;
-  }
-  ASSIGN_OR_RETURN(auto secret, shared_secret(config));
-  keys.add(secret);
+  ASSIGN_OR_RETURN(auto keys, former_keys(config));
+  ASSIGN_OR_RETURN(auto signer, checkpoint_signer(config));
+  keys.add(signer);
   return keys;
 }
 

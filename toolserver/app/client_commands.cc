@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -8,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/core/text.h"
 #include "base/json/json.h"
 #include "toolserver/app/command.h"
 #include "toolserver/app/session_setup.h"
@@ -19,9 +22,22 @@ namespace {
 namespace asio = boost::asio;
 namespace json = base::json;
 
+// What came from a server or a tool could else move the terminal's cursor, or
+// pass for a line of ours. A program that reads it gets every byte.
+void print_line(std::FILE* to, std::string_view text) {
+  bool terminal = ::isatty(::fileno(to)) == 1;
+  fmt::print(to, "{}\n", terminal ? base::for_terminal(text) : std::string(text));
+}
+
 int say(const Fault& fault) {
-  fmt::print(stderr, "{}: {}\n", name(fault.code), fault.message);
+  print_line(stderr, fmt::format("{}: {}", name(fault.code), base::for_terminal(fault.message)));
   return 1;
+}
+
+std::string_view text_of(const json::Object& object, std::string_view member) {
+  const auto* value = object.if_contains(boost::json::string_view(member.data(), member.size()));
+  bool is_text = value != nullptr && value->is_string();
+  return is_text ? std::string_view(value->get_string()) : std::string_view();
 }
 
 // "name=value" pairs and a JSON object become one set of arguments.
@@ -51,15 +67,50 @@ void print_content(const client::ToolReply& reply) {
     if (!part.is_object()) continue;
     const auto& object = part.get_object();
     if (const auto* text = object.if_contains("text"); text != nullptr && text->is_string()) {
-      fmt::print("{}\n", std::string_view(text->get_string()));
+      print_line(stdout, std::string_view(text->get_string()));
     } else {
-      fmt::print("{}\n", json::write(part));
+      print_line(stdout, json::write(part));
     }
   }
 }
 
 void print_progress(const json::Object& progress) {
-  fmt::print(stderr, "progress {}\n", json::write(progress));
+  print_line(stderr, "progress " + json::write(progress));
+}
+
+// "content=123" is a number by its form, and a text where the tool wants one.
+void restore_texts(json::Object& arguments, const CallFlags& flags, const json::Object& schema) {
+  const auto* properties = schema.if_contains("properties");
+  if (properties == nullptr || !properties->is_object()) return;
+  for (const auto& pair : flags.arguments) {
+    std::string argument = pair.substr(0, pair.find('='));
+    const auto* property = properties->get_object().if_contains(argument);
+    if (property == nullptr || !property->is_object()) continue;
+    if (text_of(property->get_object(), "type") != "string") continue;
+    if (arguments[argument].is_string()) continue;
+    arguments[argument] = pair.substr(pair.find('=') + 1);
+  }
+}
+
+bool has_non_text(const json::Object& arguments, const CallFlags& flags) {
+  return std::ranges::any_of(flags.arguments, [&](const std::string& pair) {
+    const auto* value = arguments.if_contains(pair.substr(0, pair.find('=')));
+    return value != nullptr && !value->is_string();
+  });
+}
+
+// Where the schema cannot be had, the call itself says why.
+base::Task<void> fit_to_schema(client::SecureClient& client, const CallFlags& flags,
+                               json::Object& arguments) {
+  if (!has_non_text(arguments, flags)) co_return;
+  auto found = co_await client.call(session::Op::kCapGet, {{"tool", flags.tool}});
+  if (!found) co_return;
+  const auto* capability = found->if_contains("capability");
+  if (capability == nullptr || !capability->is_object()) co_return;
+  const auto* schema = capability->get_object().if_contains("inputSchema");
+  if (schema != nullptr && schema->is_object()) {
+    restore_texts(arguments, flags, schema->get_object());
+  }
 }
 
 base::Task<int> run_call(client::SecureClient& client, CallFlags flags, json::Object arguments) {
@@ -67,26 +118,62 @@ base::Task<int> run_call(client::SecureClient& client, CallFlags flags, json::Ob
   options.deadline = std::chrono::milliseconds(flags.deadline_ms);
   options.dry_run = flags.dry_run;
   options.progress = print_progress;
+  co_await fit_to_schema(client, flags, arguments);
   auto reply = co_await client.invoke_tool(flags.tool, std::move(arguments), std::move(options));
   if (!reply) co_return say(reply.error());
   print_content(*reply);
+  if (reply->is_error) fmt::print(stderr, "{} failed, and said what stands above\n", flags.tool);
   co_return reply->is_error ? 1 : 0;
 }
 
 base::Task<int> run_list(client::SecureClient& client, ListFlags flags) {
   auto found = co_await client.list_capabilities();
   if (!found) co_return say(found.error());
+  if (found->empty()) {
+    fmt::print(stderr, "no tools: the service has none, or your scopes let you see none\n");
+  }
   for (const auto& one : *found) {
-    const auto* id = one.if_contains("id");
-    const auto* title = one.if_contains("title");
-    if (flags.json || id == nullptr || title == nullptr) {
-      fmt::print("{}\n", json::write(one));
-    } else {
-      fmt::print("{:<24} {}\n", std::string_view(id->as_string()),
-                 std::string_view(title->as_string()));
-    }
+    auto id = text_of(one, "id");
+    auto title = text_of(one, "title");
+    bool whole = flags.json || id.empty() || title.empty();
+    print_line(stdout, whole ? json::write(one) : fmt::format("{:<24} {}", id, title));
   }
   co_return 0;
+}
+
+base::Task<int> run_session_list(client::SecureClient& client, ListFlags flags) {
+  auto answer = co_await client.call(session::Op::kSessionList, {});
+  if (!answer) co_return say(answer.error());
+  const auto* sessions = answer->if_contains("sessions");
+  if (sessions == nullptr || !sessions->is_array()) {
+    co_return say(refuse(Code::kShape, "sessions: must be an array"));
+  }
+  for (const auto& one : sessions->get_array()) {
+    if (flags.json || !one.is_object()) {
+      print_line(stdout, json::write(one));
+      continue;
+    }
+    const auto& object = one.get_object();
+    const auto* principal = object.if_contains("principal");
+    bool named = principal != nullptr && principal->is_object();
+    print_line(stdout, fmt::format("{:<27} {:<8} {:<16} {}", text_of(object, "session_id"),
+                                   text_of(object, "method"), text_of(object, "peer"),
+                                   named ? text_of(principal->get_object(), "sub") : ""));
+  }
+  co_return 0;
+}
+
+base::Task<int> run_session_end(client::SecureClient& client, EndFlags flags) {
+  json::Object which{{"session_id", flags.session}};
+  if (!flags.subject.empty()) which = {{"sub", flags.subject}};
+  auto answer = co_await client.call(session::Op::kSessionClose, std::move(which));
+  if (!answer) co_return say(answer.error());
+  const auto* closed = answer->if_contains("closed");
+  if (closed == nullptr || !closed->is_int64()) {
+    co_return say(refuse(Code::kShape, "closed: must be a number"));
+  }
+  fmt::print("{} ended\n", closed->get_int64());
+  co_return closed->get_int64() > 0 ? 0 : 1;
 }
 
 using Work = std::function<base::Task<int>(client::SecureClient&)>;
@@ -143,6 +230,16 @@ int call(const ConfigFlags& flags, const CallFlags& call) {
 
 int list(const ConfigFlags& flags, const ListFlags& list) {
   return with_client(flags, [&](client::SecureClient& client) { return run_list(client, list); });
+}
+
+int list_sessions(const ConfigFlags& flags, const ListFlags& list) {
+  return with_client(flags,
+                     [&](client::SecureClient& client) { return run_session_list(client, list); });
+}
+
+int end_sessions(const ConfigFlags& flags, const EndFlags& end) {
+  return with_client(flags,
+                     [&](client::SecureClient& client) { return run_session_end(client, end); });
 }
 
 }  // namespace tool::app

@@ -1,7 +1,8 @@
 #pragma once
 
 // The subcommands of securetool. Each returns the exit code of the process:
-// 0  done; 1  it failed, or the answer is no; 2  the configuration is refused.
+// 0  done; 1  it failed, or the answer is no; 2  the configuration is refused;
+// kUsage  the command line itself is wrong.
 // What fails is said in one line on stderr, without a secret.
 
 #include <cstdint>
@@ -12,12 +13,16 @@
 
 namespace tool::app {
 
+inline constexpr int kUsage = 64;  ///< EX_USAGE of sysexits.h.
+
 /// Where the configuration comes from: flags over environment over file.
 struct ConfigFlags {
   std::string file;               ///< --config
   std::vector<std::string> sets;  ///< --set SCP_NAME=value
 
   [[nodiscard]] base::config::Places places() const;
+  /// On stderr, for each secret among `sets`.
+  void warn_of_secrets() const;
 };
 
 /// Serves until a signal ends it; SIGHUP reloads the configuration.
@@ -39,6 +44,16 @@ struct ListFlags {
 };
 [[nodiscard]] int list(const ConfigFlags& flags, const ListFlags& list);
 
+/// Prints the open sessions of the service, a line each, or as JSON.
+[[nodiscard]] int list_sessions(const ConfigFlags& flags, const ListFlags& list);
+
+struct EndFlags {
+  std::string session;  ///< Its id; or
+  std::string subject;  ///< all sessions of a subject.
+};
+/// Ends sessions and prints how many; 1 when there was none.
+[[nodiscard]] int end_sessions(const ConfigFlags& flags, const EndFlags& end);
+
 struct KeygenFlags {
   std::string kind;  ///< secrets, rsa, ed25519
   std::string out;   ///< Of a key pair: <out>.key and <out>.pub; never overwritten.
@@ -55,14 +70,21 @@ struct MintFlags {
 [[nodiscard]] int mint_token(const ConfigFlags& flags, const MintFlags& mint);
 
 struct VerifyFlags {
-  std::string folder;             ///< Of the trail; that of the configuration when empty.
-  std::vector<std::string> keys;  ///< Public keys in PEM.
-  /// "seq:hash" as a caller got it: each must be in the trail. Without any, an
-  /// end that was cut off after the last checkpoint cannot be seen.
+  std::string folder;  ///< Of the trail, or a file of it; of the configuration when empty.
+  std::vector<std::string> keys;  ///< Files: public keys in PEM, or former secrets.
+  /// "seq:hash", or the JSON of a receipt as a caller got it: each must be in
+  /// the trail, and a signature must be by one of the keys.
   std::vector<std::string> receipts;
+  std::string witness;                ///< File with the checkpoints that a witness has.
+  std::vector<std::string> accepted;  ///< "from-to": lines known to be unsigned.
+  std::uint64_t first_seq = 0;        ///< The line the trail must begin with; 0 for any.
+  bool json = false;
 };
-/// Proves the chain of the audit trail; 1 when it is broken.
+/// Proves the chain of the audit trail: 0 when it is intact, 1 when it is not,
+/// 3 when no change is seen but some lines were never signed.
 [[nodiscard]] int verify_audit(const ConfigFlags& flags, const VerifyFlags& verify);
+/// Checks the signatures of receipts without the trail; 1 when one is false.
+[[nodiscard]] int check_receipts(const ConfigFlags& flags, const VerifyFlags& verify);
 
 struct ConfigCommand {
   bool client = false;  ///< Validate for a client instead of a server.

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
+#include <variant>
 
 #include "toolserver/app/command.h"
 #include "toolserver/settings/settings.h"
@@ -14,6 +16,21 @@ settings::Role role_of(const ConfigCommand& command) {
 }
 
 }  // namespace
+
+// What stands in a process's arguments can be seen by everybody on the machine.
+void ConfigFlags::warn_of_secrets() const {
+  auto table = settings::make_table();
+  for (const auto& set : sets) {
+    std::string name = set.substr(0, set.find('='));
+    if (!name.starts_with(table.prefix())) continue;
+    const auto* setting = table.find(std::string_view(name).substr(table.prefix().size()));
+    if (setting == nullptr || !std::holds_alternative<base::config::SecretType>(setting->type)) {
+      continue;
+    }
+    fmt::print(stderr, "warning: --set {}: other users of this machine can see it; use {}_FILE\n",
+               name, name);
+  }
+}
 
 base::config::Places ConfigFlags::places() const {
   base::config::Places places{sets, base::config::process_environment(),

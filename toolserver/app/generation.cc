@@ -1,9 +1,9 @@
 #include "toolserver/app/generation.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "base/crypto/certificate.h"
 #include "toolserver/app/session_setup.h"
 #include "toolserver/pipeline/consent_webhook.h"
 #include "toolserver/pipeline/filter_webhook.h"
@@ -16,12 +16,15 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+constexpr double kLeastRefusals = 64;
+
 pipeline::PipelineOptions pipeline_options(const settings::SecureConfig& config) {
   const auto& limits = config.limits;
   pipeline::PipelineOptions options;
   options.rate.calls_per_second = static_cast<double>(limits.calls_per_second);
   options.rate.burst = static_cast<double>(limits.burst);
   options.rate.in_flight = limits.in_flight;
+  options.rate.refusals = std::max(kLeastRefusals, 2 * options.rate.burst);
   options.consent.timeout = duration_cast<milliseconds>(config.hooks.consent_timeout);
   options.trail.on_failure = config.audit.on_failure == settings::AuditFailure::kBlock
                                  ? pipeline::AuditFailure::kBlock
@@ -32,6 +35,7 @@ pipeline::PipelineOptions pipeline_options(const settings::SecureConfig& config)
   options.deadline = duration_cast<milliseconds>(limits.deadline);
   options.max_deadline = duration_cast<milliseconds>(limits.max_deadline);
   options.output_bytes = limits.output_bytes;
+  options.message_bytes = limits.send_queue_bytes;
   return options;
 }
 
@@ -42,10 +46,17 @@ std::size_t filter_bytes(const settings::SecureConfig& config) {
   return 6 * config.limits.output_bytes + kConsentBytes;
 }
 
-base::Result<std::unique_ptr<pipeline::Webhook>> webhook(const std::string& url,
+// Until a session is READY; see transport/session_run.cc.
+constexpr milliseconds kStrangersCloseTime{1'000};
+
+base::Result<std::unique_ptr<pipeline::Webhook>> webhook(const settings::Hooks& hooks,
+                                                         const std::string& url,
                                                          settings::Duration timeout,
                                                          std::size_t answer_bytes) {
   pipeline::WebhookOptions options;
+  options.ca_file = hooks.ca_cert_path;
+  options.bearer = hooks.bearer_token;
+  options.signing_secret = hooks.signing_secret;
   options.url = url;
   options.answer_bytes = answer_bytes;
   options.timeout = duration_cast<milliseconds>(timeout);
@@ -54,16 +65,16 @@ base::Result<std::unique_ptr<pipeline::Webhook>> webhook(const std::string& url,
 
 }  // namespace
 
-transport::ConnectionLimits connection_limits(const settings::Limits& limits) {
-  return {limits.connections, limits.connections_per_address, limits.connections_per_principal,
-          limits.unauthenticated};
+base::http::AdmissionLimits admission_limits(const settings::Limits& limits) {
+  return {limits.connections, limits.connections_per_address, limits.unauthenticated,
+          base::http::WhenFull::kReplaceStranger};
 }
 
 base::Result<std::unique_ptr<Generation>> Generation::create(Shared& shared,
                                                              settings::SecureConfig config) {
   std::unique_ptr<Generation> made(new Generation(std::move(config)));
   RETURN_IF_ERROR(made->make_pipeline(shared));
-  RETURN_IF_ERROR(made->make_endpoint());
+  made->make_endpoint();
   RETURN_IF_ERROR(made->make_sessions(shared));
   return made;
 }
@@ -75,29 +86,34 @@ base::Status Generation::make_pipeline(Shared& shared) {
       .clock = shared.clock,
       .metrics = shared.metrics,
       .log = base::log::Logger(shared.log),
-      .guard = nullptr,
-      .consent = nullptr,
-      .filters = {},
+      .guard = shared.extensions.guard,
+      .consent = shared.extensions.consent,
+      .filters = shared.extensions.filters,
   };
   const auto& hooks = config_.hooks;
+  if (parts.consent && !hooks.consent_url.empty()) {
+    return base::fail(base::ErrorKind::kInvalid,
+                      "hooks.consent_url: must not be set where the program asks by itself");
+  }
   if (!hooks.consent_url.empty()) {
-    ASSIGN_OR_RETURN(auto asked, webhook(hooks.consent_url, hooks.consent_timeout, kConsentBytes));
+    ASSIGN_OR_RETURN(auto asked,
+                     webhook(hooks, hooks.consent_url, hooks.consent_timeout, kConsentBytes));
     parts.consent = std::make_shared<pipeline::ConsentWebhook>(std::move(asked));
   }
   if (!hooks.filter_url.empty()) {
     ASSIGN_OR_RETURN(auto asked,
-                     webhook(hooks.filter_url, hooks.filter_timeout, filter_bytes(config_)));
+                     webhook(hooks, hooks.filter_url, hooks.filter_timeout, filter_bytes(config_)));
     auto failure = hooks.fail_mode == settings::FailMode::kOpen ? pipeline::FilterFailure::kOpen
                                                                 : pipeline::FilterFailure::kClosed;
     parts.filters.push_back(std::make_shared<pipeline::FilterWebhook>(std::move(asked), failure));
   }
   pipeline_ = std::make_unique<pipeline::Pipeline>(pipeline_options(config_), std::move(parts));
-  operations_ = std::make_unique<transport::ToolOperations>(*pipeline_, shared.audit, shared.random,
-                                                            config_.core.mode);
+  operations_ = std::make_unique<transport::ToolOperations>(
+      *pipeline_, shared.audit, shared.sessions, shared.random, config_.core.mode);
   return {};
 }
 
-base::Status Generation::make_endpoint() {
+void Generation::make_endpoint() {
   const auto& server = config_.server;
   endpoint_.path = server.path;
   auto& websocket = endpoint_.websocket;
@@ -106,20 +122,21 @@ base::Status Generation::make_endpoint() {
   websocket.host_check = settings::is_loopback(server.host) ? base::ws::HostCheck::kLoopback
                                                             : base::ws::HostCheck::kAny;
   websocket.connection.message_bytes = config_.limits.handshake_bytes;
-  websocket.connection.send_queue_bytes = config_.limits.send_queue_bytes;
+  websocket.connection.send_queue_bytes =
+      config_.limits.send_queue_bytes + transport::kQueueHeadroom;
+  websocket.connection.write_time = duration_cast<milliseconds>(server.write_timeout);
   websocket.connection.ping = duration_cast<milliseconds>(server.ping_interval);
   websocket.connection.idle = duration_cast<milliseconds>(server.idle_timeout);
   websocket.connection.idle_code = session::kCloseTimeout;
-  if (!config_.security.tls_enabled) return {};
-  ASSIGN_OR_RETURN(std::string pem, read_file(server.tls_cert));
-  auto hash = base::crypto::certificate_hash(pem);
-  if (!hash) return std::move(hash).error().with_context("server.tls_cert");
-  endpoint_.certificate_hash = base::crypto::view(*hash);
-  return {};
+  websocket.connection.close_time = kStrangersCloseTime;
 }
 
 base::Status Generation::make_sessions(Shared& shared) {
   ASSIGN_OR_RETURN(auto server, server_config(config_));
+  server.rate.take = [this](const Principal& principal) { return pipeline_->take(principal); };
+  server.rate.tolerates = [this](const Principal& principal, Code code) {
+    return pipeline_->tolerates(principal, code);
+  };
   ASSIGN_OR_RETURN(auto signer, session_signer(config_));
   session::SessionTokens tokens(server.node_id, server.cluster, std::move(signer));
   ASSIGN_OR_RETURN(
@@ -132,10 +149,15 @@ base::Status Generation::make_sessions(Shared& shared) {
                                      shared.workers.loop(i).get_executor(), rules_, shared.clock));
     credentials_.push_back(std::move(check));
     services_.push_back(std::make_unique<transport::SessionServices>(transport::SessionServices{
-        context_, *credentials_.back(), *operations_, shared.clock, base::log::Logger(shared.log),
-        transport::SessionMetrics(shared.metrics)}));
-    handlers_.push_back(transport::make_handler(endpoint_, *services_.back(), shared.counts,
-                                                shared.metrics, ready));
+        context_,
+        [&shared, i]() -> transport::CredentialCheck& {
+          return shared.current.load(std::memory_order_acquire)->credentials(i);
+        },
+        shared.sessions, *operations_, shared.audit, shared.counts, shared.clock,
+        base::log::Logger(shared.log), transport::SessionMetrics(shared.metrics),
+        std::make_unique<transport::StrangerLog>(base::log::Logger(shared.log))}));
+    handlers_.push_back(
+        transport::make_handler(endpoint_, *services_.back(), shared.metrics, ready));
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "base/log/logger.h"
 #include "base/metrics/registry.h"
 #include "base/runtime/workers.h"
+#include "toolserver/app/secure_server.h"
 #include "toolserver/audit/audit_log.h"
 #include "toolserver/pipeline/pipeline.h"
 #include "toolserver/session/replay_window.h"
@@ -33,10 +34,14 @@ struct Shared {
   pipeline::ToolRegistry& registry;
   session::ReplayWindow& replay;
   transport::ConnectionCounts& counts;
+  transport::OpenSessions& sessions;
+  const Extensions& extensions;
+  std::atomic<class Generation*> current = nullptr;  ///< The one in force.
   std::atomic<bool> draining = false;
 };
 
-[[nodiscard]] transport::ConnectionLimits connection_limits(const settings::Limits& limits);
+/// How many connections are admitted, and how many strangers among them.
+[[nodiscard]] base::http::AdmissionLimits admission_limits(const settings::Limits& limits);
 
 class Generation {
  public:
@@ -49,6 +54,10 @@ class Generation {
   [[nodiscard]] const base::http::Handler& handler(std::size_t worker) const {
     return handlers_[worker];
   }
+  /// What credentials are held against, for event loop `worker`.
+  [[nodiscard]] transport::CredentialCheck& credentials(std::size_t worker) const {
+    return *credentials_[worker];
+  }
   /// On the loop of `worker`, after its last session.
   [[nodiscard]] base::Task<void> finish(std::size_t worker) {
     return credentials_[worker]->finish();
@@ -57,7 +66,7 @@ class Generation {
  private:
   Generation(settings::SecureConfig config) : config_(std::move(config)) {}
   [[nodiscard]] base::Status make_pipeline(Shared& shared);
-  [[nodiscard]] base::Status make_endpoint();
+  void make_endpoint();
   [[nodiscard]] base::Status make_sessions(Shared& shared);
 
   settings::SecureConfig config_;

@@ -9,8 +9,7 @@
 #include "base/crypto/encoding.h"
 #include "base/crypto/signing_key.h"
 #include "toolserver/app/command.h"
-#include "toolserver/app/session_setup.h"
-#include "toolserver/session/tokens.h"
+#include "toolserver/app/secure_server.h"
 
 namespace tool::app {
 namespace {
@@ -81,13 +80,8 @@ int mint_token(const ConfigFlags& flags, const MintFlags& mint) {
   }
   auto scopes = Scopes::parse(mint.scope);
   if (!scopes) return say(scopes.error());
-  auto signer = client_signer(loaded->config);
-  if (!signer) return say(signer.error());
-  session::ClientGrant grant{client_token_issuer(loaded->config),
-                             client_token_audience(loaded->config), mint.subject,
-                             std::move(*scopes), std::chrono::seconds(mint.lifetime_seconds)};
-  base::SystemRandom random;
-  auto token = session::mint_client_token(*signer, grant, base::SystemClock().now(), random);
+  auto token = mint_client_jwt(loaded->config, {mint.subject, std::move(*scopes),
+                                                std::chrono::seconds(mint.lifetime_seconds)});
   if (!token) return say(token.error());
   fmt::print("{}\n", *token);
   return 0;

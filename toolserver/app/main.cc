@@ -21,7 +21,8 @@ void add_call(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand("call", "call a tool and print what it answers");
   auto flags = std::make_shared<CallFlags>();
   command->add_option("tool", flags->tool, "the tool, such as sql.query")->required();
-  command->add_option("arguments", flags->arguments, "name=value; JSON values are taken as JSON");
+  command->add_option("arguments", flags->arguments,
+                      "name=value; what is no text for the tool is read as JSON");
   command->add_option("--json", flags->json, "all arguments as one JSON object");
   command->add_option("--deadline-ms", flags->deadline_ms, "time for the call, 1 to 300000");
   command->add_flag("--dry-run", flags->dry_run, "make every check, but do not run the tool");
@@ -37,6 +38,28 @@ void add_list(CLI::App& app, ConfigFlags& config, Action& action) {
   add_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return list(config, *flags); }; });
+}
+
+void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* sessions = app.add_subcommand("sessions", "see and end the sessions of a running service");
+  sessions->require_subcommand(1);
+  auto* list = sessions->add_subcommand("list", "list the open sessions (scope admin:session)");
+  auto list_flags = std::make_shared<ListFlags>();
+  list->add_flag("--json", list_flags->json, "whole records, one on a line");
+  add_config(*list, config);
+  list->callback([&config, &action, list_flags] {
+    action = [&, list_flags] { return list_sessions(config, *list_flags); };
+  });
+  auto* end = sessions->add_subcommand("end", "end sessions (scope admin:session)");
+  auto end_flags = std::make_shared<EndFlags>();
+  auto* which = end->add_option_group("which");
+  which->add_option("session", end_flags->session, "id of the session");
+  which->add_option("--subject", end_flags->subject, "all sessions of this subject");
+  which->require_option(1);
+  add_config(*end, config);
+  end->callback([&config, &action, end_flags] {
+    action = [&, end_flags] { return end_sessions(config, *end_flags); };
+  });
 }
 
 void add_keygen(CLI::App& app, Action& action) {
@@ -65,12 +88,29 @@ void add_audit(CLI::App& app, ConfigFlags& config, Action& action) {
   audit->require_subcommand(1);
   auto* command = audit->add_subcommand("verify", "prove that nothing was changed or left out");
   auto flags = std::make_shared<VerifyFlags>();
-  command->add_option("folder", flags->folder, "folder of the trail (SCP_AUDIT_PATH)");
-  command->add_option("--key", flags->keys, "public key of the checkpoints, PEM");
-  command->add_option("--receipt", flags->receipts, "seq:hash of a call, which must be there");
+  command->add_option("folder", flags->folder,
+                      "folder of the trail, or one file of it (SCP_AUDIT_PATH)");
+  command->add_option("--key", flags->keys,
+                      "file: public key of the checkpoints, or an old secret");
+  command->add_option("--receipt", flags->receipts,
+                      "seq:hash, or the JSON of a receipt, which must be there");
+  command->add_option("--witness", flags->witness,
+                      "file with the checkpoints that a witness has, a line each");
+  command->add_option("--accept-unsigned", flags->accepted,
+                      "from-to: lines that a crash you know of left unsigned");
+  command->add_option("--first-seq", flags->first_seq, "the line that the trail must begin with");
+  command->add_flag("--json", flags->json, "the report as JSON");
   add_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return verify_audit(config, *flags); }; });
+  auto* receipt =
+      audit->add_subcommand("receipt", "check the signature of receipts, without a trail");
+  receipt->add_option("receipt", flags->receipts, "the JSON of a receipt")->required();
+  receipt->add_option("--key", flags->keys, "file: public key of the checkpoints, or a secret");
+  add_config(*receipt, config);
+  receipt->callback([&config, &action, flags] {
+    action = [&, flags] { return check_receipts(config, *flags); };
+  });
 }
 
 void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
@@ -104,10 +144,16 @@ int main(int argc, char** argv) {
   serve_command->callback([&] { action = [&] { return serve(config); }; });
   add_call(app, config, action);
   add_list(app, config, action);
+  add_sessions(app, config, action);
   add_keygen(app, action);
   add_mint(app, config, action);
   add_audit(app, config, action);
   add_config_commands(app, config, action);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  config.warn_of_secrets();
   return action();
 }

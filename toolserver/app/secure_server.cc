@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/json/json.h"
 #include "toolserver/app/audit_setup.h"
+#include "toolserver/app/audit_watch.h"
 #include "toolserver/app/connectors_setup.h"
 #include "toolserver/app/generation.h"
+#include "toolserver/app/session_setup.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::app {
@@ -26,27 +29,32 @@ unsigned worker_count(const SecureConfig& config) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
+base::http::TlsFiles tls_files(const SecureConfig& config) {
+  base::http::TlsFiles files;
+  files.certificate_chain = config.server.tls_cert;
+  files.private_key = config.server.tls_key;
+  files.minimum = base::http::TlsVersion::kTls13;
+  files.client_ca = config.server.client_ca;
+  switch (config.server.client_certificate) {
+    case settings::ClientCertificate::kNone: break;
+    case settings::ClientCertificate::kOptional:
+      files.clients = base::http::ClientCertificates::kOptional;
+      break;
+    case settings::ClientCertificate::kRequired:
+      files.clients = base::http::ClientCertificates::kRequired;
+      break;
+  }
+  return files;
+}
+
 base::http::ServerOptions server_options(const SecureConfig& config) {
   base::http::ServerOptions options;
   options.address = config.server.host;
   options.port = config.server.port;
-  options.limits.connections = config.limits.connections;
-  options.limits.body_bytes = config.limits.message_bytes;
+  options.limits.admission = admission_limits(config.limits);
+  options.limits.body_bytes = 0;  // No request of this service has one.
   if (!config.security.tls_enabled) return options;
-  options.tls = std::make_unique<base::http::TlsFiles>();
-  options.tls->certificate_chain = config.server.tls_cert;
-  options.tls->private_key = config.server.tls_key;
-  options.tls->minimum = base::http::TlsVersion::kTls13;
-  options.tls->client_ca = config.server.client_ca;
-  switch (config.server.client_certificate) {
-    case settings::ClientCertificate::kNone: break;
-    case settings::ClientCertificate::kOptional:
-      options.tls->clients = base::http::ClientCertificates::kOptional;
-      break;
-    case settings::ClientCertificate::kRequired:
-      options.tls->clients = base::http::ClientCertificates::kRequired;
-      break;
-  }
+  options.tls = std::make_unique<base::http::TlsFiles>(tls_files(config));
   return options;
 }
 
@@ -56,7 +64,8 @@ session::ReplayLimits replay_limits(const SecureConfig& config) {
 }
 
 // A connector's work blocks a thread for as long as it takes.
-constexpr unsigned kBlockingThreads = 8;
+// Eight are for SQL at most, of which one principal has four.
+constexpr unsigned kBlockingThreads = 12;
 
 // Every fault on a line of its own.
 base::Status check(const SecureConfig& config) {
@@ -77,52 +86,76 @@ base::Status check(const SecureConfig& config) {
 // Everything the process has one of, in the order of its arrows.
 class SecureServer::Parts {
  public:
-  explicit Parts(const SecureConfig& config)
-      : log_({config.log.format, config.log.level}, clock_),
+  Parts(const SecureConfig& config, Extensions extensions)
+      : extensions_(std::move(extensions)),
+        log_({config.log.format, config.log.level}, clock_),
         blocking_(kBlockingThreads),
-        replay_(replay_limits(config), clock_.now(), random_),
-        counts_(connection_limits(config.limits)),
+        replay_(replay_limits(config), random_),
+        counts_(config.limits.connections_per_principal),
         workers_(worker_count(config)) {}
   ~Parts() { stop(); }
 
   base::Status start(SecureConfig config);
-  base::Result<settings::Reloaded> reload(const base::config::Places& places);
+  base::Result<settings::Reloaded> reload(const base::config::Places& places) {
+    auto reloaded = try_reload(places);
+    record_reload(reloaded);
+    return reloaded;
+  }
   void stop();
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
   [[nodiscard]] base::log::Logger log() { return base::log::Logger(log_); }
 
  private:
+  base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
+  base::Status open_audit(const SecureConfig& config);
   base::Status open_parts(const SecureConfig& config);
+  void record_reload(const base::Result<settings::Reloaded>& reloaded);
   base::http::Handler handler(unsigned worker);
 
+  const Extensions extensions_;
   base::SystemClock clock_;
   base::SystemRandom random_;
   base::log::LogOutput log_;
   base::metrics::Registry metrics_;
   base::BlockingPool blocking_;
+  std::unique_ptr<Witness> witness_;  // Gets the last checkpoint of the trail.
+  std::unique_ptr<SpaceWatch> space_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
   pipeline::ToolRegistry registry_;
   session::ReplayWindow replay_;
   transport::ConnectionCounts counts_;
+  transport::OpenSessions sessions_;
   base::Workers workers_;
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Generation>> generations_;
-  std::atomic<Generation*> current_ = nullptr;
   std::unique_ptr<base::http::Server> server_;
 };
 
-base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
+base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
   ASSIGN_OR_RETURN(auto signer, checkpoint_signer(config));
-  ASSIGN_OR_RETURN(
-      audit_, audit::AuditLog::open(audit_options(config), std::move(signer), clock_, random_));
+  ASSIGN_OR_RETURN(auto options, audit_options(config));
+  space_watch_ = std::make_unique<SpaceWatch>(log(), metrics_);
+  options.on_space = [this](const audit::Space& space) { space_watch_->show(space); };
+  if (!config.audit.witness_url.empty()) {
+    ASSIGN_OR_RETURN(witness_, Witness::create(config.audit.witness_url, log(), metrics_));
+    options.on_checkpoint = [this](std::string line) { witness_->send(std::move(line)); };
+  }
+  ASSIGN_OR_RETURN(audit_,
+                   audit::AuditLog::open(std::move(options), std::move(signer), clock_, random_));
+  for (const auto& note : audit_->notes()) log().warning("audit trail", {{"note", note}});
+  return {};
+}
+
+base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
+  RETURN_IF_ERROR(open_audit(config));
   ASSIGN_OR_RETURN(auto connectors, open_connectors(config.connectors, blocking_, random_));
   for (auto& connector : connectors) {
     if (auto added = registry_.add(std::move(connector)); !added) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);
     }
   }
-  shared_.reset(
-      new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_, replay_, counts_});
+  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_, replay_,
+                           counts_, sessions_, extensions_});
   return {};
 }
 
@@ -130,7 +163,7 @@ base::Status SecureServer::Parts::start(SecureConfig config) {
   RETURN_IF_ERROR(open_parts(config));
   auto options = server_options(config);
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, std::move(config)));
-  current_ = generation.get();
+  shared_->current = generation.get();
   generations_.push_back(std::move(generation));
   std::vector<base::http::Handler> handlers;
   for (unsigned i = 0; i < workers_.count(); ++i) handlers.push_back(handler(i));
@@ -142,18 +175,43 @@ base::Status SecureServer::Parts::start(SecureConfig config) {
 
 base::http::Handler SecureServer::Parts::handler(unsigned worker) {
   return [this, worker](base::RequestContext context, base::http::Request request) {
-    return current_.load(std::memory_order_acquire)->handler(worker)(context, std::move(request));
+    return shared_->current.load(std::memory_order_acquire)
+        ->handler(worker)(context, std::move(request));
   };
 }
 
+// Names of settings alone: values may be secrets.
+void SecureServer::Parts::record_reload(const base::Result<settings::Reloaded>& reloaded) {
+  base::json::Object details{{"accepted", reloaded.has_value()}};
+  if (reloaded) {
+    for (auto [member, names] :
+         {std::pair{"changed", &reloaded->changed}, {"needs_restart", &reloaded->needs_restart}}) {
+      auto& list = details[member].emplace_array();
+      for (const auto& one : *names) list.emplace_back(one);
+    }
+  }
+  if (auto recorded = audit_->event("configuration_reloaded", std::move(details)); !recorded) {
+    log().error("the reload is not in the audit trail", {{"error", recorded.error().message()}});
+  }
+}
+
 // Until the whole new generation stands, the old one serves.
-base::Result<settings::Reloaded> SecureServer::Parts::reload(const base::config::Places& places) {
-  ASSIGN_OR_RETURN(auto reloaded,
-                   settings::reload(current_.load()->config(), places, settings::Role::kServer));
+base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
+    const base::config::Places& places) {
+  ASSIGN_OR_RETURN(auto reloaded, settings::reload(shared_->current.load()->config(), places,
+                                                   settings::Role::kServer));
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, reloaded.config));
-  counts_.set_limits(connection_limits(reloaded.config.limits));
-  current_.store(generation.get(), std::memory_order_release);
+  // The last step that can fail.
+  if (reloaded.config.security.tls_enabled) {
+    auto renewed = server_->reload_tls(tls_files(reloaded.config));
+    if (!renewed) return std::move(renewed).error().with_context("server.tls_cert, server.tls_key");
+    if (*renewed) reloaded.changed.emplace_back("server.tls_cert (the file's content)");
+  }
+  counts_.set_limit(reloaded.config.limits.connections_per_principal);
+  server_->set_limits(admission_limits(reloaded.config.limits));
+  shared_->current.store(generation.get(), std::memory_order_release);
   generations_.push_back(std::move(generation));
+  sessions_.recheck_all();
   return reloaded;
 }
 
@@ -161,7 +219,7 @@ void SecureServer::Parts::stop() {
   if (!server_) return;
   shared_->draining = true;
   auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
-      current_.load()->config().server.drain_timeout);
+      shared_->current.load()->config().server.drain_timeout);
   server_->shutdown(grace);
   std::vector<std::future<void>> finished;
   for (auto& generation : generations_) {
@@ -175,12 +233,21 @@ void SecureServer::Parts::stop() {
   server_.reset();
 }
 
+base::Result<std::string> mint_client_jwt(const SecureConfig& config, const ClientJwt& client) {
+  ASSIGN_OR_RETURN(auto signer, client_signer(config));
+  session::ClientGrant grant{client_token_issuer(config), client_token_audience(config),
+                             client.subject, client.scopes, client.lifetime};
+  base::SystemRandom random;
+  return session::mint_client_token(signer, grant, base::SystemClock().now(), random);
+}
+
 SecureServer::SecureServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 SecureServer::~SecureServer() = default;
 
-base::Result<std::unique_ptr<SecureServer>> SecureServer::start(SecureConfig config) {
+base::Result<std::unique_ptr<SecureServer>> SecureServer::start(SecureConfig config,
+                                                                Extensions extensions) {
   RETURN_IF_ERROR(check(config));
-  auto parts = std::make_unique<Parts>(config);
+  auto parts = std::make_unique<Parts>(config, std::move(extensions));
   RETURN_IF_ERROR(parts->start(std::move(config)));
   return std::unique_ptr<SecureServer>(new SecureServer(std::move(parts)));
 }

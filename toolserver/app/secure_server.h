@@ -4,26 +4,58 @@
 // it refuses one that is not safe, wherever that configuration came from.
 // Source: specification, sections 1 and 2.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/config/settings_table.h"
 #include "base/core/result.h"
 #include "base/log/logger.h"
+#include "toolserver/model/principal.h"
+#include "toolserver/pipeline/consent_hook.h"
+#include "toolserver/pipeline/guard.h"
+#include "toolserver/pipeline/output_filter.h"
 #include "toolserver/settings/settings.h"
 
 namespace tool::app {
+
+/// What a client token grants, to whom and for how long.
+struct ClientJwt {
+  std::string subject;
+  Scopes scopes;
+  std::chrono::seconds lifetime{3600};  ///< 1 s to 24 h.
+};
+/// Signs a client token with the key of `config`: that of the issuer node, or
+/// jwt_secret under HS256. No server has to run.
+/// Errors: kInvalid  the node only checks tokens, a key file that cannot be
+///         used, an empty subject or another lifetime; kTooLarge  it would be
+///         longer than 8 KiB.
+/// Source: specification, section 2.3; docs/wire-3.0.md, section 6.2.
+[[nodiscard]] base::Result<std::string> mint_client_jwt(const settings::SecureConfig& config,
+                                                        const ClientJwt& client);
+
+/// Parts that the embedding program brings; each is safe from any event loop.
+struct Extensions {
+  /// In place of hooks.consent_url: both are refused together.
+  std::shared_ptr<pipeline::ConsentHook> consent;
+  /// In this order, before that of hooks.filter_url.
+  std::vector<std::shared_ptr<pipeline::OutputFilter>> filters;
+  std::shared_ptr<pipeline::GuardStage> guard;
+};
 
 /// Used from one thread, which is none of its own.
 class SecureServer {
  public:
   /// Validates `config`, opens the audit trail and the connectors, and listens.
+  /// `extensions` stay in force over reloads.
   /// Errors: kInvalid  the configuration is not safe (one line for each fault),
   ///         or a key, file or connector cannot be used; kCorrupt  the audit
   ///         trail is broken; kConflict  another process writes to it;
   ///         kUnavailable  the address or the trail's folder cannot be used.
   [[nodiscard]] static base::Result<std::unique_ptr<SecureServer>> start(
-      settings::SecureConfig config);
+      settings::SecureConfig config, Extensions extensions = {});
   /// As stop().
   ~SecureServer();
 

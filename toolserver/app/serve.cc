@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -24,6 +26,16 @@ void reload(SecureServer& server, const ConfigFlags& flags) {
       "configuration reloaded",
       {{"changed", fmt::format("{}", fmt::join(reloaded->changed, " "))},
        {"needs_restart", fmt::format("{}", fmt::join(reloaded->needs_restart, " "))}});
+}
+
+// Keys and tokens are in this memory: it goes into no core dump, and no other
+// process of the same user may look into it. A leak detector has to.
+void close_memory() {
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+  rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::prctl(PR_SET_DUMPABLE, 0);
+#endif
 }
 
 // SIGHUP reloads; SIGINT and SIGTERM end it. Signals are caught from the moment
@@ -54,6 +66,7 @@ class Signals {
 }  // namespace
 
 int serve(const ConfigFlags& flags) {
+  close_memory();
   Signals signals;
   auto loaded = settings::load(flags.places(), settings::Role::kServer);
   if (!loaded) {
@@ -63,8 +76,10 @@ int serve(const ConfigFlags& flags) {
   const settings::SecureConfig config = loaded->config;
   auto server = SecureServer::start(config);
   if (!server) {
-    fmt::print(stderr, "securetool: {}{}{}\n", server.error().message(),
-               server.error().detail().empty() ? "" : ": ", server.error().detail());
+    bool running = server.error().kind() == base::ErrorKind::kConflict;
+    fmt::print(stderr, "securetool: {}{}{}{}\n", server.error().message(),
+               server.error().detail().empty() ? "" : ": ", server.error().detail(),
+               running ? "; another `securetool serve` is running with this configuration" : "");
     return 1;
   }
   (*server)->log().info("listening", {{"host", config.server.host},

@@ -9,6 +9,7 @@
 
 #include "base/crypto/signing_key.h"
 #include "base/crypto/verify_key.h"
+#include "toolserver/app/caller_files.h"
 #include "toolserver/session/credentials.h"
 #include "toolserver/session/tokens.h"
 
@@ -36,7 +37,8 @@ std::vector<Method> methods_of(const SecureConfig& config) {
   add(Method::kJwt, true);
   add(Method::kOauth2, true);
   add(Method::kMtls, config.server.client_certificate != settings::ClientCertificate::kNone &&
-                         !config.security.certificate_scopes.empty());
+                         (!config.security.certificate_scopes.empty() ||
+                          !config.security.certificate_scopes_file.empty()));
   return methods;
 }
 
@@ -54,7 +56,8 @@ base::Result<std::vector<session::Suite>> suites_of(const SecureConfig& config) 
 }
 
 session::Secrets secrets_of(const SecureConfig& config) {
-  return {config.core.secret_key, config.core.api_key, config.core.kdf_salt};
+  return {config.core.secret_key, config.core.api_key, config.core.kdf_salt,
+          config.core.secret_key_previous, config.core.api_key_previous};
 }
 
 session::RekeyLimits rekey_limits(const SecureConfig& config) {
@@ -153,6 +156,7 @@ base::Result<session::ServerConfig> server_config(const SecureConfig& config) {
   ASSIGN_OR_RETURN(out.suites, suites_of(config));
   out.methods = methods_of(config);
   out.secrets = secrets_of(config);
+  out.answer_bytes = config.limits.send_queue_bytes;
   out.limits = {config.limits.message_bytes, config.limits.in_flight,
                 to<milliseconds>(config.limits.deadline),
                 to<milliseconds>(config.server.idle_timeout)};
@@ -196,21 +200,32 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
   rules.node_id = config.core.node_id;
   rules.api_key_life = to<std::chrono::seconds>(config.security.session_lifetime);
   ASSIGN_OR_RETURN(rules.certificate_scopes, scopes_of(config.security.certificate_scopes));
+  ASSIGN_OR_RETURN(rules.subject_scopes,
+                   read_subject_scopes(config.security.certificate_scopes_file));
+  ASSIGN_OR_RETURN(rules.denied, read_deny_list(config.security.deny_file));
   if (config.core.mode == Mode::kEnterprise) {
     ASSIGN_OR_RETURN(rules.access_tokens, access_tokens(config));
     return rules;
   }
   rules.api_key = config.core.api_key;
+  rules.api_key_previous = config.core.api_key_previous;
   ASSIGN_OR_RETURN(rules.api_key_scopes, scopes_of(config.security.api_key_scopes));
   ASSIGN_OR_RETURN(auto verifier, client_token_verifier(config));
   rules.client_tokens.emplace(client_token_issuer(config), client_token_audience(config),
                               std::move(verifier));
+  if (!config.core.jwt_secret_previous.empty()) {
+    ASSIGN_OR_RETURN(auto before, session::client_token_signer(config.core.jwt_secret_previous,
+                                                               config.core.kdf_salt));
+    rules.client_tokens_previous.emplace(client_token_issuer(config), client_token_audience(config),
+                                         before.verifier());
+  }
   return rules;
 }
 
 base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
   client::ClientOptions options;
   options.url = config.core.server_url;
+  options.path = config.server.path;
   options.plain = config.security.allow_insecure_transit ? client::PlainTransport::kLoopbackOnly
                                                          : client::PlainTransport::kRefused;
   options.ca_file = config.security.ca_cert_path;
@@ -223,6 +238,10 @@ base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
   session.window = to<std::chrono::seconds>(config.security.replay_window);
   session.rekey = rekey_limits(config);
   session.rekey_interval = to<std::chrono::seconds>(config.crypto.rekey_interval);
+  if (!config.security.jwt_public_key_path.empty()) {
+    ASSIGN_OR_RETURN(session.session_tokens, rs256_verifier(config.security.jwt_public_key_path,
+                                                            "security.jwt_public_key_path"));
+  }
   set_credential(config, options);
   if (session.method == Method::kMtls && options.certificate_file.empty()) {
     return fail(ErrorKind::kInvalid,

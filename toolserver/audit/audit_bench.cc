@@ -15,7 +15,7 @@ void call_is_sealed(benchmark::State& state) {
       AuditLog::open(options, CheckpointSigner::with_secret(testing::test_secret()), clock, random);
   boost::asio::io_context loop;
   CallRecord record = testing::sample();
-  record.args_hash = std::string(71, 'a');
+  record.args_mac = std::string(71, 'a');
   record.session_id = std::string(26, 's');
   for (auto _ : state) {
     record.open_seq = (*log)->open_call(record).value_or(0);

@@ -1,11 +1,11 @@
 #include "toolserver/audit/audit_log.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
@@ -19,6 +19,12 @@ namespace {
 namespace asio = boost::asio;
 using base::json::Object;
 
+// A file's first line and a gap may come before the line that was asked for.
+constexpr std::uint64_t kOwnLines = 2;
+constexpr std::uint64_t kSomeLines = 4096;  // Bytes; less is no room.
+// Between two looks at the disk while it is full.
+constexpr std::chrono::milliseconds kRetry{100};
+
 boost::json::string text(std::string_view value) { return boost::json::string(value); }
 
 std::string new_boot(base::Random& random) {
@@ -27,29 +33,38 @@ std::string new_boot(base::Random& random) {
   return base::to_hex(bytes);
 }
 
-base::Status sync_all(const std::vector<std::shared_ptr<Segment>>& segments) {
-  for (const auto& segment : segments) RETURN_IF_ERROR(segment->sync());
-  return {};
+// How many unsigned lines hold up the next writer.
+std::uint64_t hold_at(const AuditOptions& options) {
+  return options.checkpoint_records > kOwnLines ? options.checkpoint_records - kOwnLines : 1;
+}
+
+base::Error no_room() {
+  return base::fail(base::ErrorKind::kUnavailable, "audit trail: no room for further calls");
+}
+
+Act act_of(const CallRecord& record) {
+  std::string_view code = record.decision && record.decision->code
+                              ? tool::name(*record.decision->code)
+                              : std::string_view("ok");
+  return {"call_refused", code, record.subject, record.issuer, record.peer};
 }
 
 }  // namespace
-
-// Lives on the event loop of its call; only `status` is set from the keeper,
-// by a task that it posts there.
-struct AuditLog::Waiter {
-  Waiter(asio::any_io_executor loop, std::shared_ptr<Segment> written)
-      : timer(std::move(loop), Steady::time_point::max()), segment(std::move(written)) {}
-  asio::steady_timer timer;
-  std::shared_ptr<Segment> segment;
-  std::optional<base::Status> status;
-};
 
 base::Result<std::unique_ptr<AuditLog>> AuditLog::open(AuditOptions options,
                                                        CheckpointSigner signer,
                                                        const base::Clock& clock,
                                                        base::Random& random) {
   ASSIGN_OR_RETURN(auto lock, FolderLock::take(options.folder));
-  ASSIGN_OR_RETURN(auto recovered, recover(options.folder));
+  CheckpointKeys keys = options.old_keys;
+  keys.add(signer);
+  ASSIGN_OR_RETURN(auto recovered, recover(options.folder, keys));
+  if (recovered.has_key_pair && !signer.has_key_pair()) {
+    return base::fail(
+        base::ErrorKind::kConflict,
+        "audit.checkpoint_key_path: a key pair has signed this trail; it cannot go on "
+        "with the shared secret, which proves less");
+  }
   Origin origin{options.node, new_boot(random)};
   std::unique_ptr<AuditLog> log(new AuditLog(std::move(options), std::move(signer), clock,
                                              std::move(lock), std::move(origin)));
@@ -63,21 +78,31 @@ AuditLog::AuditLog(AuditOptions options, CheckpointSigner signer, const base::Cl
       signer_(std::move(signer)),
       clock_(clock),
       lock_(std::move(lock)),
-      origin_(std::move(origin)) {}
+      origin_(std::move(origin)),
+      reserve_(options_.folder, options_.space.reserve) {}
 
 AuditLog::~AuditLog() {
-  if (!keeper_.joinable()) return;
+  if (!signing_.joinable()) return;
   {
     std::lock_guard held(mutex_);
     is_ending_ = true;
   }
-  wake_.notify_one();
-  keeper_.join();
+  sign_wake_.notify_one();
+  signing_.join();
+  {
+    std::lock_guard held(mutex_);
+    has_signed_last_ = true;
+  }
+  sync_wake_.notify_one();
+  syncing_.join();
 }
 
 base::Status AuditLog::begin(Recovered recovered) {
   head_ = recovered.head;
   torn_ = recovered.torn;
+  if (lock_.tightened()) {
+    notes_.push_back("the audit folder or a file in it was open to others; closed it to 0700/0600");
+  }
   if (recovered.segment_path.empty()) {
     ASSIGN_OR_RETURN(auto segment, Segment::open(segment_path(options_.folder, head_.seq + 1),
                                                  Segment::Open::kNew));
@@ -86,12 +111,38 @@ base::Status AuditLog::begin(Recovered recovered) {
     ASSIGN_OR_RETURN(auto segment, Segment::open(recovered.segment_path, Segment::Open::kExisting));
     segment_ = std::make_shared<Segment>(std::move(segment));
   }
-  Object start = frame("start");
-  if (torn_) start["torn"] = torn_->bytes;
-  RETURN_IF_ERROR(append_own(std::move(start)));
+  if (options_.space.reserve > 0 && !reserve_.hold()) {
+    notes_.push_back("the audit folder has no room for its reserve");
+  }
+  RETURN_IF_ERROR(append_own(start_line(recovered), Need::kEnd));
   RETURN_IF_ERROR(segment_->sync());
-  keeper_ = std::thread([this] { keep(); });
+  look_at_space();
+  signing_ = std::thread([this] { keep_signing(); });
+  syncing_ = std::thread([this] { keep_syncing(); });
   return {};
+}
+
+// From the next checkpoint on this service vouches for all lines before it, so
+// it says here which of them nobody had signed.
+Object AuditLog::start_line(const Recovered& recovered) {
+  Object start = frame("start");
+  start["checkpoint_records"] = options_.checkpoint_records;
+  Object& taken = start["unsigned"].emplace_object();
+  taken["lines"] = recovered.unsigned_lines;
+  if (recovered.unsigned_lines > 0) {
+    taken["from"] = recovered.signed_seq + 1;
+    taken["to"] = recovered.head.seq;
+    notes_.push_back(fmt::format(
+        "{} lines of the audit trail, in {} to {}, were not signed when the service ended; a crash "
+        "leaves such lines, and so does a change of them",
+        recovered.unsigned_lines, recovered.signed_seq + 1, recovered.head.seq));
+  }
+  if (torn_) {
+    start["torn"] = torn_->bytes;
+    notes_.push_back(fmt::format("the audit trail ended in half a line of {} bytes, kept in {}",
+                                 torn_->bytes, torn_->side_file));
+  }
+  return start;
 }
 
 Object AuditLog::frame(std::string_view kind) const {
@@ -103,49 +154,85 @@ Object AuditLog::frame(std::string_view kind) const {
 
 base::Result<std::uint64_t> AuditLog::open_call(const CallRecord& record) {
   LineParts parts = line_parts(record, RecordKind::kOpen, origin_);
-  std::lock_guard held(mutex_);
-  ASSIGN_OR_RETURN(auto receipt, append(parts));
+  std::unique_lock held(mutex_);
+  ASSIGN_OR_RETURN(auto receipt, append(held, parts, Need::kBegin));
   return receipt.seq;
 }
 
 base::Task<base::Result<AuditReceipt>> AuditLog::seal(CallRecord record) {
   LineParts parts = line_parts(record, RecordKind::kSeal, origin_);
+  bool is_answered = record.decision && !record.decision->code;
+  Need need = record.open_seq > 0 ? Need::kEnd : Need::kBegin;
   auto loop = co_await asio::this_coro::executor;
   std::shared_ptr<Waiter> waiter;
   AuditReceipt receipt;
   {
-    std::lock_guard held(mutex_);
-    CO_ASSIGN_OR_RETURN(receipt, append(parts));
-    if (options_.durability == Durability::kWritten) co_return receipt;
-    waiter = std::make_shared<Waiter>(loop, segment_);
-    waiting_.push_back(waiter);
+    std::unique_lock held(mutex_);
+    CO_ASSIGN_OR_RETURN(receipt, append(held, parts, need));
+    if (options_.durability == Durability::kSynced) {
+      waiter = std::make_shared<Waiter>(loop, segment_);
+      waiting_.push_back(waiter);
+    }
   }
-  wake_.notify_one();
-  // A cancellation ends one wait and leaves its mark for the caller; the keeper
-  // ends the last.
-  bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  while (!waiter->status) co_await waiter->timer.async_wait(asio::as_tuple(asio::use_awaitable));
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  CO_RETURN_IF_ERROR(*waiter->status);
+  if (waiter) {
+    sync_wake_.notify_one();
+    // A cancellation ends one wait and leaves its mark for the caller; the
+    // syncing thread ends the last.
+    bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    while (!waiter->status) co_await waiter->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    CO_RETURN_IF_ERROR(*waiter->status);
+  }
+  if (is_answered) CO_RETURN_IF_ERROR(signer_.sign(receipt, origin_.node));
   co_return receipt;
+}
+
+void AuditLog::refuse(const CallRecord& record) {
+  Act act = act_of(record);
+  auto now = clock_.now();
+  std::unique_lock held(mutex_);
+  if (space_.state == SpaceState::kEnough && summaries_.admit(act, now)) {
+    LineParts parts = line_parts(record, RecordKind::kSeal, origin_);
+    if (append(held, parts, Need::kBegin)) return;
+  }
+  summaries_.count(act, now);
+  sign_wake_.notify_one();
+}
+
+void AuditLog::note(const Act& act, Object details) {
+  auto now = clock_.now();
+  // A name in a certificate may be no text at all.
+  if (!base::json::canonical(details)) details = Object{{"code", text(act.code)}};
+  std::unique_lock held(mutex_);
+  if (space_.state == SpaceState::kEnough && summaries_.admit(act, now)) {
+    if (append_event(held, act.what, std::move(details))) return;
+  }
+  summaries_.count(act, now);
+  sign_wake_.notify_one();
 }
 
 base::Result<AuditReceipt> AuditLog::event(std::string_view what, Object details) {
   auto canonical = base::json::canonical(details);
   if (!canonical) return canonical.error();
+  std::unique_lock held(mutex_);
+  return append_event(held, what, std::move(details));
+}
+
+base::Result<AuditReceipt> AuditLog::append_event(std::unique_lock<std::mutex>& held,
+                                                  std::string_view what, Object details) {
   Object members = frame("event");
   members["event"] = text(what);
   members["details"] = std::move(details);
-  std::lock_guard held(mutex_);
-  RETURN_IF_ERROR(make_room());
-  RETURN_IF_ERROR(append_own(std::move(members)));
-  return AuditReceipt{head_.seq, head_.hash_text()};
+  RETURN_IF_ERROR(wait_for_signature(held));
+  RETURN_IF_ERROR(make_room(Need::kBegin));
+  RETURN_IF_ERROR(append_own(std::move(members), Need::kBegin));
+  return AuditReceipt{head_.seq, head_.hash_text(), {}, {}, {}};
 }
 
 AuditReceipt AuditLog::head() const {
   std::lock_guard held(mutex_);
-  return {head_.seq, head_.hash_text()};
+  return {head_.seq, head_.hash_text(), {}, {}, {}};
 }
 
 std::uint64_t AuditLog::lost() const {
@@ -155,8 +242,8 @@ std::uint64_t AuditLog::lost() const {
 
 // The chain moves on only with the file: a line that could not be written has
 // no place in it.
-base::Status AuditLog::write(const ChainHead& next, std::string_view line) {
-  auto status = segment_->append(line);
+base::Status AuditLog::write(const ChainHead& next, std::string_view line, Need need) {
+  auto status = write_bytes(line, need);
   if (!status) {
     ++lost_;
     return status;
@@ -165,33 +252,105 @@ base::Status AuditLog::write(const ChainHead& next, std::string_view line) {
   return {};
 }
 
+// The reserve is for what ends something. Once it is in use nothing begins
+// until there is room for it again.
+base::Status AuditLog::write_bytes(std::string_view line, Need need) {
+  if (!has_room(line.size(), need)) {
+    now_full();
+    return no_room();
+  }
+  auto status = segment_->append(line);
+  if (!status && need == Need::kEnd && reserve_.is_held()) {
+    reserve_.release();
+    is_reserve_spent_ = true;
+    status = segment_->append(line);
+  }
+  if (!status) {
+    now_full();
+    return status;
+  }
+  space_.trail_bytes += line.size();
+  if (space_.state == SpaceState::kFull && !is_reserve_spent_) space_.state = SpaceState::kLow;
+  return {};
+}
+
+bool AuditLog::fits(std::uint64_t bytes, Need need) const {
+  if (need == Need::kBegin && is_reserve_spent_) return false;
+  std::uint64_t most = options_.space.max_bytes;
+  if (most == 0) return true;
+  if (need == Need::kBegin) most -= std::min(most / 10, options_.space.reserve);
+  return space_.trail_bytes + bytes <= most;
+}
+
+bool AuditLog::has_room(std::uint64_t bytes, Need need) {
+  if (fits(bytes, need)) return true;
+  if (Steady::now() - looked_at_ >= kRetry) look_at_space();
+  return fits(bytes, need);
+}
+
+void AuditLog::look_at_space() {
+  looked_at_ = Steady::now();
+  if (is_reserve_spent_ && reserve_.hold()) is_reserve_spent_ = false;
+  auto space = measure_space(options_.folder, options_.space);
+  if (!space) return;  // The write itself says what is wrong.
+  space_ = *space;
+  if (!fits(kSomeLines, Need::kBegin) || space_.free_bytes < kSomeLines) {
+    space_.state = SpaceState::kFull;
+  }
+}
+
+void AuditLog::now_full() {
+  if (space_.state == SpaceState::kFull) return;
+  space_.state = SpaceState::kFull;
+  tells_space_ = true;
+  sync_wake_.notify_one();
+}
+
 void AuditLog::advance(const ChainHead& next) {
   head_ = next;
   bool is_first = unsigned_lines_++ == 0;
   if (is_first) sign_at_ = Steady::now() + options_.checkpoint_interval;
-  bool is_full = unsigned_lines_ == options_.checkpoint_records;
-  if (is_full) sign_at_ = Steady::now();
-  if (is_first || is_full) wake_.notify_one();
+  bool is_due = unsigned_lines_ == (options_.checkpoint_records + 1) / 2;
+  if (is_due) sign_at_ = Steady::now();
+  if (is_first || is_due) sign_wake_.notify_one();
 }
 
-base::Status AuditLog::append_own(Object members) {
+// However slow the disk is and however fast lines come, no more of them than
+// the options say are without a signature.
+base::Status AuditLog::wait_for_signature(std::unique_lock<std::mutex>& held) {
+  while (unsigned_lines_ >= hold_at(options_)) {
+    std::uint64_t tries = sign_tries_;
+    std::uint64_t failures = sign_failures_;
+    sign_at_ = Steady::now();
+    sign_wake_.notify_one();
+    signed_.wait(held, [&] { return sign_tries_ != tries; });
+    if (sign_failures_ == failures || unsigned_lines_ < hold_at(options_)) continue;
+    ++lost_;
+    return base::fail(base::ErrorKind::kUnavailable, "audit trail: lines cannot be signed");
+  }
+  return {};
+}
+
+base::Status AuditLog::append_own(Object members, Need need) {
   ChainHead next = head_;
   std::string line;
   link(next, std::move(members), line);
-  return write(next, line);
+  return write(next, line, need);
 }
 
-base::Result<AuditReceipt> AuditLog::append(const LineParts& parts) {
-  RETURN_IF_ERROR(make_room());
+base::Result<AuditReceipt> AuditLog::append(std::unique_lock<std::mutex>& held,
+                                            const LineParts& parts, Need need) {
+  RETURN_IF_ERROR(wait_for_signature(held));
+  RETURN_IF_ERROR(make_room(need));
   ChainHead next = head_;
   std::string line;
   link(next, parts, line);
-  RETURN_IF_ERROR(write(next, line));
-  return AuditReceipt{head_.seq, head_.hash_text()};
+  RETURN_IF_ERROR(write(next, line, need));
+  return AuditReceipt{head_.seq, head_.hash_text(), {}, {}, {}};
 }
 
 // A full file is left behind, and what was lost is said first.
-base::Status AuditLog::make_room() {
+base::Status AuditLog::make_room(Need need) {
   if (needs_segment_ || segment_->size() >= options_.segment_bytes) {
     auto status = start_segment();
     if (!status) {
@@ -203,7 +362,7 @@ base::Status AuditLog::make_room() {
     std::uint64_t lost = lost_;
     Object gap = frame("gap");
     gap["lost"] = lost - lost_noted_;
-    RETURN_IF_ERROR(append_own(std::move(gap)));
+    RETURN_IF_ERROR(append_own(std::move(gap), need));
     lost_noted_ = lost;
   }
   return {};
@@ -228,70 +387,6 @@ base::Status AuditLog::start_segment() {
   needs_segment_ = false;
   advance(next);
   return {};
-}
-
-void AuditLog::keep() {
-  std::unique_lock held(mutex_);
-  while (!is_ending_ || !waiting_.empty() || unsigned_lines_ > 0) {
-    if (!waiting_.empty()) {
-      sync_waiting(held);
-    } else if (unsigned_lines_ > 0 && (is_ending_ || Steady::now() >= sign_at_)) {
-      checkpoint(held);
-    } else if (unsigned_lines_ > 0) {
-      wake_.wait_until(held, sign_at_);
-    } else {
-      wake_.wait(held);
-    }
-  }
-}
-
-// Group commit: whoever sealed while the last sync ran shares the next one.
-void AuditLog::sync_waiting(std::unique_lock<std::mutex>& held) {
-  if (waiting_.empty()) return;
-  auto waiting = std::exchange(waiting_, {});
-  held.unlock();
-  std::vector<std::shared_ptr<Segment>> segments;
-  for (const auto& waiter : waiting) {
-    if (segments.empty() || segments.back() != waiter->segment) segments.push_back(waiter->segment);
-  }
-  base::Status status = sync_all(segments);
-  for (auto& waiter : waiting) {
-    auto loop = waiter->timer.get_executor();
-    asio::post(loop, [waiter = std::move(waiter), status] {
-      waiter->status = status;
-      waiter->timer.cancel();
-    });
-  }
-  held.lock();
-  // The kernel drops what it could not write and reports it once: a later sync
-  // of the same file would lie.
-  if (!status) needs_segment_ = true;
-}
-
-// Signs without the lock, since a signature may take milliseconds: lines that
-// are written meanwhile stand between the head it covers and the checkpoint.
-// Then syncs, which bounds what a power cut can take from a trail that is only
-// "written".
-void AuditLog::checkpoint(std::unique_lock<std::mutex>& held) {
-  ChainHead covered = head_;
-  std::uint64_t lines = unsigned_lines_;
-  held.unlock();
-  auto signed_line = signer_.sign(covered, origin_, clock_.now());
-  held.lock();
-  if (signed_line && append_own(std::move(*signed_line))) {
-    unsigned_lines_ -= lines;
-    if (unsigned_lines_ == 1) unsigned_lines_ = 0;  // It asks for no other one.
-  } else if (is_ending_) {
-    unsigned_lines_ = 0;  // No more time; verify() shows the lines without signature.
-  }
-  bool is_full = unsigned_lines_ < lines && unsigned_lines_ >= options_.checkpoint_records;
-  sign_at_ = Steady::now();
-  if (!is_full) sign_at_ += options_.checkpoint_interval;
-  auto segment = segment_;
-  held.unlock();
-  bool is_synced = segment->sync().has_value();
-  held.lock();
-  if (!is_synced && segment == segment_) needs_segment_ = true;
 }
 
 }  // namespace tool::audit

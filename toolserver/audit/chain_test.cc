@@ -47,9 +47,9 @@ TEST(LineTest, is_the_canonical_text_of_its_record) {
 TEST(LineTest, holds_every_field) {
   auto json = base::json::parse(line_of(full()))->as_object();
   for (const char* key :
-       {"args", "args_h", "boot", "consent", "decision", "guard", "hash",      "hop",
-        "kind", "node",   "open", "origin",  "peer",     "prev",  "principal", "result",
-        "rid",  "seq",    "sid",  "timing",  "tool",     "trace", "ts"}) {
+       {"args", "args_mac", "boot", "consent", "decision", "guard", "hash",      "hop",
+        "kind", "node",     "open", "origin",  "peer",     "prev",  "principal", "result",
+        "rid",  "seq",      "sid",  "timing",  "tool",     "trace", "ts"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_EQ(json.size(), 23u);
@@ -66,7 +66,7 @@ TEST(LineTest, no_word_of_a_stranger_ends_a_line_or_begins_a_member) {
     CallRecord record = full();
     for (std::string* field :
          {&record.request_id, &record.session_id, &record.subject, &record.issuer, &record.tool,
-          &record.args_hash, &record.peer, &record.trace, &record.consent, &record.guard}) {
+          &record.args_mac, &record.peer, &record.trace, &record.consent, &record.guard}) {
       *field = word;
     }
     std::string line = line_of(record);
@@ -135,7 +135,7 @@ TEST(ChainTest, names_the_rule_that_a_line_breaks) {
            {"empty", "", LineFault::kNotJson},
            {"half", line.substr(0, line.size() / 2), LineFault::kNotJson},
            {"array", "[]", LineFault::kNotJson},
-           {"two keys alike", with("{", R"({"args_h":"x",)"), LineFault::kNotJson},
+           {"two keys alike", with("{", R"({"args_mac":"x",)"), LineFault::kNotJson},
            {"white space", with(",", ", "), LineFault::kNotCanonical},
            {"other escape", with("alice", "\\u0061lice"), LineFault::kNotCanonical},
            {"other order", with("{", R"({"zz":1,)"), LineFault::kNotCanonical},

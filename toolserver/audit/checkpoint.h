@@ -35,11 +35,40 @@ class CheckpointSigner {
   [[nodiscard]] base::Result<base::json::Object> sign(const ChainHead& covered,
                                                       const Origin& origin,
                                                       base::WallTime now) const;
+  /// Signs a receipt of `node`. Errors: as above.
+  [[nodiscard]] base::Status sign(AuditReceipt& receipt, std::string_view node) const;
+  /// See AuditLog::arguments_mac().
+  [[nodiscard]] std::string arguments_mac(std::string_view args_digest) const;
+  /// A key pair: nobody else can sign as it does.
+  [[nodiscard]] bool has_key_pair() const { return key_.has_value(); }
+  [[nodiscard]] const std::optional<base::crypto::SigningKey>& key() const { return key_; }
+  [[nodiscard]] const std::shared_ptr<const base::crypto::HmacKey>& secret() const {
+    return secret_;
+  }
 
  private:
   CheckpointSigner() = default;
+  struct Signature {
+    std::string kid;
+    std::string value;  // base64url
+  };
+  [[nodiscard]] base::Result<Signature> sign(std::string_view message) const;
   std::optional<base::crypto::SigningKey> key_;
   std::shared_ptr<const base::crypto::HmacKey> secret_;
+  std::shared_ptr<const base::crypto::HmacKey> arguments_;
+};
+
+/// What a checkpoint line is worth to who holds some keys.
+struct CheckedLine {
+  enum class Standing : std::uint8_t {
+    kMalformed,  ///< Not a checkpoint at all.
+    kUnknown,    ///< No key that was given made it: another key, or nobody's.
+    kVerified,
+  };
+  Standing standing = Standing::kMalformed;
+  ChainHead covered;            ///< What it says it vouches for.
+  std::string kid;              ///< "secret", or the thumbprint of a key pair.
+  bool is_by_key_pair = false;  ///< Of a verified one.
 };
 
 /// What checkpoints are checked with. A key is used for its own algorithm
@@ -48,11 +77,13 @@ class CheckpointKeys {
  public:
   void add(base::crypto::VerifyKey key) { keys_.push_back(std::move(key)); }
   void add(const base::Secret& secret);
+  /// What `signer` signs with.
+  void add(const CheckpointSigner& signer);
   [[nodiscard]] bool empty() const { return keys_.empty() && secrets_.empty(); }
 
-  /// The head that a checkpoint line vouches for; nothing when it is malformed
-  /// or no key made it.
-  [[nodiscard]] std::optional<ChainHead> check(const base::json::Object& line) const;
+  [[nodiscard]] CheckedLine check(const base::json::Object& line) const;
+  /// Whether one of the keys signed the receipt.
+  [[nodiscard]] bool is_signed(const AuditReceipt& receipt) const;
 
  private:
   [[nodiscard]] bool is_signed(std::string_view signed_text, std::string_view kid,

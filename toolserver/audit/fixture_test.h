@@ -17,11 +17,14 @@
 
 namespace tool::audit::testing {
 
+/// Stands still until a test moves it.
 class FixedClock final : public base::Clock {
  public:
   [[nodiscard]] base::WallTime now() const override {
-    return base::WallTime(std::chrono::microseconds(1'795'251'600'123'456));
+    return base::WallTime(std::chrono::microseconds(micros.load()));
   }
+  void pass(std::chrono::microseconds time) { micros += time.count(); }
+  std::atomic<std::int64_t> micros = 1'795'251'600'123'456;
 };
 
 inline base::Secret test_secret() { return base::Secret("an audit secret of the tests, 32+ long"); }
@@ -36,7 +39,7 @@ inline CallRecord sample(std::string rid = "01JTEST") {
   record.method = "jwt";
   record.tool = "sql.query";
   record.origin = "local";
-  record.args_hash = "sha256:00";
+  record.args_mac = "hmac-sha256:00";
   record.peer = "127.0.0.1";
   record.decision = Decision{"execute", std::nullopt};
   record.outcome = Outcome{"ok", 12, 0};
@@ -90,6 +93,14 @@ class AuditTest : public ::testing::Test {
   }
   std::unique_ptr<AuditLog> open() { return open(options()); }
 
+  // A call that is refused before it is authorised.
+  static CallRecord refused(std::string subject, Code code = Code::kRate) {
+    CallRecord record = sample();
+    record.subject = std::move(subject);
+    record.decision = Decision{"rate", code};
+    record.outcome.reset();
+    return record;
+  }
   static AuditReceipt seal(AuditLog& log, CallRecord record = sample()) {
     auto receipt = run(log.seal(std::move(record)));
     EXPECT_TRUE(receipt.has_value());

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxText = 1024;
 
-std::string_view cut(std::string_view text) {
-  if (text.size() <= kMaxText) return text;
-  std::size_t end = kMaxText;
-  while (end > kMaxText - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 // Writes members one after another. The caller names them in their canonical
 // order; the test of the room compares every line with base::json::canonical.
 class Members {
@@ -27,7 +20,7 @@ class Members {
   void text(std::string_view key, std::string_view value) {
     if (value.empty()) return;
     start(key);
-    base::json::append_quoted(out_, cut(value));
+    base::json::append_quoted(out_, cut_text(value));
   }
   void number(std::string_view key, std::uint64_t value) {
     start(key);
@@ -68,7 +61,7 @@ std::string before_hash(const CallRecord& record, const Origin& origin) {
   out.reserve(256 + record.args.size());
   Members members(out);
   members.raw("args", record.args);
-  members.text("args_h", record.args_hash);
+  members.text("args_mac", record.args_mac);
   members.text("boot", origin.boot);
   members.text("consent", record.consent);
   if (const auto& decision = record.decision) {
@@ -139,6 +132,13 @@ std::string after_seq(const CallRecord& record) {
 LineParts line_parts(const CallRecord& record, RecordKind kind, const Origin& origin) {
   return {before_hash(record, origin), before_prev(record, kind, origin), before_seq(record),
           after_seq(record)};
+}
+
+std::string_view cut_text(std::string_view text) {
+  if (text.size() <= kMaxText) return text;
+  std::size_t end = kMaxText;
+  while (end > kMaxText - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
 }
 
 // Once for every line of the trail: digits are put in place, not formatted.

@@ -19,10 +19,13 @@
 namespace tool::audit {
 
 /// Where a sealed record stands in the chain: a caller that keeps it can later
-/// prove that the record was there.
+/// prove that the record was there, and by the signature that it was given out.
 struct AuditReceipt {
   std::uint64_t seq = 0;
-  std::string hash;  ///< 64 hexadecimal digits.
+  std::string hash;       ///< 64 hexadecimal digits.
+  std::string node;       ///< Empty where it is not signed, like the next two.
+  std::string kid;        ///< Whose signature: as in a checkpoint.
+  std::string signature;  ///< base64url.
   friend bool operator==(const AuditReceipt&, const AuditReceipt&) = default;
 };
 
@@ -56,8 +59,8 @@ struct CallRecord {
   std::string_view method;  ///< Of authentication; a literal.
   std::string tool;
   std::string_view origin;  ///< "local", "bridge", "peer"; a literal.
-  std::string args_hash;
-  std::string args;  ///< The canonical arguments; only when configured, never cut.
+  std::string args_mac;     ///< See AuditLog::arguments_mac().
+  std::string args;         ///< The canonical arguments; only when configured, never cut.
   std::string peer;
   std::string trace;
   std::string consent;  ///< Who agreed and for what, or why nobody was asked.
@@ -89,6 +92,9 @@ enum class RecordKind : std::uint8_t { kOpen, kSeal };
 /// The canonical members of a call's line, written in one pass: this runs for
 /// every call.
 [[nodiscard]] LineParts line_parts(const CallRecord& record, RecordKind kind, const Origin& origin);
+
+/// The first 1,024 bytes of a text, without half a character.
+[[nodiscard]] std::string_view cut_text(std::string_view text [[clang::lifetimebound]]);
 
 /// "2026-11-21T13:52:49.000123Z". Source: RFC 3339, section 5.6.
 [[nodiscard]] std::string time_text(base::WallTime time);

@@ -51,47 +51,144 @@ base::Result<TornTail> cut_off(const std::string& path, std::uint64_t offset,
   return torn;
 }
 
-// Follows the whole segment. A segment without a whole line has no head: the
-// one before it has.
-base::Result<std::optional<Recovered>> recover_segment(const SegmentName& segment) {
-  ASSIGN_OR_RETURN(auto reader, SegmentReader::open(segment.path));
-  std::optional<Recovered> found;
-  while (true) {
-    ASSIGN_OR_RETURN(auto line, reader.next());
-    if (line.kind == Kind::kEnd) return found;
-    if (line.kind == Kind::kLong) return broken(segment.path, line.number, "too long");
-    if (line.kind == Kind::kTorn) {
-      ASSIGN_OR_RETURN(auto torn, cut_off(segment.path, line.offset, line.text));
-      if (found) found->torn = torn;
-      return found;
-    }
-    if (!found) {
-      ASSIGN_OR_RETURN(auto before, head_before(segment, line.text));
-      found = Recovered{before, segment.path, std::nullopt};
-    }
-    auto record = follow(found->head, line.text);
-    if (!record) return broken(segment.path, line.number, name(record.error()));
+// Follows segments line by line and holds their checkpoints against the keys.
+class Follower {
+ public:
+  Follower(const CheckpointKeys& keys, ChainHead before) : keys_(keys), first_(before.seq) {
+    heads_.push_back(before);
+    found_.head = before;
+    found_.signed_seq = before.seq;
   }
+
+  // Whether there was a whole line.
+  base::Result<bool> follow_segment(const SegmentName& segment) {
+    ASSIGN_OR_RETURN(auto reader, SegmentReader::open(segment.path));
+    bool has_line = false;
+    while (true) {
+      ASSIGN_OR_RETURN(auto line, reader.next());
+      if (line.kind == Kind::kEnd) return has_line;
+      if (line.kind == Kind::kLong) return broken(segment.path, line.number, "too long");
+      if (line.kind == Kind::kTorn) {
+        ASSIGN_OR_RETURN(auto torn, cut_off(segment.path, line.offset, line.text));
+        if (has_line) found_.torn = torn;
+        return has_line;
+      }
+      auto record = follow(found_.head, line.text);
+      if (!record) return broken(segment.path, line.number, name(record.error()));
+      has_line = true;
+      found_.segment_path = segment.path;
+      heads_.push_back(found_.head);
+      if (is_checkpoint(*record)) {
+        RETURN_IF_ERROR(checkpoint(*record, segment.path, line.number));
+      }
+    }
+  }
+
+  // A checkpoint of a key that is gone may stand before one of a key that is
+  // known, whose maker has checked it; the last one must be known.
+  base::Result<Recovered> finish() && {
+    if (unknown_) return std::move(*unknown_);
+    std::uint64_t lines = found_.head.seq - found_.signed_seq;
+    std::uint64_t checkpoints = 0;
+    for (std::uint64_t seq : checkpoints_) checkpoints += seq > found_.signed_seq ? 1 : 0;
+    found_.unsigned_lines = lines - checkpoints;
+    return std::move(found_);
+  }
+
+  [[nodiscard]] bool has_checkpoint() const { return has_checkpoint_; }
+
+ private:
+  static bool is_checkpoint(const base::json::Object& record) {
+    const auto* kind = record.if_contains("kind");
+    return kind && kind->is_string() && kind->get_string() == "checkpoint";
+  }
+
+  base::Status checkpoint(const base::json::Object& record, const std::string& path,
+                          std::uint64_t number) {
+    checkpoints_.push_back(found_.head.seq);
+    auto checked = keys_.check(record);
+    if (checked.standing != CheckedLine::Standing::kVerified) {
+      unknown_ = base::fail(
+          base::ErrorKind::kCorrupt,
+          fmt::format("audit file {}, line {}: no configured key made this checkpoint; after a "
+                      "change of key or secret the old one belongs into audit.old_keys",
+                      path, number));
+      return {};
+    }
+    std::uint64_t covered = checked.covered.seq;
+    if (covered >= found_.head.seq) return broken(path, number, "covers");
+    if (covered >= first_) {
+      if (heads_[covered - first_] != checked.covered) return broken(path, number, "covers");
+      has_checkpoint_ = true;
+      found_.signed_seq = covered;
+    }
+    unknown_.reset();
+    found_.has_key_pair = checked.is_by_key_pair;
+    return {};
+  }
+
+  const CheckpointKeys& keys_;
+  const std::uint64_t first_;     // seq of the head before all.
+  std::vector<ChainHead> heads_;  // From first_ on.
+  std::vector<std::uint64_t> checkpoints_;
+  std::optional<base::Error> unknown_;  // After the last one that is known.
+  bool has_checkpoint_ = false;
+  Recovered found_;
+};
+
+// A segment without a whole line holds no line to go on from: it was made by a
+// rotation that a crash cut short, so the one before it goes on and this name
+// is free again.
+base::Result<bool> is_hollow(const SegmentName& segment) {
+  ASSIGN_OR_RETURN(auto reader, SegmentReader::open(segment.path));
+  ASSIGN_OR_RETURN(auto line, reader.next());
+  if (line.kind == Kind::kTorn) {
+    RETURN_IF_ERROR(cut_off(segment.path, line.offset, line.text));
+  }
+  return line.kind == Kind::kTorn || line.kind == Kind::kEnd;
+}
+
+base::Result<ChainHead> head_before(const SegmentName& segment) {
+  ASSIGN_OR_RETURN(auto reader, SegmentReader::open(segment.path));
+  ASSIGN_OR_RETURN(auto line, reader.next());
+  return head_before(segment, line.text);
+}
+
+base::Status drop(const SegmentName& segment) {
+  std::error_code ec;
+  std::filesystem::remove(segment.path, ec);
+  if (!ec) return {};
+  return base::fail(base::ErrorKind::kUnavailable, "audit file: cannot be removed")
+      .with_detail(ec.message());
 }
 
 }  // namespace
 
-base::Result<Recovered> recover(const std::string& folder) {
+base::Result<Recovered> recover(const std::string& folder, const CheckpointKeys& keys) {
   ASSIGN_OR_RETURN(auto segments, list_segments(folder));
   while (!segments.empty()) {
-    ASSIGN_OR_RETURN(auto found, recover_segment(segments.back()));
-    if (found) return *found;
-    // Made by a rotation that a crash cut short: it holds no line, so the one
-    // before it goes on and this name is free again.
-    std::error_code ec;
-    std::filesystem::remove(segments.back().path, ec);
-    if (ec) {
-      return base::fail(base::ErrorKind::kUnavailable, "audit file: cannot be removed")
-          .with_detail(ec.message());
-    }
+    ASSIGN_OR_RETURN(bool hollow, is_hollow(segments.back()));
+    if (!hollow) break;
+    RETURN_IF_ERROR(drop(segments.back()));
     segments.pop_back();
   }
-  return Recovered{};
+  if (segments.empty()) return Recovered{};
+  // Back to the segment that holds what the last checkpoint covers: as a rule
+  // the last one.
+  std::optional<TornTail> torn;
+  for (std::size_t from = segments.size() - 1;; --from) {
+    ASSIGN_OR_RETURN(auto before, head_before(segments[from]));
+    Follower follower(keys, before);
+    for (std::size_t i = from; i < segments.size(); ++i) {
+      RETURN_IF_ERROR(follower.follow_segment(segments[i]));
+    }
+    bool is_enough = follower.has_checkpoint() || from == 0;
+    ASSIGN_OR_RETURN(auto found, std::move(follower).finish());
+    if (found.torn) torn = found.torn;  // It is cut off but once.
+    if (!is_enough) continue;
+    found.torn = torn;
+    return found;
+  }
 }
 
 }  // namespace tool::audit

@@ -42,6 +42,25 @@ base::Status sync_folder(const std::string& path) {
   return {};
 }
 
+// Whether `path` was open to others.
+base::Result<bool> close_to_others(const std::string& path, mode_t mode) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0) return system_error("audit folder: cannot be read");
+  if ((facts.st_mode & (S_IRWXG | S_IRWXO)) == 0) return false;
+  if (::chmod(path.c_str(), mode) == 0) return true;
+  return system_error("audit folder: it is open to others and cannot be closed to them");
+}
+
+base::Result<bool> close_to_others(const std::string& folder) {
+  ASSIGN_OR_RETURN(bool was_open, close_to_others(folder, S_IRWXU));
+  ASSIGN_OR_RETURN(auto segments, list_segments(folder));
+  for (const auto& segment : segments) {
+    ASSIGN_OR_RETURN(bool file_was_open, close_to_others(segment.path, S_IRUSR | S_IWUSR));
+    was_open |= file_was_open;
+  }
+  return was_open;
+}
+
 }  // namespace
 
 std::string segment_path(const std::string& folder, std::uint64_t first_seq) {
@@ -82,6 +101,7 @@ base::Result<FolderLock> FolderLock::take(const std::string& folder) {
     return base::fail(base::ErrorKind::kUnavailable, "audit folder: cannot be made")
         .with_detail(ec.message());
   }
+  ASSIGN_OR_RETURN(bool was_open, close_to_others(folder));
   std::string path = folder + "/lock";
   int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return system_error("audit folder: cannot be locked");
@@ -92,10 +112,11 @@ base::Result<FolderLock> FolderLock::take(const std::string& folder) {
     if (!is_held) return error;
     return base::fail(base::ErrorKind::kConflict, "audit folder: another process writes there");
   }
-  return FolderLock(fd);
+  return FolderLock(fd, was_open);
 }
 
-FolderLock::FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+FolderLock::FolderLock(FolderLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), tightened_(other.tightened_) {}
 FolderLock::~FolderLock() { close_quietly(fd_); }
 
 base::Result<Segment> Segment::open(const std::string& path, Open how) {

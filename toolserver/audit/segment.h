@@ -29,17 +29,21 @@ struct SegmentName {
 /// process, however that ends.
 class FolderLock {
  public:
-  /// Makes the folder (mode 0700) when it is not there.
+  /// Makes the folder (mode 0700) when it is not there, and closes to others
+  /// what is there: the folder and the files of the trail.
   /// Errors: kConflict  another process writes there; kUnavailable  the folder
-  /// cannot be made or locked.
+  /// cannot be made, closed to others (it is somebody else's) or locked.
   [[nodiscard]] static base::Result<FolderLock> take(const std::string& folder);
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
   ~FolderLock();
+  /// Something there was open to others.
+  [[nodiscard]] bool tightened() const { return tightened_; }
 
  private:
-  explicit FolderLock(int fd) : fd_(fd) {}
+  FolderLock(int fd, bool tightened) : fd_(fd), tightened_(tightened) {}
   int fd_;
+  bool tightened_;
 };
 
 /// The file that grows. Not thread-safe but for sync().

@@ -32,6 +32,18 @@ std::uint64_t number_of(const Object& record, std::string_view key) {
              : 0;
 }
 
+// The calls that a summary stands for.
+std::uint64_t summed_calls(const Object& record) {
+  const auto* details = record.if_contains("details");
+  if (!details || !details->is_object() || text_of(record, "event") != "summary") return 0;
+  if (text_of(details->get_object(), "act") != "call_refused") return 0;
+  const auto* codes = details->get_object().if_contains("codes");
+  if (!codes || !codes->is_object()) return 0;
+  std::uint64_t sum = 0;
+  for (const auto& one : codes->get_object()) sum += number_of(codes->get_object(), one.key());
+  return sum;
+}
+
 bool is_refused(const Object& record) {
   const auto* decision = record.if_contains("decision");
   return decision && decision->is_object() && decision->get_object().contains("code");
@@ -39,10 +51,11 @@ bool is_refused(const Object& record) {
 
 class Verifier {
  public:
-  Verifier(const CheckpointKeys& keys, const VerifyOptions& options)
-      : keys_(keys), options_(options), ring_(kRing) {
+  Verifier(const CheckpointKeys& keys, const VerifyOptions& options, std::uint64_t first_seq)
+      : keys_(keys), options_(options), bound_(options.checkpoint_records), ring_(kRing) {
     report_.signatures_checked = !keys.empty();
-    head_.seq = options.first_seq - 1;
+    report_.first_seq = first_seq;
+    head_.seq = first_seq - 1;
     covered_ = head_.seq;
   }
 
@@ -54,10 +67,10 @@ class Verifier {
       switch (line.kind) {
         case Kind::kEnd: return {};
         case Kind::kWhole: whole_line(segment, line); break;
-        case Kind::kLong: broken(segment, line, "too_long"); break;
+        case Kind::kLong: report_.broken = fault_at(segment, line, "too_long"); break;
         case Kind::kTorn:
           report_.torn_bytes = line.text.size();
-          if (!is_last) broken(segment, line, "torn");
+          if (!is_last) report_.broken = fault_at(segment, line, "torn");
           return {};
       }
     }
@@ -67,34 +80,64 @@ class Verifier {
   VerifyReport finish() && {
     report_.head = {head_.seq, head_.hash_text()};
     report_.unfinished = open_.size();
-    report_.unsigned_tail = head_.seq - covered_;
-    if (report_.signatures_checked) note_stretch(head_.seq);
+    report_.signed_seq = covered_;
+    report_.unsigned_tail = unsigned_lines();
+    if (start_) note_taken_over(start_->taken);
+    if (report_.signatures_checked) {
+      if (!report_.broken) report_.broken = unvouched_;
+      report_.is_tail_too_long = report_.unsigned_tail > 2 * bound_;
+    }
     for (const auto& receipt : options_.expected) {
-      bool is_there = std::ranges::find(found_, receipt) != found_.end();
-      if (!is_there) report_.missing.push_back(receipt);
+      auto found = found_.find(receipt.seq);
+      if (found == found_.end() || found->second != receipt.hash)
+        report_.missing.push_back(receipt);
+    }
+    for (const auto& head : options_.witnessed) {
+      auto found = found_.find(head.seq);
+      bool is_there = found != found_.end() && found->second == head.hash_text();
+      // What was archived cannot be looked up.
+      if (!is_there && head.seq >= report_.first_seq) report_.missing_witnessed.push_back(head);
     }
     return std::move(report_);
   }
 
+  // Their hashes are kept when the lines come by.
+  void expect() {
+    for (const auto& receipt : options_.expected) found_[receipt.seq];
+    for (const auto& head : options_.witnessed) found_[head.seq];
+  }
+
  private:
-  void broken(const SegmentName& segment, const SegmentReader::Line& line, std::string_view rule) {
-    report_.broken = BrokenLine{segment.path, line.number, line.offset, head_.seq + 1, rule};
+  [[nodiscard]] BrokenLine fault_at(const SegmentName& segment, const SegmentReader::Line& line,
+                                    std::string_view rule) const {
+    return BrokenLine{segment.path, line.number, line.offset, head_.seq + 1, rule};
   }
 
   void whole_line(const SegmentName& segment, const SegmentReader::Line& line) {
     // What is left of a trail goes on from a hash that only its own line names.
-    if (report_.lines == 0 && options_.first_seq > 1) adopt_prev(line.text);
+    if (report_.lines == 0 && report_.first_seq > 1) adopt_prev(line.text);
     ChainHead before = head_;
+    if (report_.lines == 0) ring_[head_.seq % kRing] = head_;
     auto record = follow(head_, line.text);
-    if (!record) return broken(segment, line, name(record.error()));
-    if (auto rule = use(*record); !rule.empty()) {
+    if (!record) {
+      report_.broken = fault_at(segment, line, name(record.error()));
+      return;
+    }
+    std::string_view rule = use(*record);
+    if (rule == "signature") {
+      // Perhaps by a key of former times: then a later start says that it held.
+      BrokenLine fault = fault_at(segment, line, rule);
+      fault.seq = head_.seq;
+      if (!unvouched_) unvouched_ = fault;
+    } else if (!rule.empty()) {
       head_ = before;
-      return broken(segment, line, rule);
+      report_.broken = fault_at(segment, line, rule);
+      return;
     }
     ++report_.lines;
     ring_[head_.seq % kRing] = head_;
-    for (const auto& receipt : options_.expected) {
-      if (receipt.seq == head_.seq && receipt.hash == head_.hash_text()) found_.push_back(receipt);
+    if (auto found = found_.find(head_.seq); found != found_.end()) {
+      found->second = head_.hash_text();
     }
   }
 
@@ -118,9 +161,12 @@ class Verifier {
     } else if (kind == "seal") {
       ++(is_refused(record) ? report_.refused : report_.calls);
       open_.erase(number_of(record, "open"));
+    } else if (kind == "event") {
+      report_.refused += summed_calls(record);
     } else if (kind == "start") {
       ++report_.starts;
       interrupt();
+      take_over(record);
     } else if (kind == "gap") {
       report_.lost += number_of(record, "lost");
     } else if (kind == "checkpoint") {
@@ -138,44 +184,119 @@ class Verifier {
     open_.clear();
   }
 
+  // A start line is signed by the next checkpoint of its own run. Until then it
+  // is as good as any other line: it takes nothing from what is unsigned.
+  void take_over(const Object& record) {
+    if (start_ && !report_.signatures_checked) note_taken_over(start_->taken);
+    start_ = Start{};
+    start_->has_unvouched_before = unvouched_.has_value();
+    UnsignedLines& taken = start_->taken;
+    taken.start = head_.seq;
+    const auto* marked = record.if_contains("unsigned");
+    if (marked && marked->is_object()) {
+      start_->vouches = true;
+      start_->bound = number_of(record, "checkpoint_records");
+      taken.lines = number_of(marked->get_object(), "lines");
+      taken.range = {number_of(marked->get_object(), "from"),
+                     number_of(marked->get_object(), "to")};
+    } else if (report_.signatures_checked) {
+      taken.lines = unsigned_lines() - 1;
+      taken.range = {covered_ + 1, head_.seq - 1};
+    }
+  }
+
+  void note_taken_over(UnsignedLines taken) {
+    if (taken.lines == 0 || report_.taken_over.size() == kListed) return;
+    taken.is_accepted =
+        std::ranges::find(options_.accepted, taken.range) != options_.accepted.end();
+    report_.taken_over.push_back(taken);
+  }
+
   std::string_view checkpoint(const Object& record) {
     ++report_.checkpoints;
+    checkpoints_since_.push_back(head_.seq);
     if (!report_.signatures_checked) return {};
-    auto vouched = keys_.check(record);
-    if (!vouched) return "signature";
-    if (vouched->seq >= head_.seq || vouched->seq < covered_ || vouched->seq + kRing <= head_.seq ||
-        ring_[vouched->seq % kRing] != *vouched) {
+    auto checked = keys_.check(record);
+    if (checked.standing != CheckedLine::Standing::kVerified) return "signature";
+    const ChainHead& vouched = checked.covered;
+    // One at the beginning may cover what is archived.
+    bool is_before = vouched.seq + 1 < report_.first_seq;
+    if (vouched.seq >= head_.seq || vouched.seq + kRing <= head_.seq ||
+        (!is_before && (vouched.seq < covered_ || ring_[vouched.seq % kRing] != vouched))) {
       return "covers";
     }
-    note_stretch(vouched->seq);
-    covered_ = vouched->seq;
+    if (has_key_pair_ && !checked.is_by_key_pair) return "weaker_key";
+    has_key_pair_ |= checked.is_by_key_pair;
+    note_key(checked.kid);
+    if (!is_before) cover(vouched.seq);
     return {};
   }
 
-  // Called with the next line that is covered, or the last line of all.
-  void note_stretch(std::uint64_t until) {
-    std::uint64_t lines = until - covered_;
-    if (lines > 2 * options_.checkpoint_records && report_.unsigned_stretches.size() < kListed) {
-      report_.unsigned_stretches.push_back({covered_ + 1, lines});
-    }
+  void cover(std::uint64_t seq) {
+    covered_ = std::max(covered_, seq);
+    std::erase_if(checkpoints_since_, [&](std::uint64_t one) { return one <= covered_; });
+    if (!start_ || start_->taken.start > covered_) return;
+    // The process that wrote this start held the old keys, and refuses to go on
+    // from a checkpoint that none of them made.
+    if (start_->vouches && start_->has_unvouched_before) unvouched_.reset();
+    if (start_->bound > 0) bound_ = start_->bound;
+    note_taken_over(start_->taken);
+    start_.reset();
   }
+
+  void note_key(const std::string& kid) {
+    if (report_.keys.empty() || report_.keys.back().kid != kid) {
+      if (report_.keys.size() == kListed) return;
+      report_.keys.push_back({kid, head_.seq, 0});
+    }
+    ++report_.keys.back().checkpoints;
+  }
+
+  // From the covered line to the last one that was followed, checkpoints apart.
+  [[nodiscard]] std::uint64_t unsigned_lines() const {
+    return head_.seq - covered_ - checkpoints_since_.size();
+  }
+
+  struct Start {
+    UnsignedLines taken;
+    bool has_unvouched_before = false;
+    std::uint64_t bound = 0;  // Lines without a signature, as the service was set.
+    bool vouches = false;     // It says what it took over.
+  };
 
   const CheckpointKeys& keys_;
   const VerifyOptions& options_;
+  std::uint64_t bound_;
   VerifyReport report_;
   ChainHead head_;
-  std::uint64_t covered_ = 0;
+  std::uint64_t covered_ = 0;  // By a checkpoint that holds.
+  bool has_key_pair_ = false;
+  std::optional<Start> start_;                    // Not covered yet.
+  std::optional<BrokenLine> unvouched_;           // A checkpoint that no key made.
+  std::vector<std::uint64_t> checkpoints_since_;  // After covered_.
   std::vector<ChainHead> ring_;
   std::map<std::uint64_t, OpenCall> open_;
-  std::vector<AuditReceipt> found_;
+  std::map<std::uint64_t, std::string> found_;  // Hashes of the lines that are asked for.
 };
 
-Object broken_json(const BrokenLine& broken) {
-  return Object{{"file", boost::json::string(broken.file)},
-                {"line", broken.line},
-                {"offset", broken.offset},
-                {"seq", broken.seq},
-                {"rule", boost::json::string(broken.rule)}};
+// A file's name says its first line; one that was renamed says it itself.
+std::uint64_t first_of(const std::string& path) {
+  auto folder = std::filesystem::path(path).parent_path();
+  if (auto segments = list_segments(folder.empty() ? "." : folder.string())) {
+    for (const auto& segment : *segments) {
+      if (std::filesystem::path(segment.path).filename() ==
+          std::filesystem::path(path).filename()) {
+        return segment.first_seq;
+      }
+    }
+  }
+  auto reader = SegmentReader::open(path);
+  if (!reader) return 1;  // Reading it says why.
+  auto line = reader->next();
+  if (!line || line->kind != Kind::kWhole) return 1;
+  auto parsed = base::json::parse(line->text, {.bytes = kMaxLine});
+  std::uint64_t seq = parsed && parsed->is_object() ? number_of(parsed->get_object(), "seq") : 0;
+  return std::max<std::uint64_t>(1, seq);
 }
 
 }  // namespace
@@ -185,49 +306,20 @@ base::Result<VerifyReport> verify(const std::string& path, const CheckpointKeys&
   std::vector<SegmentName> segments;
   std::error_code ec;
   if (std::filesystem::is_regular_file(path, ec)) {
-    segments.push_back({options.first_seq, path});
+    segments.push_back({first_of(path), path});
   } else {
     ASSIGN_OR_RETURN(segments, list_segments(path));
   }
   if (segments.empty()) return base::fail(base::ErrorKind::kNotFound, "no audit trail there");
-  Verifier verifier(keys, options);
+  std::uint64_t first = std::max<std::uint64_t>(1, segments.front().first_seq);
+  Verifier verifier(keys, options, options.first_seq.value_or(first));
+  verifier.expect();
   for (const auto& segment : segments) {
     RETURN_IF_ERROR(verifier.read(segment, &segment == &segments.back()));
   }
-  return std::move(verifier).finish();
-}
-
-Object VerifyReport::to_json() const {
-  Object json{{"intact", is_intact()},
-              {"signatures_checked", signatures_checked},
-              {"files", files},
-              {"lines", lines},
-              {"calls", calls},
-              {"refused", refused},
-              {"starts", starts},
-              {"checkpoints", checkpoints},
-              {"lost", lost},
-              {"torn_bytes", torn_bytes},
-              {"unfinished", unfinished},
-              {"interrupted_count", interrupted_count},
-              {"unsigned_tail", unsigned_tail},
-              {"head", {{"seq", head.seq}, {"hash", boost::json::string(head.hash)}}}};
-  if (broken) json["broken"] = broken_json(*broken);
-  auto& calls_json = json["interrupted"].emplace_array();
-  for (const auto& call : interrupted) {
-    calls_json.push_back(Object{{"seq", call.seq},
-                                {"rid", boost::json::string(call.request_id)},
-                                {"tool", boost::json::string(call.tool)}});
-  }
-  auto& stretches = json["unsigned_stretches"].emplace_array();
-  for (const auto& stretch : unsigned_stretches) {
-    stretches.push_back(Object{{"from", stretch.from}, {"lines", stretch.lines}});
-  }
-  auto& receipts = json["missing"].emplace_array();
-  for (const auto& receipt : missing) {
-    receipts.push_back(Object{{"seq", receipt.seq}, {"hash", boost::json::string(receipt.hash)}});
-  }
-  return json;
+  VerifyReport report = std::move(verifier).finish();
+  report.path = path;
+  return report;
 }
 
 }  // namespace tool::audit

@@ -1,5 +1,6 @@
 #include "toolserver/audit/verify.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +65,10 @@ TEST_F(VerifyTest, a_trail_as_written_is_intact) {
   EXPECT_EQ(result.refused, 1u);
   EXPECT_EQ(result.starts, 1u);
   EXPECT_EQ(result.checkpoints, 1u);
-  EXPECT_EQ(result.unsigned_tail, 1u);  // The checkpoint itself.
+  EXPECT_EQ(result.unsigned_tail, 0u);
+  EXPECT_EQ(result.signed_seq, 8u);
+  ASSERT_EQ(result.keys.size(), 1u);
+  EXPECT_EQ(result.keys[0].kid, "secret");
   EXPECT_EQ(result.interrupted_count, 0u);
   EXPECT_EQ(result.unfinished, 0u);
   EXPECT_EQ(result.head.seq, 9u);
@@ -206,9 +210,8 @@ TEST_F(VerifyTest, a_trail_stripped_of_its_checkpoints_is_not_intact) {
   rewrite(relinked(all));
   auto result = report({.checkpoint_records = 10});
   EXPECT_FALSE(result.broken.has_value());
-  ASSERT_EQ(result.unsigned_stretches.size(), 1u);
-  EXPECT_EQ(result.unsigned_stretches[0].from, 1u);
-  EXPECT_EQ(result.unsigned_stretches[0].lines, 31u);
+  EXPECT_TRUE(result.is_tail_too_long);
+  EXPECT_EQ(result.unsigned_tail, 31u);
   EXPECT_FALSE(result.is_intact());
 }
 
@@ -243,24 +246,229 @@ TEST_F(VerifyTest, calls_without_an_end_are_named) {
   EXPECT_EQ(result.interrupted[0].tool, "sql.query");
 }
 
-TEST_F(VerifyTest, an_archived_beginning_must_be_told) {
-  auto settings = options();
-  settings.segment_bytes = 2'000;
-  {
-    auto log = open(settings);
-    for (int i = 0; i < 20; ++i) seal(*log);
+// What operators do to a trail, and what forgers do: the first must not raise
+// an alarm, or nobody heeds the second.
+class OperatedTest : public VerifyTest {
+ protected:
+  struct Keys {
+    CheckpointKeys keys;
+    VerifyOptions options;
+    std::string path;  // The folder, when empty.
+  };
+
+  struct Case {
+    const char* name;
+    std::function<void()> act;
+    std::function<Keys()> given;
+    Verdict verdict;
+    std::string_view rule = {};
+  };
+
+  OperatedTest() {
+    knows_secret_.old_keys.add(test_secret());
+    pair_keys_.add(pair_.verify_key());
+    new_keys_.add(new_secret());
+    both_.add(new_secret());
+    both_.add(test_secret());
+    rare_.checkpoint_records = 5'000;
   }
-  auto segments = *list_segments(folder());
-  ASSERT_GT(segments.size(), 3u);
-  EXPECT_TRUE(report().is_intact());
-  std::filesystem::remove(segments[0].path);
-  auto untold = report();
-  ASSERT_TRUE(untold.broken.has_value());
-  EXPECT_EQ(untold.broken->rule, "seq");
-  auto told = report({.first_seq = segments[1].first_seq});
-  EXPECT_TRUE(told.is_intact());
-  std::filesystem::remove(segments[2].path);
-  EXPECT_FALSE(report({.first_seq = segments[1].first_seq}).is_intact());
+
+  std::vector<Case> quiet_cases();
+  std::vector<Case> loud_cases();
+  static std::function<Keys()> plain() {
+    return [] { return Keys{secret_keys(), {}, {}}; };
+  }
+
+  [[nodiscard]] static CheckpointKeys secret_keys() {
+    CheckpointKeys keys;
+    keys.add(test_secret());
+    return keys;
+  }
+  [[nodiscard]] static base::Secret new_secret() {
+    return base::Secret("another secret of the tests, 32+");
+  }
+  // One run of the service: some calls, and a clean end.
+  void serve(const CheckpointSigner& signer, int calls = 5, AuditOptions settings = {}) {
+    settings.folder = folder();
+    settings.node = "node-a";
+    auto log = AuditLog::open(settings, signer, clock_, random_);
+    ASSERT_TRUE(log.has_value()) << log.error().message();
+    for (int i = 0; i < calls; ++i) last_ = call(**log);
+  }
+  void serve(int calls = 5, AuditOptions settings = {}) {
+    serve(CheckpointSigner::with_secret(test_secret()), calls, std::move(settings));
+  }
+  void serve_files() {
+    AuditOptions settings;
+    settings.segment_bytes = 2'000;
+    serve(20, settings);
+  }
+  [[nodiscard]] std::string file(std::size_t index) {
+    return list_segments(folder())->at(index).path;
+  }
+  void change_lines(const std::function<void(std::vector<std::string>&)>& change) {
+    auto all = lines();
+    change(all);
+    rewrite(relinked(all));
+  }
+  static void forge(std::vector<std::string>& all) {
+    std::erase_if(all, [](const auto& line) { return line.contains("\"checkpoint\""); });
+    for (auto& line : all) {
+      if (auto at = line.find("alice"); at != std::string::npos) line.replace(at, 5, "mallo");
+    }
+  }
+
+  base::crypto::SigningKey pair_ =
+      base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
+  CheckpointSigner pair_signer_ = CheckpointSigner::with_key(pair_);
+  CheckpointSigner new_signer_ = CheckpointSigner::with_secret(new_secret());
+  AuditOptions knows_secret_;  // And the key of today.
+  AuditOptions rare_;          // Checkpoints, that is.
+  CheckpointKeys pair_keys_;
+  CheckpointKeys new_keys_;
+  CheckpointKeys both_;
+  AuditReceipt last_;
+};
+
+// What operators do to a trail.
+std::vector<OperatedTest::Case> OperatedTest::quiet_cases() {
+  return {
+      {"served and stopped", [&] { serve(); }, plain(), Verdict::kIntact},
+      {"served twice", [&] { serve(), serve(); }, plain(), Verdict::kIntact},
+      {"first file moved away", [&] { serve_files(), std::filesystem::remove(file(0)); }, plain(),
+       Verdict::kIntact},
+      {"first files moved away, and served again",
+       [&] { serve_files(), std::filesystem::remove(file(0)), serve(); }, plain(),
+       Verdict::kIntact},
+      {"the first archived file alone", [&] { serve_files(); },
+       [&] { return Keys{secret_keys(), {}, file(0)}; }, Verdict::kIntact},
+      {"an archived file from the middle", [&] { serve_files(); },
+       [&] { return Keys{secret_keys(), {}, file(2)}; }, Verdict::kIntact},
+      {"an archived file under another name",
+       [&] { serve_files(), std::filesystem::copy(file(2), folder_.path() + "/old"); },
+       [&] { return Keys{secret_keys(), {}, folder_.path() + "/old"}; }, Verdict::kIntact},
+      {"secret changed, the old one configured",
+       [&] { serve(), serve(new_signer_, 5, knows_secret_); },
+       [&] { return Keys{new_keys_, {}, {}}; }, Verdict::kIntact},
+      {"secret changed, both given", [&] { serve(), serve(new_signer_, 5, knows_secret_); },
+       [&] { return Keys{both_, {}, {}}; }, Verdict::kIntact},
+      {"key pair set on a trail that is there",
+       [&] { serve(), serve(pair_signer_, 5, knows_secret_); },
+       [&] { return Keys{pair_keys_, {}, {}}; }, Verdict::kIntact},
+      {"fewer checkpoints than the verifier expects", [&] { serve(1'500, rare_); },
+       [&] { return Keys{secret_keys(), {.checkpoint_records = 100}, {}}; }, Verdict::kIntact},
+      {"a crash that the operator knows of",
+       [&] { serve(), change_lines([](auto& l) { l.pop_back(); }), serve(); },
+       [&] { return Keys{secret_keys(), {.accepted = {{1, 11}}}, {}}; }, Verdict::kIntact},
+      {"receipt and witness in order", [&] { serve(); },
+       [&] { return Keys{secret_keys(), {.expected = {last_}}, {}}; }, Verdict::kIntact},
+  };
+}
+
+// What forgers do to it.
+std::vector<OperatedTest::Case> OperatedTest::loud_cases() {
+  return {
+      {"forged and relinked, then restarted", [&] { serve(), change_lines(forge), serve(); },
+       plain(), Verdict::kUnsigned},
+      {"forged to its first line, restarted twice",
+       [&] { serve(), serve(), change_lines(forge), serve(), serve(); }, plain(),
+       Verdict::kUnsigned},
+      {"the last checkpoint removed, then restarted",
+       [&] { serve(), serve(), change_lines([](auto& l) { l.pop_back(); }), serve(); }, plain(),
+       Verdict::kUnsigned},
+      {"a line changed and relinked before a checkpoint",
+       [&] {
+         serve();
+         change_lines([](auto& l) { l[1].replace(l[1].find("alice"), 5, "mallo"); });
+       },
+       plain(), Verdict::kBroken, "covers"},
+      {"a file from the middle moved away",
+       [&] { serve_files(), std::filesystem::remove(file(2)); }, plain(), Verdict::kBroken, "seq"},
+      {"the first file moved away, and the first line demanded",
+       [&] { serve_files(), std::filesystem::remove(file(0)); },
+       [&] { return Keys{secret_keys(), {.first_seq = 1}, {}}; }, Verdict::kBroken, "seq"},
+      {"a key that did not sign", [&] { serve(); }, [&] { return Keys{pair_keys_, {}, {}}; },
+       Verdict::kBroken, "signature"},
+      {"an old key alone", [&] { serve(), serve(new_signer_, 5, knows_secret_); }, plain(),
+       Verdict::kBroken, "signature"},
+      {"the end cut off, and a receipt of it",
+       [&] { serve(), change_lines([](auto& l) { l.resize(5); }); },
+       [&] { return Keys{secret_keys(), {.expected = {last_}}, {}}; }, Verdict::kBroken},
+      {"the end cut off at a checkpoint, and a witness of the next", [&] { serve(); },
+       [&] {
+         ChainHead later;
+         later.seq = 400;
+         return Keys{secret_keys(), {.witnessed = {later}}, {}};
+       },
+       Verdict::kBroken},
+      {"a long end with a start of the forger's own",
+       [&] {
+         serve(30);
+         change_lines([](auto& l) {
+           forge(l);
+           l.insert(l.end() - 2, l.front());
+         });
+       },
+       [&] { return Keys{secret_keys(), {.checkpoint_records = 10}, {}}; }, Verdict::kBroken},
+      {"all checkpoints removed from a long end", [&] { serve(30), change_lines(forge); },
+       [&] { return Keys{secret_keys(), {.checkpoint_records = 10}, {}}; }, Verdict::kBroken},
+  };
+}
+
+TEST_F(OperatedTest, what_operators_do_is_quiet_and_what_forgers_do_is_loud) {
+  auto cases = quiet_cases();
+  for (auto& one : loud_cases()) cases.push_back(std::move(one));
+  for (const auto& c : cases) {
+    std::filesystem::remove_all(folder());
+    c.act();
+    auto given = c.given();
+    auto result = verify(given.path.empty() ? folder() : given.path, given.keys, given.options);
+    ASSERT_TRUE(result.has_value()) << c.name;
+    EXPECT_EQ(name(result->verdict()), name(c.verdict)) << c.name << "\n" << result->to_text();
+    if (!c.rule.empty()) {
+      EXPECT_EQ(result->broken.value_or(BrokenLine()).rule, c.rule) << c.name;
+    }
+    EXPECT_EQ(result->to_json().at("intact"), c.verdict == Verdict::kIntact) << c.name;
+  }
+}
+
+TEST_F(OperatedTest, the_secret_proves_nothing_after_a_key_pair) {
+  AuditOptions knows_secret;
+  knows_secret.old_keys.add(test_secret());
+  serve();
+  serve(CheckpointSigner::with_key(pair_), 5, knows_secret);
+  // Who holds the secret goes on with it.
+  auto all = lines();
+  ChainHead head;
+  for (const auto& line : all) ASSERT_TRUE(follow(head, line).has_value());
+  std::string forged;
+  auto checkpoint = CheckpointSigner::with_secret(test_secret())
+                        .sign(head, Origin{"node-a", "boot"}, clock_.now());
+  link(head, *checkpoint, forged);
+  spill(only_file(), slurp(only_file()) + forged);
+  CheckpointKeys keys = secret_keys();
+  keys.add(pair_.verify_key());
+  auto result = verify(folder(), keys);
+  ASSERT_TRUE(result->broken.has_value());
+  EXPECT_EQ(result->broken->rule, "weaker_key");
+}
+
+TEST_F(VerifyTest, says_in_words_what_is_proven) {
+  using ::testing::HasSubstr;
+  {
+    auto log = open();
+    EXPECT_THAT(report().to_text(), HasSubstr("Intact, but nothing was signed yet"));
+    call(*log);
+    EXPECT_THAT(report().to_text(), HasSubstr("the last 3 lines are not signed yet"));
+  }
+  EXPECT_TRUE(report().to_text().starts_with("Intact: ")) << report().to_text();
+  EXPECT_THAT(report().to_text(), HasSubstr("signed by the shared secret from line"));
+  EXPECT_THAT(verify(folder(), {})->to_text(), HasSubstr("No signature was checked"));
+  auto all = lines();
+  all[1].replace(all[1].find("alice"), 5, "mallo");
+  rewrite(all);
+  EXPECT_TRUE(report().to_text().starts_with("NOT INTACT: "));
+  EXPECT_THAT(report().to_text(), HasSubstr("it was changed"));
 }
 
 TEST_F(VerifyTest, checks_signatures_of_every_kind_of_key) {

@@ -1,5 +1,7 @@
 #include "toolserver/client/link.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -20,12 +22,17 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::string_view kSubprotocol = "scp.v3.json";
 constexpr std::chrono::seconds kCloseTime{5};
+constexpr std::chrono::milliseconds kLeastWait{500};  // Between two refreshes.
+constexpr std::chrono::seconds kTokenTime{10};        // To get a token for a refresh.
 
 Fault connect_fault(const base::Error& error) {
   auto code = error.kind() == base::ErrorKind::kTimeout     ? Code::kTimeout
               : error.kind() == base::ErrorKind::kCancelled ? Code::kCancelled
                                                             : Code::kUpstream;
-  Fault fault = refuse(code, "no connection: " + error.message());
+  std::string_view hint = error.reason() == "certificate"
+                              ? "; security.ca_cert_path names the authorities that are trusted"
+                              : "";
+  Fault fault = refuse(code, fmt::format("no connection: {}{}", error.message(), hint));
   fault.detail = error.detail();
   return fault;
 }
@@ -42,25 +49,21 @@ base::Result<session::Channel> make_channel(const ws::Connection& connection,
   return channel;
 }
 
-base::Task<Outcome<void>> fetch_token(ClientOptions& options, base::RequestContext context,
-                                      const base::Clock& clock) {
-  if (!options.provider) co_return Outcome<void>();
-  auto loop = co_await asio::this_coro::executor;
-  auto provider = base::jose::ClientCredentials::create(loop, *options.provider, clock);
-  if (!provider) co_return to_fault(std::move(provider).error());
-  auto token = co_await (*provider)->token(context);
-  co_await (*provider)->wait();
-  if (!token) {
-    bool refused = token.error().kind() == base::ErrorKind::kUnauthenticated;
-    co_return refused ? refuse(Code::kAuth, token.error().message()) : connect_fault(token.error());
-  }
-  options.session.token = std::move(token->value);
-  co_return Outcome<void>();
+// How long to wait after a refresh that failed: a part of the time that is left,
+// so that a short token is tried for often and a long one seldom.
+base::WallTime::duration retry_time(const Fault& fault, base::WallTime::duration left) {
+  using std::chrono::milliseconds;
+  base::WallTime::duration wait = milliseconds(10'000);
+  if (left > milliseconds(0))
+    wait = std::clamp<base::WallTime::duration>(left / 4, milliseconds(200), wait);
+  return std::max<base::WallTime::duration>(wait, fault.retry_after.value_or(milliseconds(0)));
 }
 
 ws::ConnectOptions connect_options(const ClientOptions& options, base::Random& random) {
   ws::ConnectOptions out;
-  out.url = options.url;
+  auto endpoint = settings::parse_endpoint(options.url);
+  bool names_path = !endpoint || !endpoint->path.empty();
+  out.url = names_path ? options.url : options.url + options.path;
   out.subprotocol = kSubprotocol;
   out.ca_file = options.ca_file;
   out.certificate_file = options.certificate_file;
@@ -74,35 +77,40 @@ ws::ConnectOptions connect_options(const ClientOptions& options, base::Random& r
 }  // namespace
 
 Link::Link(std::unique_ptr<ws::Connection> connection, session::ClientConfig config,
-           session::Channel channel, const base::Clock& clock, base::Random& random,
-           const asio::any_io_executor& loop)
+           session::Channel channel, std::shared_ptr<TokenSource> tokens, const base::Clock& clock,
+           base::Random& random, const asio::any_io_executor& loop)
     : connection_(std::move(connection)),
       session_(std::move(config), std::move(channel), clock, random),
+      tokens_(std::move(tokens)),
       clock_(clock),
       tasks_(loop),
       changed_(loop),
       refresh_timer_(loop) {}
 
 base::Task<Outcome<std::shared_ptr<Link>>> Link::open(ClientOptions options,
+                                                      std::shared_ptr<TokenSource> tokens,
                                                       const base::Clock& clock,
                                                       base::Random& random) {
   auto loop = co_await asio::this_coro::executor;
   base::RequestContext context;
   context.deadline = Steady::now() + options.connect_time;
-  auto token = co_await fetch_token(options, context, clock);
-  if (!token) co_return std::move(token).error();
+  if (tokens) {
+    auto token = co_await tokens->fresh(context);
+    if (!token) co_return std::move(token).error();
+    options.session.token = std::move(*token);
+  }
   auto connection = co_await ws::connect(context, connect_options(options, random));
   if (!connection) co_return connect_fault(connection.error());
   auto channel = make_channel(**connection, options.url);
   if (!channel) co_return to_fault(std::move(channel).error());
   std::shared_ptr<Link> link(new Link(std::move(*connection), std::move(options.session),
-                                      std::move(*channel), clock, random, loop));
+                                      std::move(*channel), std::move(tokens), clock, random, loop));
   auto shaken = co_await link->shake_hands(context.deadline);
   if (!shaken) {
     link->abort();
     co_return std::move(shaken).error();
   }
-  link->tasks_.spawn(link->refresh(link));
+  link->tasks_.spawn(link->keep_fresh(link));
   co_return link;
 }
 
@@ -193,6 +201,7 @@ base::Task<Outcome<base::json::Object>> Link::call(Sending sending) {
   send(std::move(request->frame));
   auto result = co_await wait_for(request->id, waiter);
   waiters_.erase(request->id);
+  if (retiring_ && waiters_.empty()) abort();
   co_return result;
 }
 
@@ -226,20 +235,45 @@ base::Task<Outcome<void>> Link::rekey() {
   co_return co_await renew_keys_when_due();
 }
 
-// A refresh that fails is not the end: the token in force may still have time.
-base::Task<void> Link::refresh(std::shared_ptr<Link> self) {
+// A refresh that fails is not the end: the token in force may still have time,
+// and after that a new one opens the session again. A credential of which there
+// is no other is not shown again once it was refused.
+base::Task<void> Link::keep_fresh(std::shared_ptr<Link> self) {
+  auto wait = session_.refresh_at() - clock_.now();
   while (self->usable()) {
-    auto wait = std::max(session_.refresh_at() - clock_.now(),
-                         base::WallTime::duration(std::chrono::seconds(1)));
-    refresh_timer_.expires_after(wait);
+    refresh_timer_.expires_after(std::max(wait, base::WallTime::duration(0)));
     boost::system::error_code woken;
     co_await refresh_timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (!usable()) co_return;
-    Sending sending;
-    sending.op = session::Op::kRefresh;
-    sending.payload = session_.refresh_payload();
-    (void)co_await call(std::move(sending));
+    auto before = session_.ready().expires_at;
+    auto refreshed = co_await refresh();
+    if (refreshed) {
+      // Nothing later is to be had: the session ends then, or its only credential.
+      if (!tokens_ && session_.ready().expires_at <= before) co_return;
+      wait = std::max<base::WallTime::duration>(session_.refresh_at() - clock_.now(), kLeastWait);
+      continue;
+    }
+    Code code = refreshed.error().code;
+    if (!tokens_ && (code == Code::kExpired || code == Code::kAuth)) co_return;
+    wait = retry_time(refreshed.error(), session_.ready().expires_at - clock_.now());
   }
+}
+
+base::Task<Outcome<void>> Link::refresh() {
+  if (tokens_) {
+    base::RequestContext context;
+    context.deadline = Steady::now() + kTokenTime;
+    auto token = co_await tokens_->fresh(context);
+    if (!token) co_return std::move(token).error();
+    session_.set_token(std::move(*token));
+  }
+  if (!usable()) co_return refuse(Code::kUpstream, "the connection has ended");
+  Sending sending;
+  sending.op = session::Op::kRefresh;
+  sending.payload = session_.refresh_payload();
+  auto answer = co_await call(std::move(sending));
+  if (!answer) co_return std::move(answer).error();
+  co_return Outcome<void>();
 }
 
 base::Task<void> Link::close() {
@@ -254,6 +288,11 @@ base::Task<void> Link::close() {
   fail(refuse(Code::kCancelled, "the client disconnects"));
   connection_->close(ws::kCloseNormal, "");
   co_await tasks_.wait();
+}
+
+void Link::retire() {
+  retiring_ = true;
+  if (waiters_.empty()) abort();
 }
 
 void Link::abort() {

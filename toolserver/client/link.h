@@ -15,6 +15,7 @@
 #include "base/runtime/task_group.h"
 #include "base/websocket/connection.h"
 #include "toolserver/client/secure_client.h"
+#include "toolserver/client/token_source.h"
 #include "toolserver/session/client_session.h"
 
 namespace tool::client {
@@ -22,11 +23,11 @@ namespace tool::client {
 /// Belongs to one event loop. Shared by its calls and its reader.
 class Link : public std::enable_shared_from_this<Link> {
  public:
-  /// Connects and authenticates. Errors: E_UPSTREAM, E_TIMEOUT, those of the
-  /// handshake.
-  [[nodiscard]] static base::Task<Outcome<std::shared_ptr<Link>>> open(ClientOptions options,
-                                                                       const base::Clock& clock,
-                                                                       base::Random& random);
+  /// Connects and authenticates, with a token of `tokens` unless that is null.
+  /// Errors: E_UPSTREAM, E_TIMEOUT, those of the source and of the handshake.
+  [[nodiscard]] static base::Task<Outcome<std::shared_ptr<Link>>> open(
+      ClientOptions options, std::shared_ptr<TokenSource> tokens, const base::Clock& clock,
+      base::Random& random);
 
   struct Sending {
     session::Op op = session::Op::kPing;
@@ -42,6 +43,8 @@ class Link : public std::enable_shared_from_this<Link> {
   [[nodiscard]] base::Task<void> close();
   /// Ends at once.
   void abort();
+  /// Ends when the last call that is under way has its answer.
+  void retire();
 
   /// Whether requests can be sent.
   [[nodiscard]] bool usable() const;
@@ -57,14 +60,15 @@ class Link : public std::enable_shared_from_this<Link> {
   };
 
   Link(std::unique_ptr<base::ws::Connection> connection, session::ClientConfig config,
-       session::Channel channel, const base::Clock& clock, base::Random& random,
-       const boost::asio::any_io_executor& loop);
+       session::Channel channel, std::shared_ptr<TokenSource> tokens, const base::Clock& clock,
+       base::Random& random, const boost::asio::any_io_executor& loop);
 
   [[nodiscard]] base::Task<Outcome<void>> shake_hands(std::chrono::steady_clock::time_point by);
   [[nodiscard]] base::Task<Outcome<void>> renew_keys_when_due();
   [[nodiscard]] base::Task<Outcome<base::json::Object>> wait_for(const Ulid& id, Waiter& waiter);
   base::Task<void> read(std::shared_ptr<Link> self);
-  base::Task<void> refresh(std::shared_ptr<Link> self);
+  base::Task<void> keep_fresh(std::shared_ptr<Link> self);
+  [[nodiscard]] base::Task<Outcome<void>> refresh();
 
   void perform(session::ClientActions actions);
   void perform(session::Send action) { send(std::move(action.frame)); }
@@ -83,12 +87,14 @@ class Link : public std::enable_shared_from_this<Link> {
 
   std::unique_ptr<base::ws::Connection> connection_;
   session::ClientSession session_;
+  const std::shared_ptr<TokenSource> tokens_;  // Null: the token of the configuration is all.
   const base::Clock& clock_;
   base::TaskGroup tasks_;
   boost::asio::steady_timer changed_;  // Never fires: cancelled when the state changes.
   boost::asio::steady_timer refresh_timer_;
   std::unordered_map<Ulid, Waiter*> waiters_;
   std::optional<Fault> failure_;
+  bool retiring_ = false;
 };
 
 }  // namespace tool::client

@@ -1,19 +1,26 @@
 #include "toolserver/client/secure_client.h"
 
+#include <boost/asio/this_coro.hpp>
 #include <utility>
 
+#include "base/jose/shared_call.h"
 #include "toolserver/client/link.h"
 
 namespace tool::client {
 
 namespace json = base::json;
 
-struct SecureClient::State {
+constexpr int kMaxPages = 1000;  // Of a list of capabilities.
+
+// Shared with the connection that is being made, which may outlive the client.
+struct SecureClient::State : std::enable_shared_from_this<SecureClient::State> {
   State(ClientOptions given, const base::Clock& c, base::Random& r)
       : options(std::move(given)), clock(c), random(r) {}
 
+  using Opened = Outcome<std::shared_ptr<Link>>;
+
   /// The link to use now: the open one, or a new one when that is allowed.
-  base::Task<Outcome<std::shared_ptr<Link>>> usable_link() {
+  base::Task<Opened> usable_link() {
     if (link && link->usable()) co_return link;
     if (!link || options.reconnect == Reconnect::kNever) {
       co_return refuse(Code::kUpstream, "not connected");
@@ -21,27 +28,83 @@ struct SecureClient::State {
     co_return co_await connect();
   }
 
-  base::Task<Outcome<std::shared_ptr<Link>>> connect() {
-    auto opened = co_await Link::open(options, clock, random);
-    if (opened) link = *opened;
-    co_return opened;
+  /// A new link. Callers at the same time share one.
+  base::Task<Opened> connect() {
+    auto self = shared_from_this();
+    auto loop = co_await boost::asio::this_coro::executor;
+    if (!connecting) connecting.emplace(loop);
+    auto joined = co_await connecting->join(base::Deadline::max(), [self] { return open(self); });
+    if (!joined) co_return to_fault(std::move(joined).error());
+    if (failure) co_return *failure;
+    if (!link) co_return refuse(Code::kCancelled, "the client disconnects");
+    co_return link;
+  }
+
+  static base::Task<void> open(std::shared_ptr<State> self) {
+    auto loop = co_await boost::asio::this_coro::executor;
+    self->failure.reset();
+    if (!self->tokens) {
+      auto made = TokenSource::create(loop, self->options, self->clock);
+      if (!made) {
+        self->failure = std::move(made).error();
+        co_return;
+      }
+      self->tokens = std::move(*made);
+    }
+    auto opened = co_await Link::open(self->options, self->tokens, self->clock, self->random);
+    if (!opened) {
+      self->failure = std::move(opened).error();
+      co_return;
+    }
+    auto old = std::exchange(self->link, std::move(*opened));
+    if (old) old->retire();
+    if (self->abandoned) self->link->abort();
+  }
+
+  /// Another link than `expired`, whose calls under way still get their answers.
+  base::Task<Opened> renew(std::shared_ptr<Link> expired) {
+    if (link && link != expired && link->usable()) co_return link;
+    if (!link) co_return refuse(Code::kUpstream, "not connected");
+    co_return co_await connect();
   }
 
   base::Task<Outcome<json::Object>> call(Link::Sending sending) {
+    auto self = shared_from_this();
     auto used = co_await usable_link();
     if (!used) co_return std::move(used).error();
-    co_return co_await (*used)->call(std::move(sending));
+    auto answer = co_await (*used)->call(sending);
+    bool expired = !answer && answer.error().code == Code::kExpired;
+    if (!expired || !can_renew()) co_return answer;
+    auto renewed = co_await renew(std::move(*used));
+    if (!renewed) {
+      Code code = renewed.error().code;
+      spent = !tokens && (code == Code::kExpired || code == Code::kAuth);
+      co_return std::move(renewed).error();
+    }
+    co_return co_await (*renewed)->call(std::move(sending));
+  }
+
+  // The session's token may have ended before that of the options, which is
+  // shown again until it is refused.
+  [[nodiscard]] bool can_renew() const {
+    return options.reconnect == Reconnect::kForCalls && !spent;
   }
 
   const ClientOptions options;
   const base::Clock& clock;
   base::Random& random;
   std::shared_ptr<Link> link;
+  std::shared_ptr<TokenSource> tokens;
+  std::optional<base::jose::SharedCall> connecting;  // From the first connect() on.
+  std::optional<Fault> failure;                      // Of the last attempt.
+  bool abandoned = false;                            // The client is gone.
+  bool spent = false;                                // The only token there is was refused.
 };
 
-SecureClient::SecureClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SecureClient::SecureClient(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 SecureClient::~SecureClient() {
+  state_->abandoned = true;
   if (state_->link) state_->link->abort();
 }
 
@@ -50,7 +113,7 @@ base::Result<std::unique_ptr<SecureClient>> SecureClient::create(ClientOptions o
                                                                  base::Random& random) {
   RETURN_IF_ERROR(check(options));
   return std::unique_ptr<SecureClient>(
-      new SecureClient(std::make_unique<State>(std::move(options), clock, random)));
+      new SecureClient(std::make_shared<State>(std::move(options), clock, random)));
 }
 
 base::Task<Outcome<SessionInfo>> SecureClient::connect() {
@@ -70,7 +133,7 @@ base::Task<Outcome<SessionInfo>> SecureClient::connect() {
 base::Task<Outcome<std::vector<json::Object>>> SecureClient::list_capabilities() {
   std::vector<json::Object> all;
   json::Object page;
-  while (true) {
+  for (int pages = 0; pages < kMaxPages; ++pages) {
     auto answer = co_await call(session::Op::kCapList, std::move(page));
     if (!answer) co_return std::move(answer).error();
     const auto* list = answer->if_contains("capabilities");
@@ -85,6 +148,7 @@ base::Task<Outcome<std::vector<json::Object>>> SecureClient::list_capabilities()
     if (next == nullptr) co_return all;
     page = {{"cursor", *next}};
   }
+  co_return refuse(Code::kLimit, "the server lists more pages of tools than a client reads");
 }
 
 namespace {
@@ -132,6 +196,10 @@ base::Task<Outcome<json::Object>> SecureClient::call(session::Op op, json::Objec
   co_return co_await state_->call(std::move(sending));
 }
 
+std::string SecureClient::session_id() const {
+  return state_->link ? std::string(state_->link->session().ready().session_id.text()) : "";
+}
+
 base::Task<Outcome<void>> SecureClient::rekey() {
   auto used = co_await state_->usable_link();
   if (!used) co_return std::move(used).error();
@@ -139,8 +207,11 @@ base::Task<Outcome<void>> SecureClient::rekey() {
 }
 
 base::Task<void> SecureClient::disconnect() {
-  auto link = std::exchange(state_->link, nullptr);
+  auto state = state_;
+  if (state->connecting) co_await state->connecting->wait();
+  auto link = std::exchange(state->link, nullptr);
   if (link) co_await link->close();
+  if (state->tokens) co_await state->tokens->wait();
 }
 
 }  // namespace tool::client

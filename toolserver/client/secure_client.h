@@ -76,6 +76,9 @@ class SecureClient {
   /// Any other operation of section 9.
   [[nodiscard]] base::Task<Outcome<base::json::Object>> call(session::Op op,
                                                              base::json::Object payload);
+  /// Of the session in use, which another may replace (Reconnect::kForCalls);
+  /// empty before connect() and after disconnect().
+  [[nodiscard]] std::string session_id() const;
   /// Renews the keys of a session with records. Other calls wait.
   [[nodiscard]] base::Task<Outcome<void>> rekey();
   /// Ends the session in order and waits for all that belongs to it. Await it
@@ -84,8 +87,8 @@ class SecureClient {
 
  private:
   struct State;
-  explicit SecureClient(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit SecureClient(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace tool::client

@@ -4,6 +4,7 @@
 // of them; it never sees a call that the pipeline did not approve, and it does
 // not check scopes again.
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,10 @@ class Connector {
 
   /// Fixed for the life of the connector.
   [[nodiscard]] virtual std::vector<Capability> capabilities() const = 0;
+
+  /// How many calls it runs at once, fixed likewise; the pipeline lets others
+  /// wait, and gives no principal more than half. 0: any number.
+  [[nodiscard]] virtual std::size_t most_at_once() const { return 0; }
 
   /// Runs a call of one of its tools to the end, within the deadline of its
   /// context, and stops early when the coroutine is cancelled. The arguments

@@ -43,6 +43,9 @@ struct Capability {
   OriginKind origin = OriginKind::kLocal;
   std::string origin_name;  ///< The bridged server or peer; empty for local.
   ConsentRule consent = ConsentRule::kNever;
+  /// Whether one approval may hold for all calls of the tool in a session: only
+  /// for tools whose calls are alike whatever their arguments.
+  bool session_consent = false;
   Mode min_mode = Mode::kSimple;
   CapabilityLimits limits;
 

@@ -49,6 +49,7 @@ struct Principal {
   Method method = Method::kApiKey;
   Scopes scopes;
   base::WallTime expires_at{};
+  std::string token_id;  ///< jti of the token that named it; empty when there was none.
 };
 
 }  // namespace tool

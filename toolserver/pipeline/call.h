@@ -15,6 +15,16 @@
 
 namespace tool::pipeline {
 
+/// How the bytes of large content reach the caller.
+enum class ContentForm : std::uint8_t {
+  kWhole,     ///< All of it in the answer.
+  kStreamed,  ///< Parts over kStreamedPart before the answer, in chunks.
+};
+inline constexpr std::size_t kStreamedPart = 64 << 10;
+
+/// Whether a part is written as JSON text; else as base64url.
+[[nodiscard]] bool is_text(const Content& part);
+
 /// A call as its session took it from the wire: parsed, authenticated, not
 /// replayed. Nothing else is checked yet.
 struct PipelineCall {
@@ -28,6 +38,7 @@ struct PipelineCall {
   std::string tool;  ///< As the caller wrote it.
   base::json::Object args;
   std::optional<std::chrono::milliseconds> deadline;  ///< What the caller asks for.
+  ContentForm form = ContentForm::kWhole;
   bool dry_run = false;   ///< All checks but consent, and the tool is not run.
   std::uint32_t hop = 0;  ///< Nodes that forwarded it.
 };

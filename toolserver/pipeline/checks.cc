@@ -3,9 +3,45 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json/canonical.h"
 #include "toolserver/model/digest.h"
 
 namespace tool::pipeline {
+namespace {
+
+// The envelope with its signature and the members of the answer that are not
+// the tool's.
+constexpr std::size_t kEnvelopeBytes = 4 << 10;
+// Of one part, beside its bytes and its media type.
+constexpr std::size_t kPartBytes = 96;
+// No byte is written with more: an escape such as \u0001 has six, and a double
+// that JSON writes as 1e20 has 21 digits in canonical form.
+constexpr std::size_t kMostGrowth = 8;
+
+// RFC 8785, section 3.2.2.2, without the quotes.
+std::size_t escaped_bytes(std::string_view text) {
+  std::size_t bytes = text.size();
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\' || (c >= '\b' && c <= '\r' && c != '\v')) {
+      bytes += 1;
+    } else if (c < 0x20) {
+      bytes += 5;
+    }
+  }
+  return bytes;
+}
+
+std::size_t wire_bytes(const Content& part, ContentForm form) {
+  std::size_t bytes = kPartBytes + escaped_bytes(part.media_type);
+  if (form == ContentForm::kStreamed && part.data.size() > kStreamedPart) return bytes;
+  return bytes + (is_text(part) ? escaped_bytes(part.data) : (part.data.size() + 2) / 3 * 4);
+}
+
+}  // namespace
+
+bool is_text(const Content& part) {
+  return part.media_type.starts_with("text/") || part.media_type == "application/json";
+}
 
 Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
                                                     const PipelineCall& call) {
@@ -78,6 +114,19 @@ Outcome<std::size_t> measure(const ToolResult& result, const Capability& capabil
   if (bytes <= limit && result.structured) bytes += base::json::write(*result.structured).size();
   if (bytes > limit) return refuse(Code::kLimit, "the tool's answer is too large");
   return bytes;
+}
+
+Outcome<void> check_wire_size(const ToolResult& result, ContentForm form, std::size_t measured,
+                              std::size_t most) {
+  std::size_t bytes = kEnvelopeBytes + kPartBytes * result.content.size();
+  if (bytes + kMostGrowth * measured <= most) return {};
+  for (const Content& part : result.content) bytes += wire_bytes(part, form);
+  if (result.structured && bytes <= most) {
+    auto text = base::json::canonical(*result.structured);
+    bytes += text ? text->size() : base::json::write(*result.structured).size();
+  }
+  if (bytes <= most) return {};
+  return refuse(Code::kLimit, "the tool's answer is too large for one message");
 }
 
 Outcome<void> check_output(const ToolResult& result, const ToolEntry& entry) {

@@ -49,6 +49,13 @@ namespace tool::pipeline {
 [[nodiscard]] Outcome<std::size_t> measure(const ToolResult& result, const Capability& capability,
                                            std::size_t most);
 
+/// Whether the answer fits into one message of `most` bytes, envelope and all,
+/// in the form in which it is sent: text with its escapes, bytes in base64url.
+/// `measured` is what measure() gave.
+/// Errors: E_LIMIT  it does not.
+[[nodiscard]] Outcome<void> check_wire_size(const ToolResult& result, ContentForm form,
+                                            std::size_t measured, std::size_t most);
+
 /// Errors: E_UPSTREAM  the tool's answer breaks its own output schema;
 /// E_INTERNAL  so does that of a tool of ours.
 [[nodiscard]] Outcome<void> check_output(const ToolResult& result, const ToolEntry& entry);

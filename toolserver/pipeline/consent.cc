@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "toolserver/pipeline/consent_question.h"
 #include "toolserver/pipeline/rate.h"
 #include "toolserver/pipeline/within.h"
 
@@ -12,8 +13,6 @@ using pipeline::ConsentAnswer;
 using pipeline::ConsentDecision;
 using pipeline::ConsentDemand;
 using pipeline::ConsentScope;
-
-constexpr std::size_t kPreview = 1024;
 
 // Keys hold lengths, so that no two different sets of parts make one key.
 std::string join(std::initializer_list<std::string_view> parts) {
@@ -40,38 +39,18 @@ std::string_view name(ConsentScope scope) {
   return "";
 }
 
-// A foreign server's hints are its own claims: they never lower the risk.
-std::string_view risk_of(const Capability& capability) {
-  const Annotations& hints = capability.annotations;
-  if (capability.origin != OriginKind::kLocal) return "high";
-  if (hints.read_only) return "low";
-  return hints.destructive ? "high" : "medium";
-}
-
-std::string cut(std::string text) {
-  if (text.size() <= kPreview) return text;
-  std::size_t end = kPreview;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
+// What the caller is told of a hook that gave no answer. The details are the
+// operator's.
+std::string_view reason_of(Code code) {
+  switch (code) {
+    case Code::kTimeout: return "the call needs consent, and nobody answered in time";
+    case Code::kUpstream:
+      return "the call needs consent, and the service that asks for it gave no answer";
+    default: return "the call needs consent, and what was answered is neither yes nor no";
+  }
 }
 
 }  // namespace
-
-pipeline::ConsentQuestion ConsentStage::question_for(const Invocation& call,
-                                                     const Capability& capability) const {
-  pipeline::ConsentQuestion question;
-  question.request_id = call.request_id;
-  question.session_id = call.session_id;
-  question.principal = call.principal.subject;
-  question.tool = call.tool.text();
-  question.summary = fmt::format("{} asks to run {}{}{}", call.principal.subject, call.tool.text(),
-                                 capability.title.empty() ? "" : ": ", capability.title);
-  question.args_preview = cut(base::json::write(call.args));
-  question.risk = risk_of(capability);
-  question.expires = clock_.now() + options_.timeout;
-  return question;
-}
 
 Approved<Invocation> ConsentStage::approved(Invocation call, std::chrono::milliseconds time) {
   call.context.deadline = std::chrono::steady_clock::now() + time;
@@ -84,39 +63,48 @@ base::Task<ConsentStage::Answer> ConsentStage::approve(
   ConsentRule rule = entry->capability.consent;
   bool is_demanded = demand == ConsentDemand::kDemanded;
   if (rule == ConsentRule::kNever && !is_demanded) {
-    co_return Answer{approved(std::move(call), time), "not needed", {}};
+    co_return Answer{approved(std::move(call), time), "not needed", {}, {}};
   }
-  if (call.dry_run) co_return Answer{approved(std::move(call), time), "dry run", {}};
+  if (call.dry_run) co_return Answer{approved(std::move(call), time), "dry run", {}, {}};
   if (rule == ConsentRule::kFirst && !is_demanded && is_remembered(call, entry->pin)) {
-    co_return Answer{approved(std::move(call), time), "remembered", {}};
+    co_return Answer{approved(std::move(call), time), "remembered", {}, {}};
   }
   if (!hook_) {
-    co_return Answer{
-        refuse(Code::kConsent, "the call needs consent and nobody can be asked"), "no hook", {}};
+    co_return Answer{refuse(Code::kConsent, "the call needs consent and nobody can be asked"),
+                     "no hook",
+                     {},
+                     {}};
   }
   auto asked_at = std::chrono::steady_clock::now();
   base::RequestContext context = call.context;
   context.deadline = asked_at + options_.timeout;
-  auto answer = co_await pipeline::within(
-      context.deadline, hook_->ask(context, question_for(call, entry->capability)));
+  auto question = pipeline::question_of(call, entry->capability, clock_.now() + options_.timeout);
+  if (!question) co_return Answer{std::move(question).error(), "not asked", {}, {}};
+  auto answer =
+      co_await pipeline::within(context.deadline, hook_->ask(context, *std::move(question)));
   auto waited = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - asked_at);
   if (!answer) {
     Fault& fault = answer.error();
     std::string note = fmt::format("no answer ({})", tool::name(fault.code));
-    if (fault.code == Code::kCancelled) co_return Answer{std::move(fault), std::move(note), waited};
-    Fault refusal = refuse(Code::kConsent, "the call needs consent and none was given");
+    if (fault.code == Code::kCancelled) {
+      co_return Answer{std::move(fault), std::move(note), {}, waited};
+    }
+    Fault refusal = refuse(Code::kConsent, std::string(reason_of(fault.code)));
     refusal.detail = fault.message + " " + fault.detail;
-    co_return Answer{std::move(refusal), std::move(note), waited};
+    std::string why = refusal.detail;
+    co_return Answer{std::move(refusal), std::move(note), std::move(why), waited};
   }
   if (answer->decision != ConsentDecision::kApprove) {
     std::string note = answer->decision == ConsentDecision::kDeny ? "denied by " : "timeout of ";
-    co_return Answer{refuse(Code::kConsent, "the call was not agreed to"), note + answer->by,
-                     waited};
+    co_return Answer{
+        refuse(Code::kConsent, "the call was not agreed to"), note + answer->by, {}, waited};
   }
-  remember(call, entry->pin, answer->scope);
-  std::string note = fmt::format("approved for {} by {}", name(answer->scope), answer->by);
-  co_return Answer{approved(std::move(call), time), std::move(note), waited};
+  bool is_wider = answer->scope == ConsentScope::kSession && !entry->capability.session_consent;
+  ConsentScope scope = is_wider ? ConsentScope::kOnce : answer->scope;
+  remember(call, entry->pin, scope);
+  std::string note = fmt::format("approved for {} by {}", name(scope), answer->by);
+  co_return Answer{approved(std::move(call), time), std::move(note), {}, waited};
 }
 
 bool ConsentStage::is_remembered(const Invocation& call, const std::string& pin) {

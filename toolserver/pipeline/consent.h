@@ -38,6 +38,8 @@ class ConsentStage {
   struct Answer {
     Outcome<Approved<Invocation>> call;
     std::string note;  ///< For the audit: who agreed, or why nobody was asked.
+    /// Of a hook that gave no answer: why, for the log. Empty after any answer.
+    std::string hook_fault;
     std::chrono::microseconds waited{};
   };
 
@@ -45,17 +47,18 @@ class ConsentStage {
   /// first  asked unless an approval of scope session or args_hash is
   /// remembered for this tool as it is now; always, and demanded  asked each
   /// time. A dry run asks nobody. `time` is what the approved call may take
-  /// from now on: it becomes the deadline of its context.
-  /// Errors (in `call`): E_CONSENT  denied, nobody to ask, no answer in time,
-  /// or an answer that is none; E_CANCELLED  the caller is gone.
+  /// from now on: it becomes the deadline of its context. An approval for the
+  /// session of a tool that has no such scope is one for this call.
+  /// Errors (in `call`): E_CONSENT  denied, nobody to ask, the hook was not
+  /// reached, no answer in time, or an answer that is none, each in words of its
+  /// own; E_LIMIT  more arguments than can be shown; E_CANCELLED  the caller is
+  /// gone.
   [[nodiscard]] base::Task<Answer> approve(Invocation call,
                                            std::shared_ptr<const pipeline::ToolEntry> entry,
                                            pipeline::ConsentDemand demand,
                                            std::chrono::milliseconds time);
 
  private:
-  [[nodiscard]] pipeline::ConsentQuestion question_for(const Invocation& call,
-                                                       const Capability& capability) const;
   [[nodiscard]] bool is_remembered(const Invocation& call, const std::string& pin);
   void remember(const Invocation& call, const std::string& pin, pipeline::ConsentScope scope);
   [[nodiscard]] static Approved<Invocation> approved(Invocation call,

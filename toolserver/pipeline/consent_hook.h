@@ -5,6 +5,7 @@
 // Source: docs/wire-3.0.md, "Consent".
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,9 +22,15 @@ struct ConsentQuestion {
   std::string session_id;
   std::string principal;
   std::string tool;
-  std::string summary;       ///< One sentence for a person.
-  std::string args_preview;  ///< At most 1 KiB of the arguments' JSON.
-  std::string_view risk;     ///< "low", "medium" or "high": a hint.
+  std::string summary;  ///< One sentence for a person.
+  /// Every top-level argument as JSON, in canonical order, each value cut by
+  /// itself; see consent_question.h.
+  std::string args_preview;
+  std::string args_hash;       ///< "sha256:<hex>" of all arguments, canonical.
+  std::size_t bytes = 0;       ///< Of all arguments, canonical.
+  bool truncated = false;      ///< Whether args_preview leaves anything out.
+  bool session_scope = false;  ///< Whether an approval may hold for the session.
+  std::string_view risk;       ///< "low", "medium" or "high": a hint.
   base::WallTime expires{};
 };
 
@@ -31,7 +38,7 @@ enum class ConsentDecision : std::uint8_t { kApprove, kDeny, kTimeout };
 /// For how long an approval holds.
 enum class ConsentScope : std::uint8_t {
   kOnce,
-  kSession,   ///< Any call of this tool in this session.
+  kSession,   ///< Any call of this tool in this session; kOnce where the tool has no such scope.
   kArgsHash,  ///< The same principal, tool and arguments, in any session.
 };
 

@@ -20,6 +20,8 @@ class ConsentTest : public PipelineTest {
   void start(ConsentRule rule) {
     Capability tool = capability("t.a");
     tool.consent = rule;
+    tool.session_consent = session_scope_;
+    tool.input_schema = testing::object(R"({"type":"object"})");
     connector_ = add({tool});
     parts_->consent = std::make_shared<ConsentFunction>(
         [this](base::RequestContext, ConsentQuestion question) { return answer(question); });
@@ -39,6 +41,7 @@ class ConsentTest : public PipelineTest {
 
   std::shared_ptr<testing::TestConnector> connector_;
   std::atomic<int> asked_ = 0;
+  bool session_scope_ = true;
   ConsentQuestion question_;
   Outcome<ConsentAnswer> answer_ = ConsentAnswer{ConsentDecision::kApprove, "bob"};
 };
@@ -121,6 +124,7 @@ TEST_F(ConsentTest, an_approval_ends_with_its_time_and_with_a_change_of_the_tool
   registry_.remove(*connector_);
   Capability changed = capability("t.a");
   changed.consent = ConsentRule::kFirst;
+  changed.session_consent = true;
   changed.description += " And more.";
   add({changed});
   EXPECT_EQ(call(), "ok");
@@ -170,6 +174,92 @@ TEST_F(ConsentTest, a_hook_that_does_not_answer_means_no) {
   pipeline_.reset();
   EXPECT_EQ(call(), "E_CONSENT");
   EXPECT_EQ(connector_->invoked, 0);
+}
+
+TEST_F(ConsentTest, an_approval_for_the_session_needs_a_tool_that_has_it) {
+  session_scope_ = false;
+  start(ConsentRule::kFirst);
+  answer_->scope = ConsentScope::kSession;
+  EXPECT_EQ(call(), "ok");
+  EXPECT_EQ(last_seal().at("consent").as_string(), "approved for once by bob");
+  EXPECT_EQ(call(), "ok");
+  EXPECT_EQ(asked_, 2);
+  EXPECT_FALSE(question_.session_scope);
+  answer_->scope = ConsentScope::kArgsHash;
+  EXPECT_EQ(call(), "ok");
+  EXPECT_EQ(call(), "ok");
+  EXPECT_EQ(asked_, 3);
+}
+
+TEST_F(ConsentTest, a_hook_that_is_away_is_told_apart_from_a_no) {
+  start(ConsentRule::kAlways);
+  struct Case {
+    Outcome<ConsentAnswer> answer;
+    const char* message;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {ConsentAnswer{ConsentDecision::kDeny, "bob"}, "the call was not agreed to"},
+           {ConsentAnswer{ConsentDecision::kTimeout, "bob"}, "the call was not agreed to"},
+           {refuse(Code::kUpstream, "no route to 10.0.0.7"),
+            "the call needs consent, and the service that asks for it gave no answer"},
+           {refuse(Code::kTimeout, "late"), "the call needs consent, and nobody answered in time"},
+           {refuse(Code::kShape, "decision: no such value"),
+            "the call needs consent, and what was answered is neither yes nor no"},
+       }) {
+    answer_ = c.answer;
+    auto reply = ask(call_of("t.a"));
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, Code::kConsent);
+    EXPECT_EQ(reply.error().message, c.message);
+  }
+}
+
+// Whoever calls chooses order, length and characters of the arguments.
+TEST_F(ConsentTest, the_question_shows_every_argument_and_hides_no_character) {
+  start(ConsentRule::kAlways);
+  struct Case {
+    const char* name;
+    std::string args;
+    std::string preview;
+    bool truncated;
+  };
+  std::string many_a(2000, 'A');
+  for (const Case& c : std::initializer_list<Case>{
+           {"a long one first", R"({"content":")" + many_a + R"(","path":"notes/evil.txt"})",
+            R"({"content":")" + std::string(199, 'A') +
+                R"(...(+1,802 bytes),"path":"notes/evil.txt"})",
+            true},
+           {"the caller's order", R"({"z":1,"a":{"y":2,"b":3}})", R"({"a":{"b":3,"y":2},"z":1})",
+            false},
+           {"200 bytes", R"({"a":")" + std::string(198, 'x') + R"("})",
+            R"({"a":")" + std::string(198, 'x') + R"("})", false},
+           {"201 bytes", R"({"a":")" + std::string(199, 'x') + R"("})",
+            R"({"a":")" + std::string(199, 'x') + R"(...(+1 bytes)})", true},
+           {"a cut before a character", R"({"a":")" + std::string(198, 'x') + "\u00e4\"}",
+            R"({"a":")" + std::string(198, 'x') + R"(...(+3 bytes)})", true},
+           {"text that turns", "{\"path\":\"a\u202Etxt.exe\u2066\"}",
+            R"({"path":"a\u202etxt.exe\u2066"})", false},
+           {"no width", "{\"a\u200Bb\":\"x\u00ADy\uFEFF\u00A0\u007F\u0085\"}",
+            R"({"a\u200bb":"x\u00ady\ufeff\u00a0\u007f\u0085"})", false},
+           {"tags", "{\"a\":\"\U000E0041\"}", R"({"a":"\udb40\udc41"})", false},
+           {"lines", R"({"a":"x\ny\u001b[2J"})", R"({"a":"x\ny\u001b[2J"})", false},
+           {"other scripts", "{\"a\":\"\u00e4 \u65e5 \u05d0 \U0001F600\"}",
+            "{\"a\":\"\u00e4 \u65e5 \u05d0 \U0001F600\"}", false},
+           {"nothing", "{}", "{}", false},
+       }) {
+    EXPECT_EQ(call(c.args), "ok") << c.name;
+    EXPECT_EQ(question_.args_preview, c.preview) << c.name;
+    EXPECT_EQ(question_.truncated, c.truncated) << c.name;
+    EXPECT_TRUE(question_.args_hash.starts_with("sha256:")) << c.name;
+  }
+  EXPECT_EQ(question_.bytes, 2u);
+  std::string many = "{";
+  for (int i = 0; i < 200; ++i) {
+    many += fmt::format("{}\"{}\":\"{}\"", i == 0 ? "" : ",", i, std::string(200, 'x'));
+  }
+  int before = asked_;
+  EXPECT_EQ(call(many + "}"), "E_LIMIT");
+  EXPECT_EQ(asked_, before);
 }
 
 TEST_F(ConsentTest, the_question_tells_what_is_asked) {

@@ -51,15 +51,21 @@ boost::json::string text(std::string_view value) { return boost::json::string(va
 
 base::Task<Outcome<ConsentAnswer>> ConsentWebhook::ask(base::RequestContext context,
                                                        ConsentQuestion question) {
+  base::json::Array scopes{"once", "args_hash"};
+  if (question.session_scope) scopes.emplace_back("session");
   Object body{{"rid", text(question.request_id)},
               {"sid", text(question.session_id)},
               {"principal", text(question.principal)},
               {"tool", text(question.tool)},
               {"summary", text(question.summary)},
               {"args_preview", text(question.args_preview)},
+              {"args_h", text(question.args_hash)},
+              {"bytes", question.bytes},
+              {"truncated", question.truncated},
+              {"scopes", std::move(scopes)},
               {"risk", text(question.risk)},
               {"expires", question.expires.time_since_epoch().count() / 1'000}};
-  auto object = co_await webhook_->post(context, std::move(body));
+  auto object = co_await webhook_->post(context, std::move(question.principal), std::move(body));
   if (!object) co_return to_fault(std::move(object).error());
   auto answer = parse_answer(*object);
   if (!answer) co_return to_fault(std::move(answer).error());

@@ -1,8 +1,8 @@
 #pragma once
 
 // Asks for consent by HTTP: POST {rid, sid, principal, tool, summary,
-// args_preview, risk, expires} -> {decision: approve | deny | timeout, by,
-// scope: once | session | args_hash}. Fails closed.
+// args_preview, args_h, bytes, truncated, scopes, risk, expires} -> {decision:
+// approve | deny | timeout, by, scope: once | session | args_hash}. Fails closed.
 // Source: docs/wire-3.0.md, "Consent".
 
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include "base/crypto/encoding.h"
 #include "base/json/fields.h"
+#include "toolserver/pipeline/rate.h"
 
 namespace tool::pipeline {
 namespace {
@@ -72,12 +73,16 @@ base::Result<Filtered> parse_redacted(const Fields& fields, bool is_error) {
 
 base::Task<Outcome<Filtered>> FilterWebhook::filter(const Invocation& call, ToolResult result) {
   auto could_not_tell = [&](base::Error error) -> Outcome<Filtered> {
-    if (failure_ == FilterFailure::kOpen) return Filtered{std::move(result), 0};
+    // Whoever makes an answer can make it slow to judge, too long, or such that
+    // the hook stumbles; that nobody could be asked is not the caller's doing.
+    bool is_unreachable = error.kind() == base::ErrorKind::kUnavailable && error.reason().empty();
+    if (failure_ == FilterFailure::kOpen && is_unreachable) return Filtered{std::move(result), 0};
     Fault fault = refuse(Code::kUpstream, "the output filter could not tell");
     fault.detail = error.message() + " " + error.detail();
     return fault;
   };
-  auto object = co_await webhook_->post(call.context, question(call, result));
+  auto object =
+      co_await webhook_->post(call.context, key_of(call.principal), question(call, result));
   if (!object) co_return could_not_tell(std::move(object).error());
   base::json::Value value(std::move(*object));
   auto fields = Fields::of(value, "");

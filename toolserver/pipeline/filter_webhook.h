@@ -14,7 +14,9 @@
 
 namespace tool::pipeline {
 
-/// What it means that the filter cannot tell.
+/// What it means that the filter cannot be reached. A filter that was asked and
+/// gave no answer in time, another status, or an answer that is none, withholds
+/// the answer in either case: the caller could bring that about.
 enum class FilterFailure : std::uint8_t { kClosed, kOpen };
 
 class FilterWebhook final : public OutputFilter {

@@ -25,6 +25,13 @@ std::string_view name(Verdict verdict) {
   return "";
 }
 
+Fault no_place(const base::Error& error) {
+  if (error.kind() == base::ErrorKind::kCancelled) return refuse(Code::kCancelled, "cancelled");
+  Fault fault = refuse(Code::kBusy, "the tool had no room for the call until its deadline");
+  fault.retry_after = std::chrono::milliseconds(1'000);
+  return fault;
+}
+
 // A guard gives a decision and no fault; within() wants one that can fail.
 base::Task<Outcome<GuardDecision>> judged(GuardStage& guard, const Invocation& call,
                                           const Capability& capability) {
@@ -37,6 +44,7 @@ struct Pipeline::Passage {
   PipelineCall call;
   audit::CallRecord record;
   std::string_view stage;
+  bool is_authorised = false;  // From there on its record is never summed.
   std::optional<RateStage::Slot> slot;
   std::shared_ptr<const ToolEntry> entry;
   std::optional<Invocation> invocation;
@@ -79,6 +87,7 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   // 4. Authorise: the caller's own grants, before others are bothered.
   p.stage = "authorise";
   CO_RETURN_IF_ERROR(authorise(p.invocation->principal, p.invocation->tool, parts_.clock.now()));
+  p.is_authorised = true;
 
   // 5. Mode: a grant does not make a weak channel strong.
   p.stage = "min_mode";
@@ -112,8 +121,7 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
 
   // 10. Output limit: before the filters, which need not read what is refused.
   p.stage = "output_limit";
-  CO_ASSIGN_OR_RETURN(std::size_t bytes,
-                      measure(result, p.entry->capability, options_.output_bytes));
+  CO_ASSIGN_OR_RETURN(std::size_t bytes, check_size(p, result));
 
   // 11. Output filters: nothing reaches the caller that they did not see.
   p.stage = "output_filter";
@@ -123,8 +131,7 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
   //     answer.
   p.stage = "output_schema";
   if (!parts_.filters.empty()) {
-    CO_ASSIGN_OR_RETURN(bytes,
-                        measure(filtered.result, p.entry->capability, options_.output_bytes));
+    CO_ASSIGN_OR_RETURN(bytes, check_size(p, filtered.result));
   }
   if (!p.call.dry_run) CO_RETURN_IF_ERROR(check_output(filtered.result, *p.entry));
 
@@ -133,6 +140,16 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
   reply.redactions = filtered.redactions;
   reply.result = std::move(filtered.result);
   co_return reply;
+}
+
+// What is over the limit, or cannot be sent, is refused here, so that the
+// record tells what the caller gets.
+Outcome<std::size_t> Pipeline::check_size(const Passage& p, const ToolResult& result) const {
+  auto bytes = measure(result, p.entry->capability, options_.output_bytes);
+  if (!bytes) return bytes;
+  auto fits = check_wire_size(result, p.call.form, *bytes, options_.message_bytes);
+  if (!fits) return std::move(fits).error();
+  return bytes;
 }
 
 base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress) {
@@ -165,8 +182,9 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
     if (passage.call.dry_run) record.outcome->status = "dry_run";
     metrics_.redacted(reply->redactions);
   }
-  auto receipt = co_await trail_.seal(std::move(record));
-  if (!receipt) {
+  if (!reply && !passage.is_authorised) {
+    trail_.refuse(record);
+  } else if (auto receipt = co_await trail_.seal(std::move(record)); !receipt) {
     log_fault(passage, receipt.error());
     reply = Outcome<PipelineReply>(std::move(receipt).error());
   } else if (reply) {
@@ -204,6 +222,11 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
   auto answer =
       co_await consent_.approve(std::move(*p.invocation), p.entry, p.demand, p.time_limit);
   p.record.consent = std::move(answer.note);
+  if (!answer.hook_fault.empty()) {
+    parts_.log.for_request(p.call.log_id)
+        .warning("consent hook gave no answer",
+                 {{"tool", p.call.tool}, {"detail", answer.hook_fault}});
+  }
   p.timing.consent = answer.waited;
   co_return std::move(answer.call);
 }
@@ -215,9 +238,21 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
     co_return refuse(Code::kShape, "dry_run: this tool has none");
   }
   if (!parts_.filters.empty()) p.invocation = *call;
+  auto deadline = call->context.deadline;
+  // Its own calls wait for one another before they keep out those of others.
+  std::optional<base::FairPlaces::Held> place;
+  if (p.entry->places) {
+    auto held = co_await p.entry->places->enter(key_of(call->principal), deadline);
+    if (!held) co_return no_place(held.error());
+    place.emplace(std::move(*held));
+  }
   p.record.outcome.emplace();
   auto start = steady_clock::now();
-  auto deadline = call->context.deadline;
+  // No filter sees the words of a progress note: they stay here, its numbers go.
+  if (!parts_.filters.empty() && progress) {
+    progress = [inner = std::move(progress)](double done, std::optional<double> total,
+                                             std::string) { inner(done, total, {}); };
+  }
   auto result =
       co_await within(deadline, p.entry->connector->invoke(std::move(call), std::move(progress)));
   p.timing.tool = since(start);

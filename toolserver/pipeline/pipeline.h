@@ -35,6 +35,7 @@ struct PipelineOptions {
   std::chrono::milliseconds max_deadline{300'000};
   std::chrono::milliseconds hook_time{10'000};  ///< For a guard or a filter to answer.
   std::size_t output_bytes = 4 << 20;
+  std::size_t message_bytes = 4 << 20;  ///< Of an answer as it is sent.
 };
 
 /// What a pipeline stands on; all outlive it. `guard` and `consent` may be
@@ -61,8 +62,18 @@ class Pipeline {
   /// Errors: those of the stages in pipeline.cc, each recorded with its code.
   [[nodiscard]] base::Task<Outcome<PipelineReply>> run(PipelineCall call, Progress progress);
 
+  /// For the requests that are no calls of a tool, and for every refusal of one
+  /// who is known: see RateStage::take() and tolerates().
+  [[nodiscard]] Outcome<void> take(const Principal& principal) {
+    return rate_.take(principal, std::chrono::steady_clock::now());
+  }
+  [[nodiscard]] bool tolerates(const Principal& principal, Code code) {
+    return rate_.tolerates(principal, code, std::chrono::steady_clock::now());
+  }
+
   /// For cap.list. See ToolRegistry::capabilities_for().
-  [[nodiscard]] Listing capabilities_for(const Principal& principal, Mode mode) const {
+  [[nodiscard]] std::shared_ptr<const Listing> capabilities_for(const Principal& principal,
+                                                                Mode mode) const {
     return parts_.registry.capabilities_for(principal, mode);
   }
   /// For cap.get. Errors: E_SHAPE, E_TOOL  as for a call of it.
@@ -80,6 +91,8 @@ class Pipeline {
   base::Task<Outcome<Approved<Invocation>>> ask_consent(Passage& passage);
   base::Task<Outcome<ToolResult>> execute(Passage& passage, Approved<Invocation> call,
                                           Progress progress);
+  [[nodiscard]] Outcome<std::size_t> check_size(const Passage& passage,
+                                                const ToolResult& result) const;
   base::Task<Outcome<Filtered>> filter(Passage& passage, ToolResult result);
   void log_fault(const Passage& passage, const Fault& fault) const;
 

@@ -44,6 +44,27 @@ base::Task<Outcome<ToolResult>> throw_up(Approved<Invocation>, Progress) {
   co_return text_result("never");
 }
 
+TEST_F(PipelineOutputTest, words_of_progress_stay_behind_where_a_filter_is) {
+  auto connector = add({capability("t.a")});
+  connector->invoke_with = [](Approved<Invocation>,
+                              Progress progress) -> base::Task<Outcome<ToolResult>> {
+    progress(1, 2, "password: hunter2");
+    co_return text_result("done");
+  };
+  std::vector<std::string> notes;
+  auto note = [&](double done, std::optional<double> total, std::string text) {
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(total, 2);
+    notes.push_back(std::move(text));
+  };
+  EXPECT_TRUE(testing::run_on(loop_, pipeline().run(call_of("t.a"), note)));
+  parts_->filters = {std::make_shared<FixedFilter>(
+      [](ToolResult result) -> Outcome<Filtered> { return Filtered{std::move(result), 0}; })};
+  pipeline_.reset();
+  EXPECT_TRUE(testing::run_on(loop_, pipeline().run(call_of("t.a"), note)));
+  EXPECT_EQ(notes, (std::vector<std::string>{"password: hunter2", ""}));
+}
+
 TEST_F(PipelineOutputTest, a_tool_ends_with_its_deadline) {
   Capability tool = capability("t.a");
   auto connector = add({tool});

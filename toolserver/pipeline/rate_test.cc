@@ -58,6 +58,36 @@ TEST(RateTest, each_principal_has_its_own_bucket) {
   EXPECT_EQ(refusal(stage, named("bc", "a"), kStart), Code::kRate);
 }
 
+TEST(RateTest, other_requests_take_of_the_same_bucket) {
+  RateStage stage({.calls_per_second = 1, .burst = 2});
+  EXPECT_TRUE(stage.take(named("a"), kStart).has_value());
+  EXPECT_TRUE(stage.admit(named("a"), "s", kStart).has_value());
+  EXPECT_EQ(stage.take(named("a"), kStart).error().code, Code::kRate);
+  EXPECT_TRUE(stage.take(named("b"), kStart).has_value());
+}
+
+TEST(RateTest, a_refusal_costs_more_than_its_call) {
+  RateStage stage({.calls_per_second = 1, .burst = 6});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(stage.take(named("a"), kStart).has_value());
+    EXPECT_TRUE(stage.tolerates(named("a"), Code::kTool, kStart));
+  }
+  EXPECT_EQ(refusal(stage, named("a"), kStart), Code::kRate);
+  // One for the rate costs nothing more: its caller is told when to come again.
+  EXPECT_TRUE(stage.tolerates(named("a"), Code::kRate, kStart));
+  EXPECT_TRUE(stage.take(named("a"), kStart + std::chrono::seconds(1)).has_value());
+}
+
+TEST(RateTest, who_is_refused_again_and_again_is_not_tolerated) {
+  RateStage stage({.calls_per_second = 50, .burst = 100, .refusals = 20});
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(stage.tolerates(named("a"), Code::kRate, kStart));
+  EXPECT_FALSE(stage.tolerates(named("a"), Code::kTool, kStart));
+  EXPECT_TRUE(stage.tolerates(named("b"), Code::kTool, kStart));
+  Steady later = kStart + std::chrono::milliseconds(100);
+  EXPECT_TRUE(stage.tolerates(named("a"), Code::kTool, later)) << "ten come back in a second";
+  EXPECT_FALSE(stage.tolerates(named("a"), Code::kTool, later));
+}
+
 TEST(RateTest, a_session_has_so_many_calls_in_flight) {
   RateStage stage({.in_flight = 2});
   std::vector<RateStage::Slot> slots;

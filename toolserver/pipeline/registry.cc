@@ -11,6 +11,9 @@
 namespace tool::pipeline {
 namespace {
 
+// Sets of scopes are few; whoever makes up many of them gains nothing.
+constexpr std::size_t kListings = 64;
+
 PinState state_of(const Capability& capability, const std::string& pin, const Trust& trust) {
   if (capability.origin == OriginKind::kLocal) return PinState::kPinned;
   auto approved = trust.approved.find(capability.id.text());
@@ -41,8 +44,8 @@ base::Result<ToolEntry> entry_of(const Capability& capability, const Trust& trus
   std::string pin = capability.pin();
   PinState state = state_of(capability, pin, trust);
   auto record = record_of(capability, state);
-  return ToolEntry{capability,        std::move(input), std::move(output), std::move(pin), state,
-                   std::move(record), nullptr};
+  return ToolEntry{capability, std::move(input),  std::move(output), std::move(pin),
+                   state,      std::move(record), nullptr,           nullptr};
 }
 
 }  // namespace
@@ -73,6 +76,10 @@ Outcome<void> ToolRegistry::add(std::shared_ptr<connectors::Connector> connector
                                 const Trust& trust) {
   std::lock_guard one(change_);
   Tools tools = *snapshot();
+  std::shared_ptr<base::FairPlaces> places;
+  if (connector->most_at_once() > 0) {
+    places = std::make_shared<base::FairPlaces>(connector->most_at_once());
+  }
   for (const Capability& capability : connector->capabilities()) {
     if (auto named = check_name(tools, capability, *connector); !named) return named;
     auto entry = entry_of(capability, trust);
@@ -84,6 +91,7 @@ Outcome<void> ToolRegistry::add(std::shared_ptr<connectors::Connector> connector
       return refuse(Code::kShape, capability.id.text() + ": " + entry.error().message());
     }
     entry->connector = connector;
+    entry->places = places;
     tools.emplace(capability.id, std::make_shared<const ToolEntry>(std::move(*entry)));
   }
   publish(std::move(tools));
@@ -118,13 +126,29 @@ std::shared_ptr<const ToolEntry> ToolRegistry::find(const ToolId& id) const {
   return found == tools->end() ? nullptr : found->second;
 }
 
-Listing ToolRegistry::capabilities_for(const Principal& principal, Mode mode) const {
+std::shared_ptr<const Listing> ToolRegistry::capabilities_for(const Principal& principal,
+                                                              Mode mode) const {
+  std::pair key{mode, principal.scopes.text()};
+  std::shared_ptr<const Tools> tools;
+  {
+    std::lock_guard held(mutex_);
+    if (auto found = listings_.find(key); found != listings_.end()) return found->second;
+    tools = tools_;
+  }
+  auto listing = std::make_shared<const Listing>(list(*tools, principal.scopes, mode));
+  std::lock_guard held(mutex_);
+  if (tools != tools_) return listing;  // A change came between.
+  if (listings_.size() >= kListings) listings_.clear();
+  listings_.emplace(std::move(key), listing);
+  return listing;
+}
+
+Listing ToolRegistry::list(const Tools& tools, const Scopes& scopes, Mode mode) {
   Listing listing;
   std::string seen;
-  auto tools = snapshot();
-  for (const auto& [id, entry] : *tools) {
+  for (const auto& [id, entry] : tools) {
     if (entry->state != PinState::kPinned || entry->capability.min_mode > mode ||
-        !principal.scopes.allows_describe(id)) {
+        !scopes.allows_describe(id)) {
       continue;
     }
     listing.tools.push_back(entry);
@@ -148,6 +172,7 @@ void ToolRegistry::publish(Tools tools) {
   auto next = std::make_shared<const Tools>(std::move(tools));
   std::lock_guard held(mutex_);
   tools_.swap(next);
+  listings_.clear();
   ++version_;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/runtime/fair_places.h"
 #include "toolserver/connectors/connector.h"
 #include "toolserver/model/capability.h"
 #include "toolserver/model/fault.h"
@@ -45,6 +46,7 @@ struct ToolEntry {
   PinState state = PinState::kPinned;
   base::json::Object record;  ///< As listed.
   std::shared_ptr<connectors::Connector> connector;
+  std::shared_ptr<base::FairPlaces> places;  ///< Of its connector; null when it has no bound.
 };
 
 /// What a caller may know of, in the order of the ids.
@@ -73,7 +75,9 @@ class ToolRegistry {
   [[nodiscard]] std::shared_ptr<const ToolEntry> find(const ToolId& id) const;
   /// The tools that `principal` may describe in `mode`, without those that
   /// nobody approved: a description can be an attack of its own.
-  [[nodiscard]] Listing capabilities_for(const Principal& principal, Mode mode) const;
+  /// Made once for all callers with the same scopes.
+  [[nodiscard]] std::shared_ptr<const Listing> capabilities_for(const Principal& principal,
+                                                                Mode mode) const;
   /// Grows with every change, for cap.subscribe.
   [[nodiscard]] std::uint64_t version() const;
 
@@ -82,12 +86,15 @@ class ToolRegistry {
 
   [[nodiscard]] Outcome<void> check_name(const Tools& tools, const Capability& capability,
                                          const connectors::Connector& connector) const;
+  [[nodiscard]] static Listing list(const Tools& tools, const Scopes& scopes, Mode mode);
   [[nodiscard]] std::shared_ptr<const Tools> snapshot() const;
   void publish(Tools tools);
 
   mutable std::mutex mutex_;  // Held for a look-up, and by writers for a change.
   std::shared_ptr<const Tools> tools_ = std::make_shared<const Tools>();
   std::uint64_t version_ = 0;
+  // Of tools_, by mode and scopes.
+  mutable std::map<std::pair<Mode, std::string>, std::shared_ptr<const Listing>> listings_;
   std::mutex change_;  // One writer at a time.
 };
 

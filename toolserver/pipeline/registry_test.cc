@@ -124,7 +124,8 @@ TEST(RegistryTest, lists_what_a_caller_may_know_of) {
   ASSERT_TRUE(registry.add(connector({bridged("w.a")})).has_value());
   auto ids = [&](std::string_view scopes, Mode mode) {
     std::string out;
-    for (const auto& entry : registry.capabilities_for(alice(scopes), mode).tools) {
+    auto listing = registry.capabilities_for(alice(scopes), mode);
+    for (const auto& entry : listing->tools) {
       out += entry->capability.id.text() + " ";
     }
     return out;
@@ -142,7 +143,7 @@ TEST(RegistryTest, the_etag_follows_the_list) {
   ToolRegistry registry;
   ASSERT_TRUE(registry.add(connector({capability("t.a")})).has_value());
   auto etag = [&](std::string_view scopes) {
-    return registry.capabilities_for(alice(scopes), Mode::kBasic).etag;
+    return registry.capabilities_for(alice(scopes), Mode::kBasic)->etag;
   };
   std::string one = etag("tool:invoke:t.*");
   EXPECT_EQ(etag("tool:describe:t.a"), one);

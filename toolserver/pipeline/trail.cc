@@ -49,7 +49,7 @@ audit::CallRecord AuditTrail::begin(const PipelineCall& call) const {
 void AuditTrail::describe(audit::CallRecord& record, const ToolEntry& entry,
                           const Invocation& call) const {
   record.origin = origin_name(entry.capability.origin);
-  record.args_hash = call.args_hash;
+  record.args_mac = log_.arguments_mac(call.args_hash);
   if (options_.arguments == RawArguments::kRecorded) {
     if (auto text = base::json::canonical(call.args)) record.args = std::move(*text);
   }

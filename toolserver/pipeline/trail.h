@@ -46,6 +46,10 @@ class AuditTrail {
   /// `record`. Errors: E_BUSY  it cannot be written; nothing was done.
   [[nodiscard]] Outcome<void> open(audit::CallRecord& record);
 
+  /// Records a call that was refused before it was authorised, see
+  /// audit::AuditLog::refuse().
+  void refuse(const audit::CallRecord& record) { log_.refuse(record); }
+
   /// Writes the end of the record. A receipt with seq 0 says that it could not
   /// be written and that the options let the call go on.
   /// Errors: E_BUSY  it cannot be written, and the call was refused before the

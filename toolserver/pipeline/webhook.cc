@@ -1,9 +1,14 @@
 #include "toolserver/pipeline/webhook.h"
 
+#include <fmt/format.h>
+
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/this_coro.hpp>
+
+#include "base/crypto/digest.h"
+#include "base/crypto/encoding.h"
 
 namespace tool::pipeline {
 namespace {
@@ -15,6 +20,18 @@ bool is_loopback(std::string_view host) {
 }
 
 }  // namespace
+
+base::http::Headers signature_headers(const base::Secret& secret, std::string_view id,
+                                      base::WallTime now, std::string_view body) {
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  std::string time = std::to_string(seconds);
+  auto mac = base::crypto::hmac_sha256(secret.reveal(), fmt::format("{}.{}.{}", id, time, body));
+  base::http::Headers headers;
+  headers.add("webhook-id", std::string(id));
+  headers.add("webhook-timestamp", time);
+  headers.add("webhook-signature", "v1," + base::crypto::to_base64(base::crypto::view(mac)));
+  return headers;
+}
 
 base::Result<std::unique_ptr<Webhook>> Webhook::create(WebhookOptions options) {
   std::string_view url = options.url;
@@ -48,6 +65,7 @@ base::http::Client& Webhook::client_of(const boost::asio::any_io_executor& loop)
   if (!client) {
     base::http::ClientOptions client_options;
     client_options.header_bytes = 16 * 1024;
+    client_options.connections = kConnections;
     client_options.body_bytes = options_.answer_bytes;
     client_options.response_time = options_.timeout;
     client_options.ca_file = options_.ca_file;
@@ -57,22 +75,37 @@ base::http::Client& Webhook::client_of(const boost::asio::any_io_executor& loop)
 }
 
 base::Task<base::Result<base::json::Object>> Webhook::post(base::RequestContext context,
+                                                           std::string principal,
                                                            base::json::Object body) {
   namespace asio = boost::asio;
   auto executor = co_await asio::this_coro::executor;
   auto& client = client_of(executor);
   context.deadline =
       std::min(context.deadline, std::chrono::steady_clock::now() + options_.timeout);
+  CO_ASSIGN_OR_RETURN(auto place, co_await places_.enter(std::move(principal), context.deadline));
   base::http::ClientRequest request;
   request.method = base::http::Method::kPost;
   request.target = target_;
   request.headers.add("Content-Type", "application/json");
   request.headers.add("Accept", "application/json");
-  request.body = base::http::Body(base::json::write(body));
+  const auto* rid = body.if_contains("rid");
+  std::string id(rid != nullptr && rid->is_string() ? std::string_view(rid->get_string()) : "");
+  std::string text = base::json::write(body);
+  if (!options_.bearer.empty()) {
+    request.headers.add("Authorization", "Bearer " + std::string(options_.bearer.reveal()));
+  }
+  if (!options_.signing_secret.empty()) {
+    auto signature = signature_headers(options_.signing_secret, id, clock_.now(), text);
+    for (const auto& [name, value] : signature.fields()) {
+      request.headers.add(name, value);
+    }
+  }
+  request.body = base::http::Body(std::move(text));
   CO_ASSIGN_OR_RETURN(auto response, co_await client.send(context, std::move(request)));
   if (response.status != 200) {
     co_return base::fail(base::ErrorKind::kUnavailable, "webhook: not a status of 200")
-        .with_detail(std::to_string(response.status));
+        .with_detail(std::to_string(response.status))
+        .with_reason("status");
   }
   CO_ASSIGN_OR_RETURN(auto answer,
                       base::json::parse(response.body.view(),

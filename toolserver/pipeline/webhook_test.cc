@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/http/server.h"
+#include "toolserver/model/digest.h"
 #include "toolserver/pipeline/consent_webhook.h"
 #include "toolserver/pipeline/filter_webhook.h"
 #include "toolserver/pipeline/fixture_test.h"
@@ -48,6 +49,10 @@ class HookServer {
     std::lock_guard held(mutex_);
     return object(asked_);
   }
+  [[nodiscard]] base::http::Headers headers() {
+    std::lock_guard held(mutex_);
+    return headers_;
+  }
   std::atomic<int> redirected = 0;
 
  private:
@@ -73,6 +78,7 @@ class HookServer {
     }
     std::lock_guard held(mutex_);
     asked_ = std::move(request.body);
+    headers_ = std::move(request.headers);
     if (path != "/204") response.body = base::http::Body(body_);
     co_return response;
   }
@@ -80,6 +86,7 @@ class HookServer {
   std::mutex mutex_;
   std::string body_ = "{}";
   std::string asked_;
+  base::http::Headers headers_;
   base::Workers workers_;
   std::unique_ptr<base::http::Server> server_;
 };
@@ -92,7 +99,7 @@ std::unique_ptr<Webhook> webhook(std::string url) {
 
 base::Task<base::Result<base::json::Object>> post_to(std::string url) {
   auto hook = webhook(std::move(url));
-  co_return co_await hook->post({}, object("{}"));
+  co_return co_await hook->post({}, "alice", object("{}"));
 }
 
 TEST(WebhookTest, only_https_or_loopback) {
@@ -216,6 +223,10 @@ TEST_F(HookedPipelineTest, consent_by_webhook_fails_closed) {
   EXPECT_EQ(question.at("tool"), "t.a");
   EXPECT_EQ(question.at("principal"), "alice");
   EXPECT_EQ(question.at("args_preview"), R"({"n":3})");
+  EXPECT_EQ(question.at("bytes"), 7);
+  EXPECT_EQ(question.at("truncated"), false);
+  EXPECT_EQ(question.at("scopes"), base::json::Value(base::json::Array{"once", "args_hash"}));
+  EXPECT_EQ(question.at("args_h").as_string(), *args_digest(object(R"({"n":3})")));
   EXPECT_EQ(question.at("expires"), 1'795'251'660'000);
 }
 
@@ -241,7 +252,7 @@ TEST_F(HookedPipelineTest, a_filter_passes_redacts_or_blocks) {
   EXPECT_EQ(blocked.error().code, Code::kPolicy);
 }
 
-TEST_F(HookedPipelineTest, a_filter_that_cannot_tell_is_closed_unless_it_is_open) {
+TEST_F(HookedPipelineTest, an_open_filter_lets_pass_only_what_nobody_could_be_asked_about) {
   struct Case {
     const char* path;
     const char* answer;
@@ -254,15 +265,60 @@ TEST_F(HookedPipelineTest, a_filter_that_cannot_tell_is_closed_unless_it_is_open
            {"/x", R"({"action":"redact","content":[{"type":"image/png","data":"?"}]})"},
            {"/500", R"({"action":"pass"})"},
            {"/redirect", R"({"action":"pass"})"},
+           {"/huge", R"({"action":"pass"})"},
            {"/hang", R"({"action":"pass"})"},
        }) {
-    auto closed = filtered(c.path, c.answer);
-    ASSERT_FALSE(closed.has_value()) << c.path << c.answer;
-    EXPECT_EQ(closed.error().code, Code::kUpstream) << c.path << c.answer;
-    auto open = filtered(c.path, c.answer, FilterFailure::kOpen);
-    ASSERT_TRUE(open.has_value()) << c.path << c.answer;
-    EXPECT_EQ(open->result.content.at(0).data, "password: hunter2");
+    for (FilterFailure failure : {FilterFailure::kClosed, FilterFailure::kOpen}) {
+      auto reply = filtered(c.path, c.answer, failure);
+      ASSERT_FALSE(reply.has_value()) << c.path << c.answer;
+      EXPECT_EQ(reply.error().code, Code::kUpstream) << c.path << c.answer;
+    }
   }
+  std::string nobody = fmt::format("http://127.0.0.1:{}/", base::testing::free_port());
+  for (auto [failure, passes] :
+       {std::pair{FilterFailure::kClosed, false}, {FilterFailure::kOpen, true}}) {
+    parts_->filters = {std::make_shared<FilterWebhook>(webhook(nobody), failure)};
+    pipeline_.reset();
+    EXPECT_EQ(ask(call_of("t.a")).has_value(), passes);
+  }
+}
+
+TEST_F(HookedPipelineTest, a_hook_can_tell_who_asks) {
+  Capability tool = capability("t.a");
+  tool.consent = ConsentRule::kAlways;
+  connector_ = add({tool});
+  server_.answer(R"({"decision":"approve"})");
+  const base::Secret secret("a secret of the hook, 32 bytes long");
+  for (bool is_signed : {true, false}) {
+    auto hook = Webhook::create({.url = server_.url("/x"),
+                                 .bearer = is_signed ? base::Secret("t0ken") : base::Secret(),
+                                 .signing_secret = is_signed ? secret : base::Secret()});
+    ASSERT_TRUE(hook);
+    parts_->consent = std::make_shared<ConsentWebhook>(std::move(*hook));
+    pipeline_.reset();
+    EXPECT_EQ(code_of(call_of("t.a", R"({"n":3})")), "ok");
+    auto headers = server_.headers();
+    EXPECT_EQ(headers.get("Authorization").value_or(""), is_signed ? "Bearer t0ken" : "");
+    if (!is_signed) {
+      EXPECT_FALSE(headers.get("webhook-signature").has_value());
+      continue;
+    }
+    EXPECT_EQ(headers.get("webhook-id").value_or(""), "01JTEST");
+    std::string sent = base::json::write(base::json::Value(server_.asked()));
+    auto time = std::chrono::seconds(std::stoll(std::string(*headers.get("webhook-timestamp"))));
+    auto expected = signature_headers(secret, "01JTEST", base::WallTime(time), sent);
+    EXPECT_EQ(headers.get("webhook-signature"), expected.get("webhook-signature"));
+    EXPECT_LT(base::SystemClock().now() - base::WallTime(time), std::chrono::minutes(1));
+  }
+}
+
+// Made with Python's hmac and base64.
+TEST(WebhookTest, the_signature_is_that_of_standard_webhooks) {
+  auto headers =
+      signature_headers(base::Secret("a secret of the hook, 32 bytes long"), "01JTEST",
+                        base::WallTime(std::chrono::seconds(1'795'251'600)), R"({"n":3})");
+  EXPECT_EQ(headers.get("webhook-timestamp"), "1795251600");
+  EXPECT_EQ(headers.get("webhook-signature"), "v1,RLnMdTnLqyT+VM9Q/mis6lqnliuLeS86bS4tN1fsUe0=");
 }
 
 }  // namespace

@@ -68,9 +68,14 @@ base::Task<Outcome<T>> within(base::Deadline deadline, base::Task<Outcome<T>> ta
 
   boost::system::error_code woken;
   awaited->changed.emplace(loop, deadline);
-  co_await awaited->changed->async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  // A cancellation that came before the wait began does not wake it.
+  auto state = co_await asio::this_coro::cancellation_state;
+  bool cancelled = state.cancelled() != asio::cancellation_type::none;
+  if (!cancelled) {
+    co_await awaited->changed->async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
   if (awaited->outcome) co_return std::move(*awaited->outcome);
-  bool deadline_passed = !woken;
+  bool deadline_passed = !cancelled && !woken;
   awaited->cancel.emit(asio::cancellation_type::all);
   while (!awaited->outcome) {
     awaited->changed->expires_at(base::Deadline::max());

@@ -85,6 +85,21 @@ TEST_F(WithinTest, makes_an_exception_an_internal_fault) {
   EXPECT_EQ(outcome.error().detail, "the reason");
 }
 
+TEST_F(WithinTest, a_cancellation_of_before_ends_the_task_at_once) {
+  bool ended = false;
+  auto cancelled_first = [this](base::Task<Outcome<int>> task) -> base::Task<void> {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    cancel_.emit(asio::cancellation_type::all);
+    outcome_ = co_await within(Steady::now() + 1s, std::move(task));
+  };
+  asio::co_spawn(loop_, cancelled_first(until_cancelled(ended)),
+                 asio::bind_cancellation_slot(cancel_.slot(), [](const std::exception_ptr&) {}));
+  loop_.run();
+  EXPECT_TRUE(ended);
+  ASSERT_FALSE(*outcome_);
+  EXPECT_EQ(outcome_->error().code, Code::kCancelled);
+}
+
 TEST_F(WithinTest, ends_the_task_at_the_deadline) {
   bool ended = false;
   auto outcome = run(Steady::now() + 1ms, until_cancelled(ended));

@@ -109,14 +109,22 @@ Outcome<Suite> ClientHandshake::check_choice() const {
   return *suite;
 }
 
-Outcome<void> ClientHandshake::check_proof() const {
+Outcome<void> ClientHandshake::check_proof() {
   bool has_secret = !handshake_secret(config_.secrets, config_.mode).empty();
   if (!has_secret) {
     // check_config() let only mode enterprise over verified TLS come here.
     if (!welcome_.proof) return {};
     return distrust("the server's proof cannot be checked without the secret");
   }
-  if (welcome_.proof && base::crypto::equal(view(server_proof(psk_, th1_)), *welcome_.proof)) {
+  auto proves = [&](const SecretBytes& psk) {
+    return welcome_.proof && base::crypto::equal(view(server_proof(psk, th1_)), *welcome_.proof);
+  };
+  if (proves(psk_)) return {};
+  const base::Secret& before = previous_handshake_secret(config_.secrets, config_.mode);
+  SecretBytes psk = make_psk(before, config_.secrets.kdf_salt);
+  if (!before.empty() && proves(psk)) {
+    psk_ = std::move(psk);
+    previous_ = true;
     return {};
   }
   return distrust("the server does not prove that it knows the secret");
@@ -158,7 +166,12 @@ Outcome<MessageLayer> ClientHandshake::on_welcome(const Envelope& envelope) {
 
 std::string ClientHandshake::credential() const {
   switch (config_.method) {
-    case Method::kApiKey: return api_key_credential(config_.secrets.api_key, th1_);
+    case Method::kApiKey: {
+      // In mode simple the API key can be the shared secret itself.
+      bool before = previous_ && config_.secrets.secret_key.empty();
+      return api_key_credential(before ? config_.secrets.api_key_previous : config_.secrets.api_key,
+                                th1_);
+    }
     case Method::kJwt:
     case Method::kOauth2: return config_.token.reveal();
     case Method::kMtls:

@@ -32,6 +32,9 @@ struct ClientConfig {
   base::Secret token;   ///< The credential of jwt and oauth2.
   std::string node_id;  ///< The only server that is accepted; any when empty.
   std::string cluster;  ///< Likewise.
+  /// The key that the server's session tokens must be signed with; not checked
+  /// when empty.
+  std::optional<base::jose::Verifier> session_tokens;
   std::string name = "securetool";
   std::string version = "3.0";
   std::chrono::seconds window{60};  ///< For the times of signed messages.
@@ -71,13 +74,14 @@ class ClientHandshake {
  private:
   [[nodiscard]] Outcome<void> check_config() const;
   [[nodiscard]] Outcome<Suite> check_choice() const;
-  [[nodiscard]] Outcome<void> check_proof() const;
+  [[nodiscard]] Outcome<void> check_proof();
   [[nodiscard]] Outcome<SecretBytes> agree(Suite suite);
 
   const ClientConfig& config_;
   Channel channel_;
   base::Random& random_;
-  SecretBytes psk_;
+  SecretBytes psk_;        ///< From the server's proof on, that of the secret it has.
+  bool previous_ = false;  ///< It has the secret before.
   std::string hello_;
   std::array<std::optional<base::crypto::EphemeralKey>, 2> keys_;  ///< By group.
   Welcome welcome_;

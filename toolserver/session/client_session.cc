@@ -7,6 +7,7 @@
 #include "toolserver/session/close_code.h"
 #include "toolserver/session/payload_reader.h"
 #include "toolserver/session/random_bytes.h"
+#include "toolserver/session/tokens.h"
 #include "toolserver/session/transcript.h"
 
 namespace tool::session {
@@ -167,6 +168,7 @@ Outcome<ClientActions> ClientSession::on_ready(const Envelope& envelope) {
   auto ready = handshake_.on_ready(envelope, layer_->keys());
   if (!ready) return std::move(ready).error();
   ready_ = std::move(*ready);
+  if (auto good = check_token(ready_.session_token); !good) return std::move(good).error();
   layer_->enter_ready(handshake_.th2());
   state_ = ClientState::kReady;
   rekeyed_at_ = clock_.now();
@@ -229,10 +231,24 @@ Outcome<void> ClientSession::on_refreshed(const Envelope& answer) {
   auto token = reader.text("session_token", base::jose::kMaxTokenBytes);
   WireTime expires_at{std::chrono::milliseconds(reader.integer("expires_at", 0))};
   if (reader.fault()) return *reader.fault();
+  if (auto good = check_token(token); !good) return good;
   ready_.session_token = std::move(token);
   ready_.expires_at = expires_at;
   set_refresh(expires_at);
   return {};
+}
+
+// Who has only the shared secret can pose as the server, but cannot sign.
+Outcome<void> ClientSession::check_token(std::string_view token) const {
+  if (!config_.session_tokens) return {};
+  SessionPlace place{welcome().node_id, welcome().cluster, std::string(ready_.session_id.text()),
+                     handshake_.th1()};
+  auto claims =
+      verify_session_token(token, *config_.session_tokens, place, clock_.now(), config_.window);
+  if (claims) return {};
+  Fault fault = refuse(Code::kSignature, "session_token: is not one of this session by our key");
+  fault.detail = claims.error().detail;
+  return fault;
 }
 
 Outcome<ClientActions> ClientSession::on_rekeyed(const Envelope& answer) {

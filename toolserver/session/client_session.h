@@ -96,6 +96,8 @@ class ClientSession {
   [[nodiscard]] Outcome<Frame> rekey();
   /// Whether it is time for rekey().
   [[nodiscard]] bool needs_rekey() const;
+  /// Another token for the refreshes from here on.
+  void set_token(base::Secret token) { config_.token = std::move(token); }
   /// Payload of a session.refresh with our credential on this connection.
   [[nodiscard]] base::json::Object refresh_payload() const;
   /// When to send session.refresh: after two thirds of the token's life.
@@ -119,6 +121,7 @@ class ClientSession {
   [[nodiscard]] Outcome<ClientActions> on_event(Envelope event);
   [[nodiscard]] Outcome<ClientActions> on_rekeyed(const Envelope& answer);
   [[nodiscard]] Outcome<void> on_refreshed(const Envelope& answer);
+  [[nodiscard]] Outcome<void> check_token(std::string_view token) const;
   [[nodiscard]] ClientActions fail(Fault fault, base::json::Object data = {});
   [[nodiscard]] Envelope message(MessageType type, Op op, base::json::Object payload) const;
   void set_refresh(WireTime expires_at);

@@ -96,7 +96,7 @@ inline Principal alice() {
 struct World {
   TestClock clock;
   TestRandom random{7};
-  ReplayWindow replay{{}, clock.now(), random};
+  ReplayWindow replay{{}, random};
 
   std::shared_ptr<const ServerContext> context(ServerConfig config) {
     SessionTokens tokens(config.node_id, config.cluster,

@@ -150,12 +150,12 @@ TEST(GoldenTest, replay_decisions) {
       return WireTime(std::chrono::milliseconds(object.at(name).as_int64()));
     };
     ReplayWindow window({.window = std::chrono::milliseconds(row.at("window_ms").as_int64())},
-                        at(row, "started"), random);
+                        random);
     std::map<std::string, Ulid> sessions;
     for (const auto& each : row.at("steps").as_array()) {
       const auto& step = each.as_object();
       auto [session, is_new] = sessions.try_emplace(text(step, "session"));
-      if (is_new) session->second = Ulid::make(at(row, "started"), random);
+      if (is_new) session->second = Ulid::make(at(step, "now"), random);
       MessageNonce nonce{};
       auto from = bytes(step, "nonce");
       std::copy(from.begin(), from.end(), nonce.begin());

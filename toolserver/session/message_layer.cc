@@ -5,6 +5,9 @@
 namespace tool::session {
 namespace {
 
+// Of a signature with its names, which is larger than a record's header and tag.
+constexpr std::size_t kProtectionBytes = 128;
+
 Direction sending(Side side) {
   return side == Side::kClient ? Direction::kClientToServer : Direction::kServerToClient;
 }
@@ -58,11 +61,14 @@ Outcome<void> MessageLayer::authenticate(const Envelope& envelope) const {
   return signatures->theirs.verify(transcript_, *canonical, *envelope.signature);
 }
 
-Outcome<Frame> MessageLayer::write(const Envelope& envelope) {
+Outcome<Frame> MessageLayer::write(const Envelope& envelope, std::size_t most) {
   auto message = write_unsigned(envelope);
   if (!message) {
     return Fault{Code::kInternal, "the answer cannot be written", std::nullopt,
                  message.error().message()};
+  }
+  if (message->text.size() + kProtectionBytes > most) {
+    return refuse(Code::kLimit, "the answer is too large for one message");
   }
   bool send_as_signed = !has_large_double(envelope.payload);
   if (auto* records = std::get_if<Records>(&protection_)) {

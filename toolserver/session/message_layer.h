@@ -6,6 +6,7 @@
 // Source: docs/wire-3.0.md, sections 3.1, 3.2 and 7.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,10 +39,12 @@ class MessageLayer {
   /// The signature, when the suite has them. Errors: E_SIG.
   [[nodiscard]] Outcome<void> authenticate(const Envelope& envelope) const;
 
-  /// A message of ours, ready to be sent.
+  /// A message of ours, ready to be sent, of at most `most` bytes.
   /// Errors: E_INTERNAL  the payload has no canonical form, see
-  ///         base::json::canonical(): nothing was written.
-  [[nodiscard]] Outcome<Frame> write(const Envelope& envelope);
+  ///         base::json::canonical(); E_LIMIT  it would be larger. Either way
+  ///         nothing was written, and no counter is used up.
+  [[nodiscard]] Outcome<Frame> write(const Envelope& envelope,
+                                     std::size_t most = std::numeric_limits<std::size_t>::max());
 
   /// Later messages are signed over th2.
   void enter_ready(const Digest& th2) { transcript_ = th2; }

@@ -56,9 +56,8 @@ struct ReplayWindow::Shard {
   }
 };
 
-ReplayWindow::ReplayWindow(ReplayLimits limits, base::WallTime started_at, base::Random& random)
+ReplayWindow::ReplayWindow(ReplayLimits limits, base::Random& random)
     : limits_(limits),
-      started_at_(wire_time(started_at)),
       span_ms_(std::max<std::int64_t>(1, limits.window.count() / kSpansOfWindow)),
       shards_(std::make_unique<Shard[]>(kShards)) {
   random.fill(std::as_writable_bytes(std::span(hash_key_)));
@@ -74,7 +73,7 @@ std::int64_t ReplayWindow::span_of(WireTime time) const { return milliseconds(ti
 
 Outcome<void> ReplayWindow::check_fresh(WireTime time, base::WallTime now) const {
   auto apart = wire_time(now) - time;
-  if (apart > limits_.window || -apart > limits_.window || time < started_at_) return stale();
+  if (apart > limits_.window || -apart > limits_.window) return stale();
   return {};
 }
 

@@ -30,14 +30,14 @@ struct ReplayLimits {
 /// holds: a stranger must not be able to fill it.
 class ReplayWindow {
  public:
-  /// Messages from before `started_at` may have been seen by an earlier life of
-  /// this process, and are stale.
-  ReplayWindow(ReplayLimits limits, base::WallTime started_at, base::Random& random);
+  /// It begins empty, also after a restart: keys of sessions live in memory
+  /// alone, so no message from before has a session that would take it.
+  ReplayWindow(ReplayLimits limits, base::Random& random);
   ~ReplayWindow();
 
   /// Takes a message in, once.
-  /// Errors: E_STALE  |now - time| is over the window, or `time` is before the
-  ///                  start or in a span that is forgotten already;
+  /// Errors: E_STALE  |now - time| is over the window, or `time` is in a span
+  ///                  that is forgotten already;
   ///         E_REPLAY  the session's nonce was seen;
   ///         E_BUSY  no room, in all or for this session.
   [[nodiscard]] Outcome<void> admit(const Ulid& session, const MessageNonce& nonce, WireTime time,
@@ -66,7 +66,6 @@ class ReplayWindow {
   void sweep(base::WallTime now);
 
   ReplayLimits limits_;
-  WireTime started_at_;
   std::int64_t span_ms_;  ///< Times are remembered and forgotten in spans of this length.
   NonceSet::Key hash_key_;
   std::atomic<std::size_t> entries_{0};

@@ -59,6 +59,11 @@ const base::Secret& handshake_secret(const Secrets& secrets, Mode mode) {
   return use_api_key ? secrets.api_key : secrets.secret_key;
 }
 
+const base::Secret& previous_handshake_secret(const Secrets& secrets, Mode mode) {
+  bool use_api_key = secrets.secret_key.empty() && mode == Mode::kSimple;
+  return use_api_key ? secrets.api_key_previous : secrets.secret_key_previous;
+}
+
 base::Result<std::shared_ptr<const ServerContext>> ServerContext::create(ServerConfig config,
                                                                          SessionTokens tokens,
                                                                          ReplayWindow& replay,

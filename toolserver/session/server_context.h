@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,16 +30,30 @@ struct Secrets {
   base::Secret secret_key;
   base::Secret api_key;
   base::Secret kdf_salt;
+  // What the server may still have while they are changed. A client's alone.
+  base::Secret secret_key_previous;
+  base::Secret api_key_previous;
 };
 /// hs of section 4.6: secret_key, in mode simple without one the api_key; may
 /// be empty.
 [[nodiscard]] const base::Secret& handshake_secret(const Secrets& secrets, Mode mode);
+/// The same of the secrets before.
+[[nodiscard]] const base::Secret& previous_handshake_secret(const Secrets& secrets, Mode mode);
 
 struct SessionTimes {
   std::chrono::milliseconds hello = std::chrono::seconds(5);
   std::chrono::milliseconds auth = std::chrono::seconds(10);
   std::chrono::seconds session{12 * 3600};
   std::chrono::seconds token{15 * 60};
+};
+
+/// How often a principal may ask, over all of its sessions. Unset: as often as it
+/// likes. Safe to call from any thread.
+struct OperationRate {
+  /// Takes one request. Errors: E_RATE, E_BUSY.
+  std::function<Outcome<void>(const Principal&)> take;
+  /// Notes a refusal. False: there were too many.
+  std::function<bool(const Principal&, Code)> tolerates;
 };
 
 struct ServerConfig {
@@ -51,9 +66,11 @@ struct ServerConfig {
   Secrets secrets;
   WelcomeLimits limits;
   std::size_t handshake_bytes = 16 * 1024;  ///< Of a message before READY.
+  std::size_t answer_bytes = 4 << 20;       ///< Of an answer to a request, as it is sent.
   SessionTimes times;
   RekeyLimits rekey;
   std::chrono::seconds rekey_interval{3600};
+  OperationRate rate;
 };
 
 /// Thread-safe; outlives its sessions.

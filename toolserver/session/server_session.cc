@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint64_t kRekeyGrace = 2;  // Times the limit; section 7.1.
 
 bool needs_token(Op op) {
-  return op == Op::kCapList || op == Op::kCapGet || op == Op::kInvoke || op == Op::kAuditHead;
+  return op == Op::kCapList || op == Op::kCapGet || op == Op::kInvoke || op == Op::kAuditHead ||
+         op == Op::kSessionList || op == Op::kSessionClose;
 }
 
 }  // namespace
@@ -110,7 +111,40 @@ Outcome<void> ServerSession::check(const Envelope& envelope) {
   return context_->replay().admit(id_, envelope.nonce, envelope.time, context_->now());
 }
 
+// What costs no more than its frame is free, and tool.invoke is counted where
+// its refusals are recorded, in the pipeline.
+Outcome<void> ServerSession::take(Op op) {
+  const OperationRate& rate = context_->config().rate;
+  if (!principal_ || !rate.take) return {};
+  if (op == Op::kClose || op == Op::kCancel || op == Op::kInvoke) return {};
+  return rate.take(*principal_);
+}
+
+// Of refusals that the caller could have spared us.
+bool ServerSession::tolerates(Code code) const {
+  const OperationRate& rate = context_->config().rate;
+  if (!principal_ || !rate.tolerates) return true;
+  switch (code) {
+    case Code::kUpstream:
+    case Code::kInternal:
+    case Code::kTimeout:
+    case Code::kCancelled:
+    case Code::kConsent: return true;
+    default: return rate.tolerates(*principal_, code);
+  }
+}
+
+ServerActions ServerSession::end_if_refused_too_often() {
+  if (!std::exchange(refused_too_often_, false) || state_ == ServerState::kClosed ||
+      state_ == ServerState::kFailed) {
+    return {};
+  }
+  state_ = ServerState::kFailed;
+  return only(Close{close_code(Code::kRate), std::string(name(Code::kRate))});
+}
+
 ServerActions ServerSession::handle(Op op, Envelope envelope, std::string_view text) {
+  if (auto taken = take(op); !taken) return refuse_message(origin_of(envelope), taken.error());
   switch (op) {
     case Op::kHello: return on_hello(envelope, text);
     case Op::kAuth: return on_auth(std::move(envelope));
@@ -119,7 +153,10 @@ ServerActions ServerSession::handle(Op op, Envelope envelope, std::string_view t
     case Op::kRefresh: return on_refresh(envelope);
     case Op::kRekey: return on_rekey(envelope);
     case Op::kCancel:
-      if (flights_.find(envelope.id) == nullptr) return {};
+      if (flights_.find(envelope.id) == nullptr) {
+        refused_too_often_ = !tolerates(Code::kShape);  // It has no answer, and costs as much.
+        return end_if_refused_too_often();
+      }
       return only(Cancel{envelope.id});
     default: return on_request(op, std::move(envelope));
   }
@@ -150,12 +187,17 @@ ServerActions ServerSession::on_request(Op op, Envelope request) {
 
 ServerActions ServerSession::refuse_message(const Origin& origin, const Fault& fault) {
   auto closing = closes_with(state_, fault.code);
+  Code reason = fault.code;
+  if (!closing && !tolerates(fault.code)) {
+    reason = Code::kRate;
+    closing = close_code(reason);
+  }
   ServerActions actions;
   auto frame = protect(answer(MessageType::kErr, origin.id, origin.op, error_payload(fault)));
   if (frame) actions.emplace_back(Send{std::move(*frame)});
   if (!closing) return actions;
   state_ = ServerState::kFailed;
-  actions.emplace_back(Close{*closing, std::string(name(fault.code))});
+  actions.emplace_back(Close{*closing, std::string(name(reason))});
   return actions;
 }
 
@@ -175,6 +217,18 @@ ServerActions ServerSession::begin_drain() {
   return {};
 }
 
+ServerActions ServerSession::end(Code code) {
+  if (state_ == ServerState::kClosed || state_ == ServerState::kFailed) return {};
+  state_ = ServerState::kFailed;
+  return only(Close{close_code(code), std::string(name(code))});
+}
+
+// A certificate cannot be renewed on the connection that it was shown on.
+base::WallTime ServerSession::credential_end() const {
+  bool bound = principal_ && principal_->method == Method::kMtls;
+  return bound ? principal_->expires_at : base::WallTime::max();
+}
+
 std::optional<Timer> ServerSession::timer() const {
   const ServerConfig& config = context_->config();
   switch (state_) {
@@ -184,7 +238,8 @@ std::optional<Timer> ServerSession::timer() const {
     case ServerState::kReady:
     case ServerState::kRekeying:
     case ServerState::kDraining: {
-      base::WallTime at = opened_at_ + config.times.session;
+      base::WallTime at =
+          std::min<base::WallTime>(opened_at_ + config.times.session, credential_end());
       if (has_records(suite())) {
         at = std::min(at, rekeyed_at_ + static_cast<int>(kRekeyGrace) * config.rekey_interval);
       }
@@ -201,9 +256,8 @@ ServerActions ServerSession::on_time() {
   base::WallTime now = context_->now();
   if (!due || now < due->at) return {};
   bool keys_too_old = principal_ && now < opened_at_ + context_->config().times.session;
-  Code code = keys_too_old ? Code::kState : Code::kTimeout;
-  state_ = ServerState::kFailed;
-  return only(Close{close_code(code), std::string(name(code))});
+  if (keys_too_old && now >= credential_end()) return end(Code::kExpired);
+  return end(keys_too_old ? Code::kState : Code::kTimeout);
 }
 
 }  // namespace tool::session

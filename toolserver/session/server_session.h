@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,18 +80,25 @@ class ServerSession {
 
   /// The answer of a request. Ends it.
   /// Errors: E_INTERNAL  no such request is running, or the payload has no
-  ///         canonical form (then it is still running: encode_error()).
+  ///         canonical form; E_LIMIT  it is larger than answer_bytes. After the
+  ///         latter two the request is still running: encode_error().
   [[nodiscard]] Outcome<Frame> encode_result(const Ulid& id, base::json::Object payload);
   /// The refusal of a request. Ends it. `data` is the err's data, if any.
   /// Errors: E_INTERNAL as above.
   [[nodiscard]] Outcome<Frame> encode_error(const Ulid& id, const Fault& fault,
                                             base::json::Object data = {});
+  /// After encode_error(): the end of a session whose principal was refused too
+  /// often, or nothing.
+  [[nodiscard]] ServerActions end_if_refused_too_often();
   /// A step of a running request, numbered here.
   /// Errors: E_INTERNAL as above.
   [[nodiscard]] Outcome<Frame> encode_event(const Ulid& id, Op op, base::json::Object payload);
 
   /// No new requests; running ones end as they do. Before READY it closes.
   [[nodiscard]] ServerActions begin_drain();
+
+  /// Ends it, in whatever state, with the close code and reason of `code`.
+  [[nodiscard]] ServerActions end(Code code);
 
   /// When on_time() is to be called; nothing when the session is over.
   [[nodiscard]] std::optional<Timer> timer() const;
@@ -122,13 +130,18 @@ class ServerSession {
 
   [[nodiscard]] Outcome<std::string> mint_token(const Principal& principal, base::WallTime expires);
   [[nodiscard]] base::WallTime token_end(const Principal& principal) const;
+  [[nodiscard]] base::WallTime credential_end() const;
   [[nodiscard]] Envelope answer(MessageType type, const Ulid& id, std::string_view op,
                                 base::json::Object payload) const;
-  [[nodiscard]] Outcome<Frame> protect(const Envelope& envelope);
+  [[nodiscard]] Outcome<Frame> protect(const Envelope& envelope,
+                                       std::size_t most = std::numeric_limits<std::size_t>::max());
   [[nodiscard]] ServerActions reply(const Envelope& request, base::json::Object payload);
   [[nodiscard]] base::json::Object error_payload(const Fault& fault) const;
   [[nodiscard]] Outcome<Frame> end_flight(MessageType type, const Ulid& id,
                                           base::json::Object payload);
+  [[nodiscard]] Outcome<void> take(Op op);
+  [[nodiscard]] bool tolerates(Code code) const;
+  [[nodiscard]] Outcome<void> take_refresh();
   /// The err, and the close when the state ends with it.
   [[nodiscard]] ServerActions refuse_message(const Origin& origin, const Fault& fault);
 
@@ -143,6 +156,9 @@ class ServerSession {
   base::WallTime rekeyed_at_;   ///< Begin of the epoch.
   base::WallTime token_end_{};  ///< Of the session token in force.
   std::optional<Principal> principal_;
+  bool refused_too_often_ = false;
+  std::uint32_t refreshes_ = 0;    ///< Lately; see take_refresh().
+  base::WallTime refreshed_at_{};  ///< Since when they are counted.
   std::optional<Origin> auth_;     ///< The auth whose credential is being verified.
   std::optional<Origin> refresh_;  ///< The refresh, likewise.
   Flights flights_;

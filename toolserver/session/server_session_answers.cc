@@ -20,8 +20,8 @@ Envelope ServerSession::answer(MessageType type, const Ulid& id, std::string_vie
 }
 
 // Before welcome there is nothing to protect a message with.
-Outcome<Frame> ServerSession::protect(const Envelope& envelope) {
-  if (layer_) return layer_->write(envelope);
+Outcome<Frame> ServerSession::protect(const Envelope& envelope, std::size_t most) {
+  if (layer_) return layer_->write(envelope, most);
   auto text = write_envelope(envelope);
   if (!text) return refuse(Code::kInternal, "the answer cannot be written");
   return Frame{FrameKind::kText, std::move(*text)};
@@ -58,7 +58,8 @@ Outcome<Frame> ServerSession::end_flight(MessageType type, const Ulid& id,
                                          base::json::Object payload) {
   Flight* flight = flights_.find(id);
   if (flight == nullptr) return refuse(Code::kInternal, "no such request is running");
-  auto frame = protect(answer(type, id, flight->op, std::move(payload)));
+  auto frame =
+      protect(answer(type, id, flight->op, std::move(payload)), context_->config().answer_bytes);
   if (frame) flights_.remove(id);
   return frame;
 }
@@ -69,6 +70,8 @@ Outcome<Frame> ServerSession::encode_result(const Ulid& id, base::json::Object p
 
 Outcome<Frame> ServerSession::encode_error(const Ulid& id, const Fault& fault,
                                            base::json::Object data) {
+  // The server's own word for "no room" is nobody's fault.
+  if (fault.code != Code::kBusy) refused_too_often_ = !tolerates(fault.code) || refused_too_often_;
   return end_flight(MessageType::kErr, id, session::error_payload(fault, std::move(data)));
 }
 

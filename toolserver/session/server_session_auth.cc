@@ -14,6 +14,9 @@ namespace tool::session {
 namespace {
 
 constexpr std::uint32_t kLastEpoch = 0xFFFF;
+// A refresh may cost a signature of RSA: so many at once, then one in this time.
+constexpr std::uint32_t kRefreshes = 5;
+constexpr std::chrono::seconds kRefreshInterval{10};
 
 }  // namespace
 
@@ -106,7 +109,11 @@ ServerActions ServerSession::on_refresh(const Envelope& request) {
   if (refresh_) {
     return refuse_message(origin_of(request), busy("a refresh is under way", kRetryInFlight));
   }
-  if (request.payload.empty()) return grant_refresh(origin_of(request), *principal_);
+  if (request.payload.empty()) {
+    if (auto taken = take_refresh(); !taken)
+      return refuse_message(origin_of(request), taken.error());
+    return grant_refresh(origin_of(request), *principal_);
+  }
   PayloadReader reader(request.payload, "p");
   auto method = method_of(reader.text("method", 64));
   base::Secret credential(reader.text("credential", base::jose::kMaxTokenBytes));
@@ -114,11 +121,32 @@ ServerActions ServerSession::on_refresh(const Envelope& request) {
   if (!method || std::ranges::count(context_->config().methods, *method) == 0) {
     return refuse_message(origin_of(request), wrong_credential("a method that is not offered"));
   }
+  if (auto taken = take_refresh(); !taken) return refuse_message(origin_of(request), taken.error());
   refresh_ = origin_of(request);
   return only(VerifyCredential{.purpose = VerifyCredential::Purpose::kRefresh,
                                .method = *method,
                                .credential = std::move(credential),
                                .th1 = handshake_.th1()});
+}
+
+Outcome<void> ServerSession::take_refresh() {
+  base::WallTime now = context_->now();
+  // Tokens that live for seconds are refreshed as often.
+  const base::WallTime::duration token = context_->config().times.token;
+  const auto interval = std::min<base::WallTime::duration>(kRefreshInterval, token / 4);
+  if (refreshes_ == 0 || now < refreshed_at_) refreshed_at_ = now;
+  auto forgotten = static_cast<std::uint32_t>(
+      std::min<std::int64_t>((now - refreshed_at_) / interval, refreshes_));
+  refreshes_ -= forgotten;
+  refreshed_at_ += forgotten * interval;
+  if (refreshes_ >= kRefreshes) {
+    Fault fault = refuse(Code::kRate, "too many refreshes");
+    fault.retry_after =
+        std::chrono::ceil<std::chrono::milliseconds>(refreshed_at_ + interval - now);
+    return fault;
+  }
+  if (refreshes_++ == 0) refreshed_at_ = now;
+  return {};
 }
 
 ServerActions ServerSession::grant_refresh(const Origin& origin, Principal principal) {

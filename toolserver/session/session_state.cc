@@ -7,7 +7,7 @@
 namespace tool::session {
 namespace {
 
-constexpr std::array<std::pair<Op, std::string_view>, 14> kOps{{
+constexpr std::array<std::pair<Op, std::string_view>, 16> kOps{{
     {Op::kHello, "session.hello"},
     {Op::kAuth, "session.auth"},
     {Op::kClose, "session.close"},
@@ -22,6 +22,8 @@ constexpr std::array<std::pair<Op, std::string_view>, 14> kOps{{
     {Op::kProgress, "tool.progress"},
     {Op::kChunk, "tool.chunk"},
     {Op::kAuditHead, "admin.audit.head"},
+    {Op::kSessionList, "admin.session.list"},
+    {Op::kSessionClose, "admin.session.close"},
 }};
 
 struct ServerRule {
@@ -48,6 +50,8 @@ constexpr auto kServerRules = std::to_array<ServerRule>({
     {kReady, kReq, Op::kCapGet, kReady},
     {kReady, kReq, Op::kInvoke, kReady},
     {kReady, kReq, Op::kAuditHead, kReady},
+    {kReady, kReq, Op::kSessionList, kReady},
+    {kReady, kReq, Op::kSessionClose, kReady},
     {kReady, kCancel, Op::kCancel, kReady},
     {kReady, kReq, Op::kRekey, kRekeying},
     {kReady, kReq, Op::kClose, kClosed},

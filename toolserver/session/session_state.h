@@ -39,20 +39,22 @@ enum class ClientState : std::uint8_t {
 
 /// Every operation of the wire, and kUnknown for any other.
 enum class Op : std::uint8_t {
-  kHello,      ///< session.hello
-  kAuth,       ///< session.auth
-  kClose,      ///< session.close
-  kPing,       ///< session.ping
-  kRefresh,    ///< session.refresh
-  kRekey,      ///< session.rekey
-  kError,      ///< session.error: an err of a request that is not known.
-  kCapList,    ///< cap.list
-  kCapGet,     ///< cap.get
-  kInvoke,     ///< tool.invoke
-  kCancel,     ///< tool.cancel
-  kProgress,   ///< tool.progress
-  kChunk,      ///< tool.chunk
-  kAuditHead,  ///< admin.audit.head
+  kHello,         ///< session.hello
+  kAuth,          ///< session.auth
+  kClose,         ///< session.close
+  kPing,          ///< session.ping
+  kRefresh,       ///< session.refresh
+  kRekey,         ///< session.rekey
+  kError,         ///< session.error: an err of a request that is not known.
+  kCapList,       ///< cap.list
+  kCapGet,        ///< cap.get
+  kInvoke,        ///< tool.invoke
+  kCancel,        ///< tool.cancel
+  kProgress,      ///< tool.progress
+  kChunk,         ///< tool.chunk
+  kAuditHead,     ///< admin.audit.head
+  kSessionList,   ///< admin.session.list
+  kSessionClose,  ///< admin.session.close
   kUnknown,
 };
 [[nodiscard]] Op op_of(std::string_view text);

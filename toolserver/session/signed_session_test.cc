@@ -57,10 +57,10 @@ TEST_F(SignedTest, freshness_has_two_ends) {
   }
 }
 
-TEST_F(SignedTest, a_message_from_before_the_start_is_stale) {
+TEST_F(SignedTest, a_client_whose_clock_is_slow_is_heard_right_after_the_start) {
   Envelope message = ping();
-  message.time -= milliseconds(1);
-  expect(give(pair.server, pair.client.encode(message)), "E_STALE", 0);
+  message.time -= seconds(60);
+  expect(give(pair.server, pair.client.encode(message)), "", 0);
 }
 
 TEST_F(SignedTest, every_flipped_bit_of_a_message_is_found_out) {
@@ -159,7 +159,7 @@ TEST_F(SignedTest, a_stranger_cannot_fill_the_window) {
 
 TEST(SessionTest, a_flood_of_nonces_is_bounded_and_other_sessions_go_on) {
   testing::World world;
-  ReplayWindow small({.entries = 100}, world.clock.now(), world.random);
+  ReplayWindow small({.entries = 100}, world.random);
   auto options = testing::signed_options();
   auto config = server_config(options);
   SessionTokens tokens("node-b", "cluster-1", *session_token_signer(config.secrets.secret_key, {}));

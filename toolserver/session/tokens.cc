@@ -83,16 +83,24 @@ base::Result<std::string> SessionTokens::mint(const SessionGrant& grant, base::W
 
 Outcome<Claims> SessionTokens::verify(std::string_view token, const Ulid& session,
                                       const base::crypto::Digest& th1, base::WallTime now) const {
+  return verify_session_token(token, verifier_,
+                              {node_id_, cluster_, std::string(session.text()), th1}, now,
+                              std::chrono::seconds(0));
+}
+
+Outcome<Claims> verify_session_token(std::string_view token, const Verifier& verifier,
+                                     const SessionPlace& place, base::WallTime now,
+                                     std::chrono::seconds leeway) {
   Rules rules{
-      .header = {.algorithm = verifier_.algorithm(), .types = {std::string(kSessionType)}},
-      .issuer = node_id_,
-      .audience = cluster_,
+      .header = {.algorithm = verifier.algorithm(), .types = {std::string(kSessionType)}},
+      .issuer = place.node_id,
+      .audience = place.cluster,
       .required = {"sub", "sid", "iat", "nbf", "jti", "scope", "mode", "cnf"},
-      .leeway = std::chrono::seconds(0),
+      .leeway = leeway,
   };
-  auto claims = base::jose::verify(token, verifier_, rules, now);
+  auto claims = base::jose::verify(token, verifier, rules, now);
   if (!claims) return credential_fault(claims.error());
-  if (!claim_is(*claims, "sid", session.text()) || !is_bound_to(*claims, th1)) {
+  if (!claim_is(*claims, "sid", place.session) || !is_bound_to(*claims, place.th1)) {
     return wrong_credential("a session token of another connection");
   }
   return std::move(*claims);
@@ -125,7 +133,7 @@ ClientTokens::ClientTokens(std::string issuer, std::string cluster, Verifier ver
 Outcome<Principal> ClientTokens::verify(std::string_view token, base::WallTime now) const {
   auto claims = base::jose::verify(token, verifier_, rules_, now);
   if (!claims) return credential_fault(claims.error());
-  return principal_of(*claims, Method::kJwt);
+  return principal_of(*claims, Method::kJwt, rules_.leeway);
 }
 
 Rules access_token_rules(std::string issuer, std::string audience, std::chrono::seconds leeway) {
@@ -142,10 +150,10 @@ Outcome<Principal> verify_access_token(std::string_view token, const Verifier& v
                                        const Rules& rules, base::WallTime now) {
   auto claims = base::jose::verify(token, verifier, rules, now);
   if (!claims) return credential_fault(claims.error());
-  return principal_of(*claims, Method::kOauth2);
+  return principal_of(*claims, Method::kOauth2, rules.leeway);
 }
 
-Outcome<Principal> principal_of(const Claims& claims, Method method) {
+Outcome<Principal> principal_of(const Claims& claims, Method method, std::chrono::seconds leeway) {
   if (claims.subject().empty()) return wrong_credential("a token without a subject");
   std::string scope;
   for (const auto& word : claims.scope()) {
@@ -158,7 +166,8 @@ Outcome<Principal> principal_of(const Claims& claims, Method method) {
                    .issuer = claims.issuer(),
                    .method = method,
                    .scopes = std::move(*scopes),
-                   .expires_at = claims.expires_at()};
+                   .expires_at = claims.expires_at() + leeway,
+                   .token_id = claims.token_id()};
 }
 
 Fault credential_fault(const base::Error& error) {

@@ -58,6 +58,21 @@ class SessionTokens {
   base::jose::Verifier verifier_;
 };
 
+/// Where a session token holds, as its bearer knows it.
+struct SessionPlace {
+  std::string node_id;
+  std::string cluster;
+  std::string session;
+  base::crypto::Digest th1{};
+};
+/// Whether it is the token of this session on this connection.
+/// Errors: E_AUTH; E_EXPIRED.
+[[nodiscard]] Outcome<base::jose::Claims> verify_session_token(std::string_view token,
+                                                               const base::jose::Verifier& verifier,
+                                                               const SessionPlace& place,
+                                                               base::WallTime now,
+                                                               std::chrono::seconds leeway);
+
 inline constexpr std::chrono::hours kClientTokenLifetime{24};  ///< At most.
 
 struct ClientGrant {
@@ -95,9 +110,11 @@ class ClientTokens {
                                                      const base::jose::Rules& rules,
                                                      base::WallTime now);
 
-/// Who a verified token stands for.
+/// Who a verified token stands for, until `leeway` after its exp: whoever takes
+/// a token for that long grants calls for that long.
 /// Errors: E_AUTH  no subject, or a scope outside RFC 6749's characters.
-[[nodiscard]] Outcome<Principal> principal_of(const base::jose::Claims& claims, Method method);
+[[nodiscard]] Outcome<Principal> principal_of(const base::jose::Claims& claims, Method method,
+                                              std::chrono::seconds leeway);
 
 /// What the caller of a refused token is told: E_EXPIRED for one past its
 /// time, E_UPSTREAM or E_TIMEOUT when its keys could not be had, else E_AUTH.

@@ -80,6 +80,10 @@ inline void put(std::size_t& to, const SettingValue& value) {
 inline void put(std::vector<std::string>& to, const SettingValue& value) {
   to = held<std::vector<std::string>>(value);
 }
+inline void put(std::vector<Path>& to, const SettingValue& value) {
+  const auto& items = held<std::vector<std::string>>(value);
+  to.assign(items.begin(), items.end());
+}
 inline void put(std::vector<Peer>& to, const SettingValue& value) {
   to.clear();
   for (const auto& item : held<std::vector<std::string>>(value)) {
@@ -104,6 +108,9 @@ bool same(const T& a, const T& b) {
 
 inline void resolve(Path& path, const Path& folder) {
   if (!path.empty() && path.is_relative()) path = folder / path;
+}
+inline void resolve(std::vector<Path>& paths, const Path& folder) {
+  for (auto& path : paths) resolve(path, folder);
 }
 inline void resolve(std::vector<Peer>& peers, const Path& folder) {
   for (auto& peer : peers) resolve(peer.proof_public_key_path, folder);

@@ -1,7 +1,11 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "toolserver/settings/validate.h"
@@ -9,7 +13,12 @@
 namespace tool::settings {
 namespace {
 
-enum class Kind : std::uint8_t { kPrivateKey, kPublicFile, kFolder };
+enum class Kind : std::uint8_t {
+  kPrivateKey,
+  kPublicFile,
+  kRules,  // Lines of ours, which may be none.
+  kFolder,
+};
 
 // The broken rule, if any.
 std::optional<std::string> fault_of(const Path& path, Kind kind) {
@@ -23,14 +32,36 @@ std::optional<std::string> fault_of(const Path& path, Kind kind) {
     return std::nullopt;
   }
   if (!S_ISREG(facts.st_mode)) return "must name a regular file";
-  if (facts.st_size == 0) return "must name a file that is not empty";
+  if (facts.st_size == 0 && kind != Kind::kRules) return "must name a file that is not empty";
   if (::access(path.c_str(), R_OK) != 0) return "must name a file that can be read";
+  // Who owns a file can change it, whatever its mode says just now.
+  if (kind != Kind::kPublicFile && facts.st_uid != ::geteuid() && facts.st_uid != 0) {
+    return "must be a file of this user or of root";
+  }
   // A group may read a key (a certificate's service group), never change it.
   if (kind == Kind::kPrivateKey && (facts.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
     return "must not be open to others, nor to be written by a group (mode 0600 or 0640)";
   }
-  if ((facts.st_mode & S_IWOTH) != 0) return "must not be open to be written by others";
+  mode_t writers = kind == Kind::kRules ? S_IWGRP | S_IWOTH : S_IWOTH;
+  if ((facts.st_mode & writers) != 0) return "must not be open to be written by others";
   return std::nullopt;
+}
+
+// A public key; what is none is a former secret.
+bool is_pem(const Path& path) {
+  constexpr std::string_view kBegin = "-----BEGIN";
+  std::string head(kBegin.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == kBegin;
+}
+
+bool is_within(const Path& path, const Path& folder) {
+  std::error_code ec;
+  Path inner = std::filesystem::weakly_canonical(path, ec);
+  Path outer = std::filesystem::weakly_canonical(folder, ec);
+  auto [in, out] = std::ranges::mismatch(inner, outer);
+  return out == outer.end() || out->empty();
 }
 
 class Checker {
@@ -39,11 +70,38 @@ class Checker {
     if (path.empty()) return;
     if (auto fault = fault_of(path, kind)) out_.push_back({setting, std::move(*fault)});
   }
+  // A tool must not read or write what guards it.
+  void apart(std::string_view setting, const Path& folder, std::string_view guarded,
+             const Path& path) {
+    if (path.empty() || folder.empty() || !is_within(path, folder)) return;
+    out_.push_back({setting, fmt::format("must not hold the path of {}", guarded)});
+  }
   Findings done() && { return std::move(out_); }
 
  private:
   Findings out_;
 };
+
+void check_apart(Checker& check, const SecureConfig& config) {
+  const SqlConnector& sql = config.connectors.sql;
+  const FilesConnector& files = config.connectors.files;
+  for (auto [setting, folder] :
+       {std::pair{"connectors.files.root", files.enabled ? &files.root : nullptr},
+        {"connectors.sql.data_dir", sql.enabled ? &sql.data_dir : nullptr}}) {
+    if (folder == nullptr) continue;
+    for (auto [guarded, path] :
+         {std::pair{"audit.path", &config.audit.path},
+          {"audit.checkpoint_key_path", &config.audit.checkpoint_key_path},
+          {"server.tls_key", &config.server.tls_key},
+          {"security.jwt_private_key_path", &config.security.jwt_private_key_path},
+          {"security.proof_signing_key_path", &config.security.proof_signing_key_path}}) {
+      check.apart(setting, *folder, guarded, *path);
+    }
+    for (const auto& key : config.audit.old_keys) {
+      check.apart(setting, *folder, "audit.old_keys", key);
+    }
+  }
+}
 
 void check_server(Checker& check, const SecureConfig& config) {
   check.file("server.tls_cert", config.server.tls_cert, Kind::kPublicFile);
@@ -51,6 +109,9 @@ void check_server(Checker& check, const SecureConfig& config) {
   check.file("server.client_ca", config.server.client_ca, Kind::kPublicFile);
   check.file("security.jwt_private_key_path", config.security.jwt_private_key_path,
              Kind::kPrivateKey);
+  check.file("security.certificate_scopes_file", config.security.certificate_scopes_file,
+             Kind::kRules);
+  check.file("security.deny_file", config.security.deny_file, Kind::kRules);
   check.file("security.federation_jwt_public_key_path",
              config.security.federation_jwt_public_key_path, Kind::kPublicFile);
   check.file("security.proof_signing_key_path", config.security.proof_signing_key_path,
@@ -60,10 +121,15 @@ void check_server(Checker& check, const SecureConfig& config) {
   }
   check.file("cluster.discovery_config.ca_cert_path", config.cluster.discovery_config.ca_cert_path,
              Kind::kPublicFile);
+  check.file("hooks.ca_cert_path", config.hooks.ca_cert_path, Kind::kPublicFile);
   check.file("audit.checkpoint_key_path", config.audit.checkpoint_key_path, Kind::kPrivateKey);
+  for (const auto& key : config.audit.old_keys) {
+    check.file("audit.old_keys", key, is_pem(key) ? Kind::kPublicFile : Kind::kPrivateKey);
+  }
   if (config.audit.path.has_parent_path()) {
     check.file("audit.path", config.audit.path.parent_path(), Kind::kFolder);
   }
+  check_apart(check, config);
   if (config.connectors.sql.enabled) {
     check.file("connectors.sql.data_dir", config.connectors.sql.data_dir, Kind::kFolder);
   }

@@ -12,9 +12,8 @@ namespace {
 // When a setting must be there.
 enum class When : std::uint8_t {
   kAlways,
-  kHs256,   // jwt_algorithm HS256
-  kOwnJwt,  // HS256, and no minted token to present
-  kRs256,   // jwt_algorithm RS256
+  kHs256,  // jwt_algorithm HS256
+  kRs256,  // jwt_algorithm RS256
 };
 
 enum class Who : std::uint8_t { kServer, kClient, kBoth };
@@ -34,6 +33,7 @@ struct Member {
 
 #define SETTINGS_EMPTY(member) [](const SecureConfig& config) { return config.member.empty(); }
 constexpr auto kMembers = std::to_array<Member>({
+    {"node_id", SETTINGS_EMPTY(core.node_id)},
     {"api_key", SETTINGS_EMPTY(core.api_key)},
     {"secret_key", SETTINGS_EMPTY(core.secret_key)},
     {"jwt_secret", SETTINGS_EMPTY(core.jwt_secret)},
@@ -53,18 +53,19 @@ constexpr auto kNeeds = std::to_array<Need>({
     {Mode::kSimple, Who::kServer, "jwt_secret", When::kHs256},
     {Mode::kSimple, Who::kServer, "security.jwt_private_key_path", When::kRs256},
 
+    {Mode::kBasic, Who::kServer, "node_id", When::kAlways},
     {Mode::kBasic, Who::kBoth, "secret_key", When::kAlways},
     {Mode::kBasic, Who::kBoth, "kdf_salt", When::kAlways},
     {Mode::kBasic, Who::kServer, "jwt_secret", When::kHs256},
-    {Mode::kBasic, Who::kClient, "jwt_secret", When::kOwnJwt},
     {Mode::kBasic, Who::kServer, "security.jwt_private_key_path", When::kRs256},
 
+    {Mode::kEncrypted, Who::kServer, "node_id", When::kAlways},
     {Mode::kEncrypted, Who::kBoth, "secret_key", When::kAlways},
     {Mode::kEncrypted, Who::kBoth, "kdf_salt", When::kAlways},
     {Mode::kEncrypted, Who::kServer, "jwt_secret", When::kHs256},
-    {Mode::kEncrypted, Who::kClient, "jwt_secret", When::kOwnJwt},
     {Mode::kEncrypted, Who::kServer, "security.jwt_private_key_path", When::kRs256},
 
+    {Mode::kEnterprise, Who::kServer, "node_id", When::kAlways},
     {Mode::kEnterprise, Who::kServer, "secret_key", When::kAlways},
     {Mode::kEnterprise, Who::kServer, "kdf_salt", When::kAlways},
     {Mode::kEnterprise, Who::kServer, "jwt_secret", When::kHs256},
@@ -80,7 +81,6 @@ std::string_view words(When when) {
   switch (when) {
     case When::kAlways: return "";
     case When::kHs256: return " with jwt_algorithm hs256";
-    case When::kOwnJwt: return " with jwt_algorithm hs256 and no security.client_token";
     case When::kRs256: return " with jwt_algorithm rs256";
   }
   return "";
@@ -100,11 +100,28 @@ bool applies(const Need& need, const SecureConfig& config, Role role) {
   switch (need.when) {
     case When::kAlways: return true;
     case When::kHs256: return hs256;
-    case When::kOwnJwt: return hs256 && config.security.client_token.empty();
     case When::kRs256: return !hs256;
   }
   return true;
 }
+
+// One of two: a client shows one credential, and holds nothing that makes others.
+struct Alternative {
+  Mode mode;
+  std::string_view first;
+  std::string_view second;
+  bool (*missing)(const Security& security, const Core& core);
+};
+constexpr auto kCredentials = std::to_array<Alternative>({
+    {Mode::kBasic, "security.client_token", "security.client_cert_path",
+     [](const Security& security, const Core&) {
+       return security.client_token.empty() && security.client_cert_path.empty();
+     }},
+    {Mode::kEncrypted, "api_key", "security.client_token",
+     [](const Security& security, const Core& core) {
+       return security.client_token.empty() && core.api_key.empty();
+     }},
+});
 
 std::string_view word_of(Mode mode) { return kWords<Mode>[static_cast<std::size_t>(mode)]; }
 
@@ -117,8 +134,14 @@ Findings check_mode(const SecureConfig& config, Role role) {
     out.push_back({need.setting,
                    fmt::format("must be set in mode {}{}", word_of(need.mode), words(need.when))});
   }
+  for (const auto& one : kCredentials) {
+    if (role != Role::kClient || one.mode != config.core.mode) continue;
+    if (!one.missing(config.security, config.core)) continue;
+    out.push_back({one.first, fmt::format("must be set in mode {}, or {} instead",
+                                          word_of(one.mode), one.second)});
+  }
   bool no_keys = config.oauth2.jwks_url.empty() && config.oauth2.local_public_key_path.empty();
-  if (config.core.mode == Mode::kEnterprise && no_keys) {
+  if (role == Role::kServer && config.core.mode == Mode::kEnterprise && no_keys) {
     out.push_back({"oauth2.jwks_url",
                    "must be set in mode enterprise, or oauth2.local_public_key_path instead"});
   }
@@ -142,8 +165,12 @@ std::string needs_markdown() {
   }
   out += "| simple | server and client | `kdf_salt` | when secret_key is set |\n";
   out +=
-      "| enterprise | server and client | `oauth2.jwks_url` or `oauth2.local_public_key_path` | "
+      "| enterprise | server | `oauth2.jwks_url` or `oauth2.local_public_key_path` | "
       "always, one of the two |\n";
+  for (const auto& one : kCredentials) {
+    out += fmt::format("| {} | client | `{}` or `{}` | always, one of the two |\n",
+                       word_of(one.mode), one.first, one.second);
+  }
   return out;
 }
 

@@ -49,7 +49,31 @@ void check_set(Findings& out, const SecureConfig& config) {
   }
 }
 
-void check_connectors(Findings& out, const Connectors& connectors) {
+// What a message holds beside a file's bytes: envelope, paths, other members.
+constexpr std::size_t kMessageFrame = 16 << 10;
+
+std::size_t base64_bytes(std::size_t bytes) { return (bytes + 2) / 3 * 4; }
+
+// Any file can be moved as base64, so what is allowed must fit in that form. An
+// answer of files.read has the bytes twice: as content and in `structured`.
+void check_file_sizes(Findings& out, const FilesConnector& files, const Limits& limits) {
+  auto fits = [&](std::string_view setting, std::size_t bytes, std::string_view other,
+                  std::size_t bound) {
+    if (bytes + kMessageFrame <= bound) return;
+    out.push_back({setting, fmt::format("does not fit: in base64 such a call needs {} of {} bytes "
+                                        "or more",
+                                        other, bytes + kMessageFrame)});
+  };
+  std::size_t read = base64_bytes(files.read_max_bytes);
+  fits("connectors.files.read_max", 2 * read, "limits.send_queue_bytes", limits.send_queue_bytes);
+  fits("connectors.files.read_max", files.read_max_bytes + read, "limits.output_bytes",
+       limits.output_bytes);
+  if (!files.allow_write) return;
+  fits("connectors.files.write_max", base64_bytes(files.write_max_bytes), "limits.message_bytes",
+       limits.message_bytes);
+}
+
+void check_connectors(Findings& out, const Connectors& connectors, const Limits& limits) {
   const SqlConnector& sql = connectors.sql;
   if (sql.enabled && sql.data_dir.empty()) {
     out.push_back({"connectors.sql.data_dir", "must be set for the SQL connector"});
@@ -64,6 +88,7 @@ void check_connectors(Findings& out, const Connectors& connectors) {
   if (files.extensions.empty()) {
     out.push_back({"connectors.files.extensions", "must name at least one ending"});
   }
+  check_file_sizes(out, files, limits);
 }
 
 }  // namespace
@@ -77,7 +102,7 @@ Findings check_ranges(const SecureConfig& config, Role role) {
   check_limits(out, config.limits);
   at_most(out, "server.ping_interval", config.server.ping_interval, "server.idle_timeout",
           config.server.idle_timeout);
-  check_connectors(out, config.connectors);
+  check_connectors(out, config.connectors, config.limits);
   if (config.audit.path.empty()) out.push_back({"audit.path", "must be set"});
   return out;
 }

@@ -17,15 +17,20 @@ struct Held {
   Origin origin;  // Another party chose it, and its form.
 };
 
-std::array<Held, 7> all_secrets(const SecureConfig& config) {
+std::array<Held, 12> all_secrets(const SecureConfig& config) {
   return {{
       {"api_key", config.core.api_key, 24, Origin::kOurs},
       {"secret_key", config.core.secret_key, 32, Origin::kOurs},
       {"jwt_secret", config.core.jwt_secret, 32, Origin::kOurs},
       {"kdf_salt", config.core.kdf_salt, 16, Origin::kOurs},
+      {"secret_key_previous", config.core.secret_key_previous, 32, Origin::kOurs},
+      {"api_key_previous", config.core.api_key_previous, 24, Origin::kOurs},
+      {"jwt_secret_previous", config.core.jwt_secret_previous, 32, Origin::kOurs},
       {"security.client_token", config.security.client_token, 0, Origin::kTheirs},
       {"cluster.discovery_config.token", config.cluster.discovery_config.token, 0, Origin::kTheirs},
       {"oauth2.client_secret", config.oauth2.client_secret, 0, Origin::kTheirs},
+      {"hooks.bearer_token", config.hooks.bearer_token, 0, Origin::kTheirs},
+      {"hooks.signing_secret", config.hooks.signing_secret, 32, Origin::kOurs},
   }};
 }
 

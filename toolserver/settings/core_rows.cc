@@ -18,8 +18,10 @@ namespace {
 
 std::vector<Row> node_rows() {
   Rows rows("Core", Change::kRestart);
-  rows.add("node_id", SETTINGS_MEMBER(core.node_id), TextType{name_rule, kNameRule, 64}, "node-1",
-           "Name of this node; no two nodes of a cluster share one.")
+  rows.add(
+          "node_id", SETTINGS_MEMBER(core.node_id), TextType{node_rule, kNameRule, 64}, "",
+          "Name of this node, the issuer of its tokens; no two nodes share one. In mode simple the "
+          "machine's host name when not set.")
       .add("mode", SETTINGS_MEMBER(core.mode), choice<Mode>(), "basic",
            "Security mode; which settings a mode needs stands below.")
       .add("server_url", SETTINGS_MEMBER(core.server_url), UrlType{{"ws", "wss"}}, "",
@@ -29,9 +31,20 @@ std::vector<Row> node_rows() {
       .add("secret_key", SETTINGS_MEMBER(core.secret_key), SecretType{}, "",
            "Shared secret of the nodes and their clients; 32 random characters or more.")
       .add("jwt_secret", SETTINGS_MEMBER(core.jwt_secret), SecretType{}, "",
-           "Key of session tokens under HS256; 32 random characters or more.")
+           "Key of session and client tokens under HS256, for servers alone; 32 random characters "
+           "or more.",
+           Change::kLive)
       .add("kdf_salt", SETTINGS_MEMBER(core.kdf_salt), SecretType{}, "",
-           "Salt for the keys derived from secret_key; 16 random characters or more.");
+           "Salt for the keys derived from secret_key; 16 random characters or more.")
+      .add("secret_key_previous", SETTINGS_MEMBER(core.secret_key_previous), SecretType{}, "",
+           "While secret_key is changed: a client also takes a server that still has this one.")
+      .add("api_key_previous", SETTINGS_MEMBER(core.api_key_previous), SecretType{}, "",
+           "While api_key is changed: a server also takes callers that still have this one.",
+           Change::kLive)
+      .add("jwt_secret_previous", SETTINGS_MEMBER(core.jwt_secret_previous), SecretType{}, "",
+           "While jwt_secret is changed: client tokens that were signed with this one are still "
+           "taken.",
+           Change::kLive);
   return std::move(rows).done();
 }
 
@@ -72,6 +85,9 @@ std::vector<Row> timer_rows() {
            "Time without a message after which a session is closed.")
       .add("server.ping_interval", SETTINGS_MEMBER(server.ping_interval),
            DurationType{milliseconds(500), hours(1)}, "30", "Time between two pings.")
+      .add("server.write_timeout", SETTINGS_MEMBER(server.write_timeout), short_time, "10",
+           "Time in which a client must take the next 128 KiB of what is sent; then it is "
+           "disconnected as a slow consumer.")
       .add("server.drain_timeout", SETTINGS_MEMBER(server.drain_timeout),
            DurationType{milliseconds(0), hours(1)}, "30",
            "Time that running calls have to end when the service stops.");

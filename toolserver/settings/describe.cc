@@ -53,21 +53,29 @@ std::string server_lines(const SecureConfig& config) {
   out += fmt::format("audit: {}, {}, on failure {}, arguments {}\n", config.audit.path.string(),
                      word(config.audit.durability), word(config.audit.on_failure),
                      on_or_off(config.audit.log_arguments));
-  if (config.core.mode == Mode::kSimple) {
+  bool takes_key = config.core.mode == Mode::kSimple || config.core.mode == Mode::kEncrypted;
+  if (takes_key && !config.core.api_key.empty()) {
     out += fmt::format("the api_key grants: {}\n", fmt::join(config.security.api_key_scopes, " "));
   }
-  return out + sql_line(config.connectors.sql) + files_line(config.connectors.files);
+  out += sql_line(config.connectors.sql) + files_line(config.connectors.files);
+  const auto& connectors = config.connectors;
+  if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled) {
+    out += "warning: no connector is on, so there is nothing to call; see connectors.*.enabled\n";
+  }
+  return out;
 }
 
 }  // namespace
 
 std::string describe(const SecureConfig& config, Role role) {
-  std::string out = fmt::format("{} {}: mode {}, tokens {}, replay window {}, forward secrecy {}\n",
+  std::string out = fmt::format("{} {}: mode {}, tokens {}, replay window {}\n",
                                 role == Role::kServer ? "server" : "client", config.core.node_id,
                                 word(config.core.mode), word(config.security.jwt_algorithm),
-                                seconds(config.security.replay_window),
-                                on_or_off(config.crypto.perfect_forward_secrecy));
+                                seconds(config.security.replay_window));
   if (role == Role::kServer) return out + server_lines(config);
+  if (!config.core.jwt_secret.empty()) {
+    out += "warning: jwt_secret mints tokens for every scope, and a client needs none of it\n";
+  }
   return out + fmt::format("connects to {}\n", config.core.server_url);
 }
 

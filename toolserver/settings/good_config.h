@@ -15,12 +15,17 @@ inline constexpr const char* kGoodSalt = "Zq8W3xRv6TbN1mKy";
 inline SecureConfig good_config(Mode mode, Role role) {
   SecureConfig config = defaults();
   config.core.mode = mode;
+  config.core.node_id = "node-1";
   config.core.api_key = base::Secret(kGoodApiKey);
   config.core.secret_key = base::Secret(kGoodSecretKey);
   config.core.jwt_secret = base::Secret(kGoodJwtSecret);
   config.core.kdf_salt = base::Secret(kGoodSalt);
   if (role == Role::kServer) config.security.allow_insecure_transit = true;
-  if (role == Role::kClient) config.core.server_url = "wss://node.example:7443";
+  if (role == Role::kClient) {
+    config.core.server_url = "wss://node.example:7443";
+    config.core.jwt_secret = {};
+    config.security.client_token = base::Secret("eyJhbGciOiJSUzI1NiJ9.e30.c2ln");
+  }
   if (mode == Mode::kEnterprise) {
     config.oauth2.audience = "tools";
     config.oauth2.issuer = "https://id.example/";

@@ -32,8 +32,8 @@ std::vector<Row> connection_rows() {
       .add("limits.handshake_bytes", SETTINGS_MEMBER(limits.handshake_bytes), BytesType{kKiB, kMiB},
            "16KiB", "Largest hello or auth message.")
       .add("limits.send_queue_bytes", SETTINGS_MEMBER(limits.send_queue_bytes),
-           BytesType{64 * kKiB, kKiB * kMiB}, "4MiB",
-           "Bytes that wait for a slow reader; then it is disconnected.");
+           BytesType{64 * kKiB, 16 * kMiB}, "4MiB",
+           "Largest answer as it is sent, with base64 and JSON escapes; a larger one is E_LIMIT.");
   return std::move(rows).done();
 }
 
@@ -43,9 +43,9 @@ std::vector<Row> call_rows() {
   rows.add("limits.in_flight", SETTINGS_MEMBER(limits.in_flight), IntegerType{1, 65'536}, "64",
            "Calls of one session that run at once.")
       .add("limits.calls_per_second", SETTINGS_MEMBER(limits.calls_per_second), kMany, "50",
-           "Calls of one principal.")
+           "Requests of one principal in a second, calls of tools among them.")
       .add("limits.burst", SETTINGS_MEMBER(limits.burst), kMany, "100",
-           "Calls that a principal may save up.")
+           "Requests that a principal may save up.")
       .add("limits.deadline", SETTINGS_MEMBER(limits.deadline), time, "30",
            "Time of a call that names none.")
       .add("limits.max_deadline", SETTINGS_MEMBER(limits.max_deadline), time, "300",

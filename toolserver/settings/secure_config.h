@@ -40,6 +40,11 @@ struct Core {
   base::Secret secret_key;
   base::Secret jwt_secret;
   base::Secret kdf_salt;
+  // The secrets before, while they are changed: for checking alone, never for
+  // anything new. A client takes the first, a server the other two.
+  base::Secret secret_key_previous;
+  base::Secret api_key_previous;
+  base::Secret jwt_secret_previous;
 };
 
 struct Server {
@@ -56,6 +61,7 @@ struct Server {
   Duration auth_timeout{};
   Duration idle_timeout{};
   Duration ping_interval{};
+  Duration write_timeout{};  ///< For a client to take the next part of what is sent.
   Duration drain_timeout{};
 };
 
@@ -78,6 +84,8 @@ struct Security {
   Duration session_token_lifetime{};
   Duration session_lifetime{};
   std::vector<std::string> certificate_scopes;  ///< Likewise, of a TLS client certificate.
+  Path certificate_scopes_file;  ///< Scopes of single subjects, in place of certificate_scopes.
+  Path deny_file;                ///< Callers and tokens that are refused.
   std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
   base::Secret client_token;  ///< A minted client JWT, presented in place of an own one.
 };
@@ -141,7 +149,7 @@ struct Limits {
   Duration deadline{};  ///< Of a call that names none.
   Duration max_deadline{};
   std::size_t output_bytes = 0;
-  std::size_t send_queue_bytes = 0;
+  std::size_t send_queue_bytes = 0;  ///< Also of one answer, as it is sent.
 };
 
 struct Hooks {
@@ -149,7 +157,11 @@ struct Hooks {
   Duration consent_timeout{};
   std::string filter_url;
   Duration filter_timeout{};
-  FailMode fail_mode = FailMode::kClosed;  ///< Of the filter; consent is always closed.
+  /// Of a filter that cannot be reached; consent is always closed.
+  FailMode fail_mode = FailMode::kClosed;
+  base::Secret bearer_token;    ///< Of both hooks, as the next two.
+  base::Secret signing_secret;  ///< Empty: questions are not signed.
+  Path ca_cert_path;
 };
 
 struct Audit {
@@ -157,8 +169,13 @@ struct Audit {
   AuditDurability durability = AuditDurability::kWritten;
   AuditFailure on_failure = AuditFailure::kBlock;
   Path checkpoint_key_path;
+  std::vector<Path> old_keys;  ///< Public keys in PEM, or former secrets.
   std::size_t checkpoint_records = 0;
   Duration checkpoint_interval{};
+  std::string witness_url;           ///< Gets each checkpoint; empty for none.
+  std::uint64_t min_free_bytes = 0;  ///< Less on its file system is an alarm.
+  std::uint64_t max_bytes = 0;       ///< Of all its files; 0 for no limit.
+  std::uint64_t reserve_bytes = 0;   ///< For the ends of running calls.
   bool log_arguments = false;
 };
 

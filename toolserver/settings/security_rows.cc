@@ -73,7 +73,7 @@ std::vector<Row> session_rows() {
            IntegerType{1000, 100'000'000}, "1000000",
            "Signed messages that are remembered; when full, further ones are refused.")
       .add("security.session_token_lifetime", SETTINGS_MEMBER(security.session_token_lifetime),
-           DurationType{seconds(60), hours(24)}, "900", "Life of a session token.")
+           DurationType{seconds(1), hours(24)}, "900", "Life of a session token.")
       .add("security.session_lifetime", SETTINGS_MEMBER(security.session_lifetime),
            DurationType{seconds(60), hours(24 * 7)}, "43200",
            "Life of a session, refreshed or not.")
@@ -83,8 +83,18 @@ std::vector<Row> session_rows() {
            Change::kLive)
       .add("security.certificate_scopes", SETTINGS_MEMBER(security.certificate_scopes),
            ListType{scope_rule, kScopeRule, 256}, "",
-           "What a caller with a TLS client certificate may do; empty: the method mtls is not "
-           "offered.",
+           "What a caller with a TLS client certificate may do; empty, and without "
+           "security.certificate_scopes_file: the method mtls is not offered.",
+           Change::kLive)
+      .add("security.certificate_scopes_file", SETTINGS_MEMBER(security.certificate_scopes_file),
+           TextType{}, "",
+           "File with a line `scope scope = subject` for each certificate subject that has scopes "
+           "of "
+           "its own; read again at a reload.",
+           Change::kLive)
+      .add("security.deny_file", SETTINGS_MEMBER(security.deny_file), TextType{}, "",
+           "File with a line `jti ID` for each token and `sub SUBJECT` for each caller that is "
+           "refused; read again at a reload, which also ends their sessions.",
            Change::kLive);
   return std::move(rows).done();
 }
@@ -92,7 +102,10 @@ std::vector<Row> session_rows() {
 std::vector<Row> crypto_rows() {
   Rows rows("Crypto", Change::kRestart);
   rows.add("crypto.perfect_forward_secrecy", SETTINGS_MEMBER(crypto.perfect_forward_secrecy),
-           FlagType{}, "1", "1 makes fresh ECDH keys for each session and wipes them after use.")
+           FlagType{}, "1",
+           "Fresh ECDH keys for each session, wiped after use. They are always made: 0 allows a "
+           "server "
+           "to keep them, and this one does not.")
       .add("crypto.suites", SETTINGS_MEMBER(crypto.suites), ListType{suite_rule, kSuiteRule, 3},
            "X25519_A256GCM_S256,P256_A256GCM_S256,X25519_C20P_S256",
            "Cipher suites that are offered and taken, best first.")

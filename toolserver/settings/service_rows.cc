@@ -9,6 +9,7 @@ using base::config::DurationType;
 using base::config::FlagType;
 using base::config::IntegerType;
 using base::config::ListType;
+using base::config::SecretType;
 using base::config::TextType;
 using base::config::UrlType;
 using std::chrono::hours;
@@ -32,7 +33,14 @@ std::vector<Row> hook_rows() {
       .add("hooks.filter_timeout", SETTINGS_MEMBER(hooks.filter_timeout), short_time, "2",
            "Time for the filter's answer.")
       .add("hooks.fail_mode", SETTINGS_MEMBER(hooks.fail_mode), choice<FailMode>(), "closed",
-           "Whether an output goes on when the filter cannot tell.");
+           "Whether an output goes on when no connection to the filter can be made; after any "
+           "other fault it never does.")
+      .add("hooks.bearer_token", SETTINGS_MEMBER(hooks.bearer_token), SecretType{}, "",
+           "Sent to both hooks as Authorization: Bearer.")
+      .add("hooks.signing_secret", SETTINGS_MEMBER(hooks.signing_secret), SecretType{}, "",
+           "Signs what is sent to both hooks, so that they know who asks.")
+      .add("hooks.ca_cert_path", SETTINGS_MEMBER(hooks.ca_cert_path), TextType{}, "",
+           "PEM file with the authorities of both hooks; the system's when not set.");
   return std::move(rows).done();
 }
 
@@ -47,11 +55,25 @@ std::vector<Row> audit_rows() {
       .add("audit.checkpoint_key_path", SETTINGS_MEMBER(audit.checkpoint_key_path), TextType{}, "",
            "PEM file with the private key that signs checkpoints; without it a key derived from "
            "the secret does.")
+      .add("audit.old_keys", SETTINGS_MEMBER(audit.old_keys), ListType{}, "",
+           "Files with keys that signed this trail before: a public key in PEM, or a former "
+           "secret_key as it was.")
       .add("audit.checkpoint_records", SETTINGS_MEMBER(audit.checkpoint_records),
-           IntegerType{1, 1'000'000}, "1000", "Records after which a checkpoint is written.")
+           IntegerType{1, 1'000'000}, "1000",
+           "Most records that stand without a signature; half of them ask for a checkpoint.")
       .add("audit.checkpoint_interval", SETTINGS_MEMBER(audit.checkpoint_interval),
            DurationType{milliseconds(100), hours(1)}, "10",
            "Time after which a checkpoint is written.")
+      .add("audit.witness_url", SETTINGS_MEMBER(audit.witness_url), UrlType{}, "",
+           "Address that gets each checkpoint, to keep it where this machine cannot change it.")
+      .add("audit.min_free", SETTINGS_MEMBER(audit.min_free_bytes), BytesType{}, "64MiB",
+           "Less free space on the trail's file system is an alarm in log and metrics.")
+      .add(
+          "audit.max_bytes", SETTINGS_MEMBER(audit.max_bytes), BytesType{}, "0",
+          "Most bytes of the trail's files, an alarm at four fifths; then calls are refused. 0 for "
+          "no limit.")
+      .add("audit.reserve", SETTINGS_MEMBER(audit.reserve_bytes), BytesType{0, 1024 * kMiB}, "1MiB",
+           "Space that is held back for the ends of calls that run when the disk is full.")
       .add("audit.log_arguments", SETTINGS_MEMBER(audit.log_arguments), FlagType{}, "0",
            "1 writes the arguments of calls in clear, whatever they hold.");
   return std::move(rows).done();
@@ -72,19 +94,19 @@ std::vector<Row> sql_rows() {
            "The only folder that sanctioned loads read from.")
       .add("connectors.sql.enable_external_access",
            SETTINGS_MEMBER(connectors.sql.enable_external_access), FlagType{}, "0",
-           "1 lets the engine reach the host's files and network.")
+           "1 takes the engine's own fence around data_dir away; the screen stays.")
       .add("connectors.sql.allow_raw_file_sql", SETTINGS_MEMBER(connectors.sql.allow_raw_file_sql),
-           FlagType{}, "0", "1 lets raw SQL name files.")
+           FlagType{}, "0", "1 lets queries name files of data_dir.")
       .add("connectors.sql.memory", SETTINGS_MEMBER(connectors.sql.memory_bytes),
-           BytesType{16 * kMiB, kMiB << 20}, "512MiB", "Memory of the engine.")
+           BytesType{64 * kMiB, kMiB << 20}, "512MiB", "Memory of the engine.")
       .add("connectors.sql.threads", SETTINGS_MEMBER(connectors.sql.threads), IntegerType{1, 256},
            "2", "Threads of the engine.")
       .add("connectors.sql.max_rows", SETTINGS_MEMBER(connectors.sql.max_rows),
-           IntegerType{1, 10'000'000}, "10000", "Rows of one result.")
+           IntegerType{1, 1'000'000}, "10000", "Rows of one result.")
       .add("connectors.sql.max_bytes", SETTINGS_MEMBER(connectors.sql.max_bytes),
-           BytesType{1024, 1024 * kMiB}, "8MiB", "Bytes of one result.")
+           BytesType{1024, 256 * kMiB}, "8MiB", "Bytes of one result.")
       .add("connectors.sql.timeout", SETTINGS_MEMBER(connectors.sql.timeout),
-           DurationType{milliseconds(10), hours(1)}, "30", "Time of one statement.");
+           DurationType{milliseconds(10), minutes(5)}, "30", "Time of one statement.");
   return std::move(rows).done();
 }
 
@@ -98,9 +120,10 @@ std::vector<Row> files_rows() {
            ListType{extension_rule, kExtensionRule}, ".txt,.md,.csv,.json",
            "Endings of file names that are read, listed, written and deleted; others do not exist.")
       .add("connectors.files.read_max", SETTINGS_MEMBER(connectors.files.read_max_bytes),
-           BytesType{1, 1024 * kMiB}, "10MiB", "Largest file that is read.")
+           BytesType{1, 1024 * kMiB}, "1MiB",
+           "Bytes of a file that one call reads; longer files are read in ranges.")
       .add("connectors.files.write_max", SETTINGS_MEMBER(connectors.files.write_max_bytes),
-           BytesType{1, 1024 * kMiB}, "5MiB", "Largest file that is written.")
+           BytesType{1, 1024 * kMiB}, "512KiB", "Largest file that is written.")
       .add("connectors.files.list_max", SETTINGS_MEMBER(connectors.files.list_max_entries),
            IntegerType{1, 1'000'000}, "10000", "Entries of one listing.")
       .add("connectors.files.allow_write", SETTINGS_MEMBER(connectors.files.allow_write),

@@ -1,11 +1,15 @@
 #include "toolserver/settings/settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/config/describe.h"
 #include "toolserver/settings/rows.h"
+#include "toolserver/settings/text_rules.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::settings {
@@ -24,13 +28,39 @@ void resolve_paths(SecureConfig& config, const Path& folder) {
 // "environment: security.replay_window: must be ...".
 std::string line(const Finding& finding, const base::config::SettingValues& values) {
   std::string name = base::config::name_of_path(finding.setting);
-  return fmt::format("{}: {}: {}", values.source(name), finding.setting, finding.rule);
+  const std::string& source = values.source(name);
+  if (source.ends_with(fmt::format(":{}", finding.setting))) {
+    return fmt::format("{}: {}", source, finding.rule);
+  }
+  return fmt::format("{}: {}: {}", source, finding.setting, finding.rule);
+}
+
+// A service that is configured by its environment needs no file.
+bool names_settings(const std::vector<std::string>& environment) {
+  return std::ranges::any_of(environment,
+                             [](std::string_view entry) { return entry.starts_with("SCP_"); });
+}
+
+// Most often the reason for all that follows.
+std::string no_file_line(const base::config::Places& places) {
+  return fmt::format("no configuration file found in {}: looked for {}", places.folder.string(),
+                     fmt::join(make_table().default_files(), ", "));
 }
 
 Findings all_findings(const SecureConfig& config, Role role) {
   Findings out = validate(config, role);
   for (auto& finding : check_files(config, role)) out.push_back(std::move(finding));
   return out;
+}
+
+// The machine's name as far as it can be that of a node. One machine is all that
+// mode simple is for.
+std::string host_name() {
+  std::array<char, 65> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  std::string text(name.data());
+  text.resize(std::min<std::size_t>(text.size(), 64));
+  return name_rule(text).empty() ? text : "localhost";
 }
 
 }  // namespace
@@ -50,7 +80,8 @@ base::config::SettingsTable make_table() {
           std::move(settings),
           {.nesting = base::config::Nesting::kNested,
            .file_stem = "securetool",
-           .root_section = "core"}};
+           .root_section = "core",
+           .access = base::config::FileAccess::kChecked}};
 }
 
 SecureConfig defaults() {
@@ -67,6 +98,9 @@ SecureConfig defaults() {
 base::Result<Loaded> load(const base::config::Places& places, Role role) {
   auto report = base::config::read(make_table(), places);
   SecureConfig config = from_values(report.values);
+  if (config.core.mode == Mode::kSimple && config.core.node_id.empty()) {
+    config.core.node_id = host_name();
+  }
   resolve_paths(config, places.folder);
   // A setting that could not be read has a fault already, and after a file that
   // could not be read all that is missing may stand in it.
@@ -76,7 +110,12 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
       report.errors.push_back(line(finding, report.values));
     }
   }
-  if (!report.errors.empty()) return base::config::faults_error(report.errors);
+  if (!report.errors.empty()) {
+    if (!report.file_found && !names_settings(places.environment)) {
+      report.errors.insert(report.errors.begin(), no_file_line(places));
+    }
+    return base::config::faults_error(report.errors);
+  }
   return Loaded{std::move(config), std::move(report.values)};
 }
 

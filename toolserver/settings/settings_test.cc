@@ -26,7 +26,9 @@ using testing::Not;
 std::vector<std::string> good_environment() {
   return {std::string("SCP_API_KEY=") + kGoodApiKey,
           std::string("SCP_SECRET_KEY=") + kGoodSecretKey,
-          std::string("SCP_JWT_SECRET=") + kGoodJwtSecret, std::string("SCP_KDF_SALT=") + kGoodSalt,
+          std::string("SCP_JWT_SECRET=") + kGoodJwtSecret,
+          std::string("SCP_KDF_SALT=") + kGoodSalt,
+          "SCP_NODE_ID=node-1",
           "SCP_SECURITY_ALLOW_INSECURE_TRANSIT=1"};
 }
 
@@ -43,7 +45,14 @@ class SettingsTest : public testing::Test {
     std::ofstream(places_.folder / name) << text;
     ASSERT_EQ(chmod((places_.folder / name).c_str(), 0600), 0);
   }
-  void set(std::string entry) { places_.environment.push_back(std::move(entry)); }
+  void set(std::string entry) {
+    unset(entry.substr(0, entry.find('=')));
+    places_.environment.push_back(std::move(entry));
+  }
+  void unset(const std::string& name) {
+    std::erase_if(places_.environment,
+                  [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  }
 
   SecureConfig loaded(Role role = Role::kServer) {
     auto got = load(places_, role);
@@ -113,8 +122,8 @@ TEST_F(SettingsTest, connectors_are_off_and_closed_by_default) {
   EXPECT_EQ(connectors.sql.timeout, std::chrono::seconds(30));
   EXPECT_FALSE(connectors.files.enabled);
   EXPECT_FALSE(connectors.files.allow_write);
-  EXPECT_EQ(connectors.files.read_max_bytes, 10U << 20);
-  EXPECT_EQ(connectors.files.write_max_bytes, 5U << 20);
+  EXPECT_EQ(connectors.files.read_max_bytes, 1U << 20);
+  EXPECT_EQ(connectors.files.write_max_bytes, 512U << 10);
   EXPECT_EQ(connectors.files.list_max_entries, 10'000U);
 }
 
@@ -264,6 +273,7 @@ TEST_F(RoundTripTest, showing_all_of_it_tells_no_secret) {
 }
 
 TEST_F(SettingsTest, the_strongest_source_wins) {
+  unset("SCP_NODE_ID");
   write("securetool.yaml", "mode: simple\nnode_id: file\nserver: {port: 1}\nlog: {level: error}\n");
   write(".env", "SCP_NODE_ID=dotenv\nSCP_SERVER_PORT=2\nSCP_MODE=encrypted\n");
   set("SCP_SERVER_PORT=3");
@@ -278,6 +288,7 @@ TEST_F(SettingsTest, the_strongest_source_wins) {
 }
 
 TEST_F(SettingsTest, the_file_may_be_named) {
+  unset("SCP_NODE_ID");
   write("securetool.toml", "node_id = 'a'\n");
   write("other.yaml", "node_id: b\n");
   EXPECT_EQ(loaded().core.node_id, "a");
@@ -328,6 +339,81 @@ TEST_F(SettingsTest, peers_are_read) {
   }
 }
 
+TEST_F(SettingsTest, a_configuration_that_others_can_write_is_refused) {
+  for (const char* name : {"securetool.toml", ".env", "securetool.yaml"}) {
+    write(name, name[0] == '.' ? "SCP_LIMITS_BURST=101\n" : "");
+    auto path = places_.folder / name;
+    for (mode_t mode : {0620, 0602, 0666}) {
+      ASSERT_EQ(chmod(path.c_str(), mode), 0);
+      EXPECT_EQ(refused(),
+                std::string(name) + ": must not be open to be written by group or others");
+    }
+    for (mode_t mode : {0644, 0600, 0400}) {
+      ASSERT_EQ(chmod(path.c_str(), mode), 0);
+      loaded();
+    }
+    std::filesystem::remove(path);
+  }
+}
+
+TEST_F(SettingsTest, a_configuration_with_a_secret_is_closed_to_others) {
+  std::string value = "Wm4Zc8Qx2Lr6Tb9Kv3Np7Hs5Jd1Gf0Ya";
+  struct Case {
+    const char* file;
+    std::string text;
+    const char* named;
+  };
+  for (const auto& c : {Case{".env", "SCP_CLUSTER_DISCOVERY_CONFIG_TOKEN=" + value, "TOKEN"},
+                        Case{"securetool.toml", "oauth2.client_secret = '" + value + "'", "SECRET"},
+                        Case{"securetool.yaml", "oauth2:\n  client_secret: " + value, "SECRET"}}) {
+    write(c.file, c.text);
+    auto path = places_.folder / c.file;
+    for (mode_t mode : {0640, 0604, 0644}) {
+      ASSERT_EQ(chmod(path.c_str(), mode), 0);
+      std::string message = refused();
+      EXPECT_THAT(message, testing::StartsWith(std::string(c.file) + ": holds a secret (SCP_"));
+      EXPECT_THAT(message, HasSubstr(c.named));
+      EXPECT_THAT(message, HasSubstr("mode 0600"));
+      EXPECT_THAT(message, Not(HasSubstr(value)));
+    }
+    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+    loaded();
+    std::filesystem::remove(path);
+  }
+  // The name of a secret's file is none.
+  write("token", value);
+  write("securetool.toml", "oauth2.client_secret_file = 'token'");
+  ASSERT_EQ(chmod((places_.folder / "securetool.toml").c_str(), 0644), 0);
+  loaded();
+}
+
+TEST_F(SettingsTest, an_empty_folder_is_named_first) {
+  places_.environment.clear();
+  EXPECT_THAT(refused(),
+              testing::StartsWith("no configuration file found in " + places_.folder.string() +
+                                  ": looked for securetool.toml"));
+  write("securetool.toml", "mode = 'basic'");
+  EXPECT_THAT(refused(), Not(HasSubstr("no configuration file")));
+}
+
+TEST_F(SettingsTest, a_broken_line_names_its_setting_and_not_its_value) {
+  write("securetool.toml", "secret_key = 'x'\nmode = hidden-value\n");
+  EXPECT_EQ(refused().substr(0, refused().find(';')),
+            "securetool.toml:2:8: is not TOML: the value of mode");
+  EXPECT_THAT(refused(), Not(HasSubstr("hidden")));
+  write("securetool.toml", "this is = = no TOML\n");
+  EXPECT_THAT(refused(), HasSubstr("a line is `name = value` or `[section]`"));
+}
+
+TEST_F(SettingsTest, a_node_of_mode_simple_has_the_name_of_its_machine) {
+  unset("SCP_NODE_ID");
+  EXPECT_THAT(refused(), HasSubstr("node_id: must be set in mode basic"));
+  set("SCP_MODE=simple");
+  EXPECT_FALSE(loaded().core.node_id.empty());
+  set("SCP_NODE_ID=node-7");
+  EXPECT_EQ(loaded().core.node_id, "node-7");
+}
+
 TEST_F(SettingsTest, every_fault_is_told_at_once) {
   places_.environment = {"SCP_SECRET_KEY=changeme", "SCP_JWT_SECERT=x", "SCP_MODE=basci"};
   write("securetool.toml",
@@ -336,17 +422,18 @@ TEST_F(SettingsTest, every_fault_is_told_at_once) {
   for (const char* line : {
            "environment: SCP_JWT_SECERT: no such setting; the nearest is SCP_JWT_SECRET",
            "environment: SCP_MODE: must be simple or basic or encrypted or enterprise",
-           "securetool.toml:server.port: SCP_SERVER_PORT: must be an integer, 0 to 65535",
+           "securetool.toml:server.port: must be an integer, 0 to 65535",
            "securetool.toml:security.replay_windw: no such setting; the nearest is "
            "security.replay_window",
            "environment: secret_key: must not be a placeholder",
            "default: jwt_secret: must be set in mode basic",
+           "default: node_id: must be set in mode basic",
            "default: kdf_salt: must be set in mode basic",
-           "securetool.toml:server.host: server.host: must be this machine itself",
+           "securetool.toml:server.host: must be this machine itself",
        }) {
     EXPECT_THAT(message, HasSubstr("\n" + std::string(line)));
   }
-  EXPECT_EQ(std::ranges::count(message, '\n'), 9) << message;
+  EXPECT_EQ(std::ranges::count(message, '\n'), 10) << message;
 }
 
 TEST_F(SettingsTest, a_broken_file_is_the_only_fault) {
@@ -407,6 +494,37 @@ TEST_F(SettingsTest, folders_of_connectors_must_be_there) {
   EXPECT_TRUE(loaded().connectors.files.enabled);
 }
 
+TEST_F(SettingsTest, folders_of_connectors_hold_nothing_that_guards_them) {
+  std::filesystem::create_directories(places_.folder / "work/keys");
+  std::filesystem::create_directories(places_.folder / "work/files");
+  write("work/keys/old", "a former secret");
+  set("SCP_CONNECTORS_FILES_ENABLED=1");
+  set("SCP_AUDIT_OLD_KEYS=work/keys/old");
+  set("SCP_AUDIT_PATH=work/audit");
+  set("SCP_CONNECTORS_FILES_ROOT=work/files");
+  loaded();
+  places_.environment.back() = "SCP_CONNECTORS_FILES_ROOT=work";
+  EXPECT_THAT(refused(), HasSubstr("connectors.files.root: must not hold the path of audit.path"));
+  EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.old_keys"));
+  places_.environment.back() = "SCP_CONNECTORS_FILES_ROOT=work/files/../keys";
+  EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.old_keys"));
+  std::filesystem::create_directory_symlink(places_.folder / "work", places_.folder / "link");
+  places_.environment.back() = "SCP_CONNECTORS_FILES_ROOT=link";
+  EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.path"));
+}
+
+TEST_F(SettingsTest, old_keys_of_the_trail_are_secrets_or_public_keys) {
+  set("SCP_AUDIT_OLD_KEYS=old");
+  EXPECT_THAT(refused(), HasSubstr("audit.old_keys: must name a file that exists"));
+  write("old", "a former secret");
+  loaded();
+  ASSERT_EQ(chmod((places_.folder / "old").c_str(), 0644), 0);
+  EXPECT_THAT(refused(), HasSubstr("audit.old_keys: must not be open"));
+  write("old", "-----BEGIN PUBLIC KEY-----");
+  ASSERT_EQ(chmod((places_.folder / "old").c_str(), 0644), 0);
+  loaded();
+}
+
 TEST_F(SettingsTest, reload_puts_live_settings_in_force_and_names_the_others) {
   auto current = loaded();
   auto same = reload(current, places_, Role::kServer);
@@ -456,6 +574,7 @@ TEST_F(SettingsTest, describes_what_is_on) {
   EXPECT_THAT(text, HasSubstr("files: off"));
   EXPECT_THAT(text, Not(HasSubstr(kGoodSecretKey)));
   set("SCP_SERVER_URL=wss://node.example");
+  set("SCP_SECURITY_CLIENT_TOKEN=eyJhbGciOiJSUzI1NiJ9.e30.c2ln");
   EXPECT_THAT(describe(loaded(Role::kClient), Role::kClient), HasSubstr("wss://node.example"));
 }
 

@@ -26,6 +26,8 @@ std::string_view name_rule(std::string_view text) {
                 "digit";
 }
 
+std::string_view node_rule(std::string_view text) { return text.empty() ? "" : name_rule(text); }
+
 std::string_view host_rule(std::string_view text) {
   bool good = !text.empty() && text.size() <= 253 &&
               std::ranges::all_of(text, [](char c) { return is_name_character(c) || c == ':'; });

@@ -14,6 +14,8 @@ namespace tool::settings {
 inline constexpr std::string_view kNameRule =
     "1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit";
 [[nodiscard]] std::string_view name_rule(std::string_view text);
+/// The same, or empty.
+[[nodiscard]] std::string_view node_rule(std::string_view text);
 
 /// An address or host name to listen on.
 [[nodiscard]] std::string_view host_rule(std::string_view text);

@@ -59,13 +59,15 @@ TEST(ValidateTest, each_mode_misses_what_it_needs) {
     const char* missed_by;  // Letters: s b e E for the server, then '/', the client.
   };
   for (const auto& c : std::initializer_list<Case>{
+           {"node_id", [](SecureConfig& s) { s.core.node_id = {}; }, "beE/"},
            {"api_key", [](SecureConfig& s) { s.core.api_key = {}; }, "s/s"},
            {"secret_key", [](SecureConfig& s) { s.core.secret_key = {}; }, "beE/be"},
-           {"jwt_secret", [](SecureConfig& s) { s.core.jwt_secret = {}; }, "sbeE/be"},
+           {"jwt_secret", [](SecureConfig& s) { s.core.jwt_secret = {}; }, "sbeE/"},
            {"kdf_salt", [](SecureConfig& s) { s.core.kdf_salt = {}; }, "sbeE/sbe"},
            {"oauth2.audience", [](SecureConfig& s) { s.oauth2.audience = {}; }, "E/E"},
            {"oauth2.issuer", [](SecureConfig& s) { s.oauth2.issuer = {}; }, "E/E"},
-           {"oauth2.jwks_url", [](SecureConfig& s) { s.oauth2.jwks_url = {}; }, "E/E"},
+           {"oauth2.jwks_url", [](SecureConfig& s) { s.oauth2.jwks_url = {}; }, "E/"},
+           {"security.client_token", [](SecureConfig& s) { s.security.client_token = {}; }, "/b"},
            {"oauth2.client_id", [](SecureConfig& s) { s.oauth2.client_id = {}; }, "/E"},
            {"oauth2.client_secret", [](SecureConfig& s) { s.oauth2.client_secret = {}; }, "/E"},
            {"oauth2.token_url", [](SecureConfig& s) { s.oauth2.token_url = {}; }, "/E"},
@@ -97,11 +99,23 @@ TEST(ValidateTest, a_pinned_key_is_a_key_source_too) {
   EXPECT_THAT(validate(config, Role::kServer), IsEmpty());
 }
 
-TEST(ValidateTest, a_minted_token_stands_in_for_the_clients_jwt_secret) {
-  auto config = good_config(Mode::kBasic, Role::kClient);
-  config.core.jwt_secret = {};
-  config.security.client_token = Secret("eyJhbGciOiJSUzI1NiJ9.e30.c2ln");
-  EXPECT_THAT(validate(config, Role::kClient), IsEmpty());
+// jwt_secret mints every scope there is: no client has to hold it.
+TEST(ValidateTest, a_client_needs_one_credential_and_no_jwt_secret) {
+  auto basic = good_config(Mode::kBasic, Role::kClient);
+  ASSERT_TRUE(basic.core.jwt_secret.empty());
+  EXPECT_THAT(validate(basic, Role::kClient), IsEmpty());
+  basic.security.client_token = {};
+  EXPECT_THAT(names(validate(basic, Role::kClient)), testing::ElementsAre("security.client_token"));
+  basic.security.client_cert_path = "/c";
+  basic.security.client_key_path = "/k";
+  EXPECT_THAT(validate(basic, Role::kClient), IsEmpty());
+  auto encrypted = good_config(Mode::kEncrypted, Role::kClient);
+  encrypted.security.client_token = {};
+  EXPECT_THAT(validate(encrypted, Role::kClient), IsEmpty());
+  encrypted.core.api_key = {};
+  EXPECT_THAT(names(validate(encrypted, Role::kClient)), testing::ElementsAre("api_key"));
+  encrypted.security.client_token = Secret("eyJhbGciOiJSUzI1NiJ9.e30.c2ln");
+  EXPECT_THAT(validate(encrypted, Role::kClient), IsEmpty());
 }
 
 TEST(ValidateTest, every_secret_is_checked_for_strength) {
@@ -382,6 +396,36 @@ TEST(ValidateTest, settings_fit_together) {
     c.spoil(config);
     EXPECT_THAT(names(validate(config, Role::kServer)), Contains(c.setting)) << c.name;
   }
+}
+
+TEST(ValidateTest, what_files_may_hold_fits_into_messages) {
+  auto config = good_config(Mode::kSimple, Role::kServer);
+  config.connectors.files.enabled = true;
+  config.connectors.files.root = "/srv";
+  config.connectors.files.allow_write = true;
+  EXPECT_THAT(validate(config, Role::kServer), IsEmpty()) << "the defaults";
+  auto with = [&](auto change) {
+    auto changed = config;
+    change(changed);
+    return names(validate(changed, Role::kServer));
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(with([](SecureConfig& s) { s.limits.send_queue_bytes = 2 << 20; }),
+              ElementsAre("connectors.files.read_max"));
+  EXPECT_THAT(with([](SecureConfig& s) { s.limits.output_bytes = 2 << 20; }),
+              ElementsAre("connectors.files.read_max"));
+  EXPECT_THAT(with([](SecureConfig& s) { s.connectors.files.write_max_bytes = 800'000; }),
+              ElementsAre("connectors.files.write_max"));
+  EXPECT_THAT(with([](SecureConfig& s) {
+                s.connectors.files.write_max_bytes = 800'000;
+                s.limits.message_bytes = 2 << 20;
+              }),
+              IsEmpty());
+  EXPECT_THAT(with([](SecureConfig& s) {
+                s.connectors.files.write_max_bytes = 800'000;
+                s.connectors.files.allow_write = false;
+              }),
+              IsEmpty());
 }
 
 TEST(ValidateTest, calls_are_not_forwarded_without_a_key_for_proofs) {

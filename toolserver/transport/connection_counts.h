@@ -1,62 +1,54 @@
 #pragma once
 
-// Connections cost memory before anyone has shown a credential. Each is counted
-// against the whole service, its address and, once known, its principal; one
-// over any of these is refused before it costs more than the counting.
+// How many connections each principal has. Who has not authenticated is counted
+// where connections are accepted (base/http/admission_control.h).
 // Source: docs/wire-3.0.md, section 12.
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include "toolserver/model/fault.h"
+#include "toolserver/model/principal.h"
 
 namespace tool::transport {
-
-struct ConnectionLimits {
-  std::size_t connections = 1024;
-  std::size_t of_address = 64;
-  std::size_t of_principal = 16;
-  std::size_t unauthenticated = 128;
-};
 
 /// Safe to call from any thread; a lock is held for a few look-ups.
 class ConnectionCounts {
  public:
-  explicit ConnectionCounts(ConnectionLimits limits);
-  ~ConnectionCounts();
+  explicit ConnectionCounts(std::size_t of_principal) : of_principal_(of_principal) {}
 
-  /// A counted connection; gives its places back when it ends. Outlived by the
-  /// counts.
+  /// A connection of a principal; gives its place back when it ends. Outlived
+  /// by the counts.
   class Place {
    public:
-    Place(ConnectionCounts& counts, std::string address);
-    ~Place();
+    Place(ConnectionCounts& counts, std::string principal)
+        : counts_(counts), principal_(std::move(principal)) {}
+    ~Place() { counts_.leave(principal_); }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    /// Counts it for `subject` from here on, once.
-    /// Errors: E_BUSY  the principal has as many as it may.
-    [[nodiscard]] Outcome<void> authenticated(const std::string& subject);
-
    private:
     ConnectionCounts& counts_;
-    std::string address_;
-    std::string subject_;
-    bool known_ = false;
+    const std::string principal_;
   };
 
-  /// Errors: E_BUSY  over one of the limits; the message does not say which
-  ///         other clients there are.
-  [[nodiscard]] Outcome<std::unique_ptr<Place>> admit(const std::string& address);
+  /// Subjects of two issuers are two principals.
+  /// Errors: E_BUSY  the principal has as many as it may.
+  [[nodiscard]] Outcome<std::unique_ptr<Place>> enter(const Principal& principal);
 
-  [[nodiscard]] std::size_t connections() const;
   /// For connections from here on; those that are open stay.
-  void set_limits(ConnectionLimits limits);
+  void set_limit(std::size_t of_principal);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void leave(const std::string& principal);
+
+  std::mutex mutex_;
+  // All guarded by mutex_.
+  std::size_t of_principal_;
+  std::unordered_map<std::string, std::size_t> counts_;
 };
 
 }  // namespace tool::transport

@@ -1,5 +1,6 @@
 #include "toolserver/transport/credential_check.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "toolserver/session/credentials.h"
@@ -22,12 +23,26 @@ base::Result<std::unique_ptr<CredentialCheck>> CredentialCheck::create(
 
 base::Task<Outcome<Principal>> CredentialCheck::verify(base::RequestContext context,
                                                        Presented presented) {
+  auto principal = co_await verify_method(context, std::move(presented));
+  if (!principal) co_return principal;
+  const DenyList& denied = rules_.denied;
+  if (denied.subjects.contains(principal->subject)) {
+    co_return session::wrong_credential("the subject is on the deny list");
+  }
+  if (denied.token_ids.contains(principal->token_id)) {
+    co_return session::wrong_credential("the token is on the deny list");
+  }
+  co_return principal;
+}
+
+base::Task<Outcome<Principal>> CredentialCheck::verify_method(base::RequestContext context,
+                                                              Presented presented) {
   switch (presented.method) {
     case Method::kApiKey: co_return api_key(presented);
     case Method::kMtls: co_return certificate(presented);
     case Method::kJwt:
       if (!rules_.client_tokens) break;
-      co_return rules_.client_tokens->verify(presented.credential.reveal(), clock_.now());
+      co_return client_token(presented);
     case Method::kOauth2:
       if (!rules_.access_tokens) break;
       co_return co_await access_token(context, std::move(presented.credential));
@@ -41,20 +56,36 @@ Outcome<Principal> CredentialCheck::api_key(const Presented& presented) const {
   principal.issuer = rules_.node_id;
   principal.scopes = rules_.api_key_scopes;
   principal.expires_at = clock_.now() + rules_.api_key_life;
-  return session::verify_api_key(presented.credential.reveal(), rules_.api_key, presented.th1,
-                                 std::move(principal));
+  auto verified = session::verify_api_key(presented.credential.reveal(), rules_.api_key,
+                                          presented.th1, principal);
+  if (verified || rules_.api_key_previous.empty()) return verified;
+  return session::verify_api_key(presented.credential.reveal(), rules_.api_key_previous,
+                                 presented.th1, std::move(principal));
+}
+
+Outcome<Principal> CredentialCheck::client_token(const Presented& presented) const {
+  auto verified = rules_.client_tokens->verify(presented.credential.reveal(), clock_.now());
+  bool wrong = !verified && verified.error().code == Code::kAuth;
+  if (!wrong || !rules_.client_tokens_previous) return verified;
+  return rules_.client_tokens_previous->verify(presented.credential.reveal(), clock_.now());
 }
 
 Outcome<Principal> CredentialCheck::certificate(const Presented& presented) const {
   if (presented.certificate_subject.empty() || !presented.credential.empty()) {
     return session::wrong_credential("no client certificate was shown");
   }
+  // The handshake checked it; a session may be asked again long after that.
+  if (presented.certificate_end <= clock_.now()) {
+    return refuse(Code::kExpired, "the credential is past its time");
+  }
   Principal principal;
   principal.subject = presented.certificate_subject;
   principal.issuer = rules_.node_id;
   principal.method = Method::kMtls;
-  principal.scopes = rules_.certificate_scopes;
-  principal.expires_at = clock_.now() + rules_.api_key_life;
+  auto own = rules_.subject_scopes.find(principal.subject);
+  principal.scopes = own == rules_.subject_scopes.end() ? rules_.certificate_scopes : own->second;
+  principal.expires_at =
+      std::min<base::WallTime>(clock_.now() + rules_.api_key_life, presented.certificate_end);
   return principal;
 }
 
@@ -66,7 +97,7 @@ base::Task<Outcome<Principal>> CredentialCheck::access_token(base::RequestContex
   }
   auto claims = co_await keys_->verify(context, token.reveal(), tokens.rules);
   if (!claims) co_return session::credential_fault(claims.error());
-  co_return session::principal_of(*claims, Method::kOauth2);
+  co_return session::principal_of(*claims, Method::kOauth2, tokens.rules.leeway);
 }
 
 base::Task<void> CredentialCheck::finish() {

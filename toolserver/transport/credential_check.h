@@ -6,8 +6,10 @@
 // Source: docs/wire-3.0.md, sections 4.8 and 6.
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/core/clock.h"
@@ -30,16 +32,27 @@ struct AccessTokens {
   std::optional<base::jose::Verifier> key;
 };
 
+/// Callers and tokens that are refused before their time is over.
+struct DenyList {
+  std::set<std::string, std::less<>> token_ids;  ///< jti.
+  std::set<std::string, std::less<>> subjects;
+  friend bool operator==(const DenyList&, const DenyList&) = default;
+};
+
 /// What the credentials of a deployment are held against. A method whose part
 /// is not set refuses everybody.
 struct CredentialRules {
   std::string node_id;  ///< Issuer of principals that this node vouches for.
   base::Secret api_key;
+  base::Secret api_key_previous;  ///< Taken as well while the key is changed; or empty.
   Scopes api_key_scopes;
   std::chrono::seconds api_key_life{12 * 3600};
   std::optional<session::ClientTokens> client_tokens;
+  std::optional<session::ClientTokens> client_tokens_previous;  ///< Of the key before; likewise.
   std::optional<AccessTokens> access_tokens;
   Scopes certificate_scopes;  ///< Of every client with a certificate, for method mtls.
+  std::map<std::string, Scopes, std::less<>> subject_scopes;  ///< Of those named here, instead.
+  DenyList denied;
 };
 
 /// Belongs to one event loop, since it may ask the identity provider on it.
@@ -55,8 +68,10 @@ class CredentialCheck {
     base::Secret credential;
     base::crypto::Digest th1{};
     std::string certificate_subject;  ///< Of the verified TLS client certificate; or empty.
+    base::WallTime certificate_end{};
   };
-  /// Errors: E_AUTH, E_EXPIRED; E_UPSTREAM and E_TIMEOUT when the provider's
+  /// Errors: E_AUTH  wrong, or on the deny list; E_EXPIRED; E_UPSTREAM and E_TIMEOUT when the
+  /// provider's
   ///         keys cannot be had. Messages never repeat a credential.
   [[nodiscard]] base::Task<Outcome<Principal>> verify(base::RequestContext context,
                                                       Presented presented);
@@ -67,7 +82,10 @@ class CredentialCheck {
  private:
   CredentialCheck(const CredentialRules& rules, const base::Clock& clock,
                   std::unique_ptr<base::jose::KeyCache> keys);
+  [[nodiscard]] base::Task<Outcome<Principal>> verify_method(base::RequestContext context,
+                                                             Presented presented);
   [[nodiscard]] Outcome<Principal> api_key(const Presented& presented) const;
+  [[nodiscard]] Outcome<Principal> client_token(const Presented& presented) const;
   [[nodiscard]] Outcome<Principal> certificate(const Presented& presented) const;
   [[nodiscard]] base::Task<Outcome<Principal>> access_token(base::RequestContext context,
                                                             base::Secret token);

@@ -52,10 +52,9 @@ bool is_loopback(std::string_view address) {
 class Endpoint {
  public:
   Endpoint(const EndpointOptions& options, const SessionServices& services,
-           ConnectionCounts& counts, const base::metrics::Registry& metrics, Readiness ready)
+           const base::metrics::Registry& metrics, Readiness ready)
       : options_(options),
         services_(services),
-        counts_(counts),
         metrics_(metrics),
         ready_(std::move(ready)),
         description_(json::write(describe(services.context->config(), options.path))) {}
@@ -80,24 +79,14 @@ class Endpoint {
   }
 
  private:
-  // Counted before the WebSocket exists, so that a refusal costs one answer.
   http::Response open_session(const http::Request& request) const {
-    auto place = counts_.admit(request.peer);
-    if (!place) {
-      auto response = error_response(503, place.error().message);
-      response.headers.add("Retry-After", "1");
-      return response;
-    }
-    std::shared_ptr<ConnectionCounts::Place> held = std::move(*place);
-    return base::ws::accept(
-        request, options_.websocket,
-        [this, held = std::move(held)](std::unique_ptr<base::ws::Connection> connection) mutable {
-          return run(std::move(connection), std::move(held));
-        });
+    return base::ws::accept(request, options_.websocket,
+                            [this](std::unique_ptr<base::ws::Connection> connection) {
+                              return run(std::move(connection));
+                            });
   }
 
-  base::Task<void> run(std::unique_ptr<base::ws::Connection> connection,
-                       std::shared_ptr<ConnectionCounts::Place> place) const {
+  base::Task<void> run(std::unique_ptr<base::ws::Connection> connection) const {
     auto channel = make_channel(*connection);
     if (!channel) {
       services_.log.error("a TLS connection has no channel binding",
@@ -105,7 +94,7 @@ class Endpoint {
       connection->close(1011, "");
       co_return;
     }
-    co_await run_session(services_, std::move(connection), std::move(place), std::move(*channel));
+    co_await run_session(services_, std::move(connection), std::move(*channel));
   }
 
   base::Result<session::Channel> make_channel(const base::ws::Connection& connection) const {
@@ -114,13 +103,13 @@ class Endpoint {
         is_loopback(connection.peer()) ? session::Reach::kLoopback : session::Reach::kRemote;
     if (!connection.encrypted()) return channel;
     ASSIGN_OR_RETURN(std::string exporter, connection.tls_exporter("EXPORTER-Channel-Binding", 32));
-    channel.tls = session::TlsBinding{std::move(exporter), options_.certificate_hash};
+    ASSIGN_OR_RETURN(std::string certificate, connection.server_certificate_hash());
+    channel.tls = session::TlsBinding{std::move(exporter), std::move(certificate)};
     return channel;
   }
 
   const EndpointOptions& options_;
   const SessionServices& services_;
-  ConnectionCounts& counts_;
   const base::metrics::Registry& metrics_;
   Readiness ready_;
   std::string description_;
@@ -133,17 +122,19 @@ base::Task<http::Response> serve(std::shared_ptr<const Endpoint> endpoint, http:
 }  // namespace
 
 base::http::Handler make_handler(const EndpointOptions& options, const SessionServices& services,
-                                 ConnectionCounts& counts, const base::metrics::Registry& metrics,
-                                 Readiness ready) {
-  auto endpoint =
-      std::make_shared<const Endpoint>(options, services, counts, metrics, std::move(ready));
+                                 const base::metrics::Registry& metrics, Readiness ready) {
+  auto endpoint = std::make_shared<const Endpoint>(options, services, metrics, std::move(ready));
   return [endpoint](base::RequestContext, http::Request request) {
     return serve(endpoint, std::move(request));
   };
 }
 
 base::http::Refusal make_refusal() {
-  return [](unsigned status, std::string_view message) { return error_response(status, message); };
+  return [](unsigned status, std::string_view message) {
+    auto response = error_response(status, message);
+    if (status == 503) response.headers.add("Retry-After", "1");
+    return response;
+  };
 }
 
 }  // namespace tool::transport

@@ -19,8 +19,6 @@ namespace tool::transport {
 struct EndpointOptions {
   std::string path = "/scp/v3";
   base::ws::AcceptOptions websocket;
-  /// SHA-256 of the server's certificate in DER; empty without TLS.
-  std::string certificate_hash;
 };
 
 /// Whether the service takes work: it does until it drains. Called on
@@ -31,7 +29,6 @@ using Readiness = std::function<bool()>;
 /// handler.
 [[nodiscard]] base::http::Handler make_handler(const EndpointOptions& options,
                                                const SessionServices& services,
-                                               ConnectionCounts& counts,
                                                const base::metrics::Registry& metrics,
                                                Readiness ready);
 

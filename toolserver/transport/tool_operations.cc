@@ -14,9 +14,9 @@ namespace {
 
 namespace json = base::json;
 
-// A part over this size is streamed to a caller who asked for it, in pieces of
-// the second size; a multiple of 3, so that base64 has no padding inside.
-constexpr std::size_t kStreamedPart = 64 << 10;
+using pipeline::ContentForm;
+
+// Of what is streamed; a multiple of 3, so that base64 has no padding inside.
 constexpr std::size_t kChunkBytes = 48 << 10;
 
 struct Permission {
@@ -28,6 +28,8 @@ constexpr std::array kPermissions{
     Permission{session::Op::kCapGet, ""},
     Permission{session::Op::kInvoke, ""},
     Permission{session::Op::kAuditHead, "admin:audit"},
+    Permission{session::Op::kSessionList, "admin:session"},
+    Permission{session::Op::kSessionClose, "admin:session"},
 };
 
 std::unexpected<Refusal> no(Fault fault, json::Object data = {}) {
@@ -71,7 +73,7 @@ base::Task<Answer> write_answer(pipeline::PipelineReply reply, ContentForm form,
   json::Array parts;
   auto& content = reply.result.content;
   for (std::size_t i = 0; i < content.size(); ++i) {
-    if (form == ContentForm::kStreamed && content[i].data.size() > kStreamedPart) {
+    if (form == ContentForm::kStreamed && content[i].data.size() > pipeline::kStreamedPart) {
       auto sent = co_await stream(i, content[i], events);
       if (!sent) co_return no(std::move(sent).error());
       parts.push_back(streamed_part(content[i]));
@@ -110,6 +112,8 @@ base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<con
     case session::Op::kCapList: co_return list(*caller, request.payload);
     case session::Op::kCapGet: co_return get(*caller, request.payload);
     case session::Op::kAuditHead: co_return audit_head();
+    case session::Op::kSessionList: co_return list_sessions();
+    case session::Op::kSessionClose: co_return close_sessions(*caller, request.payload);
     default: co_return co_await invoke(std::move(caller), std::move(request), events);
   }
 }
@@ -118,19 +122,21 @@ Answer ToolOperations::list(const Caller& caller, const json::Object& payload) c
   auto request = read_list(payload);
   if (!request) return no(std::move(request).error());
   auto listing = pipeline_.capabilities_for(caller.principal, mode_);
-  if (!request->etag.empty() && request->etag == listing.etag) {
-    return json::Object{{"etag", listing.etag}, {"unchanged", true}};
+  if (!request->etag.empty() && request->etag == listing->etag) {
+    return json::Object{{"etag", listing->etag}, {"unchanged", true}};
   }
-  std::erase_if(listing.tools, [&](const auto& one) {
-    return !one->capability.id.text().starts_with(request->filter);
-  });
   json::Array page;
-  std::size_t end = std::min(listing.tools.size(), request->from + request->limit);
-  for (std::size_t i = request->from; i < end; ++i) {
-    page.push_back(listing.tools[i]->record);
+  std::size_t matching = 0;
+  bool more = false;
+  for (const auto& tool : listing->tools) {
+    if (!tool->capability.id.text().starts_with(request->filter)) continue;
+    if (matching++ < request->from) continue;
+    more = page.size() == request->limit;
+    if (more) break;
+    page.push_back(tool->record);
   }
-  json::Object answer{{"capabilities", std::move(page)}, {"etag", listing.etag}};
-  if (end < listing.tools.size()) answer["next"] = std::to_string(end);
+  json::Object answer{{"capabilities", std::move(page)}, {"etag", listing->etag}};
+  if (more) answer["next"] = std::to_string(request->from + request->limit);
   return answer;
 }
 
@@ -145,6 +151,33 @@ Answer ToolOperations::get(const Caller& caller, const json::Object& payload) co
 Answer ToolOperations::audit_head() const {
   auto head = audit_.head();
   return json::Object{{"seq", head.seq}, {"hash", head.hash}};
+}
+
+Answer ToolOperations::list_sessions() const {
+  json::Array all;
+  for (auto& one : sessions_.list()) {
+    json::Object session{{"session_id", one.id},
+                         {"principal", {{"sub", one.subject}, {"iss", one.issuer}}},
+                         {"method", name(one.method)},
+                         {"peer", one.peer},
+                         {"since", wire_time(one.since).time_since_epoch().count()}};
+    if (!one.token_id.empty()) session["jti"] = one.token_id;
+    all.push_back(std::move(session));
+  }
+  return json::Object{{"sessions", std::move(all)}};
+}
+
+Answer ToolOperations::close_sessions(const Caller& caller, const json::Object& payload) {
+  auto chosen = read_session_choice(payload);
+  if (!chosen) return no(std::move(chosen).error());
+  // Recorded first: an end that nobody can trace to its author does not happen.
+  auto recorded = audit_.event("session_close",
+                               {{"by", caller.principal.subject}, {chosen->member, chosen->value}});
+  if (!recorded) return no(refuse(Code::kBusy, "the end of sessions cannot be recorded just now"));
+  auto count = sessions_.end([&](const OpenSession& one) {
+    return (chosen->member == "session_id" ? one.id : one.subject) == chosen->value;
+  });
+  return json::Object{{"closed", count}};
 }
 
 base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, Envelope request,
@@ -162,6 +195,7 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
   call.dry_run = asked->dry_run;
+  call.form = asked->form;
   if (request.meta) {
     call.deadline = request.meta->deadline;
     call.traceparent = std::move(request.meta->traceparent);

@@ -8,6 +8,7 @@
 #include "base/core/clock.h"
 #include "toolserver/audit/audit_log.h"
 #include "toolserver/pipeline/pipeline.h"
+#include "toolserver/transport/open_sessions.h"
 #include "toolserver/transport/operation.h"
 
 namespace tool::transport {
@@ -19,9 +20,9 @@ namespace tool::transport {
 class ToolOperations final : public Operations {
  public:
   /// All outlive it.
-  ToolOperations(pipeline::Pipeline& pipeline, const audit::AuditLog& audit, base::Random& random,
-                 Mode mode)
-      : pipeline_(pipeline), audit_(audit), random_(random), mode_(mode) {}
+  ToolOperations(pipeline::Pipeline& pipeline, audit::AuditLog& audit, OpenSessions& sessions,
+                 base::Random& random, Mode mode)
+      : pipeline_(pipeline), audit_(audit), sessions_(sessions), random_(random), mode_(mode) {}
 
   [[nodiscard]] base::Task<Answer> run(base::RequestContext context,
                                        std::shared_ptr<const Caller> caller, session::Op op,
@@ -31,11 +32,14 @@ class ToolOperations final : public Operations {
   [[nodiscard]] Answer list(const Caller& caller, const base::json::Object& payload) const;
   [[nodiscard]] Answer get(const Caller& caller, const base::json::Object& payload) const;
   [[nodiscard]] Answer audit_head() const;
+  [[nodiscard]] Answer list_sessions() const;
+  [[nodiscard]] Answer close_sessions(const Caller& caller, const base::json::Object& payload);
   [[nodiscard]] base::Task<Answer> invoke(std::shared_ptr<const Caller> caller, Envelope request,
                                           EventSink& events);
 
   pipeline::Pipeline& pipeline_;
-  const audit::AuditLog& audit_;
+  audit::AuditLog& audit_;
+  OpenSessions& sessions_;
   base::Random& random_;
   const Mode mode_;
 };

@@ -67,6 +67,23 @@ Outcome<std::string> read_tool(const json::Object& payload) {
   return std::string(tool->get_string());
 }
 
+Outcome<SessionChoice> read_session_choice(const json::Object& payload) {
+  constexpr std::size_t kMaxValue = 1024;
+  const auto* id = payload.if_contains("session_id");
+  const auto* subject = payload.if_contains("sub");
+  if ((id == nullptr) == (subject == nullptr)) {
+    return refuse(Code::kShape, "p: must have either session_id or sub");
+  }
+  SessionChoice choice{id != nullptr ? "session_id" : "sub", {}};
+  const auto* value = id != nullptr ? id : subject;
+  if (!value->is_string() || value->get_string().empty() ||
+      value->get_string().size() > kMaxValue) {
+    return refuse(Code::kShape, "p." + choice.member + ": must be a text of 1 to 1024 bytes");
+  }
+  choice.value = value->get_string();
+  return choice;
+}
+
 Outcome<InvokeRequest> read_invoke(json::Object payload) {
   InvokeRequest request;
   auto tool = read_tool(payload);
@@ -84,14 +101,14 @@ Outcome<InvokeRequest> read_invoke(json::Object payload) {
       return refuse(Code::kShape, "p." + std::string(name) + ": must be a boolean");
     }
     if (name == "dry_run") request.dry_run = flag->get_bool();
-    if (name == "stream" && flag->get_bool()) request.form = ContentForm::kStreamed;
+    if (name == "stream" && flag->get_bool()) request.form = pipeline::ContentForm::kStreamed;
   }
   return request;
 }
 
 json::Object write_content(Content content) {
   json::Object out;
-  bool text = content.media_type.starts_with("text/") || content.media_type == "application/json";
+  bool text = pipeline::is_text(content);
   out["type"] = text ? "text" : "data";
   out["media_type"] = content.media_type;
   if (text) {
@@ -109,7 +126,13 @@ json::Object write_reply(pipeline::PipelineReply reply, json::Array content) {
   out["is_error"] = reply.result.is_error;
   out["usage"] = {{"ms", reply.usage.time.count()}, {"bytes", reply.usage.bytes}};
   out["redactions"] = reply.redactions;
-  out["audit"] = {{"seq", reply.receipt.seq}, {"hash", reply.receipt.hash}};
+  auto& receipt = out["audit"].emplace_object();
+  receipt["seq"] = reply.receipt.seq;
+  receipt["hash"] = reply.receipt.hash;
+  if (!reply.receipt.signature.empty()) {
+    receipt["node"] = reply.receipt.node;
+    receipt["sig"] = {{"kid", reply.receipt.kid}, {"v", reply.receipt.signature}};
+  }
   return out;
 }
 

@@ -19,18 +19,23 @@ struct ListRequest {
   std::size_t limit = 100;  ///< 1 to 1000.
 };
 
-enum class ContentForm : std::uint8_t { kWhole, kStreamed };
-
 struct InvokeRequest {
   std::string tool;
   base::json::Object args;
   bool dry_run = false;
-  ContentForm form = ContentForm::kWhole;
+  pipeline::ContentForm form = pipeline::ContentForm::kWhole;
+};
+
+/// The sessions that admin.session.close means.
+struct SessionChoice {
+  std::string member;  ///< session_id, or sub: all sessions of a subject.
+  std::string value;
 };
 
 /// Readers. Errors: E_SHAPE  the message begins with "p." and the member.
 [[nodiscard]] Outcome<ListRequest> read_list(const base::json::Object& payload);
 [[nodiscard]] Outcome<std::string> read_tool(const base::json::Object& payload);
+[[nodiscard]] Outcome<SessionChoice> read_session_choice(const base::json::Object& payload);
 [[nodiscard]] Outcome<InvokeRequest> read_invoke(base::json::Object payload);
 
 /// A part of content as the wire writes it.

@@ -1,21 +1,27 @@
 """The client: connect, list_capabilities, invoke_tool, disconnect."""
 
 import asyncio
+import contextlib
+import inspect
 import os
 import secrets
 import ssl
 import time
+import urllib.parse
 
 import websockets
 from cryptography.exceptions import InvalidTag
 
-from . import keys
+from . import keys, tokens
 from .canonical import canonical, parse, to_wire
+from .strength import check_secrets
 
 ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 MODES_WITH_RECORDS = {'encrypted'}
 MESSAGE_BYTES = 16 << 20
 WINDOW_MS = 60_000
+MAX_PAGES = 1000
+PATH = '/scp/v3'  # of a URL without one
 NO_ID = '0' * 26  # of an err about a message whose id could not be read
 
 
@@ -40,14 +46,23 @@ def make_ulid():
 
 
 class Client:
-    """`secret_key`, `kdf_salt`, `api_key` are texts; `token` is a client or access token; `ca` a PEM file."""
+    """`secret_key`, `kdf_salt`, `api_key` are texts; a weak one is a ValueError. A server that
+    still has `secret_key_previous` is taken too. `token` is a client or access token, or
+    a function, plain or async, that returns a fresh one: it is called for each connection and each refresh, and a
+    session lasts no longer than a token that is a text. `ca` is a PEM file, `certificate` a pair of them, `token_key` a
+    PEM file with the RSA key that the server's session tokens must be signed with."""
 
-    def __init__(self, url, mode, *, secret_key='', kdf_salt='', api_key='', token='', ca=None,
-                 suites=('X25519_A256GCM_S256',), certificate=None):
-        self.url, self.mode, self.api_key, self.token = url, mode, api_key, token
+    def __init__(self, url, mode, *, secret_key='', secret_key_previous='', kdf_salt='', api_key='', token='', ca=None,
+                 suites=('X25519_A256GCM_S256',), certificate=None, token_key=None):
+        check_secrets(secret_key=secret_key, secret_key_previous=secret_key_previous, kdf_salt=kdf_salt, api_key=api_key)
+        self.url = url if urllib.parse.urlsplit(url).path else url + PATH
+        self.mode, self.api_key = mode, api_key
+        self.fresh_token, self.token = (token, '') if callable(token) else (None, token)
+        self.token_key = tokens.load_key(token_key) if token_key else None
         self.suites = list(suites) if mode in MODES_WITH_RECORDS else ['NONE']
         shared = secret_key or (api_key if mode == 'simple' else '')
         self.psk = keys.make_psk(shared.encode(), kdf_salt.encode())
+        self.psks = [self.psk] + [keys.make_psk(one.encode(), kdf_salt.encode()) for one in [secret_key_previous] if one]
         self.has_secret = bool(shared)
         self.tls = ssl.create_default_context(cafile=ca) if url.startswith('wss:') else None
         if self.tls:
@@ -55,9 +70,13 @@ class Client:
             if certificate:
                 self.tls.load_cert_chain(*certificate)
         self.waiting = {}
-        self.sender = None
+        self.sender = self.refresher = None
+        self.spent = False  # the only token there is was refused
+        self.renewal = asyncio.Lock()
 
     async def connect(self):
+        self.waiting, self.sender = {}, None
+        await self._take_token()
         await self.dial()
         try:
             await self._handshake()
@@ -69,6 +88,7 @@ class Client:
                 raise Refused('E_SIG', 'a record that the server did not make') from error
             raise
         self.reader = asyncio.create_task(self._read())
+        self.refresher = asyncio.create_task(self._keep_fresh(self.session))
         return self.session
 
     async def dial(self, **options):
@@ -78,14 +98,15 @@ class Client:
             **options})
 
     async def list_capabilities(self):
-        """All of them, page after page."""
+        """All of them, page after page. Errors: Refused, also for a list that has no end."""
         found, cursor = [], {}
-        while True:
+        for _ in range(MAX_PAGES):
             page = await self.call('cap.list', cursor)
             found += page['capabilities']
             if 'next' not in page:
                 return found
             cursor = {'cursor': page['next']}
+        raise Refused('E_LIMIT', f'the server lists more than {MAX_PAGES} pages of tools')
 
     async def invoke_tool(self, tool, progress=None, deadline_ms=None, **args):
         meta = {'deadline_ms': deadline_ms} if deadline_ms else None
@@ -102,7 +123,22 @@ class Client:
         return await self.call('tool.invoke', {'tool': tool, 'args': args, 'stream': True}, events=collect), parts
 
     async def call(self, op, payload, meta=None, events=None):
-        """Sends a request and waits for its answer. Errors: Refused."""
+        """Sends a request and waits for its answer. A call that is told E_EXPIRED, which is before anything runs, is sent
+        once more with a fresh credential, on a new connection. Errors: Refused; websockets.ConnectionClosed when the
+        connection has ended: connect() then makes a new one."""
+        session = self.session
+        try:
+            return await self._call(op, payload, meta, events)
+        except Refused as refusal:
+            if refusal.code != 'E_EXPIRED' or self.spent:
+                raise
+        if self.token and not self.fresh_token:
+            await self._refresh_with_the_only_token(session)
+        else:
+            await self._renew(session)
+        return await self._call(op, payload, meta, events)
+
+    async def _call(self, op, payload, meta=None, events=None):
         message = self._envelope('req', op, payload, self.node, meta)
         waiting = Waiting(op, asyncio.get_running_loop().create_future(), events)
         await self.socket.send(self._encode(message, self.th2))
@@ -132,9 +168,83 @@ class Client:
         self.receiver = keys.Records(self.suite, self.keys, 's2c', transcript, epoch)
 
     async def disconnect(self):
-        await self.call('session.close', {})
-        await self.socket.wait_closed()
+        await self._stop_refreshing()
+        if not self.reader.done():
+            await self._call('session.close', {})
+            await self.socket.wait_closed()
         await self.reader
+
+    async def _renew(self, session):
+        """A new connection in place of `session`'s, whose calls under way get their answers first."""
+        async with self.renewal:
+            if self.session is not session:
+                return
+            if under_way := [one.answer for one in self.waiting.values()]:
+                await asyncio.wait(under_way)
+            await self._stop_refreshing()
+            await self.socket.close()
+            await self.reader
+            await self.connect()
+
+    async def _refresh_with_the_only_token(self, session):
+        """A token that is a text may still be good; once it was refused it is not shown again."""
+        try:
+            await self._refresh(session)
+        except Refused as refusal:
+            self.spent = refusal.code in ('E_EXPIRED', 'E_AUTH')
+            raise
+
+    async def _take_token(self):
+        if self.fresh_token:
+            token = self.fresh_token()
+            self.token = await token if inspect.isawaitable(token) else token
+
+    async def _stop_refreshing(self):
+        if self.refresher:
+            self.refresher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.refresher
+            self.refresher = None
+
+    async def _keep_fresh(self, session):
+        """Renews the session's token after two thirds of its life, with a fresh credential where there is one. A refresh
+        that fails is tried again; a token that is a text and was refused is not shown again."""
+        wait = self._life(session) * 2 / 3
+        while True:
+            await asyncio.sleep(max(wait, 0))
+            try:
+                before = session['expires_at']
+                await self._refresh(session)
+                if not self.fresh_token and session['expires_at'] <= before:
+                    return  # nothing later is to be had: the session ends then, or its only credential
+                wait = max(self._life(session) * 2 / 3, 0.5)
+            except websockets.ConnectionClosed:
+                return
+            except Exception as error:  # the function that gets tokens may raise what it likes
+                code, pause = getattr(error, 'code', None), getattr(error, 'retry_ms', None)
+                if self.token and not self.fresh_token and code in ('E_EXPIRED', 'E_AUTH'):
+                    return
+                left = self._life(session)
+                wait = max(min(left / 4, 10) if left > 0 else 10, 0.2, (pause or 0) / 1000)
+
+    async def _refresh(self, session):
+        await self._take_token()
+        method, credential = self._credential()
+        session |= await self._call('session.refresh', {'method': method, 'credential': credential})
+        self._check_session_token(session)
+
+    def _life(self, session):
+        """Seconds that are left to the session's token."""
+        return session['expires_at'] / 1000 - time.time()
+
+    def _check_session_token(self, session):
+        if not self.token_key:
+            return
+        try:
+            tokens.check_session_token(session['session_token'], self.token_key, node=self.node, cluster=self.cluster,
+                                       session=session['session_id'], th1=self.th1)
+        except ValueError as error:
+            raise Refused('E_SIG', f'the session token: {error}') from error
 
     async def _handshake(self):
         await self.socket.send(self._make_hello())
@@ -201,6 +311,7 @@ class Client:
         self.th2 = keys.th2(self.th_auth, canonical(bare))
         if keys.b64(keys.hmac(self.keys['confirm s'], self.th2)) != p['confirm']:
             raise Refused('E_SIG', 'the server does not confirm the handshake')
+        self._check_session_token(p)
         self.session = p
 
     def _check_answer(self, message, audience):
@@ -226,8 +337,10 @@ class Client:
 
     def _check_proof(self, proof, th1):
         if proof['kind'] == 'hmac' and self.has_secret:
-            if proof['v'] == keys.b64(keys.proof(self.psk, th1)):
-                return
+            for psk in self.psks:
+                if proof['v'] == keys.b64(keys.proof(psk, th1)):
+                    self.psk = psk
+                    return
         elif proof['kind'] == 'none' and self.mode == 'enterprise' and self.tls and not self.has_secret:
             return
         raise Refused('E_SIG', 'the server does not prove that it knows the secret')

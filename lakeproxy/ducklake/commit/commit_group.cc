@@ -68,6 +68,8 @@ base::Task<base::Status> CommitGroup::join(WaitingCommit* commit) {
   add_facts(*sql_, *commit, queries);
   // It takes part from here on: if this fails, nobody knows by whose fault.
   members_.push_back({commit});
+  // The most patient of them decides how long the others' work is waited for.
+  transaction_->extend(commit->context.deadline);
   CO_ASSIGN_OR_RETURN(auto rows, co_await transaction_->run(std::move(queries)));
   take_times(members_[sender], rows);
   rows.erase(rows.begin(), rows.begin() + sent);
@@ -91,8 +93,10 @@ base::Task<base::Status> CommitGroup::finish() {
 
 void CommitGroup::take_times(Member& member, const Rows& rows) {
   for (std::size_t i = 0; i < member.snapshot_rows.size(); ++i) {
-    member.outcome->value().commits[i].committed_ms =
-        rows[member.snapshot_rows[i]]->int64(0, 0) - kShownEarlierMs;
+    Committed& committed = member.outcome->value();
+    head_.snapshot_ms = rows[member.snapshot_rows[i]]->int64(0, 0);
+    committed.commits[i].committed_ms = head_.snapshot_ms - kShownEarlierMs;
+    committed.version.snapshot_ms = head_.snapshot_ms;
   }
 }
 

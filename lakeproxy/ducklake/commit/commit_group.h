@@ -67,7 +67,7 @@ class CommitGroup {
   base::Task<base::Status> join(WaitingCommit* commit);
   base::Task<base::Status> finish();
   void plan(Rows facts);
-  static void take_times(Member& member, const Rows& rows);
+  void take_times(Member& member, const Rows& rows);
   void answer_all();
 
   base::pg::Pool* pool_;

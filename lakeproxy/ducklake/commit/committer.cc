@@ -4,6 +4,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "lakeproxy/ducklake/lake/reasons.h"
+
 namespace lake::ducklake {
 namespace {
 
@@ -46,7 +48,8 @@ std::optional<base::Error> verdict(const CommitGroup::Member& member, const base
   if (!in_company && !collided && !was_refused) return error;
   if (commit.context.expired()) return too_late();
   if (++commit.attempts >= kAttempts) {
-    return base::fail(ErrorKind::kConflict, "Too many other writers; nothing was committed.");
+    return base::fail(ErrorKind::kConflict, "Too many other writers; nothing was committed.")
+        .with_reason(kBusy);
   }
   const bool perhaps_its_own =
       !collided && !concerns_all(error) && error.kind() != ErrorKind::kTimeout;

@@ -127,6 +127,19 @@ TEST_F(Commits, see_what_those_before_them_have_written) {
   for (auto& one : run(all(std::move(tasks))).value()) EXPECT_TRUE(one);
 }
 
+TEST_F(Commits, of_one_group_have_the_time_of_the_most_patient) {
+  std::vector<base::Task<Result<Committed>>> tasks;
+  base::RequestContext hasty = soon();
+  hasty.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+  tasks.push_back(committer_->commit(hasty, {}, adds(), std::nullopt));
+  std::vector<Query> slow{{{"SELECT pg_sleep(0.6)"}, {}}};
+  tasks.push_back(committer_->commit(soon(), std::move(slow), adds(), std::nullopt));
+  for (auto& one : run(all(std::move(tasks))).value()) {
+    EXPECT_TRUE(one) << one.error().message();
+  }
+  EXPECT_EQ(transactions(), "1");
+}
+
 TEST_F(Commits, are_refused_one_by_one) {
   auto done = commit({adds(), refuses(model::SnapshotId(1)), adds()});
   EXPECT_TRUE(done[0]);
@@ -205,17 +218,40 @@ TEST_F(Commits, that_come_too_late_are_told_so_alone) {
   EXPECT_TRUE(done[1]);
 }
 
-TEST_F(Commits, of_others_that_lose_their_id_are_counted) {
-  const std::string losses =
-      "(SELECT last_value FROM lk.lakeproxy_tries) - (SELECT last_value FROM "
-      "lk.lakeproxy_arrivals)";
+TEST_F(Commits, of_others_that_lose_their_id_to_us_are_counted) {
+  const std::string losses = "SELECT last_value FROM lk.lakeproxy_losses";
+  auto lose = [&](int id) {
+    auto lost = run(pool_->query(soon(), {{"INSERT INTO lk.ducklake_snapshot VALUES (" +
+                                           std::to_string(id) + ", now(), 0, 1, 1)"},
+                                          {}}));
+    EXPECT_FALSE(lost);
+  };
   foreign_snapshot(1);
-  EXPECT_EQ(text("SELECT " + losses), "0");
+  EXPECT_EQ(text(losses), "0");
   ASSERT_TRUE(commit({adds()}).front());
+  lose(2);
+  EXPECT_EQ(text(losses), "1");
+}
+
+TEST_F(Commits, of_others_that_lose_their_id_to_each_other_cost_us_nothing) {
+  ASSERT_TRUE(commit({adds()}).front());
+  foreign_snapshot(2);
   auto lost = run(
       pool_->query(soon(), {{"INSERT INTO lk.ducklake_snapshot VALUES (2, now(), 0, 1, 1)"}, {}}));
   ASSERT_FALSE(lost);
-  EXPECT_EQ(text("SELECT " + losses), "1");
+  EXPECT_EQ(text("SELECT last_value FROM lk.lakeproxy_losses"), "0");
+}
+
+TEST_F(Commits, are_refused_in_a_lake_that_was_migrated_under_them) {
+  ASSERT_TRUE(commit({adds()}).front());
+  run(pool_->query(soon(),
+                   {{"UPDATE lk.ducklake_metadata SET value = '7.0' WHERE key = 'version'"}, {}}))
+      .value();
+  auto refused = std::move(commit({adds()}).front());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnsupported);
+  EXPECT_NE(refused.error().message().find("'7.0'"), std::string::npos);
+  EXPECT_EQ(snapshots(), "1");
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 // A DuckDB client that commits takes the next snapshot id without asking for
 // our lock, and tries again ten times, a little later each time, when somebody
 // else has taken it. Commits of ours that follow each other without a gap would
-// take it from under every try. So we count what others lose
-// (db/migrations/0014_losses.sql), and while they lose, we leave gaps.
+// take it from under every try. So we count what others lose to us
+// (db/migrations/0040_losses_to_us.sql), and while they lose, we leave gaps.
 
 #include <algorithm>
 #include <chrono>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lakeproxy/ducklake/commit/receipts.h"
+#include "lakeproxy/ducklake/lake/open_lake.h"
 
 namespace lake::ducklake {
 namespace {
@@ -69,11 +70,13 @@ std::vector<Query> opening_queries(const SchemaSql& sql) {
   // The setting tells the triggers on snapshots that it is us: what we commit we
   // publish ourselves.
   queries.push_back({sql("SELECT revision, set_config('lakeproxy.publishes', 'on', true), "
-                         "(SELECT last_value FROM @lakeproxy_tries) - "
-                         "(SELECT last_value FROM @lakeproxy_arrivals) "
+                         "(SELECT last_value FROM @lakeproxy_losses), "
+                         "(SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'version' AND "
+                         "m.scope IS NULL) "
                          "FROM @lakeproxy_state FOR UPDATE"),
                      {}});
-  queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id "
+  queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id, "
+                         "floor(extract(epoch FROM snapshot_time) * 1000)::bigint "
                          "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
                      {}});
   return queries;
@@ -83,6 +86,7 @@ base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows) {
   if (rows[0]->empty() || rows[1]->empty()) {
     return base::fail(base::ErrorKind::kCorrupt, "The lake has no snapshot or no state row.");
   }
+  RETURN_IF_ERROR(check_lake_version(rows[0]->text(0, 3)));
   Opened opened;
   opened.losses = rows[0]->int64(0, 2);
   opened.head.revision = rows[0]->int64(0, 0);
@@ -90,6 +94,7 @@ base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows) {
   opened.head.schema_version = rows[1]->int64(0, 1);
   opened.head.next_catalog_id = rows[1]->int64(0, 2);
   opened.head.next_file_id = rows[1]->int64(0, 3);
+  opened.head.snapshot_ms = rows[1]->int64(0, 4);
   return opened;
 }
 
@@ -115,7 +120,7 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
     for (Query& query : plan.sidecar_queries) closing.queries.push_back(std::move(query));
   }
   add_receipt(sql, key, plan.answer, closing.queries);
-  committed.version = {head.snapshot, head.revision};
+  committed.version = head.version();
   closing.after = head;
   return closing;
 }

@@ -31,6 +31,9 @@ struct LakeHead {
   std::int64_t next_catalog_id = 0;
   std::int64_t next_file_id = 0;
   std::int64_t revision = 0;
+  std::int64_t snapshot_ms = 0;  ///< The lake's time of `snapshot`.
+
+  [[nodiscard]] model::LakeVersion version() const { return {snapshot, revision, snapshot_ms}; }
 };
 
 /// One lake snapshot to come: the rows, already bound to its id, and what it
@@ -96,8 +99,8 @@ struct Opened {
 struct ClosingQueries {
   std::vector<base::pg::Query> queries;
   std::vector<std::size_t> snapshot_rows;  ///< Those of `queries` that tell a snapshot's time.
-  Committed committed;                     ///< Without the times.
-  LakeHead after;                          ///< What the next commit stands on.
+  Committed committed;                     ///< Without the times of its snapshots.
+  LakeHead after;                          ///< What the next commit stands on; the same.
 };
 /// With a `key` the receipt of the change is among them, unless there is nothing
 /// to write.

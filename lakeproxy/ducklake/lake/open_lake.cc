@@ -6,7 +6,6 @@
 
 #include "base/core/embedded_text.h"
 #include "base/core/text.h"
-#include "base/postgres/migrations.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 
 namespace base::embedded {
@@ -88,11 +87,8 @@ Status check_lake(const base::pg::Rows& rows, const LakeOptions& options) {
     }
     return {};
   };
-  const std::string_view version = value("version");
-  if (version != "1.0" && version != "0.4") {
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("the lake in schema {} has version '{}'; 0.4 and 1.0 are understood",
-                            options.metadata_schema, version));
+  if (Status known = check_lake_version(value("version")); !known) {
+    return std::move(known).error().with_context("schema " + options.metadata_schema);
   }
   if (value("encrypted") != "false") {
     return fail(ErrorKind::kUnsupported,
@@ -133,20 +129,52 @@ bool someone_else_made_it(const base::Error& error) {
          error.reason() == base::pg::kUniqueViolation;
 }
 
+// An index on a table of DuckLake, which may be large, stands on a line of its own:
+// CREATE INDEX IF NOT EXISTS name ON table (columns);
+std::vector<base::pg::MigrationIndex> indexes_of(const std::string& schema, std::string_view text) {
+  constexpr std::string_view kBegin = "CREATE INDEX IF NOT EXISTS ";
+  constexpr std::string_view kOn = " ON ";
+  std::vector<base::pg::MigrationIndex> indexes;
+  for (std::size_t end = 0; !text.empty(); text.remove_prefix(end)) {
+    end = std::min(text.find('\n'), text.size() - 1) + 1;
+    std::string_view line = text.substr(0, end);
+    if (!line.starts_with(kBegin)) continue;
+    line = line.substr(kBegin.size(), line.find(';') - kBegin.size());
+    const std::size_t on = line.find(kOn);
+    const std::string_view name = line.substr(0, on);
+    line.remove_prefix(on + kOn.size());
+    const std::size_t table = line.find(' ');
+    indexes.push_back({.schema = schema,
+                       .name = std::string(name),
+                       .table = std::string(line.substr(0, table)),
+                       .rest = std::string(line.substr(table + 1))});
+  }
+  return indexes;
+}
+
 std::vector<base::pg::Migration> migrations(const std::string& schema) {
   std::vector<base::pg::Migration> list;
   for (const base::embedded::Text& file : base::embedded::lake_migrations()) {
     auto version = base::parse_int64(file.name.substr(0, file.name.find('_')));
     // The functions of a migration keep the search path that they are made under.
     list.push_back({.version = static_cast<int>(version.value()),
-                    .sql = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, file.text)});
+                    .sql = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, file.text),
+                    .indexes = indexes_of(schema, file.text)});
   }
   return list;
 }
 
 }  // namespace
 
-Task<Result<void>> open_lake(RequestContext context, base::pg::Pool& pool, LakeOptions options) {
+Status check_lake_version(std::string_view version) {
+  if (version == "1.0" || version == "0.4") return {};
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("the lake has DuckLake version '{}'; 0.4 and 1.0 are understood",
+                          version.substr(0, 20)));
+}
+
+Task<Result<void>> open_lake(RequestContext context, base::pg::Pool& pool, LakeOptions options,
+                             base::pg::MigrationWatch watch) {
   CO_RETURN_IF_ERROR(check_options(options));
   for (int attempt = 1;; ++attempt) {
     Status made = co_await make_or_check(context, &pool, options);
@@ -155,7 +183,7 @@ Task<Result<void>> open_lake(RequestContext context, base::pg::Pool& pool, LakeO
   }
   co_return co_await base::pg::migrate(pool, context,
                                        options.metadata_schema + ".lakeproxy_migrations",
-                                       migrations(options.metadata_schema));
+                                       migrations(options.metadata_schema), std::move(watch));
 }
 
 }  // namespace lake::ducklake

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/core/result.h"
+#include "base/postgres/migrations.h"
 #include "base/postgres/session.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
@@ -26,11 +28,18 @@ struct LakeOptions {
 
 /// Makes the lake's tables where there are none, checks the version, adds our
 /// indexes, sidecars and triggers. Idempotent; safe when several processes
-/// start at once. Run once per lake and process.
+/// start at once. Run once per lake and process. On a large lake the first opening
+/// takes as long as its indexes take, and `watch` is told what is done.
 /// Errors: kUnsupported  a lake version other than 0.4 and 1.0, or an encrypted
 ///         lake; kConflict  its data path is another one (names both);
 ///         kUnavailable  PostgreSQL away.
 [[nodiscard]] base::Task<base::Result<void>> open_lake(base::RequestContext context,
-                                                       base::pg::Pool& pool, LakeOptions options);
+                                                       base::pg::Pool& pool, LakeOptions options,
+                                                       base::pg::MigrationWatch watch = {});
+
+/// A DuckDB client may migrate the lake while we serve it, so this is asked with each
+/// version question and in each commit's transaction, too.
+/// Errors: kUnsupported  neither 0.4 nor 1.0.
+[[nodiscard]] base::Status check_lake_version(std::string_view version);
 
 }  // namespace lake::ducklake

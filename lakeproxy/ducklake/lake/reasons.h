@@ -17,5 +17,7 @@ inline constexpr std::string_view kNoSuchView = "no_such_view";
 inline constexpr std::string_view kNamespaceNotEmpty = "namespace_not_empty";
 /// The table or view changed since it was read; read it again.
 inline constexpr std::string_view kStale = "stale";
+/// Other writers were always faster; nothing is wrong with the change itself.
+inline constexpr std::string_view kBusy = "busy";
 
 }  // namespace lake::ducklake

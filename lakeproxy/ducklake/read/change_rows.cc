@@ -138,7 +138,8 @@ void read_file_stats(const Rows& rows, DataFiles& files) {
                            .min_value = rows.opt_text(i, 5),
                            .max_value = rows.opt_text(i, 6),
                            .contains_nan = rows.opt_boolean(i, 7),
-                           .nan_count = rows.opt_int64(i, 8)});
+                           .nan_count = rows.opt_int64(i, 8),
+                           .nan_count_settled = rows.opt_boolean(i, 9) == true});
   }
 }
 

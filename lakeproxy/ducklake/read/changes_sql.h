@@ -22,7 +22,7 @@ SELECT f.data_file_id, f.begin_snapshot, f.end_snapshot, f.path, f.path_is_relat
 
 inline constexpr auto kFileStats = R"sql(
 SELECT s.data_file_id, s.column_id, s.column_size_bytes, s.value_count, s.null_count,
-       s.min_value, s.max_value, s.contains_nan, n.nan_count
+       s.min_value, s.max_value, s.contains_nan, n.nan_count, n.data_file_id IS NOT NULL
   FROM @lakeproxy_touched_files($1, $2, $3) AS id
   JOIN @ducklake_file_column_stats s ON s.data_file_id = id
   LEFT JOIN @lakeproxy_nan_count n

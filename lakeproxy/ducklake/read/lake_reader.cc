@@ -62,8 +62,11 @@ std::optional<Changed> changed_tables(const std::vector<RowsPtr>& rows, LakeVers
 
 }  // namespace
 
-LakeVersion read_version(const Rows& rows) {
-  return {.snapshot = model::SnapshotId(rows.int64(0, 0)), .revision = rows.int64(0, 1)};
+Result<LakeVersion> read_version(const Rows& rows) {
+  RETURN_IF_ERROR(check_lake_version(rows.text(0, 4)));
+  return LakeVersion{.snapshot = model::SnapshotId(rows.int64(0, 0)),
+                     .revision = rows.int64(0, 1),
+                     .snapshot_ms = rows.int64(0, 3)};
 }
 
 LakeReader::LakeReader(base::pg::Pool& pool, LakeOptions options)
@@ -94,9 +97,11 @@ Task<Result<LakeReader::ChangedTables>> LakeReader::changed_since(RequestContext
   queries.push_back({sql.changes_since, {param(since.snapshot.value), param(kMaxSnapshots + 1)}});
   queries.push_back({sql.tables_defined_since, {param(since.snapshot.value)}});
   queries.push_back({sql.sidecars_since, {param(since.revision)}});
+  queries.push_back({sql.same_history, {param(since.snapshot.value), param(since.snapshot_ms)}});
   CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->read(context, std::move(queries)));
-  ChangedTables changed{.version = read_version(*rows[0])};
-  if (changed.version.snapshot.value - since.snapshot.value <= kMaxSnapshots) {
+  CO_ASSIGN_OR_RETURN(LakeVersion version, read_version(*rows[0]));
+  ChangedTables changed{.version = version, .goes_on = !rows[4]->empty()};
+  if (changed.goes_on && changed.version.snapshot.value - since.snapshot.value <= kMaxSnapshots) {
     changed.tables = changed_tables(rows, since, changed.version);
   }
   co_return changed;

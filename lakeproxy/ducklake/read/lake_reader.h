@@ -63,6 +63,9 @@ class LakeReader {
   struct ChangedTables {
     model::LakeVersion version;
     std::optional<std::map<model::TableId, model::LakeVersion>> tables;
+    /// `since` is part of the history of `version`: no commit that it knew was
+    /// lost. False also when its snapshot was removed since.
+    bool goes_on = true;
   };
   [[nodiscard]] base::Task<base::Result<ChangedTables>> changed_since(base::RequestContext context,
                                                                       model::LakeVersion since);
@@ -97,6 +100,11 @@ class LakeReader {
   /// outlives the task.
   /// Errors: kUnsupported  a delete file of an unknown format.
   [[nodiscard]] base::Task<base::Result<std::vector<LiveFile>>> live_files(
+      base::RequestContext context, const model::LakeTable* table,
+      std::vector<std::string> locations);
+  /// Those of `locations` whose live rows Iceberg clients have added, in their order.
+  /// `table` outlives the task.
+  [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> files_of_clients(
       base::RequestContext context, const model::LakeTable* table,
       std::vector<std::string> locations);
   /// Data files that `snapshot` may show in part, by rising ids: merging,

@@ -35,6 +35,7 @@ TEST_F(Reader, reads_the_files_of_a_range) {
   ASSERT_EQ(file.stats.size(), 1);
   EXPECT_EQ(file.stats[0].max_value, "9");
   EXPECT_EQ(file.stats[0].nan_count, 0);
+  EXPECT_TRUE(file.stats[0].nan_count_settled);
   EXPECT_EQ(file.partition_values, (std::vector<std::optional<std::string>>{std::nullopt, "b"}));
   ASSERT_TRUE(file.iceberg);
   EXPECT_EQ(file.iceberg->split_offsets, (Ids{4, 100}));

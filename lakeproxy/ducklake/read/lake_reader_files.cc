@@ -61,4 +61,18 @@ Task<Result<std::vector<LiveFile>>> LakeReader::live_files(RequestContext contex
   co_return files;
 }
 
+Task<Result<std::vector<std::string>>> LakeReader::files_of_clients(
+    RequestContext context, const LakeTable* table, std::vector<std::string> locations) {
+  const SchemaSql sql(impl_->options.metadata_schema);
+  const std::vector<std::optional<std::string>> texts(locations.begin(), locations.end());
+  Query query{sql("SELECT DISTINCT l.location FROM @lakeproxy_live_files($1, $2, $3) l JOIN "
+                  "@lakeproxy_file f ON f.data_file_id = l.data_file_id ORDER BY 1"),
+              {base::pg::param(table->table_id.value),
+               base::pg::param(table->metadata.location + "/"), base::pg::array_param(texts)}};
+  CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->pool->query(context, std::move(query)));
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < rows->size(); ++i) files.emplace_back(rows->text(i, 0));
+  co_return files;
+}
+
 }  // namespace lake::ducklake

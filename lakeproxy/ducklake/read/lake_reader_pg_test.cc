@@ -47,9 +47,41 @@ TEST_F(Reader, gives_up_on_a_long_history) {
       "INSERT INTO ducklake_snapshot_changes SELECT n, 'inserted_into_table:3' FROM "
       "generate_series(1, 10001) n");
   auto lake = reader();
-  EXPECT_FALSE(run(lake.changed_since(soon(), {.snapshot = SnapshotId(0), .revision = 1}))->tables);
-  EXPECT_EQ(run(lake.changed_since(soon(), {.snapshot = SnapshotId(1), .revision = 1}))->tables,
+  const auto since = [&](std::int64_t snapshot) {
+    const std::string time =
+        ask("SELECT floor(extract(epoch FROM snapshot_time) * 1000)::bigint "
+            "FROM @ducklake_snapshot WHERE snapshot_id = " +
+            std::to_string(snapshot));
+    const LakeVersion version{SnapshotId(snapshot), 1, std::stoll(time)};
+    return run(lake.changed_since(soon(), version))->tables;
+  };
+  EXPECT_FALSE(since(0));
+  EXPECT_EQ(since(1),
             (std::map{std::pair{TableId(3), LakeVersion{.snapshot = SnapshotId(10001)}}}));
+}
+
+TEST_F(Reader, a_history_that_lost_commits_is_another_one) {
+  make_table();
+  snapshot(2, "inserted_into_table:1");
+  auto lake = reader();
+  const LakeVersion known = *run(lake.version(soon()));
+  // A failover took snapshot 2 back, and somebody committed another one.
+  exec(
+      "UPDATE ducklake_snapshot SET snapshot_time = snapshot_time + interval '5 ms' WHERE "
+      "snapshot_id = 2");
+  const LakeVersion now = *run(lake.version(soon()));
+  EXPECT_EQ(now.snapshot, known.snapshot);
+  EXPECT_EQ(now.revision, known.revision);
+  EXPECT_NE(now, known);
+  snapshot(3, "inserted_into_table:1");
+  auto lost = run(lake.changed_since(soon(), known));
+  ASSERT_TRUE(lost);
+  EXPECT_FALSE(lost->goes_on);
+  EXPECT_FALSE(lost->tables);
+  auto kept = run(lake.changed_since(soon(), now));
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(kept->goes_on);
+  EXPECT_EQ(kept->tables->size(), 1U);
 }
 
 TEST_F(Reader, says_at_which_state_a_table_changed) {

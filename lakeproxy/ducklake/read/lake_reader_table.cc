@@ -213,7 +213,8 @@ Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId i
       co_await impl_->read(
           context, load_queries(sql, id, impl_->options.default_format_version, known.get())));
   if (rows[kTable]->empty()) co_return no_such_table(fmt::format("(id {})", id.value));
-  LakeTable table{.table_id = id, .version = read_version(*rows[kVersion])};
+  CO_ASSIGN_OR_RETURN(const auto version, read_version(*rows[kVersion]));
+  LakeTable table{.table_id = id, .version = version};
   CO_ASSIGN_OR_RETURN(TableRow row, read_table(*rows[kTable]));
   set_plain_parts(row, table);
   CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));

@@ -4,7 +4,6 @@ namespace lake::ducklake {
 namespace {
 
 using base::ErrorKind;
-using model::LakeVersion;
 using model::SnapshotId;
 using model::TableId;
 
@@ -14,7 +13,9 @@ TEST_F(Reader, loads_a_table_that_duckdb_made) {
   const model::LakeTable table = load();
   EXPECT_EQ(table.name, "t");
   EXPECT_EQ(table.created, SnapshotId(1));
-  EXPECT_EQ(table.version, (LakeVersion{.snapshot = SnapshotId(1), .revision = 1}));
+  EXPECT_EQ(table.version, *run(reader().version(soon())));
+  EXPECT_EQ(table.version.snapshot, SnapshotId(1));
+  EXPECT_EQ(table.version.revision, 1);
   EXPECT_EQ(table.metadata.location, "s3://lake/data/main/t");
   EXPECT_EQ(table.metadata.table_uuid[0], 0x11);
   EXPECT_EQ(table.metadata.format_version, 2);

@@ -7,8 +7,17 @@ namespace lake::ducklake {
 namespace {
 
 constexpr auto kVersion = R"sql(
-SELECT (SELECT max(snapshot_id) FROM @ducklake_snapshot), revision, snapshots_removed_revision
-  FROM @lakeproxy_state)sql";
+SELECT s.snapshot_id, revision, snapshots_removed_revision,
+       floor(extract(epoch FROM s.snapshot_time) * 1000)::bigint,
+       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'version' AND m.scope IS NULL)
+  FROM @lakeproxy_state LEFT JOIN LATERAL
+       (SELECT snapshot_id, snapshot_time FROM @ducklake_snapshot
+         ORDER BY snapshot_id DESC LIMIT 1) AS s ON true)sql";
+
+// A row when the snapshot is one of the lake's history as it is now.
+constexpr auto kSameHistory = R"sql(
+SELECT 1 FROM @ducklake_snapshot
+ WHERE snapshot_id = $1 AND floor(extract(epoch FROM snapshot_time) * 1000)::bigint = $2)sql";
 
 constexpr auto kChangesSince = R"sql(
 SELECT snapshot_id, changes_made FROM @ducklake_snapshot_changes
@@ -66,6 +75,7 @@ SELECT s.schema_name, t.table_name
 
 LakeSql::LakeSql(const SchemaSql& sql)
     : version(sql(kVersion)),
+      same_history(sql(kSameHistory)),
       changes_since(sql(kChangesSince)),
       tables_defined_since(sql(kTablesDefinedSince)),
       sidecars_since(sql(kSidecarsSince)),

@@ -14,7 +14,8 @@ struct LakeSql {
 
   base::pg::Statement version;
 
-  // Changes. $1 snapshot, $2 limit or revision.
+  // Changes. $1 snapshot, $2 its time, a limit or a revision.
+  base::pg::Statement same_history;
   base::pg::Statement changes_since;
   base::pg::Statement tables_defined_since;
   base::pg::Statement sidecars_since;

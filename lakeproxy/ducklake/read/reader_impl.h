@@ -10,8 +10,9 @@
 
 namespace lake::ducklake {
 
-/// The row of LakeSql::version.
-[[nodiscard]] model::LakeVersion read_version(const base::pg::Rows& rows);
+/// The row of LakeSql::version. Errors: kUnsupported  somebody has migrated the lake to
+/// a version of DuckLake that is not understood.
+[[nodiscard]] base::Result<model::LakeVersion> read_version(const base::pg::Rows& rows);
 
 struct LakeReader::Impl {
   Impl(base::pg::Pool& used_pool, LakeOptions lake_options)

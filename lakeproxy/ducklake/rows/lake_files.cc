@@ -65,7 +65,8 @@ std::vector<LakeColumnStats> stats_of(const model::DataFile& file, const model::
                           .min_value = bound_text(metrics.lower_bound, field->type),
                           .max_value = bound_text(metrics.upper_bound, field->type),
                           .contains_nan = std::nullopt,
-                          .nan_count = metrics.nan_count};
+                          .nan_count = metrics.nan_count,
+                          .nan_count_settled = metrics.nan_count.has_value()};
     if (metrics.nan_count) stats.contains_nan = *metrics.nan_count > 0;
     all.push_back(std::move(stats));
   }

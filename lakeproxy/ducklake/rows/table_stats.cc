@@ -34,7 +34,7 @@ constexpr std::string_view kWidest =
     "ranges AS (SELECT c.column_id, coalesce('-' || d.high, w.low) AS low, coalesce(d.high, "
     "w.high) AS high FROM @ducklake_column c LEFT JOIN widest w ON w.type = lower(c.column_type) "
     "LEFT JOIN decimals d ON d.column_id = c.column_id WHERE c.table_id = $1 AND c.end_snapshot "
-    "IS NULL) ";
+    "IS NULL)";
 
 Query raise_totals(const SchemaSql& sql, std::int64_t table_id, const FileRows& rows) {
   return {sql("WITH raised AS (UPDATE @ducklake_table_stats SET record_count = record_count + $2 + "
@@ -45,16 +45,9 @@ Query raise_totals(const SchemaSql& sql, std::int64_t table_id, const FileRows& 
           {param(table_id), param(rows.record_count), param(rows.file_size_bytes)}};
 }
 
-Query forget_ranges(const SchemaSql& sql, std::int64_t table_id) {
-  return {sql(std::string(kWidest) +
-              "UPDATE @ducklake_table_column_stats s SET contains_null = true, min_value = (SELECT "
-              "low FROM ranges r WHERE r.column_id = s.column_id), max_value = (SELECT high FROM "
-              "ranges r WHERE r.column_id = s.column_id), contains_nan = CASE WHEN contains_nan IS "
-              "NULL THEN NULL ELSE true END WHERE table_id = $1"),
-          {param(table_id)}};
-}
-
-Query begin_unknown(const SchemaSql& sql, std::int64_t table_id, const model::Schema& schema) {
+// Every column's range becomes the widest. Rows that say so already are left alone: most
+// appends find them all like that, and each rewritten row would be a dead one to PostgreSQL.
+Query widen_ranges(const SchemaSql& sql, std::int64_t table_id, const model::Schema& schema) {
   Numbers columns, floats;
   model::visit_fields(schema.fields, [&](const model::Field& field) {
     if (!field.type.is_primitive()) return;
@@ -63,21 +56,28 @@ Query begin_unknown(const SchemaSql& sql, std::int64_t table_id, const model::Sc
                     field.type.kind() == model::TypeKind::kDouble;
     floats.push_back(is_float ? 1 : 0);
   });
-  return {sql(std::string(kWidest) +
-              "INSERT INTO @ducklake_table_column_stats (table_id, column_id, contains_null, "
-              "contains_nan, min_value, max_value, extra_stats) SELECT $1, c, true, CASE WHEN f = "
-              "1 THEN true END, low, high, NULL FROM unnest($2::bigint[], $3::bigint[]) AS u(c, f) "
-              "LEFT JOIN ranges r ON r.column_id = c WHERE NOT EXISTS (SELECT 1 FROM "
-              "@ducklake_table_column_stats WHERE table_id = $1 AND column_id = c)"),
-          {param(table_id), array_param(columns), array_param(floats)}};
+  return {
+      sql(std::string(kWidest) +
+          ", widened AS (UPDATE @ducklake_table_column_stats s SET contains_null = true, min_value "
+          "= w.low, max_value = w.high, contains_nan = CASE WHEN s.contains_nan IS NULL THEN NULL "
+          "ELSE true END FROM (SELECT h.column_id, r.low, r.high FROM @ducklake_table_column_stats "
+          "h LEFT JOIN ranges r ON r.column_id = h.column_id WHERE h.table_id = $1) w WHERE "
+          "s.table_id = $1 AND s.column_id = w.column_id AND (s.contains_null IS NOT TRUE OR NOT "
+          "s.contains_nan OR s.min_value IS DISTINCT FROM w.low OR s.max_value IS DISTINCT FROM "
+          "w.high)) "
+          "INSERT INTO @ducklake_table_column_stats (table_id, column_id, contains_null, "
+          "contains_nan, min_value, max_value, extra_stats) SELECT $1, c, true, CASE WHEN f = 1 "
+          "THEN true END, low, high, NULL FROM unnest($2::bigint[], $3::bigint[]) AS u(c, f) LEFT "
+          "JOIN ranges r ON r.column_id = c WHERE NOT EXISTS (SELECT 1 FROM "
+          "@ducklake_table_column_stats WHERE table_id = $1 AND column_id = c)"),
+      {param(table_id), array_param(columns), array_param(floats)}};
 }
 
 }  // namespace
 
 std::vector<Query> table_stats_queries(const SchemaSql& sql, std::int64_t table_id,
                                        const model::Schema& schema, const FileRows& rows) {
-  return {raise_totals(sql, table_id, rows), forget_ranges(sql, table_id),
-          begin_unknown(sql, table_id, schema)};
+  return {raise_totals(sql, table_id, rows), widen_ranges(sql, table_id, schema)};
 }
 
 std::vector<Query> stats_of_returned(const SchemaSql& sql, std::int64_t table_id,
@@ -87,8 +87,7 @@ std::vector<Query> stats_of_returned(const SchemaSql& sql, std::int64_t table_id
                "AND f.end_snapshot IS NULL) + (SELECT count(*) FROM @lakeproxy_inlined_rows($1, "
                "-1, 9223372036854775807) r WHERE r.end_snapshot IS NULL) WHERE s.table_id = $1"),
            {param(table_id)}},
-          forget_ranges(sql, table_id),
-          begin_unknown(sql, table_id, schema)};
+          widen_ranges(sql, table_id, schema)};
 }
 
 }  // namespace lake::ducklake

@@ -13,11 +13,15 @@ TableUpkeep::TableUpkeep(base::pg::Pool& pool, LakeOptions options)
 
 base::Task<base::Result<CompactionLock>> TableUpkeep::lock(base::RequestContext context,
                                                            model::TableId table) {
+  // The compaction works elsewhere meanwhile: this transaction says nothing for long,
+  // and what it locks holds up no commit.
+  Query patient{{"SET LOCAL idle_in_transaction_session_timeout = 0"}, {}};
   Query query{
       {"SELECT pg_try_advisory_xact_lock(hashtextextended('lakeproxy.compact.' || $1::text, $2))"},
       {param(options_.metadata_schema), param(table.value)}};
-  CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, {std::move(query)}));
-  if (!begun.rows[0]->boolean(0, 0)) {
+  CO_ASSIGN_OR_RETURN(auto begun,
+                      co_await pool_->begin(context, {std::move(patient), std::move(query)}));
+  if (!begun.rows[1]->boolean(0, 0)) {
     co_await begun.transaction->rollback();
     co_return base::fail(ErrorKind::kUnavailable, "The table is being compacted already.");
   }

@@ -64,6 +64,46 @@ base::Task<base::Status> LakeUpkeep::check_opened(base::RequestContext context) 
   co_return base::Status{};
 }
 
+base::Task<base::Result<LakeIdentity>> LakeUpkeep::identity(base::RequestContext context) {
+  auto rows = co_await pool_->query(
+      context, {sql_("SELECT lake_id, system_identifier, timeline, database_number, owner_written "
+                     "FROM @lakeproxy_identity()"),
+                {}});
+  if (!rows && rows.error().kind() == ErrorKind::kInternal) {
+    co_return base::fail(ErrorKind::kUnsupported,
+                         "PostgreSQL does not say which server it is: the role must be allowed to "
+                         "call pg_control_system and pg_walfile_name, on a server that is no "
+                         "standby")
+        .with_detail(std::string(rows.error().detail()));
+  }
+  if (!rows) co_return std::move(rows).error();
+  co_return LakeIdentity{.lake_id = std::string((*rows)->text(0, 0)),
+                         .system_identifier = std::string((*rows)->text(0, 1)),
+                         .timeline = (*rows)->int64(0, 2),
+                         .database_number = (*rows)->int64(0, 3),
+                         .metadata_schema = options_.metadata_schema,
+                         .owner_written = (*rows)->boolean(0, 4)};
+}
+
+base::Task<base::Status> LakeUpkeep::note_owner(base::RequestContext context, Ownership how) {
+  const char* since = how == Ownership::kTakenOver ? "clock_timestamp()" : "owner_since";
+  CO_RETURN_IF_ERROR(co_await pool_->query(
+      context, {sql_(fmt::format("UPDATE @lakeproxy_state SET owner_written = true, owner_since = "
+                                 "{}",
+                                 since)),
+                {}}));
+  co_return base::Status{};
+}
+
+base::Task<base::Result<base::WallTime>> LakeUpkeep::newest_change(base::RequestContext context) {
+  CO_ASSIGN_OR_RETURN(auto rows,
+                      co_await pool_->query(context, {sql_("SELECT floor(extract(epoch FROM "
+                                                           "@lakeproxy_newest_change()) * "
+                                                           "1000000)::bigint"),
+                                                      {}}));
+  co_return base::WallTime(std::chrono::microseconds(rows->int64(0, 0)));
+}
+
 base::Task<base::Result<std::vector<Purge>>> LakeUpkeep::purges(
     base::RequestContext context, std::optional<model::TableIdentifier> of) {
   Query query{sql_("SELECT table_id, folder, floor(extract(epoch FROM dropped_at) * "

@@ -33,6 +33,19 @@ struct PurgeBounds {
   std::set<std::string> needed;  ///< Of the objects asked for.
 };
 
+/// What tells a lake's database from its copies.
+struct LakeIdentity {
+  std::string lake_id;            ///< Of the lake, made once; a copy has the same.
+  std::string system_identifier;  ///< Of the PostgreSQL server's data folder.
+  std::int64_t timeline = 0;      ///< Of the server's log.
+  std::int64_t database_number = 0;
+  std::string metadata_schema;
+  bool owner_written = false;  ///< note_owner() was called, here or before the copy.
+};
+
+/// How a database became the owner of its prefix.
+enum class Ownership { kFirst, kTakenOver };
+
 /// A position in the records of manifest lists.
 struct ListMark {
   std::int64_t table = -1;
@@ -48,6 +61,15 @@ class LakeUpkeep {
   /// Whether the lake is one that this release opened, with this data path.
   /// Errors: kNotFound  it is not; kConflict  the path is another one.
   [[nodiscard]] base::Task<base::Status> check_opened(base::RequestContext context);
+
+  /// Errors: kUnsupported  the role may not ask PostgreSQL for them, or the server
+  ///         is a standby.
+  [[nodiscard]] base::Task<base::Result<LakeIdentity>> identity(base::RequestContext context);
+  /// The object that names the owner of the prefix is written.
+  [[nodiscard]] base::Task<base::Status> note_owner(base::RequestContext context, Ownership how);
+  /// When the lake changed last, as far as this database knows.
+  [[nodiscard]] base::Task<base::Result<base::WallTime>> newest_change(
+      base::RequestContext context);
 
   /// Purges that are not done: all, or those of tables that had this name.
   [[nodiscard]] base::Task<base::Result<std::vector<Purge>>> purges(

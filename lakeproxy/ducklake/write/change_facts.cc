@@ -68,8 +68,11 @@ std::vector<Query> fact_queries(const SchemaSql& sql, const TableChange& change)
       {sql("SELECT changes_made FROM @ducklake_snapshot_changes WHERE snapshot_id > $1 LIMIT $2"),
        {param(before.version.snapshot.value), param(kMaxChanges + 1)}},
       {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2 UNION ALL "
-           "SELECT 1 FROM @lakeproxy_state WHERE snapshots_removed_revision > $2"),
-       {param(table), param(before.version.revision)}},
+           "SELECT 1 FROM @lakeproxy_state WHERE snapshots_removed_revision > $2 UNION ALL "
+           "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM @ducklake_snapshot WHERE snapshot_id = $3 "
+           "AND floor(extract(epoch FROM snapshot_time) * 1000)::bigint = $4)"),
+       {param(table), param(before.version.revision), param(before.version.snapshot.value),
+        param(before.version.snapshot_ms)}},
       {sql("SELECT table_name, schema_id FROM @ducklake_table WHERE table_id = $1 AND end_snapshot "
            "IS NULL"),
        {param(table)}},

@@ -156,8 +156,9 @@ class LakeWriter {
   /// Nothing for a metadata file that this lake did not write.
   [[nodiscard]] base::Task<base::Result<std::optional<Origin>>> find_origin(
       base::RequestContext context, std::string metadata_location);
-  /// Whether a table that is there stands at `location`, one of that id apart,
-  /// or the files there are being removed.
+  /// Whether the folder of another table, one of that id apart, or of a view lies at
+  /// `location`, in it or around it, or a namespace's lies in it, or the files there
+  /// are being removed. A dropped table's folder is free as a whole.
   [[nodiscard]] base::Task<base::Result<bool>> is_location_taken(base::RequestContext context,
                                                                  std::string location,
                                                                  std::optional<model::TableId> but);
@@ -193,6 +194,8 @@ class LakeWriter {
   /// again.
   struct Published {
     model::TableId table;
+    /// The state that it shows. What the lake's history no longer has is not recorded.
+    std::optional<model::LakeVersion> read_at;
     std::int64_t epoch = 0;
     std::int32_t format_version = 2;
     std::vector<model::Snapshot> snapshots;
@@ -202,11 +205,12 @@ class LakeWriter {
   };
   [[nodiscard]] base::Task<base::Result<bool>> record_published(base::RequestContext context,
                                                                 Published published);
-  /// Remembers NaN counts that were made by reading files.
+  /// Remembers NaN counts that were made by reading files. A column whose count stays
+  /// absent is remembered as such. What somebody else has remembered first stays.
   struct NanCount {
     model::DataFileId file;
     model::FieldId column = 0;
-    std::int64_t count = 0;
+    std::optional<std::int64_t> count;
   };
   [[nodiscard]] base::Task<base::Result<void>> record_nan_counts(base::RequestContext context,
                                                                  std::vector<NanCount> counts);

@@ -22,6 +22,32 @@ class WriterRace : public WriterFixture {
   bool held_ = false;
 };
 
+TEST_F(WriterRace, nothing_is_built_on_a_commit_that_a_failover_lost) {
+  make_table("t");
+  auto added = append(load("t"), {{model::SnapshotId(5), {file("s3://lake/data/f", 1, 2)}, ""}});
+  ASSERT_TRUE(added);
+  auto known = load("t");
+  EXPECT_EQ(added->version, known->version) << "as a reader finds it";
+  LakeWriter::Published published{.table = known->table_id, .read_at = known->version};
+  published.metadata_sequence = 1;
+  published.metadata_file = {5, "s3://lake/one.metadata.json"};
+  exec(
+      "UPDATE ducklake_snapshot SET snapshot_time = snapshot_time + interval '5 ms' WHERE "
+      "snapshot_id = " +
+      std::to_string(known->version.snapshot.value));
+  auto done = append(known, {{model::SnapshotId(6), {file("s3://lake/data/g", 1, 2)}, ""}});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().reason(), kStale);
+  auto gone = run(writer().unregister_table(soon(), {kMain, "t"}, known, ""));
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().reason(), kStale);
+  EXPECT_FALSE(run(writer().record_published(soon(), published)).value());
+  auto now = load("t");
+  published.read_at = now->version;
+  EXPECT_TRUE(run(writer().record_published(soon(), published)).value());
+  EXPECT_TRUE(append(now, {{model::SnapshotId(6), {file("s3://lake/data/g", 1, 2)}, ""}}));
+}
+
 TEST_F(WriterRace, a_change_of_a_table_that_has_changed_is_stale) {
   make_table("t");
   make_table("u");

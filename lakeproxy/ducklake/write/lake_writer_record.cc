@@ -43,8 +43,16 @@ Query put_metadata_file(const SchemaSql& sql, const LakeWriter::Published& publi
            param(published.metadata_file->metadata_file)}};
 }
 
-std::vector<Query> without_waiting_for_the_disk() {
-  return {{{"SELECT set_config('synchronous_commit', 'off', true)"}, {}}};
+Query without_waiting_for_the_disk() {
+  return {{"SELECT set_config('synchronous_commit', 'off', true)"}, {}};
+}
+
+// A row unless a failover lost the commit that is to be recorded as shown.
+Query find_shown(const SchemaSql& sql, const LakeWriter::Published& published) {
+  if (!published.read_at) return {{"SELECT 1"}, {}};
+  return {sql("SELECT 1 FROM @ducklake_snapshot WHERE snapshot_id = $1 AND "
+              "floor(extract(epoch FROM snapshot_time) * 1000)::bigint = $2"),
+          {param(published.read_at->snapshot.value), param(published.read_at->snapshot_ms)}};
 }
 
 }  // namespace
@@ -66,7 +74,12 @@ base::Task<base::Result<bool>> LakeWriter::record_published(base::RequestContext
     expected += 1;
   }
   if (queries.empty()) co_return true;
-  CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, without_waiting_for_the_disk()));
+  CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, {without_waiting_for_the_disk(),
+                                                                  find_shown(sql_, published)}));
+  if (begun.rows[1]->empty()) {
+    co_await begun.transaction->rollback();
+    co_return false;
+  }
   CO_ASSIGN_OR_RETURN(auto rows, co_await begun.transaction->run_and_commit(std::move(queries)));
   std::int64_t written = 0;
   for (const auto& row : rows) written += row->affected();
@@ -75,16 +88,17 @@ base::Task<base::Result<bool>> LakeWriter::record_published(base::RequestContext
 
 base::Task<base::Result<void>> LakeWriter::record_nan_counts(base::RequestContext context,
                                                              std::vector<NanCount> counts) {
-  std::vector<std::int64_t> files, columns, values;
+  std::vector<std::int64_t> files, columns;
+  std::vector<std::optional<std::string>> values;
   for (const NanCount& count : counts) {
     files.push_back(count.file.value);
     columns.push_back(count.column);
-    values.push_back(count.count);
+    values.push_back(count.count ? std::optional(std::to_string(*count.count)) : std::nullopt);
   }
   CO_RETURN_IF_ERROR(co_await pool_->query(
       context, {sql_("INSERT INTO @lakeproxy_nan_count (data_file_id, column_id, nan_count) SELECT "
-                     "* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) ON CONFLICT DO "
-                     "NOTHING"),
+                     "f, c, n::bigint FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS "
+                     "u(f, c, n) ON CONFLICT DO NOTHING"),
                 {array_param(files), array_param(columns), array_param(values)}}));
   co_return base::Result<void>{};
 }

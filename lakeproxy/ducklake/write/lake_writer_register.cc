@@ -94,6 +94,8 @@ base::Result<CommitPlan> plan_restore(const SchemaSql& sql, const std::string& d
   plan.sidecar_queries.push_back(
       {sql("UPDATE @lakeproxy_table SET revision = $2 WHERE table_id = $1"),
        {param(restored.table.value), param(head.revision + 1)}});
+  plan.sidecar_queries.push_back({sql("DELETE FROM @lakeproxy_unregistered WHERE table_id = $1"),
+                                  {param(restored.table.value)}});
   return plan;
 }
 
@@ -106,9 +108,11 @@ Query find_changes(const SchemaSql& sql, const model::LakeTable& before) {
               "(begin_snapshot > $2 OR end_snapshot > $2) "
               "UNION ALL SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $3 "
               "UNION ALL SELECT 1 FROM @lakeproxy_state WHERE snapshots_removed_revision > $3 "
+              "UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM @ducklake_snapshot WHERE "
+              "snapshot_id = $2 AND floor(extract(epoch FROM snapshot_time) * 1000)::bigint = $4) "
               "LIMIT 1"),
           {param(before.table_id.value), param(before.version.snapshot.value),
-           param(before.version.revision)}};
+           param(before.version.revision), param(before.version.snapshot_ms)}};
 }
 
 base::Result<CommitPlan> plan_unregister(const SchemaSql& sql,
@@ -123,6 +127,11 @@ base::Result<CommitPlan> plan_unregister(const SchemaSql& sql,
   }
   CommitPlan plan;
   plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
+  plan.sidecar_queries.push_back(
+      {sql("INSERT INTO @lakeproxy_unregistered (table_id, folder) VALUES ($1, "
+           "rtrim(@lakeproxy_canonical($2), '/') || '/') ON CONFLICT (table_id) DO UPDATE SET "
+           "folder = excluded.folder, unregistered_at = excluded.unregistered_at"),
+       {param(found->id), param(before.metadata.location)}});
   return plan;
 }
 
@@ -132,13 +141,21 @@ base::Task<base::Result<std::optional<Origin>>> LakeWriter::find_origin(
     base::RequestContext context, std::string metadata_location) {
   Query query{sql_("SELECT l.table_id, NOT EXISTS (SELECT 1 FROM @lakeproxy_metadata_log n WHERE "
                    "n.table_id = l.table_id AND n.sequence > l.sequence), EXISTS (SELECT 1 FROM "
-                   "@ducklake_table t WHERE t.table_id = l.table_id AND t.end_snapshot IS NULL) "
-                   "FROM @lakeproxy_metadata_log l WHERE l.metadata_file = $1 "
+                   "@ducklake_table t WHERE t.table_id = l.table_id AND t.end_snapshot IS NULL), "
+                   "EXISTS (SELECT 1 FROM @lakeproxy_unregistered u WHERE u.table_id = "
+                   "l.table_id) AND NOT EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE "
+                   "s.snapshot_id = (SELECT max(t.end_snapshot) FROM @ducklake_table t WHERE "
+                   "t.table_id = l.table_id) - 1) "
+                   "FROM @lakeproxy_metadata_log l WHERE @lakeproxy_canonical(l.metadata_file) = "
+                   "@lakeproxy_canonical($1) "
                    "ORDER BY l.sequence DESC LIMIT 1"),
               {param(metadata_location)}};
   CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, std::move(query)));
   std::optional<Origin> origin;
-  if (!rows->empty()) {
+  // What the lake has expired of an unregistered table is not here to come back; its
+  // files are, and are registered as another catalog's would be.
+  const bool only_files = !rows->empty() && rows->boolean(0, 1) && rows->boolean(0, 3);
+  if (!rows->empty() && !only_files) {
     origin = {model::TableId(rows->int64(0, 0)), rows->boolean(0, 1), rows->boolean(0, 2)};
   }
   co_return origin;
@@ -147,15 +164,10 @@ base::Task<base::Result<std::optional<Origin>>> LakeWriter::find_origin(
 base::Task<base::Result<bool>> LakeWriter::is_location_taken(base::RequestContext context,
                                                              std::string location,
                                                              std::optional<model::TableId> but) {
-  Query query{
-      sql_("SELECT 1 FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = "
-           "t.schema_id WHERE t.end_snapshot IS NULL AND t.table_id <> $3 AND CASE WHEN NOT "
-           "t.path_is_relative THEN '' WHEN NOT s.path_is_relative THEN s.path ELSE $1 || "
-           "s.path END || t.path IN ($2, $2 || '/') UNION ALL SELECT 1 FROM @lakeproxy_purge WHERE "
-           "folder = $2 || '/' LIMIT 1"),
-      {param(options_.data_path), param(location), param(but ? but->value : -1)}};
+  Query query{sql_("SELECT @lakeproxy_folder_overlaps(rtrim($1, '/') || '/', $2)"),
+              {param(location), param(but ? but->value : -1)}};
   CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, std::move(query)));
-  co_return !rows->empty();
+  co_return rows->boolean(0, 0);
 }
 
 base::Task<base::Result<void>> LakeWriter::restore_table(base::RequestContext context,

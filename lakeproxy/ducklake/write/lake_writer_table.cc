@@ -99,6 +99,10 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
                                  table.metadata, {}, delta, plan.sidecar_queries));
   put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
   plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
+  // One that was unregistered is here again: its files are this table's.
+  plan.sidecar_queries.push_back({sql("DELETE FROM @lakeproxy_unregistered WHERE folder = "
+                                      "rtrim(@lakeproxy_canonical($1), '/') || '/'"),
+                                  {param(table.metadata.location)}});
   plan.deltas.push_back(std::move(delta));
   // Its first rows come in the snapshots after the one that makes the table.
   model::LakeTable fresh;

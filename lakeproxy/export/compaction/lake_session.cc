@@ -55,6 +55,7 @@ std::string store_secret(const LakeAccess& access, const LakePlace& place) {
 
 std::string lake_secret(const LakeAccess& access, const LakePlace& place) {
   std::string path = "application_name=lakeproxy-compaction";
+  if (access.pg_host.contains(',')) path += " target_session_attrs=read-write";
   if (!access.pg_tls_mode.empty()) path += " sslmode=" + quote_for_libpq(access.pg_tls_mode);
   if (!access.pg_tls_roots.empty()) path += " sslrootcert=" + quote_for_libpq(access.pg_tls_roots);
   return fmt::format(

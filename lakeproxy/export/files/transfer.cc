@@ -23,6 +23,16 @@ const char* content_type(std::string_view location) {
 }
 }  // namespace
 
+base::Status ByteBudget::take(std::uint64_t bytes) {
+  if (bytes > left_) {
+    if (whole_ == nullptr) return fail(ErrorKind::kTooLarge, "more bytes than may be read");
+    RETURN_IF_ERROR(whole_->take(bytes - left_));
+    left_ = bytes;
+  }
+  left_ -= bytes;
+  return {};
+}
+
 Result<ObjectKey> key_of(const ObjectStore& store, std::string_view location) {
   auto key = objects::key_in(store.bucket(), location);
   if (!key) return fail(ErrorKind::kCorrupt, "a file of the lake lies outside its bucket");

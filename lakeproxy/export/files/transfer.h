@@ -35,6 +35,29 @@ inline constexpr base::AtOnce kJobsAtOnce{4};
 /// What one file holds in memory while it is brought.
 inline constexpr std::uint64_t kPartBytes = 2 << 20;
 
+/// The bytes that a piece of work may still read from the store, all its jobs together. Of
+/// one event loop.
+class ByteBudget {
+ public:
+  explicit ByteBudget(std::uint64_t bytes) : left_(bytes) {}
+  /// One job's part of `whole`, which outlives it: `taken` were taken for it, more is taken
+  /// as it is needed, and what is left in the end is given back.
+  ByteBudget(ByteBudget& whole, std::uint64_t taken) : left_(taken), whole_(&whole) {}
+  ~ByteBudget() {
+    if (whole_ != nullptr) whole_->left_ += left_;
+  }
+  ByteBudget(const ByteBudget&) = delete;
+  ByteBudget& operator=(const ByteBudget&) = delete;
+
+  [[nodiscard]] std::uint64_t left() const { return left_; }
+  /// Takes `bytes` off. Errors: kTooLarge  so many are not left; none are taken.
+  [[nodiscard]] base::Status take(std::uint64_t bytes);
+
+ private:
+  std::uint64_t left_;
+  ByteBudget* whole_ = nullptr;
+};
+
 /// A file that the lake lists. Errors: kCorrupt  not in the lake's bucket.
 [[nodiscard]] base::Result<objects::ObjectKey> key_of(const objects::ObjectStore& store,
                                                       std::string_view location);

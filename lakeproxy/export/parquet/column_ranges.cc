@@ -60,7 +60,7 @@ base::Status check_size(const std::vector<ByteRange>& ranges) {
   std::uint64_t total = 0;
   for (const ByteRange& range : ranges) total += range.end - range.begin;
   if (total <= kMostColumnBytes) return {};
-  return fail(ErrorKind::kTooLarge, "its delete columns are larger than is read");
+  return fail(ErrorKind::kTooLarge, "its columns are larger than is read");
 }
 
 }  // namespace

@@ -97,35 +97,55 @@ bool holds(const ParquetNode& node, FieldId id) {
   return false;
 }
 
+std::int64_t count_leaves(const ParquetNode& node) {
+  if (node.shape == ParquetShape::kLeaf) return 1;
+  std::int64_t leaves = 0;
+  for (const auto& child : node.children) leaves += count_leaves(child);
+  return leaves;
+}
+
 // The top-level column is named; what is below it is reached from there.
-base::Result<std::optional<std::string>> expression_for(const ParquetNode& root, FieldId id) {
+base::Result<std::optional<FileColumn>> find_column(const ParquetNode& root, FieldId id) {
   for (const auto& column : root.children) {
     if (!holds(column, id)) continue;
-    return Counter(id).count(column, quote_identifier(column.name));
+    ASSIGN_OR_RETURN(auto expression, Counter(id).count(column, quote_identifier(column.name)));
+    if (!expression) return std::nullopt;
+    return FileColumn{std::move(*expression), column.leaf, count_leaves(column)};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
+base::Result<std::map<FieldId, FileColumn>> nan_columns(const ParquetNode& root,
+                                                        const std::vector<FieldId>& ids) {
+  std::map<FieldId, FileColumn> columns;
+  for (FieldId id : ids) {
+    ASSIGN_OR_RETURN(auto column, find_column(root, id));
+    if (column) columns.emplace(id, std::move(*column));
+  }
+  return columns;
+}
+
 base::Result<std::map<FieldId, std::int64_t>> count_nans_in(
-    base::duckdb::Engine& engine, const std::string& path, const std::vector<FieldId>& columns,
-    std::chrono::steady_clock::time_point deadline) {
+    base::duckdb::Engine& engine, const std::string& path,
+    const std::map<FieldId, FileColumn>& columns, std::chrono::steady_clock::time_point deadline) {
+  if (columns.empty()) return {};
+  std::string sums;
+  for (const auto& [id, column] : columns) {
+    sums += fmt::format("{}CAST(coalesce(sum({}), 0) AS BIGINT)", sums.empty() ? "" : ", ",
+                        column.expression);
+  }
   ASSIGN_OR_RETURN(auto connection, engine.connect());
   connection.set_deadline(deadline);
-  ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, path));
+  auto rows =
+      connection.execute(fmt::format("SELECT {} FROM read_parquet({})", sums, quote_literal(path)));
+  if (!rows) return as_foreign(std::move(rows).error());
+  ASSIGN_OR_RETURN(bool one, rows->next());
+  if (!one) return fail(ErrorKind::kInternal, "the engine gave no count");
   std::map<FieldId, std::int64_t> counts;
-  for (FieldId id : columns) {
-    ASSIGN_OR_RETURN(auto expression, expression_for(root, id));
-    if (!expression) continue;
-    auto rows = connection.execute(
-        fmt::format("SELECT CAST(coalesce(sum({}), 0) AS BIGINT) FROM read_parquet({})",
-                    *expression, quote_literal(path)));
-    if (!rows) return as_foreign(std::move(rows).error());
-    ASSIGN_OR_RETURN(bool one, rows->next());
-    if (!one) return fail(ErrorKind::kInternal, "the engine gave no count");
-    counts[id] = rows->int64(0);
-  }
+  std::size_t position = 0;
+  for (const auto& [id, column] : columns) counts[id] = rows->int64(position++);
   return counts;
 }
 

@@ -22,7 +22,10 @@ class NanCountTest : public ::testing::Test {
                                                             std::vector<model::FieldId> ids) {
     auto scratch = *ScratchFolder::make(engine.folder());
     EXPECT_TRUE(append_file(scratch.file("f"), bytes));
-    return count_nans_in(*engine, scratch.file("f"), ids, kNoDeadline);
+    auto connection = *engine->connect();
+    ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, scratch.file("f")));
+    ASSIGN_OR_RETURN(auto columns, nan_columns(root, ids));
+    return count_nans_in(*engine, scratch.file("f"), columns, kNoDeadline);
   }
 
   SampleEngine engine;

@@ -110,6 +110,14 @@ Result<std::string> bytes_of(Value value, std::string_view what) {
   return std::string(*bytes);
 }
 
+Result<std::string> path_of(Value value, std::string_view what) {
+  const auto bytes = value.bytes();
+  if (bytes && bytes->size() > kMostPathBytes) {
+    return wrong(what, fmt::format("is longer than {} bytes", kMostPathBytes));
+  }
+  return bytes_of(value, what);
+}
+
 Type type_of(const base::avro::Node& node) {
   switch (node.type) {
     case base::avro::Type::kBoolean: return Type(TypeKind::kBoolean);

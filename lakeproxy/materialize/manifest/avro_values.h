@@ -18,6 +18,9 @@
 
 namespace lake::materialize {
 
+/// The longest path of a file or manifest that is read: four times that of an S3 object.
+inline constexpr std::size_t kMostPathBytes = 4096;
+
 /// A field that the format defines, for writers that leave its id out.
 struct KnownField {
   std::string_view name;
@@ -62,6 +65,8 @@ base::Status for_each_field(base::avro::Value record, FieldIds& ids, Take take) 
 [[nodiscard]] base::Result<std::int32_t> int_of(base::avro::Value value, std::string_view what);
 [[nodiscard]] base::Result<bool> boolean_of(base::avro::Value value, std::string_view what);
 [[nodiscard]] base::Result<std::string> bytes_of(base::avro::Value value, std::string_view what);
+/// Also not over kMostPathBytes.
+[[nodiscard]] base::Result<std::string> path_of(base::avro::Value value, std::string_view what);
 
 /// The Iceberg type that a partition value was written as; for partition
 /// fields whose source column or transform is not known.

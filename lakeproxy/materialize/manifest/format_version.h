@@ -11,6 +11,7 @@
 
 #include "base/avro/codec.h"
 #include "base/core/result.h"
+#include "lakeproxy/materialize/manifest/manifest_header.h"
 #include "lakeproxy/materialize/manifest/manifest_list_parts.h"
 #include "lakeproxy/model/table/manifest.h"
 #include "lakeproxy/model/table/snapshot.h"
@@ -30,7 +31,7 @@ enum class DeleteForm : std::uint8_t {
 struct FormatVersion {
   base::Result<std::string> (*encode_manifest)(const model::ManifestHeader&,
                                                std::span<const model::ManifestEntry>,
-                                               base::avro::Codec);
+                                               base::avro::Codec, ManifestHeaders* kept);
   base::Result<std::string> (*encode_manifest_list)(const ManifestListHeader&,
                                                     std::span<const model::ManifestFile>,
                                                     base::avro::Codec);

@@ -76,7 +76,77 @@ Result<model::PartitionSpec> read_spec(const ContainerReader& reader) {
   return model::PartitionSpec{.spec_id = spec_id, .fields = std::move(*fields)};
 }
 
+std::size_t hash_of(const model::ManifestHeader& header, std::int32_t format_version,
+                    base::avro::Codec codec) {
+  std::size_t hash = 0;
+  auto add = [&hash](std::size_t part) { hash = (hash ^ part) * 0x9E3779B97F4A7C15; };
+  add(static_cast<std::size_t>(format_version));
+  add(static_cast<std::size_t>(codec));
+  add(static_cast<std::size_t>(header.content));
+  add(static_cast<std::size_t>(header.schema.schema_id));
+  add(static_cast<std::size_t>(header.spec.spec_id));
+  for (const model::Field& field : header.schema.fields) {
+    add(static_cast<std::size_t>(field.id));
+    add(std::hash<std::string_view>{}(field.name));
+  }
+  return hash;
+}
+
+// All that read_manifest_header() looks at, each part with its length.
+std::string header_text(const ContainerReader& reader) {
+  constexpr std::string_view kRead[] = {
+      "format-version", "schema", "schema-id", "partition-spec", "partition-spec-id", "content"};
+  std::string text;
+  for (std::string_view key : kRead) {
+    const std::string* value = reader.metadata(key);
+    text += value == nullptr ? "-" : fmt::format("{}:{}", value->size(), *value);
+  }
+  return text;
+}
+
 }  // namespace
+
+ManifestHeaders::Made ManifestHeaders::written(
+    const model::ManifestHeader& header, std::int32_t format_version, base::avro::Codec codec,
+    const std::function<base::avro::ContainerHeader()>& make) {
+  const std::size_t hash = hash_of(header, format_version, codec);
+  {
+    std::lock_guard lock(mutex_);
+    auto [begin, end] = written_.equal_range(hash);
+    for (auto held = begin; held != end; ++held) {
+      const Written& written = held->second;
+      if (written.format_version == format_version && written.header->codec == codec &&
+          written.of.content == header.content && written.of.spec == header.spec &&
+          written.of.schema == header.schema) {
+        return written.header;
+      }
+    }
+  }
+  auto made = std::make_shared<const base::avro::ContainerHeader>(make());
+  if (made->bytes.size() <= bytes_) {
+    std::lock_guard lock(mutex_);
+    if (written_.size() >= most_) written_.clear();
+    if (most_ > 0) written_.emplace(hash, Written{header, format_version, made});
+  }
+  return made;
+}
+
+Result<ManifestHeaders::Parsed> ManifestHeaders::read(const ContainerReader& reader) {
+  std::string text = header_text(reader);
+  {
+    std::lock_guard lock(mutex_);
+    auto held = parsed_.find(text);
+    if (held != parsed_.end()) return held->second;
+  }
+  ASSIGN_OR_RETURN(auto header, read_manifest_header(reader));
+  auto parsed = std::make_shared<const model::ManifestHeader>(std::move(header));
+  if (most_ > 0 && text.size() <= bytes_) {
+    std::lock_guard lock(mutex_);
+    if (parsed_.size() >= most_) parsed_.clear();
+    parsed_.emplace(std::move(text), parsed);
+  }
+  return parsed;
+}
 
 Result<model::ManifestHeader> read_manifest_header(const ContainerReader& reader) {
   model::ManifestHeader header;

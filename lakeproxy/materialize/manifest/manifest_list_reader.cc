@@ -72,7 +72,7 @@ class RowReader {
  private:
   Status take_field(ManifestFile& file, std::int32_t id, Value value) {
     switch (id) {
-      case 500: return store(file.manifest_path, bytes_of(value, "manifest_path"));
+      case 500: return store(file.manifest_path, path_of(value, "manifest_path"));
       case 501:
         has_length_ = true;
         return store(file.manifest_length, count_of(value, "manifest_length"));
@@ -138,7 +138,8 @@ class RowReader {
 }  // namespace
 
 Result<std::vector<ManifestFile>> read_manifest_list(std::string_view file, ManifestLimits limits,
-                                                     base::avro::SchemaCache* schemas) {
+                                                     ManifestHeaders* headers) {
+  base::avro::SchemaCache* schemas = headers != nullptr ? &headers->schemas() : nullptr;
   ASSIGN_OR_RETURN(auto reader, base::avro::ContainerReader::open(file, limits.avro, schemas));
   std::vector<ManifestFile> rows;
   RowReader row_reader;

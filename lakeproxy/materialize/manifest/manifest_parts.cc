@@ -51,6 +51,25 @@ void put_list(Encoder& out, const std::vector<T>& values) {
   out.put_end();
 }
 
+std::string manifest_entry_type(const std::vector<std::string>& data_file_fields) {
+  return record_type(
+      "manifest_entry",
+      {required_field("status", kAvroInt, 0), optional_field("snapshot_id", kAvroLong, 1),
+       optional_field("sequence_number", kAvroLong, 3),
+       optional_field("file_sequence_number", kAvroLong, 4),
+       required_field("data_file", record_type("r2", data_file_fields), 2)});
+}
+
+base::avro::Metadata manifest_metadata(const model::ManifestHeader& header,
+                                       std::int32_t format_version) {
+  return {{"schema", base::json::write(model::to_json(header.schema))},
+          {"schema-id", fmt::format("{}", header.schema.schema_id)},
+          {"partition-spec", base::json::write(model::fields_to_json(header.spec))},
+          {"partition-spec-id", fmt::format("{}", header.spec.spec_id)},
+          {"format-version", fmt::to_string(format_version)},
+          {"content", header.content == FileContent::kData ? "data" : "deletes"}};
+}
+
 }  // namespace
 
 std::vector<std::string> data_file_fields(const std::vector<PartitionColumn>& columns) {
@@ -73,23 +92,16 @@ std::vector<std::string> data_file_fields(const std::vector<PartitionColumn>& co
           optional_field("referenced_data_file", kAvroString, 143)};
 }
 
-std::string manifest_entry_type(const std::vector<std::string>& data_file_fields) {
-  return record_type(
-      "manifest_entry",
-      {required_field("status", kAvroInt, 0), optional_field("snapshot_id", kAvroLong, 1),
-       optional_field("sequence_number", kAvroLong, 3),
-       optional_field("file_sequence_number", kAvroLong, 4),
-       required_field("data_file", record_type("r2", data_file_fields), 2)});
-}
-
-base::avro::Metadata manifest_metadata(const model::ManifestHeader& header,
-                                       std::string_view format_version) {
-  return {{"schema", base::json::write(model::to_json(header.schema))},
-          {"schema-id", fmt::format("{}", header.schema.schema_id)},
-          {"partition-spec", base::json::write(model::fields_to_json(header.spec))},
-          {"partition-spec-id", fmt::format("{}", header.spec.spec_id)},
-          {"format-version", std::string(format_version)},
-          {"content", header.content == FileContent::kData ? "data" : "deletes"}};
+ManifestHeaders::Made manifest_container_header(const model::ManifestHeader& header,
+                                                const std::vector<PartitionColumn>& columns,
+                                                FieldTypes fields, std::int32_t format_version,
+                                                base::avro::Codec codec, ManifestHeaders* kept) {
+  auto make = [&] {
+    return base::avro::make_container_header(manifest_entry_type(fields(columns)),
+                                             manifest_metadata(header, format_version), codec);
+  };
+  if (kept != nullptr) return kept->written(header, format_version, codec, make);
+  return std::make_shared<const base::avro::ContainerHeader>(make());
 }
 
 base::Error invalid_file(const DataFile& file, std::string_view rule) {

@@ -12,19 +12,22 @@
 
 #include "base/avro/container_writer.h"
 #include "base/core/result.h"
+#include "lakeproxy/materialize/manifest/manifest_header.h"
 #include "lakeproxy/materialize/manifest/partition_struct.h"
 #include "lakeproxy/model/table/manifest.h"
 
 namespace lake::materialize {
 
 /// The fields of a file that both versions have, in the order of put_data_file().
+/// An entry is written by put_entry_head(), then field by field.
 [[nodiscard]] std::vector<std::string> data_file_fields(
     const std::vector<PartitionColumn>& columns);
-/// The record of an entry; its parts are written by put_entry_head() and then
-/// field by field as `data_file_fields` has them.
-[[nodiscard]] std::string manifest_entry_type(const std::vector<std::string>& data_file_fields);
-[[nodiscard]] base::avro::Metadata manifest_metadata(const model::ManifestHeader& header,
-                                                     std::string_view format_version);
+using FieldTypes = std::vector<std::string> (*)(const std::vector<PartitionColumn>&);
+/// The container's header of a manifest whose files have `fields`: from `kept`
+/// (may be null), or made.
+[[nodiscard]] ManifestHeaders::Made manifest_container_header(
+    const model::ManifestHeader& header, const std::vector<PartitionColumn>& columns,
+    FieldTypes fields, std::int32_t format_version, base::avro::Codec codec, ManifestHeaders* kept);
 
 /// Status, snapshot and sequence numbers.
 void put_entry_head(base::avro::Encoder& out, const model::ManifestEntry& entry);

@@ -135,7 +135,7 @@ class EntryReader {
 
   Status take_file_field(DataFile& file, std::int32_t id, Value value) {
     switch (id) {
-      case 100: return require(kPath, file.file_path, bytes_of(value, "file_path"));
+      case 100: return require(kPath, file.file_path, path_of(value, "file_path"));
       case 101: return take_format(file, value);
       case 102: return take_partition(file, value);
       case 103: return require(kRecords, file.record_count, count_of(value, "record_count"));
@@ -153,7 +153,7 @@ class EntryReader {
       case 135: return take_list(file.equality_ids, value, int_of);
       case 140: return store(file.sort_order_id, int_of(value, "sort_order_id"));
       case 142: return store(file.first_row_id, count_of(value, "first_row_id"));
-      case 143: return store(file.referenced_data_file, bytes_of(value, "referenced_data_file"));
+      case 143: return store(file.referenced_data_file, path_of(value, "referenced_data_file"));
       case 144: return store(file.content_offset, count_of(value, "content_offset"));
       case 145: return store(file.content_size_in_bytes, count_of(value, "content_size_in_bytes"));
       default: return {};
@@ -244,10 +244,16 @@ class EntryReader {
 }  // namespace
 
 Result<Manifest> read_manifest(std::string_view file, ManifestLimits limits,
-                               base::avro::SchemaCache* schemas) {
+                               ManifestHeaders* headers) {
+  base::avro::SchemaCache* schemas = headers != nullptr ? &headers->schemas() : nullptr;
   ASSIGN_OR_RETURN(ContainerReader reader, ContainerReader::open(file, limits.avro, schemas));
   Manifest manifest;
-  ASSIGN_OR_RETURN(manifest.header, read_manifest_header(reader));
+  if (headers != nullptr) {
+    ASSIGN_OR_RETURN(auto header, headers->read(reader));
+    manifest.header = *header;
+  } else {
+    ASSIGN_OR_RETURN(manifest.header, read_manifest_header(reader));
+  }
   EntryReader entries(manifest.header, limits.statistics);
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<Value> record, reader.next());

@@ -8,6 +8,7 @@
 #include "base/testing/golden.h"
 #include "lakeproxy/materialize/manifest/manifest_summary.h"
 #include "lakeproxy/materialize/manifest/manifest_v2.h"
+#include "lakeproxy/materialize/manifest/manifest_v3.h"
 #include "lakeproxy/materialize/manifest/sample_manifest.h"
 #include "lakeproxy/model/schema/partition_json.h"
 #include "lakeproxy/model/schema/schema_json.h"
@@ -160,6 +161,26 @@ TEST(ManifestReaderTest, bounds_the_statistics_of_all_files) {
   EXPECT_EQ(refused.error().kind(), ErrorKind::kTooLarge);
 }
 
+TEST(ManifestReaderTest, a_path_of_megabytes_is_refused) {
+  auto entries = sample_entries();
+  entries[0].data_file.file_path = "s3://b/" + std::string(4096 - 7, 'a');
+  for (std::size_t more = 0; more < 2; ++more) {
+    entries[0].data_file.file_path += std::string(more, 'a');
+    auto file = encode_manifest_v2(sample_header(), entries, Codec::kDeflate);
+    ASSERT_TRUE(file);
+    auto read = read_manifest(*file);
+    EXPECT_EQ(read.has_value(), more == 0);
+    if (!read) EXPECT_EQ(read.error().kind(), ErrorKind::kCorrupt);
+  }
+  entries[0].data_file.file_path += std::string(20'000'000, 'a');
+  auto bomb = encode_manifest_v2(sample_header(), std::span(entries).first(1), Codec::kDeflate);
+  ASSERT_TRUE(bomb);
+  EXPECT_LT(bomb->size(), 200'000U);
+  auto unpacked = read_manifest(*bomb);
+  ASSERT_FALSE(unpacked);
+  EXPECT_EQ(unpacked.error().kind(), ErrorKind::kTooLarge) << "a record of 20 MB is not unpacked";
+}
+
 TEST(ManifestReaderTest, a_manifest_list_is_not_a_manifest) {
   auto manifest = read_manifest(read_golden("materialize/java_v2_list.avro"));
   ASSERT_FALSE(manifest);
@@ -209,6 +230,57 @@ TEST(ManifestListReaderTest, survives_truncations_and_changed_bytes) {
       std::string changed = file;
       changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
       expect_survived(read_manifest_list(changed, limits), i);
+    }
+  }
+}
+
+TEST(ManifestHeadersTest, a_kept_header_gives_the_same_bytes) {
+  ManifestHeaders headers;
+  auto alone = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate);
+  auto first = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate, &headers);
+  auto second = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate, &headers);
+  ASSERT_TRUE(alone && first && second);
+  EXPECT_EQ(*alone, *first);
+  EXPECT_EQ(*alone, *second);
+}
+
+TEST(ManifestHeadersTest, headers_that_differ_in_one_part_are_kept_apart) {
+  ManifestHeaders headers;
+  std::vector<model::ManifestHeader> all(6, sample_header());
+  all[1].schema.schema_id += 1;
+  all[2].spec.spec_id += 1;
+  all[3].schema.fields[0].doc = "another";
+  all[4].schema.fields[0].name += "_";
+  all[5].content = model::FileContent::kPositionDeletes;
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& header : all) {
+      auto kept = encode_manifest_v2(header, {}, Codec::kNull, &headers);
+      auto alone = encode_manifest_v2(header, {}, Codec::kNull);
+      ASSERT_TRUE(kept && alone);
+      EXPECT_EQ(*kept, *alone);
+      EXPECT_EQ(*encode_manifest_v2(header, {}, Codec::kDeflate, &headers),
+                *encode_manifest_v2(header, {}, Codec::kDeflate));
+      EXPECT_EQ(*encode_manifest_v3(header, {}, Codec::kNull, &headers),
+                *encode_manifest_v3(header, {}, Codec::kNull));
+    }
+  }
+}
+
+TEST(ManifestHeadersTest, a_header_that_was_read_before_is_the_same_again) {
+  ManifestHeaders headers;
+  auto data = encode_manifest_v2(sample_header(), sample_entries(), Codec::kNull);
+  auto deletes = encode_manifest_v2(sample_delete_header(), sample_deletes(), Codec::kNull);
+  ASSERT_TRUE(data && deletes);
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string& file : {*data, *deletes}) {
+      auto kept = read_manifest(file, {}, &headers);
+      auto alone = read_manifest(file);
+      ASSERT_TRUE(kept && alone);
+      EXPECT_EQ(kept->header.schema, alone->header.schema);
+      EXPECT_EQ(kept->header.spec, alone->header.spec);
+      EXPECT_EQ(kept->header.content, alone->header.content);
+      EXPECT_EQ(kept->header.format_version, alone->header.format_version);
+      EXPECT_EQ(kept->entries, alone->entries);
     }
   }
 }

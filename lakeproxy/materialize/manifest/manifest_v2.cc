@@ -9,10 +9,10 @@ namespace lake::materialize {
 
 base::Result<std::string> encode_manifest_v2(const model::ManifestHeader& header,
                                              std::span<const model::ManifestEntry> entries,
-                                             base::avro::Codec codec) {
+                                             base::avro::Codec codec, ManifestHeaders* kept) {
   ASSIGN_OR_RETURN(const auto columns, partition_columns(header.schema, header.spec));
-  base::avro::ContainerWriter writer(manifest_entry_type(data_file_fields(columns)),
-                                     manifest_metadata(header, "2"), codec);
+  base::avro::ContainerWriter writer(
+      *manifest_container_header(header, columns, data_file_fields, 2, codec, kept));
   for (const model::ManifestEntry& entry : entries) {
     RETURN_IF_ERROR(check_entry(header, entry, columns));
     const model::DataFile& file = entry.data_file;

@@ -48,10 +48,10 @@ base::Status check_deletion_vector(const DataFile& file) {
 
 base::Result<std::string> encode_manifest_v3(const model::ManifestHeader& header,
                                              std::span<const model::ManifestEntry> entries,
-                                             base::avro::Codec codec) {
+                                             base::avro::Codec codec, ManifestHeaders* kept) {
   ASSIGN_OR_RETURN(const auto columns, partition_columns(header.schema, header.spec));
-  base::avro::ContainerWriter writer(manifest_entry_type(fields_v3(columns)),
-                                     manifest_metadata(header, "3"), codec);
+  base::avro::ContainerWriter writer(
+      *manifest_container_header(header, columns, fields_v3, 3, codec, kept));
   for (const model::ManifestEntry& entry : entries) {
     RETURN_IF_ERROR(check_entry(header, entry, columns));
     const DataFile& file = entry.data_file;

@@ -10,6 +10,7 @@
 
 #include "base/avro/codec.h"
 #include "base/core/result.h"
+#include "lakeproxy/materialize/manifest/manifest_header.h"
 #include "lakeproxy/model/table/manifest.h"
 
 namespace lake::materialize {
@@ -21,6 +22,6 @@ namespace lake::materialize {
 ///         without place or data file, a place in another file.
 [[nodiscard]] base::Result<std::string> encode_manifest_v3(
     const model::ManifestHeader& header, std::span<const model::ManifestEntry> entries,
-    base::avro::Codec codec);
+    base::avro::Codec codec, ManifestHeaders* kept = nullptr);
 
 }  // namespace lake::materialize

@@ -3,16 +3,15 @@
 #include <openssl/sha.h>
 
 #include <array>
-#include <span>
 
 #include "base/core/text.h"
 
 namespace lake::materialize {
 
-std::string content_hash(std::string_view bytes) {
+std::string content_sha256(std::string_view bytes) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  return base::to_hex(std::span(digest).first(8));
+  return base::to_hex(digest);
 }
 
 }  // namespace lake::materialize

@@ -87,7 +87,7 @@ OneValue from_bounds(const model::PartitionField& field, const model::Field& sou
   if (stats == nullptr || !stats->null_count) return {};
   if (*stats->null_count == file.record_count) return {true, std::nullopt};
   if (*stats->null_count != 0 || !stats->min_value || !stats->max_value) return {};
-  if (is_float(source.type) && stats->contains_nan != false) return {};
+  if (is_float(source.type) && stats->nan_count != 0) return {};
   auto low = model::parse_lake_text(source.type, *stats->min_value);
   auto high = model::parse_lake_text(source.type, *stats->max_value);
   if (!low || !high || is_zero(*low)) return {};
@@ -207,7 +207,7 @@ model::ColumnMetrics view_metrics(const model::LakeColumnStats& stats, const mod
     metrics.value_count = *values + *metrics.null_count;
   }
   if (is_float(type)) {
-    bool none = stats.contains_nan == false || stats.null_count == record_count;
+    bool none = stats.value_count == 0 && stats.null_count == record_count;
     metrics.nan_count = none ? std::optional<std::int64_t>(0) : count_or_unknown(stats.nan_count);
   }
   metrics.lower_bound = bound(stats.min_value, type, Side::kLower);

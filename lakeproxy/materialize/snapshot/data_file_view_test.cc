@@ -27,7 +27,7 @@ struct Partition {
   Text low;
   Text high;
   std::optional<std::int64_t> nulls;
-  std::optional<bool> nan;
+  std::optional<std::int64_t> nans;
   std::vector<Text> held;  ///< The lake's partition values.
   /// Nothing: the unpartitioned spec.
   std::optional<std::optional<Literal>> shown;
@@ -41,7 +41,8 @@ model::LakeDataFile file_of(const Partition& c) {
                  .null_count = c.nulls,
                  .min_value = c.low,
                  .max_value = c.high,
-                 .contains_nan = c.nan}};
+                 .contains_nan = false,
+                 .nan_count = c.nans}};
   return file;
 }
 
@@ -65,10 +66,10 @@ std::vector<Partition> by_identity() {
       {"no_minimum", integer, same, kNone, "4", 0, kNone, {"4"}, kNone},
       {"no_maximum", integer, same, "4", kNone, 0, kNone, {"4"}, kNone},
       {"not_a_value", date, same, "infinity", "infinity", 0, kNone, {"x"}, kNone},
-      {"number", number, same, "1.5", "1.5", 0, false, {"1.5"}, Literal(1.5)},
-      {"number_and_nan", number, same, "1.5", "1.5", 0, true, {"1.5"}, kNone},
+      {"number", number, same, "1.5", "1.5", 0, 0, {"1.5"}, Literal(1.5)},
+      {"number_and_nan", number, same, "1.5", "1.5", 0, 1, {"1.5"}, kNone},
       {"nan_unknown", number, same, "1.5", "1.5", 0, kNone, {"1.5"}, kNone},
-      {"zeros_of_either_sign", number, same, "0.0", "0.0", 0, false, {"0.0"}, kNone},
+      {"zeros_of_either_sign", number, same, "0.0", "0.0", 0, 0, {"0.0"}, kNone},
   };
 }
 
@@ -283,17 +284,23 @@ TEST(ColumnMetrics, shows_nan_counts_that_are_certain) {
     TypeKind type;
     std::optional<bool> contains;
     std::optional<std::int64_t> nulls, counted, shown;
-  } cases[] = {{"none", TypeKind::kDouble, false, 0, {}, 0},
+    std::optional<std::int64_t> values = 10;
+  } cases[] = {{"none_in_the_last_row_group", TypeKind::kDouble, false, 0, {}, {}},
                {"some_uncounted", TypeKind::kDouble, true, 0, {}, {}},
                {"some_counted", TypeKind::kFloat, true, 0, 4, 4},
+               {"some_counted_before_the_last_row_group", TypeKind::kFloat, false, 0, 4, 4},
+               {"none_counted", TypeKind::kFloat, false, 0, 0, 0},
                {"unknown", TypeKind::kFloat, {}, 0, {}, {}},
-               {"all_null", TypeKind::kFloat, {}, 10, {}, 0},
+               {"all_null", TypeKind::kFloat, {}, 10, {}, 0, 0},
+               {"as_many_nulls_as_rows_in_lists", TypeKind::kFloat, {}, 10, {}, {}, 3},
                {"not_a_float", TypeKind::kInt, false, 0, 4, {}}};
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    auto metrics =
-        view_metrics({.null_count = c.nulls, .contains_nan = c.contains, .nan_count = c.counted},
-                     Type(c.type), 10);
+    auto metrics = view_metrics({.value_count = c.values,
+                                 .null_count = c.nulls,
+                                 .contains_nan = c.contains,
+                                 .nan_count = c.counted},
+                                Type(c.type), 10);
     EXPECT_EQ(metrics.nan_count, c.shown);
   }
 }

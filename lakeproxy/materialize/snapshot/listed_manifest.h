@@ -22,6 +22,7 @@ struct ListedManifest {
 struct NewObject {
   std::string location;
   std::string bytes;
+  std::string sha256;  ///< Of `bytes`, in hexadecimal.
 };
 
 }  // namespace lake::materialize

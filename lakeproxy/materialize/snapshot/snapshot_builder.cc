@@ -43,7 +43,7 @@ class Build {
       : context_(context),
         change_(change),
         format_(format_version(context.table->metadata.format_version)),
-        objects_(*context.table, built_.snapshot) {}
+        objects_(*context.table, built_.snapshot, context.headers) {}
 
   base::Result<BuiltSnapshot> run(std::vector<ListedManifest> list);
 

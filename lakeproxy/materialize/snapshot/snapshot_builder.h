@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/core/result.h"
+#include "lakeproxy/materialize/manifest/manifest_header.h"
 #include "lakeproxy/materialize/snapshot/data_file_view.h"
 #include "lakeproxy/materialize/snapshot/listed_manifest.h"
 #include "lakeproxy/model/table/lake_table.h"
@@ -59,6 +60,7 @@ struct BuiltSnapshot {
 struct BuildContext {
   const model::LakeTable* table = nullptr;
   const model::Snapshot* parent = nullptr;  ///< Null for the first one.
+  ManifestHeaders* headers = nullptr;       ///< Kept from build to build; may be null.
 };
 
 /// Errors: kCorrupt  a removed file is in none of the manifests read, or a

@@ -17,8 +17,12 @@ constexpr auto kCodec = base::avro::Codec::kDeflate;
 
 }  // namespace
 
-SnapshotObjects::SnapshotObjects(const model::LakeTable& table, const model::Snapshot& snapshot)
-    : table_(table), snapshot_(snapshot), format_(format_version(table.metadata.format_version)) {}
+SnapshotObjects::SnapshotObjects(const model::LakeTable& table, const model::Snapshot& snapshot,
+                                 ManifestHeaders* headers)
+    : table_(table),
+      snapshot_(snapshot),
+      format_(format_version(table.metadata.format_version)),
+      headers_(headers) {}
 
 base::Result<ListedManifest> SnapshotObjects::write(std::int32_t spec_id, ManifestContent content,
                                                     std::vector<ManifestEntry> entries) {
@@ -33,16 +37,17 @@ base::Result<ListedManifest> SnapshotObjects::write(std::int32_t spec_id, Manife
                                content == ManifestContent::kData
                                    ? model::FileContent::kData
                                    : model::FileContent::kPositionDeletes};
-  ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest(header, entries, kCodec));
+  ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest(header, entries, kCodec, headers_));
   ASSIGN_OR_RETURN(
       model::ManifestFile file,
       summarize_manifest(header, entries, snapshot_.sequence_number, snapshot_.snapshot_id));
   if (snapshot_.first_row_id && content == ManifestContent::kData) {
     file.first_row_id = lowest_row_id(entries, snapshot_);
   }
-  file.manifest_path = manifest_location(place(), objects_.size(), content_hash(bytes));
+  std::string sha256 = content_sha256(bytes);
+  file.manifest_path = manifest_location(place(), objects_.size(), hash_in_name(sha256));
   file.manifest_length = static_cast<std::int64_t>(bytes.size());
-  objects_.push_back({file.manifest_path, std::move(bytes)});
+  objects_.push_back({file.manifest_path, std::move(bytes), std::move(sha256)});
   return ListedManifest{std::move(file),
                         std::make_shared<const std::vector<ManifestEntry>>(std::move(entries))};
 }
@@ -53,8 +58,9 @@ base::Result<std::string> SnapshotObjects::write_list(const std::vector<ListedMa
   ManifestListHeader header{snapshot_.snapshot_id, snapshot_.parent_snapshot_id,
                             snapshot_.sequence_number, snapshot_.first_row_id};
   ASSIGN_OR_RETURN(std::string bytes, format_.encode_manifest_list(header, files, kCodec));
-  std::string location = list_location(place(), content_hash(bytes));
-  objects_.push_back({location, std::move(bytes)});
+  std::string sha256 = content_sha256(bytes);
+  std::string location = list_location(place(), hash_in_name(sha256));
+  objects_.push_back({location, std::move(bytes), std::move(sha256)});
   return location;
 }
 

@@ -20,8 +20,9 @@ namespace lake::materialize {
 class SnapshotObjects {
  public:
   /// `snapshot` has its numbers, its parent and its schema before the first
-  /// manifest is written. Both outlive it.
-  SnapshotObjects(const model::LakeTable& table, const model::Snapshot& snapshot);
+  /// manifest is written. `headers` may be null. All outlive it.
+  SnapshotObjects(const model::LakeTable& table, const model::Snapshot& snapshot,
+                  ManifestHeaders* headers);
 
   /// Errors: kCorrupt  the table has no such partition spec, or a partition
   ///         does not fit it; those of the encoders.
@@ -41,6 +42,7 @@ class SnapshotObjects {
   const model::LakeTable& table_;
   const model::Snapshot& snapshot_;
   const FormatVersion& format_;
+  ManifestHeaders* headers_;
   std::vector<NewObject> objects_;
 };
 

@@ -24,10 +24,14 @@ base::Result<TableCommit> commit_from_fields(const Fields& json) {
   if (identifier) {
     ASSIGN_OR_RETURN(commit.identifier, table_identifier_from_json(*identifier));
   }
-  ASSIGN_OR_RETURN(const auto requirements, json.objects("requirements", kMaxRequirements));
-  for (const Fields& object : requirements) {
-    ASSIGN_OR_RETURN(auto requirement, table_requirement_from_json(object));
-    commit.requirements.push_back(std::move(requirement));
+  // The description demands it; other catalogs take a commit without it as one
+  // without conditions, and clients are written against those.
+  if (json.has("requirements")) {
+    ASSIGN_OR_RETURN(const auto requirements, json.objects("requirements", kMaxRequirements));
+    for (const Fields& object : requirements) {
+      ASSIGN_OR_RETURN(auto requirement, table_requirement_from_json(object));
+      commit.requirements.push_back(std::move(requirement));
+    }
   }
   ASSIGN_OR_RETURN(const auto updates, json.objects("updates", kMaxUpdates));
   for (const Fields& object : updates) {

@@ -207,8 +207,13 @@ TEST(TableRequestJsonTest, commit_reads_both_lists_within_bounds) {
   };
   EXPECT_TRUE(with_requirements(1000));
   EXPECT_FALSE(with_requirements(1001));
-  EXPECT_FALSE(table_commit_from_json(parsed(R"({"updates":[]})")));
   EXPECT_FALSE(table_commit_from_json(parsed(R"({"requirements":[]})")));
+  for (const char* without : {R"({"updates":[]})", R"({"requirements":null,"updates":[]})"}) {
+    const auto unconditional = table_commit_from_json(parsed(without));
+    ASSERT_TRUE(unconditional) << without;
+    EXPECT_TRUE(unconditional->requirements.empty());
+  }
+  EXPECT_FALSE(table_commit_from_json(parsed(R"({"requirements":{},"updates":[]})")));
   EXPECT_FALSE(table_commit_from_json(parsed(R"({"requirements":[],"updates":{}})")));
 }
 

@@ -16,8 +16,9 @@ namespace {
 using base::ErrorKind;
 using base::fail;
 
-/// Longer texts are no type; the bound keeps error messages short.
+/// Longer texts are no type.
 constexpr std::size_t kMaxTypeText = 256;
+constexpr std::size_t kMostShown = 100;  // Of a text that is no type, in an error.
 constexpr int kMaxPrecision = 38;
 /// Values travel in memory and in manifests.
 constexpr int kMaxFixedLength = 64 * 1024 * 1024;
@@ -68,7 +69,7 @@ std::optional<int> small_number(std::string_view text) {
 
 base::Error not_a_type(std::string_view text) {
   return fail(ErrorKind::kInvalid,
-              fmt::format("not a primitive type: '{}'", text.substr(0, kMaxTypeText)));
+              fmt::format("not a primitive type: '{}'", base::shorten(text, kMostShown)));
 }
 
 base::Result<Type> parse_decimal(std::string_view inside, std::string_view text) {

@@ -19,12 +19,14 @@
 
 namespace lake::model {
 
-/// The newest state of one catalog, in one pair of numbers: what DuckDB and we
-/// commit raises the snapshot; what only we keep (properties, refs) and the
-/// removal of old snapshots raise the revision.
+/// The newest state of one catalog: what DuckDB and we commit raises the snapshot;
+/// what only we keep (properties, refs) and the removal of old snapshots raise the
+/// revision. The time tells two histories apart that reached the same numbers, as
+/// after a failover to a replica that lacked the last commits.
 struct LakeVersion {
   SnapshotId snapshot;
   std::int64_t revision = 0;
+  std::int64_t snapshot_ms = 0;  ///< The lake's time of `snapshot`, since 1970.
 
   friend bool operator==(const LakeVersion&, const LakeVersion&) = default;
 };
@@ -37,8 +39,11 @@ struct LakeColumnStats {
   std::optional<std::int64_t> null_count;
   std::optional<std::string> min_value;
   std::optional<std::string> max_value;
+  /// Nothing to rely on: DuckDB 1.5.5 writes that of a file's last row group.
   std::optional<bool> contains_nan;
-  std::optional<std::int64_t> nan_count;  ///< From our sidecar.
+  std::optional<std::int64_t> nan_count;  ///< Exact, from our sidecar.
+  /// Our sidecar has its last word: a nan_count that is absent stays so.
+  bool nan_count_settled = false;
 
   friend bool operator==(const LakeColumnStats&, const LakeColumnStats&) = default;
 };

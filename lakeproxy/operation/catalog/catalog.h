@@ -3,9 +3,13 @@
 // What the operations of one event loop work with. app/ makes it; operations
 // borrow it for the length of a request.
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/core/clock.h"
 #include "base/log/logger.h"
@@ -29,10 +33,50 @@
 namespace lake::operation {
 
 class CompactionMetrics;
+struct Catalog;
+
+/// Starts work behind an answer. Such work outlives the request that held the
+/// catalog, and a registered catalog that nobody has used for long dies when
+/// nobody holds it. So this is the one way to start it, and it takes the owner
+/// along: a task that borrows the catalog without holding it cannot come about
+/// by leaving something out.
+/// Of one event loop; not thread-safe.
+class CatalogTasks {
+ public:
+  CatalogTasks() = default;
+  CatalogTasks(const CatalogTasks&) = delete;
+  CatalogTasks& operator=(const CatalogTasks&) = delete;
+
+  /// Once, before the first spawn(). `tasks` outlives the catalog; `owner` is what the
+  /// catalog and all that it points to belong to.
+  void bind(base::TaskGroup& tasks, std::weak_ptr<Catalog> owner) {
+    tasks_ = &tasks;
+    owner_ = std::move(owner);
+  }
+
+  /// Starts `work(catalog, arguments...)`, which the catalog outlives. `work` is a
+  /// plain function; its arguments are moved into it. To be called while the catalog
+  /// is held, as by every request.
+  template <class... Parameters, class... Arguments>
+  void spawn(base::Task<void> (*work)(Catalog*, Parameters...), Arguments&&... arguments) {
+    static_assert((!std::is_reference_v<Parameters> && ...), "a task owns what it works on");
+    std::shared_ptr<Catalog> owner = owner_.lock();
+    if (owner == nullptr) std::abort();
+    tasks_->spawn(hold(owner, work(owner.get(), std::forward<Arguments>(arguments)...)));
+  }
+
+ private:
+  // The owner is let go after the last line of the work, with this frame.
+  static base::Task<void> hold([[maybe_unused]] std::shared_ptr<Catalog> owner,
+                               base::Task<void> work) {
+    co_await std::move(work);
+  }
+
+  base::TaskGroup* tasks_ = nullptr;
+  std::weak_ptr<Catalog> owner_;
+};
 
 struct Catalog {
-  /// What all below belongs to; see keep_alive().
-  std::weak_ptr<void> owner;
   ducklake::LakeReader* reader = nullptr;
   ducklake::LakeWriter* writer = nullptr;
   ducklake::ViewStore* view_store = nullptr;
@@ -44,7 +88,7 @@ struct Catalog {
   exporter::Exporter* exporter = nullptr;
   objects::ObjectStore* store = nullptr;
   objects::RemovalQueue* removals = nullptr;
-  base::TaskGroup* background = nullptr;
+  CatalogTasks background;  ///< Work behind an answer.
   measure::WaitMeter* meter = nullptr;
   CommitMetrics* commit_metrics = nullptr;
   ReportedMetrics* reported_metrics = nullptr;
@@ -60,16 +104,14 @@ struct Catalog {
   std::string client_config;
   /// "config" of a storage credential, as JSON; empty when none is handed out.
   std::string client_credentials;
+  /// Besides its own folder, where files lie that clients add to any table.
+  std::vector<objects::Location> file_prefixes;
   std::string public_url;  ///< As clients see this service; empty when not set.
   std::int32_t default_format_version = 2;
   /// How long files stay that the lake has let go of.
   std::chrono::microseconds file_grace{};
   /// Whose clients alone may reach it; nothing: every client.
   std::optional<std::string> account_id;
-
-  /// For work behind an answer: a catalog that is not used for long is let go
-  /// when nobody holds it.
-  [[nodiscard]] std::shared_ptr<void> keep_alive() const { return owner.lock(); }
 };
 
 }  // namespace lake::operation

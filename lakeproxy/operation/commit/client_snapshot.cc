@@ -7,11 +7,13 @@
 
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
-#include "lakeproxy/materialize/manifest/manifest_reader.h"
 #include "lakeproxy/materialize/snapshot/built_names.h"
+#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/commit/added_names.h"
 #include "lakeproxy/operation/commit/client_deletes.h"
+#include "lakeproxy/operation/commit/client_manifests.h"
+#include "lakeproxy/operation/commit/file_places.h"
 #include "lakeproxy/operation/commit/list_diff.h"
 #include "lakeproxy/operation/commit/manifest_budget.h"
 
@@ -23,7 +25,7 @@ using materialize::ListedManifest;
 
 constexpr std::string_view kClientIdKey = "lakeproxy-client-snapshot-id";
 
-// Manifests that are read at once.
+// Of the table's own manifests.
 constexpr base::AtOnce kReadsAtOnce{16};
 
 base::Status check_place(const std::string& text, const std::string& table_location) {
@@ -44,75 +46,44 @@ base::Error as_client_fault(base::Error error, const std::string& location) {
     return base::fail(ErrorKind::kInvalid,
                       fmt::format("add-snapshot: {}: {}", location, error.message()));
   }
+  if (error.kind() == ErrorKind::kTooLarge || error.kind() == ErrorKind::kInvalid) {
+    return std::move(error).with_context("add-snapshot: " + location);
+  }
   return error;
 }
 
-base::Error other_length(const std::string& location, std::int64_t said) {
-  return base::fail(
-      ErrorKind::kInvalid,
-      fmt::format("add-snapshot: {}: has another manifest_length than its list says, {}", location,
-                  said));
-}
-
-// No more of a manifest is read than its list says there is, and one byte to see
-// that there is no more.
-base::Task<base::Result<std::string>> read_listed(base::RequestContext context, Catalog* catalog,
-                                                  const model::ManifestFile* listed) {
-  const std::string& location = listed->manifest_path;
-  if (listed->manifest_length <= 0) co_return other_length(location, listed->manifest_length);
-  CO_ASSIGN_OR_RETURN(auto key, objects::key_in(catalog->store->bucket(), location));
-  const auto length = static_cast<std::uint64_t>(listed->manifest_length);
-  auto bytes = co_await catalog->store->get_range(context, std::move(key), 0, length + 1);
-  if (!bytes && bytes.error().kind() == ErrorKind::kInvalid) {
-    co_return other_length(location, listed->manifest_length);  // Nothing is there.
-  }
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  if (bytes->size() != length) co_return other_length(location, listed->manifest_length);
-  co_return std::move(*bytes);
-}
-
-base::Task<base::Result<ListedManifest>> read_made(base::RequestContext context, Catalog* catalog,
-                                                   model::ManifestFile listed,
-                                                   ManifestBudget* budget) {
-  CO_ASSIGN_OR_RETURN(auto bytes, co_await read_listed(context, catalog, &listed));
-  auto manifest = materialize::read_manifest(bytes, budget->left(), &catalog->manifests->schemas());
-  if (!manifest) co_return as_client_fault(std::move(manifest).error(), listed.manifest_path);
-  CO_RETURN_IF_ERROR(budget->spend(*manifest));
-  CO_RETURN_IF_ERROR(check_listed(listed, manifest->header, manifest->entries));
-  auto entries =
-      std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest->entries));
-  co_return ListedManifest{std::move(listed), std::move(entries)};
-}
-
-base::Task<base::Result<ListedManifest>> read_dropped(base::RequestContext context,
-                                                      Catalog* catalog, model::ManifestFile listed,
-                                                      ManifestBudget* /*of the client's*/) {
+base::Task<base::Result<ListedManifest>> read_dropped_one(base::RequestContext context,
+                                                          Catalog* catalog,
+                                                          model::ManifestFile listed) {
   CO_ASSIGN_OR_RETURN(auto entries,
                       co_await catalog->manifests->entries(context, listed.manifest_path));
   co_return ListedManifest{std::move(listed), std::move(entries)};
 }
 
-using ReadOne = base::Task<base::Result<ListedManifest>> (*)(base::RequestContext, Catalog*,
-                                                             model::ManifestFile, ManifestBudget*);
-
-base::Task<base::Result<std::vector<ListedManifest>>> read_all(
-    base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> manifests,
-    ReadOne read_one) {
-  ManifestBudget budget;
+base::Task<base::Result<std::vector<ListedManifest>>> read_dropped(
+    base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> manifests) {
   auto read = [&](std::size_t i) {
-    return read_one(context, catalog, std::move(manifests[i]), &budget);
+    return read_dropped_one(context, catalog, std::move(manifests[i]));
   };
   co_return co_await base::gather_few(kReadsAtOnce, manifests.size(), read);
 }
 
-base::Task<base::Result<std::vector<model::ManifestFile>>> read_list(base::RequestContext context,
-                                                                     Catalog* catalog,
-                                                                     std::string location) {
-  auto bytes = co_await catalog->manifests->bytes(context, location);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  auto list = materialize::read_manifest_list(*bytes, {}, &catalog->manifests->schemas());
-  if (!list) co_return as_client_fault(std::move(list).error(), location);
-  co_return std::move(*list);
+// `share` is kept for as long as what they hold.
+base::Task<base::Result<std::vector<ListedManifest>>> read_made(
+    base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> made,
+    base::ByteBudget::Share* share) {
+  CO_ASSIGN_OR_RETURN(auto read,
+                      co_await read_client_manifests(context, catalog, made, as_client_fault));
+  *share = std::move(read.share);
+  std::vector<ListedManifest> all;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    auto& manifest = read.manifests[i];
+    CO_RETURN_IF_ERROR(check_listed(made[i], manifest.header, manifest.entries));
+    auto entries =
+        std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest.entries));
+    all.push_back({std::move(made[i]), std::move(entries)});
+  }
+  co_return all;
 }
 
 base::Task<base::Result<publish::ManifestList>> base_manifests(base::RequestContext context,
@@ -128,17 +99,12 @@ base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext conte
                                                       publish::ManifestList base,
                                                       std::string given_list) {
   CO_RETURN_IF_ERROR(check_place(given_list, metadata->location));
-  CO_ASSIGN_OR_RETURN(auto given, co_await read_list(context, catalog, given_list));
+  CO_ASSIGN_OR_RETURN(auto given,
+                      co_await read_client_list(context, catalog, given_list, as_client_fault));
   CO_RETURN_IF_ERROR(check_once(given));
   ManifestSplit split = split_lists(*base, given);
   for (const auto& manifest : split.made) {
     CO_RETURN_IF_ERROR(check_place(manifest.manifest_path, metadata->location));
-  }
-  if (stored_bytes(split.made) > kMostStoredBytes) {
-    co_return base::fail(ErrorKind::kTooLarge,
-                         fmt::format("add-snapshot: its new manifests are over {} bytes together; "
-                                     "commit in parts",
-                                     kMostStoredBytes));
   }
   if (std::cmp_greater(count_entries(split.made) + count_entries(split.dropped), kMostEntries)) {
     co_return base::fail(ErrorKind::kTooLarge,
@@ -150,11 +116,12 @@ base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext conte
 }
 
 base::Task<base::Result<ListDiff>> read_diff(base::RequestContext context, Catalog* catalog,
-                                             model::SnapshotId id, ManifestSplit split) {
+                                             model::SnapshotId id, ManifestSplit split,
+                                             base::ByteBudget::Share* share) {
   CO_ASSIGN_OR_RETURN(auto made,
-                      co_await read_all(context, catalog, std::move(split.made), read_made));
+                      co_await read_made(context, catalog, std::move(split.made), share));
   CO_ASSIGN_OR_RETURN(auto dropped,
-                      co_await read_all(context, catalog, std::move(split.dropped), read_dropped));
+                      co_await read_dropped(context, catalog, std::move(split.dropped)));
   co_return diff_lists(id, made, dropped);
 }
 
@@ -192,22 +159,23 @@ base::Task<base::Result<std::vector<std::string>>> left_over(base::RequestContex
                                                              const std::string* table_location,
                                                              std::vector<std::string> metadata,
                                                              const ListDiff* diff) {
-  std::set<std::string> objects(metadata.begin(), metadata.end());
+  std::set<std::string> objects;
+  for (const auto& location : metadata) objects.insert(objects::canonical(location));
   if (!diff->added_deletes.empty()) {
     std::vector<std::string> deletes;
     for (const auto& added : diff->added_deletes) {
       if (check_place(added.file.file_path, *table_location)) {
-        deletes.push_back(added.file.file_path);
+        deletes.push_back(objects::canonical(added.file.file_path));
       }
     }
     objects.insert(deletes.begin(), deletes.end());
     CO_ASSIGN_OR_RETURN(auto named, co_await catalog->upkeep->named(context, std::move(deletes)));
     for (const auto& location : named) objects.erase(location);
   }
-  for (const auto& added : diff->added) objects.erase(added.file.file_path);
-  std::erase_if(objects, [&](const std::string& location) {
-    return materialize::is_built(location, *table_location);
-  });
+  for (const auto& added : diff->added) objects.erase(objects::canonical(added.file.file_path));
+  const std::string table = objects::canonical(*table_location);
+  std::erase_if(
+      objects, [&](const std::string& location) { return materialize::is_built(location, table); });
   co_return std::vector<std::string>(objects.begin(), objects.end());
 }
 
@@ -229,11 +197,16 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
       auto split, co_await compare_lists(context, catalog, on.metadata, base, given.manifest_list));
   std::vector<std::string> written{given.manifest_list};
   for (const auto& made : split.made) written.push_back(made.manifest_path);
-  CO_ASSIGN_OR_RETURN(auto diff,
-                      co_await read_diff(context, catalog, given.snapshot_id, std::move(split)));
+  base::ByteBudget::Share share;
+  CO_ASSIGN_OR_RETURN(
+      auto diff, co_await read_diff(context, catalog, given.snapshot_id, std::move(split), &share));
   give_spec_ids(on, diff.added);
   give_spec_ids(on, diff.added_deletes);
   CO_RETURN_IF_ERROR(check_diff(given, diff));
+  CO_ASSIGN_OR_RETURN(const auto places, FilePlaces::of(*catalog, on.metadata->location));
+  if (auto placed = places.check(diff.added, diff.added_deletes); !placed) {
+    co_return std::move(placed).error().with_context("add-snapshot");
+  }
   std::vector<ducklake::AddedFile*> added;
   for (auto& file : diff.added) added.push_back(&file);
   CO_RETURN_IF_ERROR(co_await name_columns(context, catalog, on.metadata, std::move(added)));

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "lakeproxy/operation/commit/file_places.h"
+
 namespace lake::operation {
 namespace {
 
@@ -89,6 +91,13 @@ base::Task<base::Result<exporter::EqualitySearch>> equality_search(
       }
       search.candidates.push_back(std::move(candidate));
     }
+  }
+  std::vector<std::string> searched;
+  for (const auto& candidate : search.candidates) searched.push_back(candidate.file.file_path);
+  auto checked = co_await check_searched(context, catalog, base->table, metadata->location,
+                                         std::move(searched));
+  if (!checked) {
+    co_return std::move(checked).error().with_context("add-snapshot: an equality delete applies");
   }
   co_return search;
 }

@@ -21,6 +21,8 @@ inline constexpr std::size_t kMostUnpackedBytes = 512 << 20;
 /// One commit's. Used by one event loop.
 class ManifestBudget {
  public:
+  /// Of `unpacked` bytes, at most kMostUnpackedBytes.
+  explicit ManifestBudget(std::size_t unpacked = kMostUnpackedBytes) : bytes_(unpacked) {}
   /// What the next manifest may have.
   [[nodiscard]] materialize::ManifestLimits left() const;
   /// `manifest` was read within left(), as it was then.
@@ -30,7 +32,7 @@ class ManifestBudget {
  private:
   std::size_t entries_ = kMostEntries;
   std::size_t statistics_ = kMostStatistics;
-  std::size_t bytes_ = kMostUnpackedBytes;
+  std::size_t bytes_;
 };
 
 }  // namespace lake::operation

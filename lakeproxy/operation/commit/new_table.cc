@@ -47,14 +47,23 @@ base::Status check_complete(const model::TableMetadata& metadata) {
   return {};
 }
 
-base::Status check_location(const std::string& location, const ducklake::NamespaceInfo& parent) {
+// Prefixes are what keys are cut by: no table may lie in another one's folder, nor
+// around it. Where the server's own rule puts a table nobody else does, but for one
+// that was made with the same UUID and renamed since.
+base::Task<base::Status> check_location(base::RequestContext context, Catalog* catalog,
+                                        std::string location, std::string name_space) {
   auto place = objects::Location::parse(location);
-  auto folder = objects::Location::parse(parent.location);
-  if (!place || !folder || !objects::is_under(*place, *folder)) {
-    return base::fail(ErrorKind::kInvalid,
-                      "set-location: must be the location that the staged table was given");
+  auto folder = objects::Location::parse(name_space);
+  const bool is_inside = place && folder && objects::is_under(*place, *folder);
+  if (is_inside) {
+    CO_ASSIGN_OR_RETURN(bool taken,
+                        co_await catalog->writer->is_location_taken(context, location, {}));
+    if (!taken) co_return base::Status{};
   }
-  return {};
+  co_return base::fail(ErrorKind::kInvalid,
+                       "set-location: must be the location that the staged table was given, or "
+                       "another folder of its own under the namespace's: " +
+                           location);
 }
 
 }  // namespace
@@ -85,7 +94,7 @@ base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext c
     metadata.location =
         catalog->writer->new_table_location(parent, identifier.name, metadata.table_uuid);
   }
-  CO_RETURN_IF_ERROR(check_location(metadata.location, parent));
+  CO_RETURN_IF_ERROR(co_await check_location(context, catalog, metadata.location, parent.location));
   PreparedTable prepared{{identifier, metadata, {}}, {}};
   std::string list;
   CommitFiles files;

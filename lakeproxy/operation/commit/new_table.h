@@ -21,7 +21,8 @@ struct PreparedTable {
 /// `commit` outlives the task.
 /// Errors: kConflict  the table exists, or another requirement fails;
 ///         kNotFound  no such namespace; kInvalid, kForbidden, kUnsupported
-///         as plan_updates(); kInvalid  a location outside of the namespace's.
+///         as plan_updates(); kInvalid  a location outside of the namespace's,
+///         or in or around the folder of another table.
 [[nodiscard]] base::Task<base::Result<PreparedTable>> prepare_new_table(
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
     const model::TableCommit* commit);

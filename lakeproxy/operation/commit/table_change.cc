@@ -1,8 +1,9 @@
 #include "lakeproxy/operation/commit/table_change.h"
 
 #include <set>
-#include <string_view>
+#include <string>
 
+#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/commit/client_snapshot.h"
@@ -59,9 +60,9 @@ base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext con
 void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
                       std::vector<std::string>& left_over) {
   if (snapshots.size() < 2) return;  // Of its own ones each snapshot knows.
-  std::set<std::string_view> added;
+  std::set<std::string> added;
   for (const auto& snapshot : snapshots) {
-    for (const auto& file : snapshot.files) added.insert(file.file.file_path);
+    for (const auto& file : snapshot.files) added.insert(objects::canonical(file.file.file_path));
   }
   std::erase_if(left_over, [&](const std::string& location) { return added.contains(location); });
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lakeproxy/export/exporter.h"
+#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/operation/commit/client_deletes.h"
 #include "lakeproxy/operation/commit/equality_deletes.h"
 
@@ -44,7 +45,7 @@ class Found {
   // A position delete counts in files of its own commit, too.
   void add(PositionsByFile positions, std::int64_t number) {
     for (auto& [location, rows] : positions) {
-      auto places = places_.find(location);
+      auto places = places_.find(objects::canonical(location));
       if (places == places_.end()) continue;
       for (std::size_t place : places->second) {
         if (files_.data[place].sequence_number <= number) add(place, rows);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/runtime/gather.h"
-#include "lakeproxy/materialize/manifest/manifest_reader.h"
+#include <algorithm>
+
+#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/operation/commit/client_manifests.h"
 
 namespace lake::operation {
 namespace {
@@ -12,19 +14,9 @@ namespace {
 using base::ErrorKind;
 using base::fail;
 
-constexpr base::AtOnce kReadsAtOnce{16};
+// Stored bytes of manifests that are held at once, but for a larger one alone.
+constexpr std::int64_t kPartBytes = 16 << 20;
 constexpr std::size_t kMaxFiles = 500'000;
-
-base::Task<base::Result<materialize::Manifest>> read_manifest(base::RequestContext context,
-                                                              Catalog* catalog,
-                                                              std::string location) {
-  CO_RETURN_IF_ERROR(check_foreign_place(*catalog, "manifest_path", location));
-  auto bytes = co_await catalog->manifests->bytes(context, location);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), location);
-  auto manifest = materialize::read_manifest(*bytes, {}, &catalog->manifests->schemas());
-  if (!manifest) co_return as_client_fault(std::move(manifest).error(), location);
-  co_return std::move(*manifest);
-}
 
 // Gives the files of one manifest what they inherit from it.
 class Heir {
@@ -52,6 +44,15 @@ class Heir {
   std::optional<std::int64_t> next_row_id_;
 };
 
+// DuckDB's own clean-up compares paths as text with what the store lists, so the
+// lake keeps no other spelling.
+void spell_canonically(model::DataFile& file) {
+  file.file_path = objects::canonical(file.file_path);
+  if (file.referenced_data_file) {
+    file.referenced_data_file = objects::canonical(*file.referenced_data_file);
+  }
+}
+
 base::Status take_files(const model::ManifestFile& listed, const materialize::Manifest& manifest,
                         ForeignFiles& files) {
   Heir heir(listed);
@@ -62,10 +63,26 @@ base::Status take_files(const model::ManifestFile& listed, const materialize::Ma
                   fmt::format("metadata-location: a table of over {} files", kMaxFiles));
     }
     ASSIGN_OR_RETURN(auto file, heir.take(entry));
+    spell_canonically(file.added.file);
     const bool is_data = listed.content == model::ManifestContent::kData;
     (is_data ? files.data : files.deletes).push_back(std::move(file));
   }
   return {};
+}
+
+// What the manifests of a whole table hold is more than one commit may bring.
+std::vector<std::vector<model::ManifestFile>> parts_of(std::vector<model::ManifestFile> listed) {
+  std::vector<std::vector<model::ManifestFile>> parts;
+  std::int64_t room = 0;
+  for (auto& manifest : listed) {
+    if (parts.empty() || manifest.manifest_length > room) {
+      parts.emplace_back();
+      room = kPartBytes;
+    }
+    room -= std::min(manifest.manifest_length, room);
+    parts.back().push_back(std::move(manifest));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -81,7 +98,8 @@ base::Status check_foreign_place(const Catalog& catalog, const std::string& what
 
 base::Error as_client_fault(base::Error error, const std::string& what) {
   bool away = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout ||
-              error.kind() == ErrorKind::kCancelled || error.kind() == ErrorKind::kUnsupported;
+              error.kind() == ErrorKind::kCancelled || error.kind() == ErrorKind::kUnsupported ||
+              error.kind() == ErrorKind::kTooLarge || error.kind() == ErrorKind::kRateLimited;
   if (away) return std::move(error).with_context(what);
   return fail(ErrorKind::kInvalid, fmt::format("{}: {}", what, error.message()));
 }
@@ -89,18 +107,19 @@ base::Error as_client_fault(base::Error error, const std::string& what) {
 base::Task<base::Result<ForeignFiles>> read_foreign_files(base::RequestContext context,
                                                           Catalog* catalog, std::string list) {
   CO_RETURN_IF_ERROR(check_foreign_place(*catalog, "manifest-list", list));
-  auto bytes = co_await catalog->manifests->bytes(context, list);
-  if (!bytes) co_return as_client_fault(std::move(bytes).error(), list);
-  auto manifests = materialize::read_manifest_list(*bytes, {}, &catalog->manifests->schemas());
-  if (!manifests) co_return as_client_fault(std::move(manifests).error(), list);
+  CO_ASSIGN_OR_RETURN(auto listed,
+                      co_await read_client_list(context, catalog, list, as_client_fault));
+  for (const model::ManifestFile& manifest : listed) {
+    CO_RETURN_IF_ERROR(check_foreign_place(*catalog, "manifest_path", manifest.manifest_path));
+  }
   ForeignFiles files;
-  auto read = [&](std::size_t i) {
-    return read_manifest(context, catalog, (*manifests)[i].manifest_path);
-  };
-  auto take = [&](std::size_t i, const materialize::Manifest& manifest) {
-    return take_files((*manifests)[i], manifest, files);
-  };
-  CO_RETURN_IF_ERROR(co_await base::gather_few(kReadsAtOnce, manifests->size(), read, take));
+  for (auto& part : parts_of(std::move(listed))) {
+    CO_ASSIGN_OR_RETURN(auto read,
+                        co_await read_client_manifests(context, catalog, part, as_client_fault));
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      CO_RETURN_IF_ERROR(take_files(part[i], read.manifests[i], files));
+    }
+  }
   co_return files;
 }
 

@@ -7,7 +7,10 @@
 #include "base/json/zero_escape.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/table/table_metadata_json.h"
+#include "lakeproxy/objects/canonical_location.h"
+#include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/commit/added_names.h"
+#include "lakeproxy/operation/commit/file_places.h"
 #include "lakeproxy/operation/register/foreign_deletes.h"
 
 namespace lake::operation {
@@ -60,6 +63,31 @@ void forget_history(model::TableMetadata& metadata) {
   metadata.last_sequence_number = 0;
 }
 
+base::Error broken(const base::Error& error) {
+  return fail(ErrorKind::kInvalid, "metadata-location: " + error.message());
+}
+
+base::Result<model::TableMetadata> parse_metadata(std::string bytes) {
+  // Names differ from writer to writer; no JSON begins so.
+  if (base::gzip::is_gzip(bytes)) {
+    auto unpacked = base::gzip::gunzip(bytes, kMaxMetadataBytes);
+    if (!unpacked) return broken(unpacked.error());
+    bytes = std::move(*unpacked);
+  }
+  auto json = base::json::parse(bytes, {.bytes = kMaxMetadataBytes});
+  if (!json) return broken(json.error());
+  if (base::json::has_zero_escape(bytes)) {
+    return fail(ErrorKind::kInvalid,
+                "metadata-location: \\u0000 must stand in no name and no text");
+  }
+  auto metadata = model::table_metadata_from_json(*json);
+  if (!metadata && metadata.error().kind() != ErrorKind::kUnsupported) {
+    return broken(metadata.error());
+  }
+  if (!metadata) return std::move(metadata).error().with_context("metadata-location");
+  return metadata;
+}
+
 }  // namespace
 
 base::Task<base::Result<model::TableMetadata>> read_metadata_file(base::RequestContext context,
@@ -67,22 +95,15 @@ base::Task<base::Result<model::TableMetadata>> read_metadata_file(base::RequestC
                                                                   std::string location) {
   constexpr std::string_view kWhat = "metadata-location";
   CO_RETURN_IF_ERROR(check_foreign_place(*catalog, std::string(kWhat), location));
-  auto bytes = co_await catalog->manifests->bytes(context, location);
+  // Stored, unpacked, and as values.
+  publish::ManifestDecoder& decoder = catalog->manifests->decoder();
+  CO_ASSIGN_OR_RETURN(auto share, co_await decoder.budget().take(context, 4 * kMaxMetadataBytes));
+  CO_ASSIGN_OR_RETURN(auto key, objects::key_in(catalog->store->bucket(), location));
+  auto bytes =
+      co_await catalog->store->get_range(context, std::move(key), 0, kMaxMetadataBytes + 1);
   if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
-  // Names differ from writer to writer; no JSON begins so.
-  if (base::gzip::is_gzip(*bytes)) {
-    bytes = base::gzip::gunzip(*bytes, kMaxMetadataBytes);
-    if (!bytes) co_return as_client_fault(std::move(bytes).error(), std::string(kWhat));
-  }
-  auto json = base::json::parse(*bytes, {.bytes = kMaxMetadataBytes});
-  if (!json) co_return as_client_fault(std::move(json).error(), std::string(kWhat));
-  if (base::json::has_zero_escape(*bytes)) {
-    co_return fail(ErrorKind::kInvalid,
-                   "metadata-location: \\u0000 must stand in no name and no text");
-  }
-  auto metadata = model::table_metadata_from_json(*json);
-  if (!metadata) co_return as_client_fault(std::move(metadata).error(), std::string(kWhat));
-  co_return std::move(*metadata);
+  co_return co_await decoder.run(
+      [bytes = std::move(*bytes)]() mutable { return parse_metadata(std::move(bytes)); });
 }
 
 base::Task<base::Result<ducklake::NewTable>> read_foreign_table(base::RequestContext context,
@@ -90,6 +111,7 @@ base::Task<base::Result<ducklake::NewTable>> read_foreign_table(base::RequestCon
                                                                 model::TableIdentifier identifier,
                                                                 model::TableMetadata metadata) {
   CO_RETURN_IF_ERROR(check_foreign(*catalog, metadata));
+  metadata.location = objects::canonical(metadata.location);
   ducklake::NewTable table{std::move(identifier), {}, {}};
   if (const model::Snapshot* current = metadata.current_snapshot()) {
     ducklake::AddedSnapshot snapshot;
@@ -97,6 +119,13 @@ base::Task<base::Result<ducklake::NewTable>> read_foreign_table(base::RequestCon
     snapshot.summary_json = summary_json(*current);
     CO_ASSIGN_OR_RETURN(auto files,
                         co_await read_foreign_files(context, catalog, current->manifest_list));
+    CO_ASSIGN_OR_RETURN(const auto places, FilePlaces::of(*catalog, metadata.location));
+    for (const auto& file : files.data) {
+      CO_RETURN_IF_ERROR(places.check_data_file(file.added.file.file_path));
+    }
+    for (const auto& file : files.deletes) {
+      CO_RETURN_IF_ERROR(places.check_delete_file(file.added.file.file_path));
+    }
     CO_RETURN_IF_ERROR(check_row_ids(metadata, files.data));
     std::vector<ducklake::AddedFile*> added;
     for (auto& file : files.data) added.push_back(&file.added);

@@ -75,7 +75,8 @@ http::Response refuse(unsigned status, std::string_view message) {
 }
 
 http::ServerOptions server_options(const Settings& settings) {
-  http::ServerOptions options{.port = settings.port, .limits = {.connections = 20'000}};
+  http::ServerOptions options{.port = settings.port,
+                              .limits = {.admission = {.connections = 20'000}}};
   if (!settings.certificate.empty()) {
     using enum http::ClientCertificates;
     options.tls = std::make_unique<http::TlsFiles>(

@@ -9,8 +9,8 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
-from rest import Rest, assert_error
-from stack import ports
+from rest import Rest, assert_error, table_body
+from stack import ports, postgres
 from stack.catalog import Lakeproxy
 
 
@@ -100,6 +100,7 @@ def test_config_by_warehouse_answers_that_catalogs_prefix(lake, names):
     own = registered(lake, names[0])
     config = requests.get(f'{lake.uri}/v1/config', params={'warehouse': own.warehouse}, timeout=30)
     assert config.json()['overrides']['prefix'] == own.warehouse
+    assert config.json()['defaults']['warehouse'] == own.warehouse
     unknown = requests.get(f'{lake.uri}/v1/config', params={'warehouse': names[1]}, timeout=30)
     assert_error(unknown, 404)
     assert_error(Rest(lake.uri, names[1]).get('namespaces'), 404)
@@ -153,3 +154,25 @@ def test_compaction_stays_in_its_own_catalog(lake, names):
     for duck, files in zip(ducks, (1, 3)):
         assert duck.execute('SELECT count(*), sum(a) FROM lake.s.t').fetchone() == (61, sum(range(61)))
         assert len(duck.execute("FROM ducklake_list_files('lake', 't', schema => 's')").fetchall()) == files
+
+
+def test_a_lake_that_is_migrated_while_it_is_served_is_refused_until_it_is_understood(lake, stack, names):
+    """A newer DuckDB may do that at any time: neither read nor written by old rules."""
+    own = registered(lake, names[0])
+    catalog = iceberg_client.connect(own)
+    catalog.create_namespace('s')
+    catalog.create_table('s.t', pa.schema([('a', pa.int64())])).append(pa.table({'a': [1]}))
+    rest = Rest.of(own)
+    change = {'requirements': [], 'updates': [{'action': 'set-properties', 'updates': {'n': '1'}}]}
+
+    def migrate(version):
+        stack.postgres.query(postgres.DATABASE, f"UPDATE {own.pg_schema}.ducklake_metadata SET value = '{version}' WHERE key = 'version'")
+
+    migrate('7.0')
+    for answer in (rest.get('namespaces/s/tables/t'), rest.post('namespaces/s/tables/t', change),
+                   rest.post('namespaces', {'namespace': ['other']}), rest.post('namespaces/s/tables', table_body('u'))):
+        assert_error(answer, 501)
+        assert "'7.0'" in answer.json()['error']['message'], answer.text
+    migrate('1.0')
+    assert rest.post('namespaces/s/tables/t', change).status_code == 200
+    assert rows_of(catalog, 's.t') == [1]

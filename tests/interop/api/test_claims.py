@@ -7,18 +7,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import DayTransform
 from pyiceberg.types import NestedField, TimestampType
 
-from by_hand import COLUMNS, Table, Watched, appending, rows_of
+from by_hand import COLUMNS, Table, appending, rows_of
 from oracle import avro_files, commits
 from rest import assert_error
 from stack.process import wait_until
 
 ROWS = 10  # of the table, in two files
-
-
-@pytest.fixture(scope='module')
-def watched(stack):
-    with Watched.beside(stack) as server:
-        yield server
 
 
 @pytest.fixture

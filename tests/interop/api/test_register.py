@@ -1,4 +1,7 @@
 """Tables that come back after a drop, and tables that another catalog has made."""
+import json
+import uuid
+
 import pyarrow as pa
 import pytest
 from pyiceberg.expressions import EqualTo
@@ -12,6 +15,7 @@ from agreement import assert_agree
 from foreign_catalog import ForeignCatalog
 from lake_clients import iceberg as iceberg_client
 from oracle import by_hand_deletes, commits
+from oracle.avro_files import fetch, store
 from rest import Rest, assert_error, table_body
 
 SCHEMA = pa.schema([('a', pa.int64()), ('s', pa.string())])
@@ -254,6 +258,40 @@ def test_a_foreign_table_without_snapshots_is_registered(rest, duck, foreign, sc
     table = foreign.create_table('ns.t', SCHEMA)
     assert register(rest, schema, 't', table.metadata_location).status_code == 200
     assert count(duck, f'{schema}.t') == (0, None)
+
+
+def moved(table, location):
+    """A copy of the metadata file that gives the table another folder; where it stands."""
+    text = json.loads(fetch(table, table.metadata_location))
+    text['location'] = location
+    place = f'{table.location()}/metadata/moved-{uuid.uuid4()}.metadata.json'
+    store(table, place, json.dumps(text).encode())
+    return place
+
+
+def test_a_foreign_table_lies_in_no_other_tables_folder(rest, catalog, foreign, schema):
+    table = foreign.create_table('ns.t', SCHEMA)
+    own = catalog.create_table(f'{schema}.own', SCHEMA).location()
+    for location in (own, own + '/', f'{own}/data', f'{own}/data/deep', own.rsplit('/', 1)[0], own.rsplit('/', 2)[0],
+                     own.replace('s3://', 's3a://') + '/metadata'):
+        assert_error(register(rest, schema, 't', moved(table, location)), 409)
+    beside = f'{own}-beside'
+    assert register(rest, schema, 't', moved(table, beside)).status_code == 200
+    assert_error(register(rest, schema, 'again', moved(table, f'{beside}/inside')), 409)
+
+
+def test_a_foreign_table_brings_no_files_of_another_table(rest, catalog, foreign, schema):
+    victim = catalog.create_table(f'{schema}.own', SCHEMA)
+    victim.append(rows(0, 3))
+    theirs, = commits.live(catalog.load_table(f'{schema}.own'))[0]
+    table = foreign.create_table('ns.t', SCHEMA)
+    snapshot = commits.Snapshot(table, 'append')
+    snapshot.add([commits.Live(theirs.spec_id, theirs.schema, commits.new_entry(dict(theirs.file)))])
+    table = by_hand(foreign, table, snapshot)
+    answer = register(rest, schema, 't', table.metadata_location)
+    assert_error(answer, 400)
+    assert 'LAKEPROXY_FILE_PREFIXES' in answer.json()['error']['message']
+    assert rest.send('HEAD', f'namespaces/{schema}/tables/t').status_code == 404
 
 
 def test_what_is_no_table_is_refused(lake, rest, duck, foreign, schema):

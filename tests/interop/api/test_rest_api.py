@@ -370,3 +370,16 @@ def test_the_log_names_the_metadata_files_that_were_before(rest, catalog, duck, 
     kept = [json.loads(files.new_input(entry['metadata-file']).open().read()) for entry in log]
     assert [file['last-updated-ms'] for file in kept] == times
     assert [file['properties'] for file in kept[-3:]] == [table['metadata']['properties'] for table in shown[:-1]]
+
+
+def test_a_commit_without_requirements_has_no_conditions(rest, duck, schema):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a BIGINT)')
+    change = [{'action': 'set-properties', 'updates': {'n': '1'}}]
+    for body in ({'updates': change}, {'requirements': None, 'updates': change}):
+        answer = rest.post(table_path(schema, 't'), body)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()['metadata']['properties']['n'] == '1'
+    together = {'table-changes': [{'identifier': {'namespace': [schema], 'name': 't'}, 'updates': change}]}
+    assert rest.post('transactions/commit', together).status_code == 204
+    for wrong in ({'requirements': {}, 'updates': change}, {'requirements': 'none', 'updates': change}, {'requirements': []}):
+        assert_error(rest.post(table_path(schema, 't'), wrong), 400)

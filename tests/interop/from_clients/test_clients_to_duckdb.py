@@ -16,6 +16,7 @@ from agreement import assert_agree
 from iceberg_tables import every_value, rows
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
+from readers import PyIceberg
 
 TRANSFORMS = {
     'identity': ('s', IdentityTransform()),
@@ -55,6 +56,49 @@ def test_time_and_fixed_agree_where_the_client_knows_them(catalog, truth, reader
     table = catalog.create_table(f'{schema}.rare', iceberg_tables.time_and_fixed())
     table.append(rows(table, iceberg_tables.time_and_fixed_value, 0, 50))
     assert assert_agree(truth, readers_with_time, f'{schema}.rare') == 51
+
+
+STATISTICS = """
+FROM postgres_query('__ducklake_metadata_lake', $$SELECT c.column_id, c.xmin::text, c.ctid::text, c.min_value, c.max_value
+  FROM ducklake_table_column_stats c JOIN ducklake_table t USING (table_id) JOIN ducklake_schema s USING (schema_id)
+ WHERE s.schema_name = '{schema}' AND t.end_snapshot IS NULL ORDER BY 1$$)"""
+
+
+def test_the_ranges_of_columns_are_widened_once(duck, catalog, truth, schema):
+    """Each append after the first leaves their rows as they are, and DuckDB passes over no row and answers no loose bound."""
+    name = f'{schema}.ranges'
+    table = catalog.create_table(name, iceberg_tables.every_type())
+
+    def ranges():
+        return duck.execute(STATISTICS.format(schema=schema)).fetchall()
+
+    def lone():
+        return duck.execute(f'SELECT count(*), min(big), max(big), count(big), min(d), max(s) FROM lake.{name}').fetchone()
+
+    def scanned():
+        """Of the same rows, where no statistics can answer."""
+        return duck.execute(f'WITH r AS MATERIALIZED (FROM lake.{name}) '
+                            'SELECT count(*), min(big), max(big), count(big), min(d), max(s) FROM r').fetchone()
+
+    append_small(table, 0)
+    before = ranges()
+    append_small(table, 1000)
+    append_small(table, 2000)
+    assert before and ranges() == before
+    assert lone() == scanned()
+    shown = assert_agree(truth, [PyIceberg(catalog)], name)
+    # DuckDB writes its own bounds beside them; a column that it adds, or makes wider, begins with narrow ones.
+    duck.execute(f'ALTER TABLE lake.{name} ADD COLUMN added SMALLINT')
+    duck.execute(f'INSERT INTO lake.{name} (big, added) SELECT n, 5 FROM range(30) r(n)')
+    duck.execute(f'ALTER TABLE lake.{name} ALTER added TYPE BIGINT')
+    table.refresh()
+    table.append(pa.table([[2**40]], schema=pa.schema([pa.field('added', pa.int64())])))
+    assert duck.execute(f'SELECT count(*) FROM lake.{name} WHERE added = {2**40}').fetchone() == (1,)
+    assert lone() == scanned()
+    widest = ranges()
+    table.append(pa.table([[7]], schema=pa.schema([pa.field('added', pa.int64())])))
+    assert ranges() == widest
+    assert assert_agree(truth, [PyIceberg(catalog)], name) == shown + 32
 
 
 def test_a_large_append_agrees(catalog, truth, readers, schema):

@@ -3,7 +3,6 @@ docs/scaling.md states."""
 import concurrent.futures
 import io
 import os
-import pathlib
 
 import fastavro
 import pytest
@@ -11,7 +10,7 @@ import requests
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
-from by_hand import Table, Watched, deleting, overwrite_object, parquet, positions, unread_file
+from by_hand import Peak, Table, Watched, deleting, overwrite_object, parquet, positions, unread_file
 from oracle import avro_files, commits
 from own_lake import Objects
 from rest import assert_error
@@ -38,22 +37,6 @@ def table(lake, catalog, duck, alone, schema):
     made = Table(lake, catalog, duck, f'{schema}.t', alone.uri())
     assert made.rest.get(made.path).status_code == 200
     return made
-
-
-class Peak:
-    """The memory that a process holds at most, in MiB, from now on."""
-
-    def __init__(self, process):
-        self.folder = pathlib.Path(f'/proc/{process.pid}')
-        (self.folder / 'clear_refs').write_text('5')  # the highest mark is what it holds now
-        self.before = self.read('VmRSS')
-
-    def read(self, name):
-        line = next(line for line in (self.folder / 'status').read_text().splitlines() if line.startswith(name))
-        return int(line.split()[1]) // 1024
-
-    def more(self):
-        return self.read('VmHWM') - self.before
 
 
 def statistic(pairs):

@@ -7,16 +7,9 @@ import fastavro
 import pytest
 
 import by_hand
-from by_hand import COLUMNS, Table, Watched, appending, overwrite_object, rewrite, rows_of
+from by_hand import COLUMNS, Table, appending, assert_refused, overwrite_object, rewrite, rows_of
 from oracle import avro_files, commits
 from oracle.avro_files import DELETED, EXISTING
-from rest import assert_error
-
-
-@pytest.fixture(scope='module')
-def watched(stack):
-    with Watched.beside(stack) as server:
-        yield server
 
 
 @pytest.fixture(scope='module')
@@ -318,9 +311,4 @@ def mixed(table):
 
 @pytest.mark.parametrize('case', REFUSED)
 def test_what_is_refused_changes_nothing(table, case):
-    make, status, word = REFUSED[case]
-    before = table.state()
-    answer = table.post(make(table))
-    assert_error(answer, status)
-    assert word in answer.json()['error']['message']
-    assert table.state() == before
+    assert_refused(table, *REFUSED[case])

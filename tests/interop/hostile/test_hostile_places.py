@@ -14,12 +14,6 @@ from own_lake import Objects, data_file, expire_and_clean, fill
 from rest import assert_error
 
 
-@pytest.fixture(scope='module')
-def watched(stack):
-    with Watched.beside(stack) as server:
-        yield server
-
-
 @pytest.fixture
 def table(lake, catalog, duck, watched, schema):
     made = catalog.create_table(f'{schema}.t', COLUMNS)
@@ -107,23 +101,21 @@ def test_an_escape_in_a_place_is_a_part_of_its_name(table, watched):
 
 
 PLACES = {
-    'another prefix': 's3://lakehouse/canary/data.parquet',
     'another bucket': 's3://canary-bucket/data.parquet',
     'a local file': '{scratch}/canary.parquet',
     'a local file as URL': 'file://{scratch}/canary.parquet',
     'a pattern of local files': '{scratch}/*',
     'a relative path': '../../canary.parquet',
-    'a pattern': 's3://lakehouse/canary/*.parquet',
+    'a pattern': 's3://canary-bucket/*.parquet',
     'SQL': "x'); ATTACH '/tmp/canary.db' AS canary; --",
 }
 
 
 @pytest.mark.parametrize('case', PLACES)
-def test_a_data_file_elsewhere_is_recorded_never_read_and_never_removed(table, duck, watched, objects, tmp_path, case):
+def test_a_data_file_elsewhere_is_recorded_never_read_and_never_removed(table, duck, watched, tmp_path, case):
     """Neither by the catalog nor by DuckDB, whose clean-up removes with the rights of its caller."""
     place = PLACES[case].format(scratch=tmp_path)
     content = parquet(pa.table({'n': [1], 's': ['canary']}, schema=table.load().schema().as_arrow()))
-    objects.put('canary/data.parquet', content)
     (tmp_path / 'canary.parquet').write_bytes(content)
     record_and_refuse_reading(table, watched, place)
     name_space = table.name.split('.')[0]
@@ -134,15 +126,110 @@ def test_a_data_file_elsewhere_is_recorded_never_read_and_never_removed(table, d
     assert any(path.endswith(gone.split('/')[-1]) for path in removed), 'it does remove'
     assert not any('canary' in path or str(tmp_path) in path for path in removed)
     assert (tmp_path / 'canary.parquet').read_bytes() == content
-    assert objects.exists('s3://lakehouse/canary/data.parquet')
 
 
-def test_an_object_of_another_table_outlives_a_table_that_called_it_its_data_file(table, duck, lake, catalog, objects):
+@pytest.fixture
+def victim(table, catalog):
+    """Another table of three rows; nobody gives it away."""
+    made = catalog.create_table(f'{table.name}_victim', COLUMNS)
+    made.append(rows_of(made, range(3)))
+    return catalog.load_table(f'{table.name}_victim')
+
+
+def field_ids(rows, loaded):
+    """As the delete file of a client has them."""
+    fields = [commits.numbered(field.name, field.type, loaded.schema().find_field(field.name).field_id) for field in rows.schema]
+    return pa.table(rows.columns, schema=pa.schema(fields))
+
+
+def puffin_at(table, place):
+    return deleting(table, None, place=place, suffix='puffin', content_offset=4, content_size_in_bytes=40,
+                    referenced_data_file=table.files()[0].path, file_size_in_bytes=100)
+
+
+NAMED = {
+    'a data file': lambda table, place: adding(table, place),
+    'a position-delete file': lambda table, place: deleting(table, None, place=place, file_size_in_bytes=100),
+    'an equality-delete file': lambda table, place: deleting(table, None, 2, place=place, equality_ids=[1], file_size_in_bytes=100),
+    'a deletion vector': puffin_at,
+}
+
+
+def adding(table, place, **changes):
+    snapshot = table.snapshot()
+    snapshot.add([unread_file(snapshot.loaded, place, **changes)])
+    return snapshot
+
+
+@pytest.mark.parametrize('kind', NAMED)
+def test_a_file_of_another_table_is_neither_recorded_nor_read(table, victim, watched, kind):
+    """By which rows vanish, or are there, its owner's values would be told."""
+    theirs, = (task.file.file_path for task in victim.scan().plan_files())
+    places = [theirs, victim.metadata_location, victim.current_snapshot().manifest_list, theirs.replace('s3://', 's3a://'),
+              theirs.replace('s3://', 'S3://'), theirs.replace('/data/', '//data/'), theirs + '?versionId=1',
+              f'{table.load().location()}/../{theirs.split("/", 5)[5]}', f's3://lakehouse/canary/{table.name}.parquet']
+    before = table.state()
+    for place in places:
+        updates = NAMED[kind](table, place).updates()
+        begin = len(watched.wire.asked)
+        answer = table.post(updates)
+        assert_error(answer, 400)
+        assert 'LAKEPROXY_FILE_PREFIXES' in answer.json()['error']['message'], answer.text
+        assert not [path for path in watched.wire.asked[begin:] if path.endswith(place.rsplit('/', 1)[1])], place
+        assert table.state() == before
+
+
+@pytest.fixture
+def opened(stack, lake, table, catalog, duck):
+    """The table at a server whose administrator lets clients add what lies below two folders."""
+    folders = f's3://{lake.s3_bucket}/shared/,{lake.data_path}{table.name.split(".")[0]}/'
+    with Watched.beside(stack, LAKEPROXY_FILE_PREFIXES=folders) as server:
+        made = Table(lake, catalog, duck, table.name, server.uri())
+        made.wire = server.wire
+        yield made
+
+
+def test_an_administrator_lets_files_come_from_elsewhere(opened, table, objects):
+    loaded = table.load()
+    place = f's3://{objects.bucket}/shared/{table.name}.parquet'
+    content = parquet(field_ids(rows_of(loaded, [70, 71]), loaded))
+    objects.put(place.split('/', 3)[3], content)
+    assert_error(opened.post(adding(opened, place.replace('/shared/', '/shared-not/')).updates()), 400)
+    answer = opened.post(adding(opened, place, file_size_in_bytes=len(content)).updates())
+    assert answer.status_code == 200, answer.text
+    assert seen(table) == {*range(5), 70, 71}
+
+
+def test_a_searched_file_must_be_the_tables_or_the_lakes(opened, table, duck, objects, watched):
+    loaded = table.load()
+    inside = f'{loaded.location()}-beside/x.parquet'
+    objects.put(inside.split('/', 3)[3], parquet(field_ids(rows_of(loaded, [80, 81]), loaded)))
+    file = adding(opened, inside, file_size_in_bytes=len(avro_files.fetch(loaded, inside)))
+    assert opened.post(file.updates()).status_code == 200
+    keys = field_ids(rows_of(loaded, [80]).select(['n']), loaded)
+    begin = len(watched.wire.asked)
+    refused = table.post(deleting_equal(table, keys, [1]).updates())
+    assert_error(refused, 400)
+    assert inside in refused.json()['error']['message']
+    assert not [path for path in watched.wire.asked[begin:] if path.endswith('-beside/x.parquet')]
+    assert opened.post(deleting_equal(opened, keys, [1]).updates()).status_code == 200
+    assert seen(table) == {*range(5), 81}
+
+
+def test_what_the_lakes_own_clients_add_is_searched_wherever_it_lies(table, duck, objects, lake):
+    loaded = table.load()
+    place = f'{loaded.location()}-ducks/x.parquet'
+    objects.put(place.split('/', 3)[3], parquet(rows_of(loaded, [90, 91])))
+    duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{place}', schema => '{table.name[:-2]}')")
+    keys = field_ids(rows_of(loaded, [90]).select(['n']), loaded)
+    answer = table.post(deleting_equal(table, keys, [1]).updates())
+    assert answer.status_code == 200, answer.text
+    assert {n for n, _ in table.rows()} == {*range(5), 91}
+
+
+def test_an_object_of_another_table_outlives_a_table_that_called_it_its_data_file(opened, victim, duck, objects):
     """DuckDB's clean-up removes what the dropped table wrote itself, and nothing that it only named."""
-    name_space = table.name.split('.')[0]
-    other = catalog.create_table(f'{name_space}.other', COLUMNS)
-    other.append(rows_of(other, range(3)))
-    loaded = catalog.load_table(f'{name_space}.other')
+    table, loaded = opened, victim
     victims = [table_file.file.file_path for table_file in loaded.scan().plan_files()]
     victims += [loaded.metadata_location, loaded.current_snapshot().manifest_list]
     snapshot = table.snapshot()
@@ -155,7 +242,7 @@ def test_an_object_of_another_table_outlives_a_table_that_called_it_its_data_fil
     removed = expire_and_clean(duck)
     assert {path.split('/')[-1] for path in own} <= {path.split('/')[-1] for path in removed}, 'it does remove'
     assert all(objects.exists(path) for path in victims)
-    assert duck.execute(f'SELECT count(*) FROM lake.{name_space}.other').fetchone() == (3,)
+    assert duck.execute(f'SELECT count(*) FROM lake.{table.name}_victim').fetchone() == (3,)
 
 
 def test_a_data_file_of_the_web_is_recorded_and_never_read(table, watched, web):
@@ -190,13 +277,12 @@ def record_and_refuse_reading(table, watched, place):
     assert 'canary' not in asked and 'passwd' not in asked
 
 
-@pytest.mark.parametrize('case', ['another prefix', 'a local file', 'the web'])
-def test_compaction_leaves_a_data_file_elsewhere_alone(table, watched, web, objects, tmp_path, case):
+@pytest.mark.parametrize('case', ['another bucket', 'a local file', 'the web'])
+def test_compaction_leaves_a_data_file_elsewhere_alone(table, watched, web, tmp_path, case):
     """DuckDB's engine is closed to it. The table is as it was, and the answer says why."""
     address, asked = web
     place = {**PLACES, 'the web': f'{address}/canary.parquet'}[case].format(scratch=tmp_path)
     loaded = table.load()
-    objects.put('canary/data.parquet', parquet(rows_of(loaded, [8, 9])))
     loaded.append(rows_of(loaded, [5]))
     snapshot = table.snapshot()
     snapshot.add([unread_file(snapshot.loaded, place)])
@@ -211,12 +297,6 @@ def test_compaction_leaves_a_data_file_elsewhere_alone(table, watched, web, obje
         {'step': 'merge', 'reason': "a file of the table lies outside of the catalog's prefix"}]
     assert {file.path for file in table.files()} == files
     assert asked == [] and 'canary' not in '\n'.join(watched.wire.asked[begin:])
-
-
-def field_ids(rows, loaded):
-    """As the delete file of a client has them."""
-    fields = [commits.numbered(field.name, field.type, loaded.schema().find_field(field.name).field_id) for field in rows.schema]
-    return pa.table(rows.columns, schema=pa.schema(fields))
 
 
 NAMES = ["*.parquet", '{a,b}.parquet', '[ab].parquet', 'a b.parquet', "it's.parquet", '"quoted".parquet', "'); ATTACH 'x' AS y; --",
@@ -301,3 +381,52 @@ def test_a_file_of_the_lake_outlives_a_commit_that_calls_it_its_delete_file(tabl
     assert loaded.io.new_input(live.path).exists()
     assert len(table.rows()) == table.load().scan().to_arrow().num_rows == left + 1
     assert loaded.scan().to_arrow().num_rows == 5
+
+
+def staging(table, name, location=None, made_as=None):
+    """Updates that end the creation of a table that the client places itself."""
+    levels, _ = table.name.split('.')
+    body = {'name': name, 'stage-create': True, 'schema': {'type': 'struct', 'fields': [
+        {'id': 1, 'name': 'n', 'type': 'long', 'required': False}]}}
+    staged = table.rest.post(f'namespaces/{levels}/tables', body).json()['metadata']
+    return {'requirements': [{'type': 'assert-create'}], 'updates': [
+        {'action': 'assign-uuid', 'uuid': made_as or staged['table-uuid']}, {'action': 'upgrade-format-version', 'format-version': 2},
+        {'action': 'add-schema', 'schema': staged['schemas'][0]}, {'action': 'set-current-schema', 'schema-id': -1},
+        {'action': 'add-spec', 'spec': {'spec-id': 0, 'fields': []}}, {'action': 'set-default-spec', 'spec-id': -1},
+        {'action': 'set-location', 'location': location or staged['location']}]}
+
+
+def test_a_staged_table_lies_in_no_other_tables_folder(table, victim, duck):
+    levels, _ = table.name.split('.')
+    theirs = victim.location()
+    view = table.rest.post(f'namespaces/{levels}/views', {
+        'name': 'v', 'schema': {'type': 'struct', 'fields': []}, 'properties': {}, 'view-version': {
+            'version-id': 1, 'timestamp-ms': 1, 'schema-id': 0, 'summary': {}, 'default-namespace': [levels],
+            'representations': [{'type': 'sql', 'sql': 'SELECT 1', 'dialect': 'duckdb'}]}})
+    name_space = table.rest.get(f'namespaces/{levels}').json()['properties']['location'].rstrip('/')
+    refused = [theirs, theirs + '/', f'{theirs}/data', f'{theirs}/metadata', f'{theirs}/data/deep/er', theirs.replace('s3://', 's3a://'),
+               name_space, f'{name_space}/', f'{name_space}/../x', theirs.rsplit('/', 2)[0]]
+    if view.status_code == 200:
+        refused.append(view.json()['metadata']['location'])
+    for location in refused:
+        answer = table.rest.post(f'namespaces/{levels}/tables/placed', staging(table, 'placed', location))
+        assert_error(answer, 400)
+        assert 'set-location' in answer.json()['error']['message'], location
+    assert table.rest.send('HEAD', f'namespaces/{levels}/tables/placed').status_code == 404
+    # Around another one: a folder below which a table lies already.
+    inner = f'{name_space}/outer/inner'
+    assert table.rest.post(f'namespaces/{levels}/tables/inner', staging(table, 'inner', inner)).status_code == 200
+    for location in (f'{name_space}/outer', f'{name_space}/outer/inner/more'):
+        assert_error(table.rest.post(f'namespaces/{levels}/tables/placed', staging(table, 'placed', location)), 400)
+    for location in (f'{name_space}/outer/inner-not', f'{name_space}/oute', None):
+        name = f'placed{len(location or "")}'
+        assert table.rest.post(f'namespaces/{levels}/tables/{name}', staging(table, name, location)).status_code == 200
+
+
+def test_the_uuid_of_another_table_does_not_bring_its_folder(table, victim, catalog):
+    """The server's rule makes the folder of name and UUID; the victim has been renamed since."""
+    levels, name = victim.name()
+    catalog.rename_table(f'{levels}.{name}', f'{levels}.renamed')
+    body = staging(table, name, None, str(victim.metadata.table_uuid))
+    body['updates'].pop()
+    assert_error(table.rest.post(f'namespaces/{levels}/tables/{name}', body), 400)

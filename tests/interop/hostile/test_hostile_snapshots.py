@@ -1,9 +1,8 @@
 """Snapshots whose own members cannot be: refused with the member's name, and nothing changes."""
 import pytest
 
-from by_hand import COLUMNS, Table, appending, rows_of
+from by_hand import COLUMNS, Table, appending, assert_refused, rows_of
 from oracle import commits
-from rest import assert_error
 
 
 @pytest.fixture(scope='module')
@@ -62,9 +61,4 @@ REFUSED = {
 
 @pytest.mark.parametrize('case', REFUSED)
 def test_what_is_refused_changes_nothing(table, case):
-    make, status, word = REFUSED[case]
-    before = table.state()
-    answer = table.post(make(table))
-    assert_error(answer, status)
-    assert word in answer.json()['error']['message']
-    assert table.state() == before
+    assert_refused(table, *REFUSED[case])

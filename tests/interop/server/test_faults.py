@@ -1,5 +1,4 @@
 """Servers that go away, and a catalog that is killed: no lost row, no half-made one."""
-import os
 import threading
 import time
 
@@ -7,12 +6,12 @@ import pyarrow as pa
 import pytest
 import requests
 
+from faults.servers import own_stack
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients.lake import Lake
 from rest import Rest, assert_error, keyed, table_body
 from stack.process import wait_until
-from stack.stack import Stack
 
 BATCH = 3
 KILLS = 6
@@ -21,16 +20,8 @@ KILLS = 6
 @pytest.fixture(scope='module')
 def own():
     """A stack of this file's own: other tests must not see its servers fall."""
-    other = Stack.load(os.environ.get('LAKE_STACK', 'test'))
-    stack = Stack.make(f'{other.name}-faults', kind=other.state['kind'], binary=other.state['binary'])
-    try:
-        for part in stack.parts():
-            stack.start(part)
+    with own_stack('faults') as stack:
         yield stack
-    finally:
-        for part in reversed(stack.parts()):
-            stack.stop(part)
-        stack.wipe()
 
 
 @pytest.fixture(scope='module')

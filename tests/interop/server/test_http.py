@@ -1,10 +1,12 @@
 """The catalog's answers to plain HTTP: settings, health, pages, caching, limits."""
+import re
 import socket
 import urllib.parse
 
 import pytest
 import requests
 
+from by_hand import Watched
 from rest import Rest, assert_error, table_body
 
 
@@ -44,6 +46,42 @@ def test_metrics_are_in_the_exposition_format(lake):
     assert '# TYPE ' in text and 'lakeproxy_' in text
 
 
+def series(lake):
+    """Values of all series, by name and labels as they are written."""
+    lines = requests.get(f'{lake.uri}/metrics', timeout=30).text.splitlines()
+    return {name: float(value) for name, value in (line.rsplit(' ', 1) for line in lines if not line.startswith('#'))}
+
+
+@pytest.mark.parametrize('name', [
+    'lakeproxy_http_requests_total{operation="loadTable",status="2xx"}', 'lakeproxy_metadata_cache_entries',
+    'lakeproxy_http_request_seconds_count{operation="loadTable"}', 'lakeproxy_metadata_cache_hits_total',
+    'lakeproxy_metadata_cache_misses_total', 'lakeproxy_postgres_connections{state="in_use"}',
+    'lakeproxy_postgres_connections{state="idle"}',
+    *(f'lakeproxy_commits_total{{operation="updateTable",outcome="{outcome}"}}'
+      for outcome in ('committed', 'conflict', 'refused', 'unavailable', 'unknown', 'failed'))])
+def test_what_section_6_names_is_measured(lake, name):
+    assert name in series(lake)
+
+
+def test_outcomes_of_commits_and_the_pool_are_counted(lake, rest, schema):
+    def counted(outcome):
+        return series(lake)[f'lakeproxy_commits_total{{operation="updateTable",outcome="{outcome}"}}']
+
+    path = f'namespaces/{schema}/tables'
+    assert rest.post(path, table_body('t')).status_code == 200
+    before = {outcome: counted(outcome) for outcome in ('committed', 'conflict', 'refused')}
+    change = {'updates': [{'action': 'set-properties', 'updates': {'a': 'b'}}]}
+    assert rest.post(f'{path}/t', {'requirements': [], **change}).status_code == 200
+    other_uuid = [{'type': 'assert-table-uuid', 'uuid': '00000000-0000-4000-8000-000000000000'}]
+    assert rest.post(f'{path}/t', {'requirements': other_uuid, **change}).status_code == 409
+    assert rest.post(f'{path}/nowhere', {'requirements': [], **change}).status_code == 404
+    # Other tests may commit to the same server meanwhile.
+    for outcome, was in before.items():
+        assert counted(outcome) >= was + 1, outcome
+    pool = {state: series(lake)[f'lakeproxy_postgres_connections{{state="{state}"}}'] for state in ('in_use', 'idle')}
+    assert pool['in_use'] >= 0 and pool['in_use'] + pool['idle'] >= 1
+
+
 def test_every_answer_bears_a_request_id(rest):
     for answer in (rest.get('namespaces'), rest.get('namespaces/nowhere')):
         assert answer.headers['X-Request-Id']
@@ -81,6 +119,35 @@ def test_a_loaded_table_is_not_sent_again(rest, duck, schema):
     duck.execute(f'INSERT INTO lake.{schema}.cached VALUES (1)')
     changed = rest.get(path, headers={'If-None-Match': tag})
     assert changed.status_code == 200 and changed.headers['ETag'] != tag
+
+
+def gauge(uri, name):
+    text = requests.get(f'{uri}/metrics', timeout=30).text
+    return int(re.search(rf'^{re.escape(name)} (\d+)$', text, re.MULTILINE)[1])
+
+
+@pytest.mark.parametrize('settings, fits', (
+    ({'LAKEPROXY_CACHE_MAX': '0'}, range(1)), ({'LAKEPROXY_CACHE_MAX': '2'}, range(2, 3)),
+    ({'LAKEPROXY_CACHE_MAX_BYTES': '64KiB'}, range(1, 5)), ({}, range(6, 7))))
+def test_tables_in_memory_are_bounded_in_number_and_in_bytes(stack, lake, rest, duck, schema, settings, fits):
+    """What does not fit is read again, and is the same."""
+    bound = {'LAKEPROXY_MANIFEST_CACHE_MAX_BYTES': '64KiB', **settings}
+    for number in range(6):
+        duck.execute(f'CREATE TABLE lake.{schema}.t{number} (a INTEGER)')
+        duck.execute(f'INSERT INTO lake.{schema}.t{number} FROM range(20)')
+    with Watched.beside(stack, LAKEPROXY_DISABLE_NOTIFY='1', **bound) as server:
+        bodies = []
+        for number in (0, 1, 2, 3, 4, 5, 0, 1):
+            path = f'namespaces/{schema}/tables/t{number}'
+            answer = Rest(server.uri(), lake.warehouse).get(path)
+            assert answer.status_code == 200 and answer.json()['metadata'] == rest.get(path).json()['metadata']
+            bodies.append(len(answer.content))
+        assert gauge(server.uri(), 'lakeproxy_metadata_cache_entries') in fits
+        held = gauge(server.uri(), 'lakeproxy_metadata_cache_bytes')
+        assert (held > 0) == (fits[-1] > 0)
+        if 'LAKEPROXY_CACHE_MAX_BYTES' in settings:
+            assert min(bodies) < held <= 64 * 1024
+        assert gauge(server.uri(), 'lakeproxy_manifest_cache_bytes{kind="manifest"}') <= 56 * 1024
 
 
 def test_a_staged_table_is_not_there_until_its_commit(rest, schema):

@@ -1,16 +1,20 @@
 """The audit trail when processes die, disks fill and names are hostile. docs/wire-3.0.md, section 16."""
 import asyncio
 import contextlib
+import hashlib
+import http.server
 import json
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 import websockets
 from raw import now_ms, raw_of, run
-from scp import Refused
+from scp import Refused, check_receipt
+from scp.canonical import canonical
 
 SLOW = 'SELECT count(*) FROM range(300000) a, range(300000) b'
 
@@ -27,10 +31,28 @@ def trail(service):
     return records
 
 
-def verify(service, code=0):
-    done = service.run('audit', 'verify', check=False)
-    assert done.returncode == code, done.stderr
+def verify(service, code=0, *more):
+    done = service.run('audit', 'verify', '--json', *more, check=False)
+    assert done.returncode == code, done.stderr + done.stdout
     return json.loads(done.stdout)
+
+
+def kill(service):
+    os.kill(service.process.pid, signal.SIGKILL)
+    service.stop()
+
+
+def rewrite(service, records):
+    """Writes the trail anew, with numbers and hashes as they should be: what anybody can who may write the folder."""
+    files = sorted(service.audit.glob('audit-*.jsonl'))
+    assert len(files) == 1
+    prev, lines = '0' * 64, []
+    for number, record in enumerate(records, 1):
+        bare = {**record, 'seq': number, 'prev': prev}
+        del bare['hash']
+        prev = hashlib.sha256(bytes.fromhex(prev) + canonical(bare)).hexdigest()
+        lines.append(canonical({**bare, 'hash': prev}) + b'\n')
+    files[0].write_bytes(b''.join(lines))
 
 
 async def connected(service, **changes):
@@ -62,11 +84,14 @@ def test_every_receipt_outlives_a_kill(make_service, mode):
     run(work())
     service.stop()
     service.start()
-    report = verify(service)
+    report = verify(service, 3)
     hashes = {record['seq']: record['hash'] for record in trail(service)}
     assert len(receipts) >= 200
     assert all(hashes[receipt['seq']] == receipt['hash'] for receipt in receipts)
-    assert report['broken'] is None if 'broken' in report else True
+    assert 'broken' not in report
+    assert [one['to'] for one in report['unsigned']] == [next(record['seq'] for record in trail(service) if record['kind'] == 'start' and record['seq'] > 1) - 1]
+    accepted = report['unsigned'][0]
+    assert verify(service, 0, '--accept-unsigned', f'{accepted["from"]}-{accepted["to"]}')['intact']
     assert 'sql.query' in json.dumps(report['interrupted'])
     assert report['starts'] == 2
 
@@ -79,7 +104,7 @@ def test_a_torn_line_is_cut_off_and_told(make_service):
     with open(file, 'ab') as out:
         out.write(b'{"boot":"half a l')
     service.start()
-    verify(service)
+    verify(service, 3)  # the line before it was not signed either
     assert [record for record in trail(service) if record['kind'] == 'start'][-1]['torn'] == 17
 
 
@@ -105,18 +130,203 @@ def test_a_trail_that_was_changed_is_evidence(make_service, name, damage):
     assert started.returncode == 1 and started.stderr.count('\n') == 1, started.stderr
 
 
+async def calls(service, count, **changes):
+    """The receipts of some calls."""
+    client = await connected(service, **changes)
+    receipts = [(await client.invoke_tool('files.stat', path='notes/welcome.txt'))['audit'] for _ in range(count)]
+    await client.disconnect()
+    return receipts
+
+
 def test_receipts_find_an_end_that_was_cut_off(make_service):
-    """The lines after the last checkpoint are told as an unsigned tail."""
-    service = make_service('simple', audit__checkpoint_records=1000, audit__checkpoint_interval='3600')
+    service = make_service('simple', audit__checkpoint_interval='0.1')
+    first = run(calls(service, 1))[0]
+    service.stop()
+    end = sorted(service.audit.glob('audit-*.jsonl'))[-1]
+    whole = end.read_bytes()
+    service.start()
+    last = run(calls(service, 3))[-1]
+    service.stop()
+    given = ['--receipt', json.dumps(last), '--receipt', f'{first["seq"]}:{first["hash"]}']
+    assert verify(service, 0, *given)['missing'] == []
+    end.write_bytes(whole)  # all that came after: nothing in the trail tells it
+    assert verify(service)['intact']
+    assert verify(service, 1, *given)['missing'] == [{'seq': last['seq'], 'hash': last['hash']}]
+
+
+def test_a_receipt_proves_itself_to_others(make_service, tmp_path):
+    service = make_service('basic')
+    receipt = run(calls(service, 1))[0]
+    assert check_receipt(receipt, secret=service.secret('secret_key'))
+    assert not check_receipt({**receipt, 'seq': receipt['seq'] + 1}, secret=service.secret('secret_key'))
+    service.stop()
+    service.run_bare('keygen', 'ed25519', '--out', tmp_path / 'audit')
+    service.settings['audit.checkpoint_key_path'] = str(tmp_path / 'audit.key')
+    service.start()
+    receipt = run(calls(service, 1))[0]
+    assert check_receipt(receipt, public_key=(tmp_path / 'audit.pub').read_bytes())
+    said = service.run_bare('audit', 'receipt', json.dumps(receipt), '--key', tmp_path / 'audit.pub')
+    assert f'node-b recorded line {receipt["seq"]} with the hash {receipt["hash"]}' in said.stdout
+    forged = service.run_bare('audit', 'receipt', json.dumps({**receipt, 'hash': 'a' * 64}), '--key', tmp_path / 'audit.pub', check=False)
+    assert forged.returncode == 1 and 'by none of the keys' in forged.stderr
+
+
+def test_a_forged_end_is_not_signed_by_a_restart(make_service):
+    service = make_service('basic', audit__checkpoint_interval='0.2', limits__calls_per_second=10_000, limits__burst=10_000)
+    run(calls(service, 50, token=service.mint('mallory')))
+    while not any(record['kind'] == 'checkpoint' for record in trail(service)):
+        time.sleep(0.05)
+    kill(service)
+    forged = [record for record in trail(service) if record['kind'] != 'checkpoint']
+    for record in forged:
+        for principal in (record.get('principal', {}), record.get('details', {}).get('principal', {})):
+            principal.update(sub='alice') if principal else None
+    rewrite(service, forged)
+    assert 'mallory' not in json.dumps(trail(service))
+    service.start()
+    run(calls(service, 1))
+    service.stop()
+    report = verify(service, 3)
+    assert not report['intact'] and report['verdict'] == 'unsigned'
+    assert report['unsigned'][0] == {'from': 1, 'to': len(forged), 'lines': len(forged), 'start': len(forged) + 1, 'accepted': False}
+    assert f'{len(forged)} lines' in service.log.read_text(), 'the operator is told at the start'
+    said = service.run('audit', 'verify', check=False).stdout
+    assert said.startswith('NOT PROVEN') and f'lines 1 to {len(forged)}' in said
+    service.start()
+    service.stop()
+    verify(service, 3)
+
+
+class Watcher:
+    """A witness: keeps what is posted, a line each."""
+
+    def __init__(self):
+        self.kept = []
+        self.status = 200
+        watcher = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers['Content-Length']))
+                if watcher.status == 200:
+                    watcher.kept.append(json.loads(body))
+                self.send_response(watcher.status)
+                self.send_header('Content-Length', '2')
+                self.end_headers()
+                self.wfile.write(b'{}')
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self.server.server_port}/checkpoints'
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def test_a_witness_finds_what_was_cut_off(make_service, tmp_path):
+    watcher = Watcher()
+    service = make_service('simple', audit__witness_url=watcher.url)
+    run(calls(service, 3))
+    service.stop()
+    end = sorted(service.audit.glob('audit-*.jsonl'))[-1]
+    whole = end.read_bytes()
+    assert watcher.kept[-1]['covers']['seq'] == len(trail(service)) - 1
+    watcher.status = 500  # what it does not take is sent again
+    service.start()
+    run(calls(service, 3))
+    watcher.status = 200
+    service.stop()
+    watcher.server.shutdown()
+    kept = tmp_path / 'kept.jsonl'
+    kept.write_text(''.join(json.dumps(one) + '\n' for one in watcher.kept))
+    assert verify(service, 0, '--witness', kept)['missing_witnessed'] == []
+    end.write_bytes(whole)
+    assert verify(service)['intact']
+    assert [one['seq'] for one in verify(service, 1, '--witness', kept)['missing_witnessed']] == [watcher.kept[-1]['covers']['seq']]
+    end.unlink()
+    assert service.run('audit', 'verify', '--witness', kept, check=False).returncode == 1
+    service.start()  # a new trail, as if there had been none
+    service.stop()
+    verify(service, 1, '--witness', kept)
+
+
+def test_each_advice_of_the_audit_page_works(make_service, tmp_path):
+    """docs/tools/audit.md, followed step by step on a trail that is there."""
+    service = make_service('basic')
+    run(calls(service, 3))
+    service.stop()
+    assert service.run('audit', 'verify').stdout.startswith('Intact: ')
+    # A key pair on an existing trail: for us, and for an auditor with the public key alone.
+    service.run_bare('keygen', 'ed25519', '--out', tmp_path / 'audit')
+    service.settings['audit.checkpoint_key_path'] = str(tmp_path / 'audit.key')
+    service.start()
+    run(calls(service, 3))
+    service.stop()
+    assert [key['kid'] == 'secret' for key in verify(service)['keys']] == [True, False]
+    public = service.run_bare('audit', 'verify', service.audit, '--key', tmp_path / 'audit.pub')
+    assert public.stdout.startswith('Intact: ')
+    # Another secret and another key, the former ones named.
+    old = tmp_path / 'old-secret'
+    old.touch(mode=0o600)
+    old.write_text(service.settings['secret_key'])
+    service.settings['secret_key'] = service.settings['secret_key'][::-1]
+    service.run_bare('keygen', 'ed25519', '--out', tmp_path / 'second')
+    service.settings['audit.checkpoint_key_path'] = str(tmp_path / 'second.key')
+    unnamed = service.run('serve', check=False)
+    assert unnamed.returncode == 1 and 'audit.old_keys' in unnamed.stderr
+    service.settings['audit.old_keys'] = f'{old},{tmp_path}/audit.pub'
+    service.settings['audit.checkpoint_records'] = 5000
+    service.start()
+    run(calls(service, 3, secret_key=service.settings['secret_key']))
+    service.stop()
+    assert len(verify(service)['keys']) == 3
+    # One archived file alone, under another name.
+    archived = tmp_path / 'archived.jsonl'
+    archived.write_bytes(sorted(service.audit.glob('audit-*.jsonl'))[0].read_bytes())
+    assert service.run('audit', 'verify', archived).stdout.startswith('Intact: ')
+    # And what it says while nothing is signed.
+    fresh = make_service('simple', audit__checkpoint_interval='3600')
+    assert fresh.run('audit', 'verify').stdout.startswith('Intact, but nothing was signed yet')
+
+
+def test_logins_refusals_and_reloads_are_in_the_trail(make_service):
+    service = make_service('basic', limits__calls_per_second=10_000, limits__burst=10_000)
 
     async def work():
-        client = await connected(service)
-        for _ in range(5):
-            await client.invoke_tool('files.stat', path='notes/welcome.txt')
-        await client.close()
+        await calls(service, 1)
+        for _ in range(3):
+            with pytest.raises(Refused):
+                await connected(service, token='a.b.c')
+        client = await raw_of(service).to('READY')
+        message = client.request('session.ping')
+        await client.send(message)
+        await client.send(message)
+        assert await client.refusal() == ('E_REPLAY', 4409)
+        for _ in range(60):  # a stranger's flood
+            with contextlib.suppress(Refused, websockets.ConnectionClosed, OSError, websockets.InvalidStatus):
+                await connected(service, token='a.b.c')
 
     run(work())
-    assert verify(service)['unsigned_tail'] > 0
+    service.settings['limits.burst'] = 20_000
+    service.write_config()
+    os.kill(service.process.pid, signal.SIGHUP)
+    while 'configuration reloaded' not in service.log.read_text():
+        time.sleep(0.02)
+    service.stop()
+    events = [record for record in trail(service) if record['kind'] == 'event']
+    by_name = {}
+    for event in events:
+        by_name.setdefault(event['event'], []).append(event['details'])
+    assert {'alice'} == {one['principal']['sub'] for one in by_name['session_opened']}
+    assert by_name['session_ended'][0]['close_code'] == 1000
+    assert by_name['login_refused'][0]['code'] == 'E_AUTH' and by_name['login_refused'][0]['peer'] == '127.0.0.1'
+    assert [one['code'] for one in by_name['session_refused']] == ['E_REPLAY']
+    assert by_name['configuration_reloaded'] == [{'accepted': True, 'changed': ['limits.burst'], 'needs_restart': []}]
+    summed = [one for one in by_name['summary'] if one['act'] == 'login_refused']
+    assert len(by_name['login_refused']) + sum(one['codes']['E_AUTH'] for one in summed) == 63
+    assert len(by_name['login_refused']) < 40
+    assert 'a.b.c' not in json.dumps(events)
+    assert verify(service)['intact']
 
 
 @pytest.fixture
@@ -170,6 +380,40 @@ def test_a_full_disk_blocks_calls_and_room_frees_them(make_service, small_disk):
     service.stop()
     assert verify(service)['lost'] > 0
     assert any(record['kind'] == 'gap' for record in trail(service))
+
+
+def test_a_caller_without_scopes_fills_no_disk(make_service, small_disk):
+    service = make_service('basic', audit__path=str(small_disk / 'audit'))
+    service.audit = small_disk / 'audit'
+    count = 3000
+
+    async def flood(client):
+        with contextlib.suppress(websockets.ConnectionClosed):
+            for _ in range(count):
+                await client.send(client.request('tool.invoke', {'tool': 'x.y', 'args': {}}))
+
+    async def answers(client):
+        codes = {}
+        with contextlib.suppress(websockets.ConnectionClosed):
+            for _ in range(count):
+                code = (await client.receive())['p']['code']
+                codes[code] = codes.get(code, 0) + 1
+        assert client.socket.close_code == 4429, 'who is refused again and again is disconnected'
+        return codes
+
+    async def work():
+        client = raw_of(service, token=service.mint('mallory', ['cap:list']))
+        await client.to('READY')
+        sent, codes, receipts = await asyncio.gather(flood(client), answers(client), calls(service, 20))
+        await client.close()
+        return codes, receipts
+
+    codes, receipts = run(work())
+    assert set(codes) == {'E_TOOL', 'E_RATE'} and len(receipts) == 20
+    service.stop()
+    report = verify(service)
+    assert sum(codes.values()) <= report['refused'] <= count and report['calls'] == 20
+    assert report['lines'] < 150, 'at 500 bytes each they would have filled the disk'
 
 
 HOSTILE = ['a\nb', 'a\r\nb', '"}\n{"seq":1', '\x1b[31mred\x1b[0m', '\x00', '\u2028\u2029', '\x7f\x9b', '\ud7ff\ue000', '%s%n', '${jndi:ldap://x}',
@@ -241,6 +485,15 @@ def test_files_of_the_trail_are_closed_to_others(make_service):
     service = make_service('simple')
     assert service.audit.stat().st_mode & 0o777 == 0o700
     assert all(file.stat().st_mode & 0o777 == 0o600 for file in service.audit.iterdir())
+
+
+def test_a_folder_that_was_open_is_closed_with_a_word(make_service):
+    service = make_service('simple')
+    service.stop()
+    service.audit.chmod(0o777)
+    service.start()
+    assert service.audit.stat().st_mode & 0o777 == 0o700
+    assert 'open to others' in service.log.read_text()
 
 
 def test_two_processes_do_not_share_a_trail(make_service):

@@ -3,6 +3,7 @@ import os
 import subprocess
 
 from tool_clients import BINARY
+from tool_stack.service import strong
 
 
 def run(service, **changes):
@@ -18,5 +19,5 @@ def test_prints_the_answer(services):
 
 
 def test_says_why_not(services):
-    done = run(services['encrypted'], SCP_API_KEY='k' * 40)
+    done = run(services['encrypted'], SCP_API_KEY=strong())
     assert done.returncode == 1 and done.stderr.startswith('E_AUTH: ')

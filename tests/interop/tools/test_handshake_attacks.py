@@ -386,3 +386,33 @@ def test_a_changed_ready_is_refused(services, mode, name, change):
 
     outcome, _ = run(met(services[mode], edit, raw_of(services[mode])))
     assert outcome == 'E_SIG'
+
+
+def test_shares_are_fresh_for_each_session(services, make_service):
+    """With forward secrecy asked for and not: no share and no nonce of the server comes twice."""
+    for service in (services['encrypted'], make_service('encrypted', crypto__perfect_forward_secrecy=False)):
+        async def welcome(service=service):
+            client = await raw_of(service).to('CONNECTED')
+            await client.socket.send(client._make_hello())
+            text = await client._receive()
+            await client.close()
+            return parse(text)['p']
+
+        seen = [run(welcome()) for _ in range(4)]
+        assert len({one['eph_s'] for one in seen}) == 4 and len({one['nonce_s'] for one in seen}) == 4
+
+
+@pytest.mark.parametrize('name', ['secret_key', 'secret_key_previous', 'kdf_salt', 'api_key'])
+@pytest.mark.parametrize('weak', ['x', 'changeme-changeme-changeme-changeme', 'a' * 40, 'abcdefghijklmnopqrstuvwxyz0123456789', 'abcd1234' * 5])
+def test_weak_secrets_are_refused_by_the_library(name, weak):
+    with pytest.raises(ValueError, match=f'^{name}: ') as refused:
+        Raw('ws://127.0.0.1:1/scp/v3', 'encrypted', **{name: weak})
+    assert weak not in str(refused.value) or len(weak) == 1
+
+
+def test_strong_secrets_are_taken_by_the_library():
+    for size in (24, 32, 48):
+        made = {name: secrets.token_urlsafe(size) for name in ('secret_key', 'kdf_salt', 'api_key')}
+        Raw('ws://127.0.0.1:1/scp/v3', 'encrypted', **made)
+        with pytest.raises(ValueError, match='api_key: must have nothing in common with secret_key'):
+            Raw('ws://127.0.0.1:1/scp/v3', 'encrypted', **{**made, 'api_key': made['secret_key']})

@@ -2,13 +2,16 @@
 import asyncio
 import contextlib
 import json
+import secrets
 import socket
+import threading
 import time
 
 import pytest
 import websockets
 from raw import raw_of, rss_kib, run
 from scp import Refused
+from tool_stack.consent import ConsentHook
 
 SLOW = 'SELECT count(*) FROM range(300000) a, range(300000) b'
 
@@ -35,14 +38,13 @@ async def close_all(clients):
         await client.close()
 
 
-@pytest.mark.parametrize('limit, count, state', [('limits__connections', 3, 'READY'), ('limits__connections_per_address', 4, 'READY'),
-                                                 ('limits__unauthenticated', 2, 'NEGOTIATED'), ('limits__unauthenticated', 2, 'CONNECTED')])
-def test_connections_are_capped_before_the_websocket(make_service, limit, count, state):
+@pytest.mark.parametrize('limit, count', [('limits__connections', 3), ('limits__connections_per_address', 4)])
+def test_connections_are_capped_before_the_websocket(make_service, limit, count):
     lower = {'limits__unauthenticated': 3, 'limits__connections_per_address': 3, 'limits__connections_per_principal': 3}
     service = make_service('simple', **{**(lower if limit == 'limits__connections' else {}), limit: count})
 
     async def work():
-        held = [await raw_of(service).to(state) for _ in range(count)]
+        held = [await raw_of(service).to('READY') for _ in range(count)]
         over = raw_of(service)
         refused = await dial_status(over)
         await held.pop().close()
@@ -57,9 +59,26 @@ def test_connections_are_capped_before_the_websocket(make_service, limit, count,
         return refused, status
 
     (status, retry), after = run(work())
-    # Over the number of all, the connection is refused before its request is read.
-    assert status == 503 and (retry or limit == 'limits__connections')
+    assert status == 503 and retry == '1'
     assert after == 101, 'a place that was given back is free'
+
+
+@pytest.mark.parametrize('limit', ['limits__unauthenticated', 'limits__connections_per_address'])
+@pytest.mark.parametrize('state', ['NEGOTIATED', 'CONNECTED'])
+def test_a_stranger_too_many_takes_the_place_of_the_oldest(make_service, limit, state):
+    service = make_service('simple', **{limit: 3})
+
+    async def work():
+        known = await raw_of(service).to('READY')
+        oldest = await raw_of(service).to(state)
+        others = [await raw_of(service).to(state) for _ in range(3 if limit == 'limits__unauthenticated' else 2)]
+        cut = await oldest.refusal(5)
+        await raw_of(service).connect()
+        alive = await known.is_alive()
+        await close_all([known, oldest, *others])
+        return cut, alive
+
+    assert run(work()) == ((None, 1006), True)
 
 
 def test_connections_of_a_principal_are_capped_at_auth(make_service):
@@ -110,6 +129,154 @@ def test_calls_over_the_rate(make_service):
         return after
 
     assert run(work()) is None
+
+
+@pytest.mark.parametrize('op, payload', [('session.ping', {}), ('cap.list', {}), ('cap.get', {'tool': 'files.read'}), ('admin.audit.head', {}),
+                                         ('tool.invoke', {'tool': 'files.stat', 'args': {'path': 'notes/welcome.txt'}})])
+def test_every_request_is_counted(make_service, op, payload):
+    service = make_service('simple', limits__calls_per_second=1, limits__burst=10)
+
+    async def work():
+        client = await raw_of(service).to('READY')
+        answers = [await client.ask(op, payload) for _ in range(12)]
+        await client.close()
+        return [answer['p'].get('code') for answer in answers]
+
+    codes = run(work())
+    assert codes[:10] == [None] * 10 and 'E_RATE' in codes[10:]
+
+
+def test_refreshes_are_few(make_service):
+    service = make_service('simple', limits__calls_per_second=1000, limits__burst=1000)
+
+    async def work():
+        client = await raw_of(service).to('READY')
+        answers = [await client.ask('session.refresh') for _ in range(6)]
+        alive = await client.is_alive()
+        await client.close()
+        return [answer['p'].get('code') for answer in answers], answers[-1]['p']['retry_ms'], alive
+
+    codes, retry, alive = run(work())
+    assert codes == [None] * 5 + ['E_RATE'] and 0 < retry <= 10_000 and alive
+
+
+@pytest.mark.parametrize('op, payload, code', [('tool.invoke', {'tool': 'no.tool', 'args': {}}, 'E_TOOL'), ('flow.run', {}, 'E_OP'),
+                                               ('cap.get', {'tool': 'no.tool'}, 'E_TOOL'), ('session.ping', {}, 'E_RATE')])
+def test_who_is_refused_again_and_again_is_disconnected(make_service, op, payload, code):
+    """After so many refusals, whatever they are for; another connection of the same principal does not help."""
+    service = make_service('basic', limits__calls_per_second=5, limits__burst=10)
+    token, other = service.mint('mallory'), service.mint('alice')
+
+    async def flood():
+        client = await raw_of(service, token=token).to('READY')
+        codes = []
+        try:
+            for _ in range(200):
+                answer = await client.ask(op, payload)
+                codes.append(answer['p'].get('code'))
+        except websockets.ConnectionClosed:
+            pass
+        finally:
+            await client.close()
+        return codes, client.socket.close_code
+
+    async def bystander():
+        client = raw_of(service, token=other)
+        await client.connect()
+        answer = await client.invoke_tool('files.stat', path='notes/welcome.txt')
+        await client.close()
+        return answer['is_error']
+
+    codes, close = run(flood())
+    assert close == 4429 and 60 < len(codes) < 90 and code in codes
+    codes, close = run(flood())
+    assert close == 4429 and len(codes) < 20
+    assert run(bystander()) is False
+
+
+def test_slow_calls_of_one_principal_leave_room_for_others(make_service):
+    """Four statements run at once; one caller has two of these places, however many it asks for."""
+    service = make_service('basic')
+    greedy, other = service.mint('mallory'), service.mint('alice')
+
+    async def work():
+        held = [raw_of(service, token=greedy) for _ in range(2)]
+        for client in held:
+            await client.connect()
+        slow = [asyncio.ensure_future(client.invoke_tool('sql.query', sql=SLOW)) for client in held for _ in range(6)]
+        await asyncio.sleep(0.5)
+        client = raw_of(service, token=other)
+        await client.connect()
+        began = time.monotonic()
+        answer = await client.invoke_tool('sql.query', sql='SELECT 1 AS one')
+        seconds = time.monotonic() - began
+        await client.close()
+        for call in slow:
+            call.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+        await close_all(held)
+        return answer['is_error'], seconds
+
+    failed, seconds = run(work())
+    assert failed is False and seconds < 5
+
+
+def test_unanswered_questions_of_one_principal_leave_room_for_others(make_service):
+    """Nobody answers for mallory; alice is asked about, and gets her answer, at once."""
+    hook = ConsentHook()
+    enough = threading.Event()
+    hook.hold = lambda question: enough.wait(30) if question['principal'] == 'mallory' else None
+    service = make_service('basic', hooks__consent_url=hook.url)
+    greedy, other = service.mint('mallory'), service.mint('alice')
+
+    async def write(client, number):
+        return await client.invoke_tool('files.write', path=f'notes/asked-{number}.txt', content='x', mode='replace')
+
+    async def work():
+        flood = raw_of(service, token=greedy)
+        await flood.connect()
+        waiting = [asyncio.ensure_future(write(flood, number)) for number in range(40)]
+        while len(hook.asked) < 16:
+            await asyncio.sleep(0.01)
+        client = raw_of(service, token=other)
+        await client.connect()
+        answer = await asyncio.wait_for(write(client, 'alice'), 5)
+        asked = len([one for one in hook.asked if one['principal'] == 'mallory'])
+        for call in waiting:
+            call.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await close_all([client, flood])
+        return answer['is_error'], asked
+
+    try:
+        assert run(work()) == (False, 16)
+    finally:
+        enough.set()
+        hook.stop()
+
+
+def test_lines_about_strangers_are_few(make_service):
+    service = make_service('simple', server__workers=1)
+
+    async def work():
+        for _ in range(60):
+            client = await raw_of(service, secret_key=secrets.token_urlsafe(32)).to('CONNECTED')
+            await client.socket.send('{}')
+            await client.refusal()
+            await client.close()
+        await asyncio.sleep(1.1)
+        client = await raw_of(service).to('CONNECTED')
+        await client.close()
+
+    run(work())
+    for _ in range(100):
+        lines = [json.loads(line) for line in service.log.read_text().splitlines()]
+        left_out = sum(line['count'] for line in lines if 'left out' in line.get('msg', ''))
+        if left_out:
+            break
+        time.sleep(0.02)
+    about = [line for line in lines if line.get('msg') in ('session refused', 'session ended')]
+    assert left_out > 0 and left_out + len(about) == 121
 
 
 def test_calls_in_flight(make_service):
@@ -243,8 +410,8 @@ def test_a_peer_that_is_gone_without_a_word(hurried):
 
 
 def test_a_slow_reader_of_large_answers(make_service):
-    """It is disconnected when the queue is full; what it does not read does not pile up."""
-    service = make_service('simple', limits__send_queue_bytes='8MiB')
+    """It is disconnected in time, and what it does not read is bounded by its calls in flight."""
+    service = make_service('simple', server__write_timeout='1')
     (service.folder / 'files/notes/large.txt').write_text('0123456789abcdef' * (1 << 16))  # 1 MiB, twice in an answer
 
     async def work():
@@ -300,48 +467,112 @@ def test_calls_whose_caller_goes_away(make_service):
     run(work())
     assert service.process.alive()
     service.stop()
-    assert json.loads(service.run('audit', 'verify').stdout)['unfinished'] == 0, 'each call that began has its end on record'
+    assert json.loads(service.run('audit', 'verify', '--json').stdout)['unfinished'] == 0, 'each call that began has its end on record'
 
 
-def test_half_requests_do_not_shut_others_out(make_service):
-    """Two hundred connections that never finish their first request."""
-    service = make_service('simple')
+HALF_A_HEAD = b'GET /scp/v3 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgr'
+UPGRADE = (b'GET /scp/v3 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+           b'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: scp.v3.json\r\n\r\n')
+ONE_ADDRESS = ['127.0.0.1']  # the caller's own
+MANY_ADDRESSES = [f'127.0.1.{last}' for last in range(1, 41)]
+
+
+def stranger(service, address, first=b'', tls=None):
+    """A connection from `address` that sends `first`, or that shakes hands with `tls`, and nothing more."""
+    one = socket.create_connection(('127.0.0.1', service.port), 10, source_address=(address, 0))
+    with contextlib.suppress(OSError):  # closed already, for another stranger
+        if first:
+            one.sendall(first)
+        if tls:
+            return tls.wrap_socket(one, server_hostname='127.0.0.1')
+    return one
+
+
+@contextlib.contextmanager
+def strangers(service, count, addresses, **habits):
     held = []
     try:
-        for _ in range(200):
-            one = socket.create_connection(('127.0.0.1', service.port), 5)
-            one.sendall(b'GET /scp/v3 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgr')
-            held.append(one)
-
-        async def work():
-            client = raw_of(service)
-            await client.connect()
-            answer = await client.invoke_tool('files.stat', path='notes/welcome.txt')
-            await client.close()
-            return answer['is_error']
-
-        assert run(work()) is False
-        assert rss_kib(service) < 512 * 1024
+        held += (stranger(service, addresses[number % len(addresses)], **habits) for number in range(count))
+        yield held
     finally:
         for one in held:
             one.close()
 
 
-def test_abandoned_tls_handshakes_do_not_shut_others_out(make_service):
-    service = make_service('basic')
-    held = [socket.create_connection(('127.0.0.1', service.port), 5) for _ in range(100)]
+def seconds_of_a_call(service):
+    """How long a caller who comes now takes for its handshake and a call."""
+    async def work():
+        client = raw_of(service)
+        await client.connect()
+        answer = await client.invoke_tool('files.stat', path='notes/welcome.txt')
+        await client.close()
+        assert answer['is_error'] is False
+
+    began = time.monotonic()
+    run(work())
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize('addresses', [ONE_ADDRESS, MANY_ADDRESSES], ids=['one address', 'many addresses'])
+@pytest.mark.parametrize('mode, habit', [('simple', 'silent'), ('simple', 'half a head'), ('simple', 'upgraded'), ('basic', 'silent'),
+                                         ('basic', 'half a ClientHello'), ('basic', 'hands shaken')])
+def test_more_strangers_than_places_shut_nobody_out(services, mode, habit, addresses):
+    """1,100 connections that never come to a credential, where there is room for 1,024, 64 of an address and 128 strangers."""
+    service = services[mode]
+    habits = {'silent': {}, 'half a head': {'first': HALF_A_HEAD}, 'upgraded': {'first': UPGRADE},
+              'half a ClientHello': {'first': b'\x16\x03\x01\x02\x00\x01'}, 'hands shaken': {'tls': service.authority.client_tls()}}
+    with strangers(service, 1100, addresses, **habits[habit]):
+        assert seconds_of_a_call(service) < 3
+        assert seconds_of_a_call(service) < 3
+    assert rss_kib(service) < 512 * 1024
+
+
+def test_two_addresses_do_not_take_all_places_of_strangers(services):
+    service = services['simple']
+    with strangers(service, 128, ['127.0.0.2', '127.0.0.3'], first=UPGRADE) as held:
+        assert all(one.recv(12) == b'HTTP/1.1 101' for one in held)
+        for _ in range(5):
+            assert seconds_of_a_call(service) < 2
+
+
+def test_strangers_that_keep_coming_shut_nobody_out(services):
+    service = services['simple']
+    enough = threading.Event()
+
+    def come_again(address):
+        while not enough.is_set():
+            with strangers(service, 200, [address], first=UPGRADE):
+                pass
+
+    crowd = [threading.Thread(target=come_again, args=[address]) for address in ('127.0.0.2', '127.0.0.3')]
+    for one in crowd:
+        one.start()
     try:
-        for one in held[:50]:
-            one.sendall(b'\x16\x03\x01\x02\x00\x01')
-
-        async def work():
-            client = raw_of(service)
-            await client.connect()
-            answer = await client.invoke_tool('files.stat', path='notes/welcome.txt')
-            await client.close()
-            return answer['is_error']
-
-        assert run(work()) is False
+        for _ in range(10):
+            assert seconds_of_a_call(service) < 3
     finally:
-        for one in held:
-            one.close()
+        enough.set()
+        for one in crowd:
+            one.join()
+
+
+def test_a_stranger_who_ignores_the_close_has_its_time_once(hurried):
+    with strangers(hurried, 1, ONE_ADDRESS, first=UPGRADE) as [one]:
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while one.recv(4096):
+                pass
+        seconds = time.monotonic() - began
+    assert 0.2 < seconds < 0.3 + 1 + 1
+
+
+def test_a_body_is_refused_by_its_head(services):
+    """900 strangers who each bring most of a megabyte: nothing of it is kept."""
+    service = services['simple']
+    before = rss_kib(service)
+    body = b'POST /x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1048576\r\n\r\n' + b'x' * 200_000
+    with strangers(service, 900, MANY_ADDRESSES, first=body):
+        with strangers(service, 1, ONE_ADDRESS, first=body[:200]) as [one]:
+            assert one.recv(12) == b'HTTP/1.1 413'
+        assert rss_kib(service) - before < 64 * 1024
+        assert seconds_of_a_call(service) < 3

@@ -4,8 +4,9 @@ import json
 
 import pytest
 from tool_clients import client_of
-from scp import Refused
+from scp import Client, Refused
 from scp.keys import SUITES
+from tool_stack.service import strong
 
 
 def run(coroutine):
@@ -120,7 +121,7 @@ def test_a_call_ends_at_its_deadline(service):
 
 def test_a_wrong_shared_secret_is_seen_before_any_credential(service):
     with pytest.raises(Refused) as refused:
-        run(client_of(service, secret_key='x' * 40).connect())
+        run(client_of(service, secret_key=strong()).connect())
     assert refused.value.code == 'E_SIG'
 
 
@@ -135,11 +136,20 @@ def test_another_mode_is_refused(service):
     assert refused.value.code in ('E_AUTH', 'E_SHAPE')
 
 
+def test_an_address_without_a_path_means_the_servers(service):
+    bare = service.url.removesuffix('/scp/v3')
+
+    async def work():
+        return await session(client_of(service, kind=lambda url, mode, **options: Client(bare, mode, **options)), Client.list_capabilities)
+
+    assert run(work())
+
+
 @pytest.mark.parametrize('mode', ['simple', 'encrypted'])
 def test_a_wrong_api_key_is_refused(services, mode):
     service = services[mode]
     with pytest.raises(Refused) as refused:
-        run(client_of(service, api_key='k' * 40).connect())
+        run(client_of(service, api_key=strong()).connect())
     assert refused.value.code == 'E_AUTH'
 
 
@@ -177,7 +187,7 @@ def test_a_scope_for_one_tool_opens_that_tool_only(services):
 
 
 def test_the_audit_trail_proves_itself(service):
-    result = service.run('audit', 'verify')
+    result = service.run('audit', 'verify', '--json')
     report = json.loads(result.stdout)
     assert report['broken'] is None if 'broken' in report else True
     assert report['calls'] > 0 or report['refused'] > 0

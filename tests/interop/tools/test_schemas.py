@@ -48,6 +48,8 @@ BAD = [
     ('err', 'p', {'code': 'E_VERSION', 'num': 4026, 'msg': ''}), ('err', 'p', {'code': 'E_RATE', 'num': 4290, 'msg': ''}), ('err', 'id', UNKNOWN),
     ('err', 'op', 'session.error'), ('err', 't', 'res'),
     ('cap.list', 'p.limit', 0), ('cap.list', 'p.limit', 1001), ('cap.list', 'p.filter', 'f' * 130), ('cap.list', 'p.cursor', 1), ('cap.list', 't', 'cancel'),
+    ('admin.session.list', 't', 'evt'), ('admin.session.close', 'p', {}), ('admin.session.close', 'p', {'session_id': 's', 'sub': 's'}),
+    ('admin.session.close', 'p.session_id', ''), ('admin.session.close', 'p.session_id', 7),
     ('cap.get', 'p.tool', 'sql'), ('cap.get', 'p.tool', 'Sql.query'), ('cap.get', 'p.tool', 'sql.*'), ('cap.get', 'p', {}),
     ('tool.invoke', 'p.tool', REMOVED), ('tool.invoke', 'p.args', REMOVED), ('tool.invoke', 'p.args', []), ('tool.invoke', 'p.dry_run', 1), ('tool.invoke', 'p.stream', 'yes'),
     ('tool.invoke', 'p.tool', 's' * 65 + '.query'), ('tool.invoke', 'p.tool', 'sql.query.x'),

@@ -14,7 +14,8 @@ STATES = ['CONNECTED', 'NEGOTIATED', 'READY']
 NEVER = [('res', 'session.ping'), ('err', 'session.ping'), ('evt', 'tool.progress'), ('cancel', 'session.ping'), ('req', 'tool.cancel'),
          ('req', 'tool.progress'), ('req', 'tool.chunk'), ('req', 'session.error')]
 # What belongs to READY alone.
-READY_ONLY = ['session.ping', 'session.refresh', 'session.rekey', 'cap.list', 'cap.get', 'tool.invoke', 'admin.audit.head', 'flow.run']
+READY_ONLY = ['session.ping', 'session.refresh', 'session.rekey', 'cap.list', 'cap.get', 'tool.invoke', 'admin.audit.head', 'admin.session.list',
+              'admin.session.close', 'flow.run']
 
 
 async def refused(service, state, kind, op, payload=None):

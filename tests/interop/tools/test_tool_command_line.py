@@ -2,18 +2,23 @@
 import asyncio
 import contextlib
 import json
+import os
+import pathlib
+import pty
 import re
 import stat
+import subprocess
 
 import pytest
 import websockets
 from raw import raw_of, run
-from scp import keys
+from scp import Refused, keys
 from scp.canonical import canonical, parse
 from test_handshake_attacks import HELLO, WELCOME, applies, editor
 from tool_clients import AGENT_SECRET, ROOT
+from tool_stack.authority import Authority
 from tool_stack.meddler import Meddler
-from tool_stack.service import SCOPES
+from tool_stack.service import SCOPES, environment
 
 
 @pytest.fixture(scope='module')
@@ -21,7 +26,7 @@ def simple(services):
     return services['simple']
 
 
-COMMANDS = [[], ['serve'], ['call'], ['list'], ['keygen'], ['mint-token'], ['audit'], ['audit', 'verify'], ['config'], ['config', 'check'],
+COMMANDS = [[], ['serve'], ['call'], ['list'], ['sessions'], ['sessions', 'list'], ['sessions', 'end'], ['keygen'], ['mint-token'], ['audit'], ['audit', 'verify'], ['config'], ['config', 'check'],
             ['config', 'show'], ['config', 'document']]
 
 
@@ -54,6 +59,9 @@ def lines(text):
     ('SCP_SECURITY_API_KEY_SCOPES=tool:invoke', 'api_key_scopes'), ('SCP_SERVER_PATH=no-slash', 'server.path'),
     ('SCP_HOOKS_CONSENT_URL=http://evil.example/', 'consent_url'), ('SCP_AUDIT_CHECKPOINT_KEY_PATH=/nowhere/key.pem', 'checkpoint_key_path'),
     ('SCP_CONNECTORS_FILES_ROOT=/nowhere', 'files.root'), ('SCP_CONNECTORS_SQL_DATA_DIR=/nowhere', 'data_dir'),
+    ('SCP_CONNECTORS_SQL_MEMORY=63MiB', 'sql.memory'), ('SCP_CONNECTORS_SQL_TIMEOUT=301', 'sql.timeout'),
+    ('SCP_CONNECTORS_SQL_MAX_ROWS=1000001', 'sql.max_rows'), ('SCP_CONNECTORS_SQL_MAX_BYTES=257MiB', 'sql.max_bytes'),
+    ('SCP_HOOKS_CA_CERT_PATH=/nowhere.pem', 'hooks.ca_cert_path'), ('SCP_HOOKS_SIGNING_SECRET=short', 'hooks.signing_secret'),
     ('SCP_SECURITY_JWT_ALGORITHM=none', 'jwt_algorithm'), ('SCP_SECURITY_JWT_ALGORITHM=rs256', 'jwt_private_key_path'),
 ], ids=lambda value: value.split('=')[0] + '-' + value.split('=')[-1][:10])
 @pytest.mark.parametrize('command', [['config', 'check'], ['serve']], ids=' '.join)
@@ -147,8 +155,9 @@ def flags(service):
     return []
 
 
-def test_list_and_call(service):
-    more = flags(service)
+@pytest.mark.parametrize('path', ['/scp/v3', ''])
+def test_list_and_call(service, path):
+    more = [*flags(service), '--set', 'SCP_SERVER_URL=' + service.url.removesuffix('/scp/v3') + path]
     listed = service.run('list', *more).stdout
     assert 'files.read' in listed and 'sql.query' in listed
     records = [json.loads(line) for line in lines(service.run('list', '--json', *more).stdout)]
@@ -186,7 +195,6 @@ def test_clients_that_get_nowhere(simple, setting, code):
 
 
 def test_the_client_trusts_no_other_authority(services, tmp_path):
-    from tool_stack.authority import Authority
     other = Authority(tmp_path)
     done = services['basic'].run('list', *flags(services['basic']), '--set', f'SCP_SECURITY_CA_CERT_PATH={other.roots}', check=False)
     assert done.returncode == 1 and lines(done.stderr)
@@ -297,3 +305,138 @@ def test_raw_and_program_agree(simple):
         return found
 
     assert run(work()) == [line.split()[0] for line in lines(simple.run('list').stdout)]
+
+
+# ---- What a person at a terminal sees ----
+
+
+def on_terminal(service, *words):
+    """What the program shows on a terminal, with its exit code."""
+    near, far = pty.openpty()
+    done = subprocess.Popen([service.binary, *words, '--config', service.write_config()], cwd=service.folder, env=environment(),
+                            stdout=far, stderr=far, stdin=subprocess.DEVNULL)
+    os.close(far)
+    shown = b''
+    with contextlib.suppress(OSError):  # the end of a terminal whose other side is closed
+        while part := os.read(near, 65536):
+            shown += part
+    os.close(near)
+    return done.wait(30), shown
+
+
+def test_a_terminal_gets_no_escape_sequences(simple):
+    hostile = '\x1b[2J\x1b]0;owned\x07\u202egpj.exe\r\x9b31m'
+    (simple.folder / 'files/notes/hostile.txt').write_text(hostile)
+    code, shown = on_terminal(simple, 'call', 'files.read', 'path=notes/hostile.txt')
+    assert code == 0 and b'\x1b' not in shown and b'\\x1b[2J' in shown and b'\\u202e' in shown
+    piped = simple.run('call', 'files.read', 'path=notes/hostile.txt').stdout
+    assert '\x1b[2J' in piped, 'a program that reads it gets every byte'
+
+
+def test_messages_of_a_server_are_no_escape_sequences(simple):
+    def answer(data):
+        asked = parse(data)
+        yield canonical({**asked, 't': 'err', 'aud': '', 'p': {'code': 'E_AUTH', 'num': 4010, 'msg': 'no\x1b[31m\r'}}).decode()
+
+    done, _ = run(with_liar(simple, answer))
+    assert done.returncode == 1 and '\x1b' not in done.stderr and '\\x1b[31m' in done.stderr, done
+
+
+def test_a_text_that_looks_like_a_number_is_a_text_where_the_tool_wants_one(simple):
+    for index, value in enumerate(('123', 'true', 'null', '1e5', '"quoted"', '[1]')):
+        done = simple.run('call', 'files.write', f'path=notes/text-{index}.txt', f'content={value}', 'mode=create')
+        assert done.returncode == 0, done
+        wanted = 'quoted' if value == '"quoted"' else value
+        assert (simple.folder / f'files/notes/text-{index}.txt').read_text() == wanted
+    done = simple.run('call', 'files.list', 'path=notes', 'limit=x', check=False)
+    assert done.returncode == 1 and 'E_SHAPE' in done.stderr, 'what is no number stays wrong where one is wanted'
+
+
+def test_a_url_without_a_path_is_that_of_the_service(simple):
+    bare = simple.url.removesuffix('/scp/v3')
+    assert 'files.read' in simple.run('list', '--set', f'SCP_SERVER_URL={bare}').stdout
+
+    async def work():
+        client = raw_of(simple)
+        other = type(client)(bare, 'simple', secret_key=simple.secret('secret_key'), kdf_salt=simple.secret('kdf_salt'), api_key=simple.secret('api_key'))
+        await other.connect()
+        await other.disconnect()
+        return other.url
+
+    assert run(work()) == simple.url
+    done = simple.run('list', '--set', f'SCP_SERVER_URL={bare}/other', check=False)
+    assert done.returncode == 1, 'a path that is named is taken as it is'
+
+
+def test_an_empty_list_says_so(make_service):
+    service = make_service('simple', connectors__sql__enabled=False, connectors__files__enabled=False)
+    done = service.run('list')
+    assert done.returncode == 0 and done.stdout == '' and 'no tools' in done.stderr
+    assert 'warning: no connector is on' in service.run('config', 'check').stdout
+
+
+def test_a_tool_that_failed_is_told_from_its_answer(simple):
+    done = simple.run('call', 'sql.describe', 'table=nope', check=False)
+    assert done.returncode == 1 and 'nope' in done.stdout and 'sql.describe failed' in done.stderr
+
+
+def test_an_unknown_authority_names_the_setting(services, tmp_path):
+    other = Authority(tmp_path)
+    done = services['basic'].run('list', *flags(services['basic']), '--set', f'SCP_SECURITY_CA_CERT_PATH={other.roots}', check=False)
+    assert done.returncode == 1 and 'certificate is not trusted' in done.stderr and 'security.ca_cert_path' in done.stderr, done
+
+
+def test_a_folder_without_a_configuration_is_named(simple, tmp_path):
+    done = subprocess.run([simple.binary, 'list'], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2 and lines(done.stderr)[0].startswith(f'no configuration file found in {tmp_path}')
+
+
+def test_a_second_service_says_that_one_is_running(simple):
+    done = simple.run('serve', check=False)
+    assert done.returncode == 1 and 'another `securetool serve` is running' in done.stderr
+
+
+def test_secrets_on_the_command_line_are_warned_about(simple):
+    done = simple.run('list', '--set', f'SCP_API_KEY={simple.secret("api_key")}', '--set', 'SCP_LIMITS_BURST=200')
+    assert done.stderr.count('warning: ') == 1 and 'SCP_API_KEY_FILE' in done.stderr and simple.secret('api_key') not in done.stderr
+
+
+def test_a_list_without_an_end_is_given_up(simple):
+    """A server that always names a next page."""
+    async def work():
+        pages = 0
+        client = raw_of(simple)
+
+        async def call(op, payload, **_):
+            nonlocal pages
+            pages += 1
+            return {'capabilities': [], 'next': str(pages)}
+
+        client.call = call
+        with pytest.raises(Refused) as refused:
+            await client.list_capabilities()
+        return refused.value.code, pages
+
+    assert run(work()) == ('E_LIMIT', 1000)
+
+
+def test_a_file_that_others_can_write_is_refused(simple, tmp_path):
+    config = tmp_path / 'securetool.toml'
+    config.write_text('mode = "simple"\n')
+    config.chmod(0o666)
+    for words in (['config', 'check'], ['serve'], ['list']):
+        done = subprocess.run([simple.binary, *words], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=30)
+        assert done.returncode == 2 and 'securetool.toml: must not be open to be written' in done.stderr, done
+
+
+# ---- The process ----
+
+
+def test_the_memory_of_a_service_is_in_no_core_dump(simple):
+    limits = pathlib.Path(f'/proc/{simple.process.pid}/limits').read_text()
+    assert re.search(r'^Max core file size +0 +0 ', limits, re.M), limits
+
+
+def test_the_program_is_linked_read_only_and_at_any_address(simple):
+    said = subprocess.run(['readelf', '-Wdhl', simple.binary], capture_output=True, text=True, check=True).stdout
+    assert 'Type:                              DYN' in said and 'GNU_RELRO' in said and re.search(r'FLAGS_1.*NOW.*PIE', said), said

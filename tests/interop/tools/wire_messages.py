@@ -54,6 +54,12 @@ GOOD = [
     ('auth', 'certificate', envelope('req', 'session.auth', {'method': 'mtls', 'credential': '', 'confirm': BYTES32})),
     ('ready', '', envelope('res', 'session.auth', READY, aud='')),
     ('ready', 'no scopes', envelope('res', 'session.auth', {**READY, 'scopes': []}, aud='')),
+    ('admin.session.list', 'request', envelope('req', 'admin.session.list', {})),
+    ('admin.session.list', 'answer', envelope('res', 'admin.session.list', {'sessions': [
+        {'session_id': SESSION, 'principal': {'sub': 'alice', 'iss': 'node-b'}, 'method': 'jwt', 'peer': '127.0.0.1', 'since': 1795251600123, 'jti': REQUEST}]})),
+    ('admin.session.close', 'one session', envelope('req', 'admin.session.close', {'session_id': SESSION})),
+    ('admin.session.close', 'all of a subject', envelope('req', 'admin.session.close', {'sub': 'alice'})),
+    ('admin.session.close', 'answer', envelope('res', 'admin.session.close', {'closed': 2})),
     ('err', 'plain', envelope('err', 'tool.invoke', {'code': 'E_TOOL', 'num': 4041, 'msg': 'no such tool'})),
     ('err', 'with data', envelope('err', 'cap.list', {'code': 'E_SCOPE', 'num': 4031, 'msg': 'no', 'data': {'scope': 'cap:list'}})),
     ('err', 'come again', envelope('err', 'tool.invoke', {'code': 'E_RATE', 'num': 4290, 'msg': 'later', 'retry_ms': 20})),

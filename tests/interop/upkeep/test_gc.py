@@ -1,6 +1,5 @@
-"""lakeproxy gc: what nothing names goes, and every reader sees the same as before at every snapshot that is kept."""
+"""lakeproxy gc --remove: what nothing names goes, and every reader sees the same as before at every snapshot that is kept."""
 import json
-import subprocess
 
 import pyarrow as pa
 import pytest
@@ -22,12 +21,8 @@ def own():
 
 
 @pytest.fixture(scope='module')
-def gc(own, tmp_path_factory):
-    def gc(*arguments, **settings):
-        env = {**own.stack.catalog.environment(), **settings}
-        return subprocess.run([own.stack.state['binary'], 'gc', *arguments], env=env, timeout=60, text=True,
-                              cwd=tmp_path_factory.mktemp('gc'), capture_output=True, check=False)
-    return gc
+def gc(own):
+    return own.gc
 
 
 def found(done):
@@ -37,6 +32,10 @@ def found(done):
 
 def orphans(gc, *arguments):
     return {item['key'] for item in found(gc('--json', '--older-than', '0s', *arguments))['orphans']}
+
+
+def removed(gc, *arguments):
+    return orphans(gc, '--remove', *arguments)
 
 
 def everything(own):
@@ -81,12 +80,12 @@ def test_nothing_young_is_an_orphan(own, gc, history):
     for key, content in ORPHANS.items():
         own.objects.put(key, content)
     for grace in ((), ('--older-than', '1h')):
-        assert found(gc('--json', '--dry-run', *grace))['objects'] == 0
+        assert found(gc('--json', '--remove', *grace))['objects'] == 0
 
 
-def test_a_dry_run_shows_orphans_and_leaves_them(own, gc, history):
+def test_orphans_are_shown_and_stay_unless_removal_is_asked_for(own, gc, history):
     before = own.objects.keys('')
-    shown = found(gc('--json', '--dry-run', '--older-than', '0s'))
+    shown = found(gc('--json', '--older-than', '0s'))
     keys = {item['key']: item['bytes'] for item in shown['orphans']}
     assert ORPHANS.keys() <= keys.keys()
     # Besides: what the table showed before its files were merged.
@@ -94,18 +93,22 @@ def test_a_dry_run_shows_orphans_and_leaves_them(own, gc, history):
     assert {key: keys[key] for key in ORPHANS} == {key: len(content) for key, content in ORPHANS.items()}
     assert shown['objects'] == len(keys) and shown['bytes'] == sum(keys.values())
     assert own.objects.keys('') == before
+    assert not shown['removed']
     lines = gc('--dry-run', '--older-than', '0s').stdout.splitlines()
     assert '             1  data/nobody' in lines
     assert lines[-1].startswith(f'{len(keys)} orphans with {sum(keys.values())} bytes found')
+    assert own.objects.keys('') == before
+    both = gc('--dry-run', '--remove', '--older-than', '0s')
+    assert both.returncode != 0 and '--remove' in both.stderr and own.objects.keys('') == before
 
 
 def test_orphans_go_and_readers_see_the_same(own, gc, history):
     own.objects.put('elsewhere/not-ours')
-    shown = orphans(gc, '--dry-run')
-    assert orphans(gc) == shown
+    shown = orphans(gc)
+    assert removed(gc) == shown
     left = own.objects.keys('')
     assert not left & shown and 'elsewhere/not-ours' in left
-    assert orphans(gc) == set()
+    assert removed(gc) == set()
     assert everything(own) == history['seen']
     own.stack.stop(own.stack.catalog)
     own.stack.start(own.stack.catalog)
@@ -113,7 +116,7 @@ def test_orphans_go_and_readers_see_the_same(own, gc, history):
 
 
 def test_a_dropped_table_keeps_its_files_while_snapshots_show_it(own, gc, history):
-    orphans(gc)
+    removed(gc)
     answer = own.rest.post('namespaces/g/register', {'name': 'dropped', 'metadata-location': history['dropped']})
     assert answer.status_code == 200, answer.text
     assert own.catalog.load_table('g.dropped').scan().to_arrow().num_rows == 100
@@ -124,7 +127,7 @@ def test_files_that_wait_for_their_removal_are_no_orphans(own, gc, history):
     own.duck.execute('CREATE TABLE lake.g.waits AS SELECT n FROM range(1000) r(n)')
     own.duck.execute('INSERT INTO lake.g.waits SELECT n FROM range(1000) r(n)')
     own.duck.execute("CALL ducklake_merge_adjacent_files('lake', 'waits', schema => 'g')")
-    assert not any('/waits/' in key for key in orphans(gc))
+    assert not any('/waits/' in key for key in removed(gc))
     assert len(own.objects.keys('data/g/waits/')) == 3
 
 
@@ -136,8 +139,8 @@ def test_what_expired_snapshots_named_goes(own, gc, history):
     assert len(snapshots(own.duck)) == 1
     own.rest.get('namespaces/g/tables/t')
     metadata = len(own.objects.keys('data/g/t/metadata/'))
-    orphans(gc)  # From now on the lists of expired snapshots count as let go of.
-    orphans(gc)
+    removed(gc)  # From now on the lists of expired snapshots count as let go of.
+    removed(gc)
     assert len(own.objects.keys('data/g/t/metadata/')) < metadata
     assert not any('/dropped-' in key for key in own.objects.keys('data/')), 'expired with its snapshots'
     for reader in (readers.Direct(own.duck), readers.PyIceberg(own.catalog)):
@@ -153,8 +156,8 @@ def test_a_purge_that_broke_off_is_finished(own, gc, history):
     finally:
         own.stack.start(own.stack.store)
     assert own.objects.under(table.location())
-    assert found(gc('--json', '--dry-run'))['purged'] == 0
-    assert found(gc('--json'))['purged'] > 0
+    assert found(gc('--json'))['purged'] == 0
+    assert found(gc('--json', '--remove'))['purged'] > 0
     assert own.objects.under(table.location()) == set()
 
 
@@ -163,7 +166,7 @@ def test_a_registered_catalog_is_searched_alone(own, gc, history):
     assert requests.post(f'{own.lake.uri}/v1/catalogs', json=body, timeout=30).status_code == 201
     own.objects.put('other/orphan')
     own.objects.put('data/orphan')
-    assert orphans(gc, '--catalog', 'other') == {'other/orphan'}
+    assert removed(gc, '--catalog', 'other') == {'other/orphan'}
     assert 'data/orphan' in own.objects.keys('data/')
 
 
@@ -177,7 +180,8 @@ def test_a_registered_catalog_is_searched_alone(own, gc, history):
     ((), {'LAKEPROXY_S3_ROOT_SECRET': 'wrong'}, 1, '')])
 def test_what_cannot_be_told_removes_nothing(own, gc, history, arguments, settings, code, told):
     own.objects.put('data/stays')
-    done = gc('--older-than', '0s', *arguments, **settings) if not arguments else gc(*arguments, **settings)
+    arguments = ('--remove', *(arguments or ('--older-than', '0s')))
+    done = gc(*arguments, **settings)
     assert done.returncode == code, done.stdout + done.stderr
     assert told in done.stderr
     assert 'wrong' not in done.stderr or 'wrong/' in done.stderr

@@ -188,7 +188,7 @@ def test_server_over_tls(send, authority):
     with foreign_server(echo, ssl=server_tls(authority)) as port:
         url = f"wss://localhost:{port}/"
         assert send(url, "--ca", authority.ca, "--bytes", 100_000, "--window", 3).startswith("ok ")
-        assert send(url) == "refused forbidden tls 0"
+        assert send(url) == "refused forbidden certificate 0"
 
 
 def test_server_that_asks_for_a_certificate(send, authority):

@@ -26,6 +26,7 @@ class FilesConnector final : public connectors::Connector {
 
   [[nodiscard]] const StartReport& report() const { return store_->report(); }
   [[nodiscard]] std::vector<Capability> capabilities() const override { return capabilities_; }
+  [[nodiscard]] std::size_t most_at_once() const override { return options_.calls; }
 
   /// A path that is refused is E_POLICY with one message for all places that a
   /// tool may not reach, existing or not; a cap is E_LIMIT; a missing or taken

@@ -28,6 +28,7 @@ struct FilesOptions {
   std::uint64_t read_cap = 10 << 20;               ///< Bytes that one read returns.
   std::uint64_t write_cap = 5 << 20;               ///< Bytes of one file written.
   std::size_t list_cap = 10'000;                   ///< Entries of one page of a listing.
+  std::size_t calls = 4;                           ///< At once.
   std::optional<std::uint64_t> quota;  ///< Bytes of all files below the root, for writes.
   ConsentRule write_consent = ConsentRule::kFirst;
   ConsentRule delete_consent = ConsentRule::kAlways;

@@ -324,6 +324,59 @@ Value cell_of(const Plan& plan, duckdb_vector vector, idx_t row) {
   }
 }
 
+std::size_t size_of(const Plan& plan, duckdb_vector vector, idx_t row, std::size_t most);
+
+std::size_t size_of_items(const Plan& item, duckdb_vector vector, idx_t first, idx_t count,
+                          std::size_t most) {
+  std::size_t size = count;
+  for (idx_t i = 0; i < count && size <= most; ++i) size += size_of(item, vector, first + i, most);
+  return size;
+}
+
+std::size_t size_of(const Plan& plan, duckdb_vector vector, idx_t row, std::size_t most) {
+  if (plan.id == DUCKDB_TYPE_SQLNULL) return 4;
+  std::uint64_t* validity = duckdb_vector_get_validity(vector);
+  if (validity != nullptr && !duckdb_validity_row_is_valid(validity, row)) return 4;
+  switch (plan.id) {
+    case DUCKDB_TYPE_VARCHAR: return bytes_at(vector, row).size();
+    case DUCKDB_TYPE_BLOB:
+    case DUCKDB_TYPE_GEOMETRY: return bytes_at(vector, row).size() / 3 * 4;
+    case DUCKDB_TYPE_BIT: return bytes_at(vector, row).size() * 8;
+    case DUCKDB_TYPE_BIGNUM: return bytes_at(vector, row).size() * 2;
+    case DUCKDB_TYPE_LIST: {
+      auto entry = at<duckdb_list_entry>(vector, row);
+      return size_of_items(plan.children[0], duckdb_list_vector_get_child(vector), entry.offset,
+                           entry.length, most);
+    }
+    case DUCKDB_TYPE_ARRAY:
+      return size_of_items(plan.children[0], duckdb_array_vector_get_child(vector),
+                           row * plan.array_size, plan.array_size, most);
+    case DUCKDB_TYPE_MAP: {
+      auto entry = at<duckdb_list_entry>(vector, row);
+      duckdb_vector pairs = duckdb_list_vector_get_child(vector);
+      std::size_t size = 0;
+      for (idx_t i = 0; i < 2; ++i) {
+        size += size_of_items(plan.children[i], duckdb_struct_vector_get_child(pairs, i),
+                              entry.offset, entry.length, most);
+      }
+      return size;
+    }
+    case DUCKDB_TYPE_STRUCT: {
+      std::size_t size = 2;
+      for (idx_t i = 0; i < plan.children.size() && size <= most; ++i) {
+        size += size_of(plan.children[i], duckdb_struct_vector_get_child(vector, i), row, most);
+      }
+      return size;
+    }
+    case DUCKDB_TYPE_UNION: {
+      auto tag = at<std::uint8_t>(duckdb_struct_vector_get_child(vector, 0), row);
+      return size_of(plan.children.at(tag), duckdb_struct_vector_get_child(vector, tag + idx_t{1}),
+                     row, most);
+    }
+    default: return 1;
+  }
+}
+
 }  // namespace
 
 CellReader::CellReader(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
@@ -334,6 +387,10 @@ CellReader::~CellReader() = default;
 base::Result<CellReader> CellReader::of(duckdb_logical_type type) {
   ASSIGN_OR_RETURN(Plan plan, plan_of(type));
   return CellReader(std::make_unique<Plan>(std::move(plan)));
+}
+
+std::size_t CellReader::size(duckdb_vector vector, idx_t row, std::size_t most) const {
+  return size_of(*plan_, vector, row, most);
 }
 
 Value CellReader::cell(duckdb_vector vector, idx_t row) const {

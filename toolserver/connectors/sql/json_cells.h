@@ -44,6 +44,9 @@ class CellReader {
   CellReader& operator=(CellReader&&) noexcept;
   ~CellReader();
 
+  /// Bytes that the value at `row` takes as JSON, at least, and looked at no
+  /// further than `most`: a long value is known before it is copied.
+  [[nodiscard]] std::size_t size(duckdb_vector vector, idx_t row, std::size_t most) const;
   /// The value at `row` of a vector of the column's type.
   [[nodiscard]] base::json::Value cell(duckdb_vector vector, idx_t row) const;
 

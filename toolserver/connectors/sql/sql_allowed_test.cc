@@ -144,6 +144,76 @@ TEST_F(SqlAllowedTest, many_parts_that_gather_are_not_taken_for_bombs) {
             R"([[[["one","two"]]]])");
 }
 
+// What gathers and copies in the way of every day's reports.
+constexpr auto kReports = std::to_array<Case>({
+    {"SELECT upper(string_agg(b, '-' ORDER BY a)) FROM t", R"([["ONE-TWO"]])"},
+    {"SELECT a % 2 g, lower(string_agg(upper(b), ', ')) FROM t WHERE b IS NOT NULL GROUP BY g "
+     "ORDER "
+     "BY g",
+     R"([[0,"two"],[1,"one"]])"},
+    {"SELECT t.a, '<' || string_agg(c::VARCHAR, ',') || '>' FROM t JOIN u USING (a) GROUP BY t.a "
+     "ORDER BY 1",
+     R"([[1,"<10>"],[2,"<20>"]])"},
+    {"WITH g AS (SELECT a, list(c) l FROM u GROUP BY a) SELECT t.a, list_reverse(list_sort(l)) "
+     "FROM t "
+     "JOIN g USING (a) ORDER BY 1",
+     "[[1,[10]],[2,[20]]]"},
+    {"SELECT array_to_string(list(b ORDER BY a), '+') FROM t", R"([["one+two"]])"},
+    {"SELECT json_group_array(b) ->> '$[0]' FROM t", R"([["one"]])"},
+    {"SELECT length(string_agg(i::VARCHAR, '')) FROM range(100000) r(i)", "[[488890]]"},
+    {"SELECT len(list(i)), max(i) + 1 FROM range(100000) r(i)", "[[100000,100000]]"},
+    {"SELECT g, n + 1, length(l) FROM (SELECT i % 2 g, count(*) n, string_agg(i::VARCHAR, '') l "
+     "FROM "
+     "range(100000) r(i) GROUP BY g) ORDER BY g",
+     "[[0,50001,244445],[1,50001,244445]]"},
+    {"SELECT left(l, 3), substr(l, 2, 2) FROM (SELECT string_agg(i::VARCHAR, '') l FROM "
+     "range(100000) "
+     "r(i))",
+     R"([["012","12"]])"},
+    {"SELECT count(*) FROM (SELECT list(i) l FROM range(100000) r(i)), t WHERE len(l) > a",
+     "[[3]]"},
+    {"SELECT a, lag(b) OVER (ORDER BY a), first_value(b) OVER (ORDER BY a) FROM t ORDER BY a",
+     R"([[1,null,"one"],[2,"one","one"],[3,"two","one"]])"},
+    {"SELECT a, sum(a) OVER (ORDER BY a)::INT, upper(max(b) OVER ()) FROM t ORDER BY a LIMIT 1",
+     R"([[1,1,"TWO"]])"},
+    {"SELECT x.b || y.b || z.b FROM t x, t y, t z WHERE x.a = 1 AND y.a = 2 AND z.a = 1",
+     R"([["onetwoone"]])"},
+    {"SELECT replace(b, 'one', 'first'), regexp_replace(b, 'o', '0', 'g') FROM t WHERE a = 1",
+     R"([["first","0ne"]])"},
+    {"WITH RECURSIVE p(a, path) AS (SELECT 1, 'r' UNION ALL SELECT t.a, path || '/' || t.b FROM p "
+     "JOIN "
+     "t ON t.a = p.a + 1 WHERE t.b IS NOT NULL) SELECT path FROM p ORDER BY a",
+     R"([["r"],["r/two"]])"},
+    {"SELECT string_agg(b, ',') FILTER (WHERE a < 3) || '.' FROM t", R"([["one,two."]])"},
+    {"SELECT DISTINCT upper(b) FROM t ORDER BY 1 LIMIT 1", R"([["ONE"]])"},
+    {"PIVOT (SELECT a % 2 g, upper(b) b FROM t) ON g IN (0, 1) USING max(b)", R"([["TWO","ONE"]])"},
+});
+
+TEST_F(SqlAllowedTest, reports_are_not_taken_for_bombs) {
+  for (const Case& c : kReports) EXPECT_EQ(rows_of(c.sql), c.rows) << c.sql;
+}
+
+TEST_F(SqlAllowedTest, a_tables_long_values_count) {
+  write(data + "/body.csv", "id,body\n1," + std::string(50'000, 'x') + "\n");
+  ASSERT_EQ(fate(call("sql.load", {{"file", "body.csv"}, {"table", "docs"}})), "ok");
+  EXPECT_EQ(fate(query("SELECT length(repeat(body, 16000)) FROM docs")), "E_LIMIT");
+  EXPECT_EQ(
+      fate(query("SELECT length(body||body||body||body||body||body||body||body||body) FROM docs")),
+      "E_LIMIT");
+  EXPECT_EQ(rows_of("SELECT length(upper(body) || id), left(body, 3), id + 1 FROM docs, t LIMIT 1"),
+            R"([[50001,"xxx",2]])");
+  // An answer that would be too long is known before it is made.
+  EXPECT_EQ(fate(query("SELECT body FROM docs, range(1000)")), "E_LIMIT");
+  EXPECT_EQ(
+      fate(call("sql.query", {{"sql", "SELECT body FROM docs, range(1000)"}, {"format", "arrow"}})),
+      "E_LIMIT");
+  EXPECT_EQ(fate(call("sql.query", {{"sql", "SELECT body FROM docs, range(5000)"},
+                                    {"format", "arrow"},
+                                    {"limit", 2}})),
+            "ok");
+  EXPECT_EQ(fate(query("SELECT list(body) FROM docs, range(1000)")), "E_LIMIT");
+}
+
 TEST_F(SqlAllowedTest, raw_files_of_the_folder_are_read_where_the_operator_says_so) {
   open({.allow_raw_file_sql = true});
   EXPECT_EQ(rows_of("SELECT a FROM read_csv('t.csv') ORDER BY a"), "[[1],[2],[3]]");

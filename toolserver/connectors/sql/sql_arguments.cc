@@ -45,6 +45,14 @@ base::Result<QueryRequest> query(const Fields& fields, const SqlOptions& options
     return base::fail(base::ErrorKind::kInvalid,
                       "params: each must be null, a boolean, a number or a text");
   }
+  if (std::ranges::any_of(request.params, [&](const base::json::Value& value) {
+        return value.is_string() && value.get_string().size() > options.param_bytes;
+      })) {
+    return base::fail(base::ErrorKind::kTooLarge,
+                      fmt::format("params: each text must be at most {} bytes; load long texts as "
+                                  "a table",
+                                  options.param_bytes));
+  }
   ASSIGN_OR_RETURN(auto limit, fields.opt_int64("limit"));
   if (limit && (*limit < 1 || std::cmp_greater(*limit, options.rows))) {
     return base::fail(base::ErrorKind::kInvalid,
@@ -97,6 +105,11 @@ base::Result<SqlRequest> request_of(const Invocation& call, const SqlOptions& op
     ASSIGN_OR_RETURN(LoadRequest request, load(fields));
     request.run = run;
     return SqlRequest(std::move(request));
+  }
+  if (tool == "sql.unload" && !options.data_dir.empty()) {
+    RETURN_IF_ERROR(check_members(call.args, {"table"}));
+    ASSIGN_OR_RETURN(DescribeRequest named, describe(fields));
+    return SqlRequest(UnloadRequest{std::move(named.table), run});
   }
   return base::fail(base::ErrorKind::kNotFound, "there is no such tool");
 }

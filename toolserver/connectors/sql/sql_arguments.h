@@ -16,10 +16,11 @@ struct ListRequest {};
 struct DescribeRequest {
   TableName table;
 };
-using SqlRequest = std::variant<QueryRequest, LoadRequest, ListRequest, DescribeRequest>;
+using SqlRequest =
+    std::variant<QueryRequest, LoadRequest, UnloadRequest, ListRequest, DescribeRequest>;
 
 /// Errors: E_SHAPE  names the member and the rule; E_LIMIT  too many
-///         parameters; E_TOOL  none of the SQL tools.
+///         parameters, or one too long; E_TOOL  none of the SQL tools.
 [[nodiscard]] Outcome<SqlRequest> sql_request(const Invocation& call, const SqlOptions& options);
 
 }  // namespace tool::connectors

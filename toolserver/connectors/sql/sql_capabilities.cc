@@ -58,10 +58,11 @@ Capability query(const SqlOptions& options) {
       schema(fmt::format(
           R"({{"type":"object","required":["sql"],"additionalProperties":false,"properties":{{)"
           R"("sql":{{"type":"string","minLength":1,"maxLength":{}}},)"
-          R"("params":{{"type":"array","maxItems":{},"items":{{"type":["null","boolean","number","string"]}}}},)"
+          R"("params":{{"type":"array","maxItems":{},"items":{{"type":["null","boolean","number","string"],)"
+          R"("maxLength":{}}}}},)"
           R"("limit":{{"type":"integer","minimum":1,"maximum":{}}},)"
           R"("format":{{"type":"string","enum":["json","arrow"]}}}}}})",
-          options.statement_bytes, options.params, options.rows)),
+          options.statement_bytes, options.params, options.param_bytes, options.rows)),
       schema(fmt::format(
           R"({{"type":"object","required":["columns","row_count","truncated"],"properties":{{{},)"
           R"("rows":{{"type":"array","items":{{"type":"array"}}}},)"
@@ -110,11 +111,30 @@ Capability load(const SqlOptions& options) {
   return capability;
 }
 
+Capability unload(const SqlOptions& options) {
+  Capability capability = made(
+      "sql.unload", "Unload a table",
+      "Drops a loaded table for all callers and gives its memory back; its file stays.",
+      schema(fmt::format(
+          R"({{"type":"object","required":["table"],"additionalProperties":false,"properties":{{"table":{}}}}})",
+          kTableName)),
+      schema(fmt::format(R"({{"type":"object","required":["name","file"],"properties":{{{}}}}})",
+                         kTable)),
+      options);
+  capability.annotations.read_only = false;
+  capability.annotations.destructive = true;
+  capability.annotations.idempotent = false;
+  return capability;
+}
+
 }  // namespace
 
 std::vector<Capability> sql_capabilities(const SqlOptions& options) {
   std::vector<Capability> list{query(options), list_tables(options), describe(options)};
-  if (!options.data_dir.empty()) list.push_back(load(options));
+  if (!options.data_dir.empty()) {
+    list.push_back(load(options));
+    list.push_back(unload(options));
+  }
   return list;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tool::connectors {
 
-/// sql.query, sql.list_tables, sql.describe, and sql.load where there is a
+/// sql.query, sql.list_tables, sql.describe, and sql.load and sql.unload where there is a
 /// data folder.
 [[nodiscard]] std::vector<Capability> sql_capabilities(const SqlOptions& options);
 

@@ -9,8 +9,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <exception>
+#include <map>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "toolserver/connectors/sql/sql_arguments.h"
 #include "toolserver/connectors/sql/sql_call.h"
@@ -18,31 +21,58 @@
 #include "toolserver/connectors/sql/sql_work.h"
 
 namespace tool::connectors {
+
+// All places, and those that each principal holds.
+class SqlPlaces {
+ public:
+  using Caller = std::pair<std::string, std::string>;  // Issuer and subject.
+
+  explicit SqlPlaces(std::size_t most) : most_(most) {}
+
+  /// Null, or why there is none for `caller`: one principal holds at most half.
+  const char* take(const Caller& caller) {
+    std::lock_guard lock(mutex_);
+    if (taken_ >= most_) return "sql: too many statements run now";
+    std::size_t& own = by_caller_[caller];
+    if (own >= std::max<std::size_t>(1, most_ / 2))
+      return "sql: too many statements of yours run now";
+    ++own;
+    ++taken_;
+    return nullptr;
+  }
+  void give_back(const Caller& caller) {
+    std::lock_guard lock(mutex_);
+    --taken_;
+    auto found = by_caller_.find(caller);
+    if (--found->second == 0) by_caller_.erase(found);
+  }
+
+ private:
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::size_t taken_ = 0;                    // Guarded by mutex_, as the next.
+  std::map<Caller, std::size_t> by_caller_;  // Without those that hold none.
+};
 namespace {
 
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-using Count = std::shared_ptr<std::atomic<std::size_t>>;
-
 // A place among the calls that may run; given back when the work has ended.
 class Place {
  public:
-  static std::optional<Place> take(const Count& count, std::size_t most) {
-    if (count->fetch_add(1) < most) return Place(count);
-    count->fetch_sub(1);
-    return std::nullopt;
-  }
+  Place(std::shared_ptr<SqlPlaces> places, SqlPlaces::Caller caller)
+      : places_(std::move(places)), caller_(std::move(caller)) {}
   Place(Place&& other) noexcept = default;
   Place& operator=(Place&&) = delete;
   ~Place() {
-    if (count_ != nullptr) count_->fetch_sub(1);
+    if (places_ != nullptr) places_->give_back(caller_);
   }
 
  private:
-  explicit Place(Count count) : count_(std::move(count)) {}
-  Count count_;
+  std::shared_ptr<SqlPlaces> places_;
+  SqlPlaces::Caller caller_;
 };
 
 Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& call) {
@@ -53,6 +83,9 @@ Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& c
       return work.query(query, call);
     }
     Outcome<ToolResult> operator()(const LoadRequest& load) const { return work.load(load, call); }
+    Outcome<ToolResult> operator()(const UnloadRequest& unload) const {
+      return work.unload(unload, call);
+    }
     Outcome<ToolResult> operator()(const ListRequest&) const { return work.list_tables(); }
     Outcome<ToolResult> operator()(const DescribeRequest& describe) const {
       return work.describe(describe.table.text());
@@ -117,7 +150,7 @@ base::Task<void> watch(std::shared_ptr<Running> running, Progress progress) {
 SqlConnector::SqlConnector(std::shared_ptr<SqlWork> work, base::BlockingPool& pool)
     : work_(std::move(work)),
       pool_(pool),
-      running_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+      places_(std::make_shared<SqlPlaces>(work_->options().calls)) {}
 
 SqlConnector::~SqlConnector() = default;
 
@@ -131,18 +164,21 @@ std::vector<Capability> SqlConnector::capabilities() const {
   return sql_capabilities(work_->options());
 }
 
+std::size_t SqlConnector::most_at_once() const { return work_->options().calls; }
+
 base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, Progress progress) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
   auto request = sql_request(*call, work_->options());
   if (!request) co_return std::move(request).error();
-  auto place = Place::take(running_, work_->options().calls);
-  if (!place) {
-    co_return Fault{Code::kBusy, "sql: too many statements run now", std::chrono::seconds(1), {}};
+  SqlPlaces::Caller caller{call->principal.issuer, call->principal.subject};
+  if (const char* reason = places_->take(caller)) {
+    co_return Fault{Code::kBusy, reason, std::chrono::seconds(1), {}};
   }
+  Place place(places_, std::move(caller));
   auto executor = co_await asio::this_coro::executor;
   auto deadline = std::min(call->context.deadline, steady_clock::now() + work_->options().time);
-  auto running = std::make_shared<Running>(executor, deadline, *std::move(place));
+  auto running = std::make_shared<Running>(executor, deadline, std::move(place));
   auto job = [work = work_, running, wanted = *std::move(request)]() -> Outcome<ToolResult> {
     return perform(*work, wanted, running->call);
   };

@@ -5,7 +5,6 @@
 // caller: a screen that lets through what is known to be harmless, an engine
 // that was locked before the first call, and limits on what a call may take.
 
-#include <atomic>
 #include <memory>
 
 #include "base/runtime/workers.h"
@@ -14,6 +13,7 @@
 
 namespace tool::connectors {
 
+class SqlPlaces;
 class SqlWork;
 
 class SqlConnector final : public Connector {
@@ -28,6 +28,7 @@ class SqlConnector final : public Connector {
   SqlConnector& operator=(const SqlConnector&) = delete;
 
   [[nodiscard]] std::vector<Capability> capabilities() const override;
+  [[nodiscard]] std::size_t most_at_once() const override;
   /// Ends when the engine does: an interrupted statement takes some
   /// milliseconds to notice.
   [[nodiscard]] base::Task<Outcome<ToolResult>> invoke(Approved<Invocation> call,
@@ -38,7 +39,7 @@ class SqlConnector final : public Connector {
 
   const std::shared_ptr<SqlWork> work_;
   base::BlockingPool& pool_;
-  const std::shared_ptr<std::atomic<std::size_t>> running_;
+  const std::shared_ptr<SqlPlaces> places_;
 };
 
 }  // namespace tool::connectors

@@ -1,5 +1,7 @@
 #include "toolserver/connectors/sql/sql_connector.h"
 
+#include <sys/stat.h>
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -42,10 +44,11 @@ TEST_F(SqlConnectorTest, offers_its_tools_with_schemas) {
     EXPECT_EQ(capability.input_schema.at("type").as_string(), "object");
     EXPECT_FALSE(capability.input_schema.at("additionalProperties").as_bool());
     EXPECT_TRUE(capability.output_schema.has_value());
-    EXPECT_EQ(capability.annotations.read_only, capability.id.text() != "sql.load");
+    EXPECT_EQ(capability.annotations.read_only,
+              capability.id.text() != "sql.load" && capability.id.text() != "sql.unload");
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"sql.query", "sql.list_tables", "sql.describe", "sql.load"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"sql.query", "sql.list_tables", "sql.describe",
+                                             "sql.load", "sql.unload"}));
   auto bare = SqlConnector::open({}, pool);
   ASSERT_TRUE(bare) << bare.error().message();
   EXPECT_EQ((*bare)->capabilities().size(), 3u);
@@ -162,13 +165,18 @@ TEST_F(SqlConnectorTest, binds_parameters_by_their_json_type) {
   EXPECT_EQ(fate(query_with("SELECT $1", {Object{}})), "E_SHAPE");
   EXPECT_EQ(fate(query_with("SELECT repeat('x', $1)", {100'000'000})), "E_LIMIT");
   EXPECT_EQ(fate(query_with("SELECT length(repeat('x', $1))", {1000})), "ok");
-  std::string large = "[" + std::string(900'000, ' ') + "1]";
+  std::string large = "[" + std::string(60'000, ' ') + "1]";
   EXPECT_EQ(rows_of(query_with("SELECT value FROM json_each($1) WHERE type <> 'some other text'",
                                {large})),
             R"([["1"]])");
-  EXPECT_EQ(rows_of(query_with("SELECT length($1)", {large})), "[[900003]]");
-  EXPECT_EQ(fate(query_with("SELECT $1 || a FROM t", {large})), "E_LIMIT");
-  EXPECT_EQ(fate(query_with("SELECT s || s FROM (SELECT $1 AS s)", {large})), "E_LIMIT");
+  EXPECT_EQ(rows_of(query_with("SELECT length($1)", {large})), "[[60003]]");
+  EXPECT_EQ(fate(query_with("SELECT length($1 || a) FROM t", {large})), "ok");
+  EXPECT_EQ(fate(query_with("SELECT $1 || $1 || $1 || $1 || $1 FROM t", {large})), "E_LIMIT");
+  EXPECT_EQ(fate(query_with("SELECT s||s||s||s||s FROM (SELECT $1 AS s)", {large})), "E_LIMIT");
+  EXPECT_EQ(rows_of(query_with("SELECT length($1)", {std::string(65'536, 'x')})), "[[65536]]");
+  auto over = query_with("SELECT length($1)", {std::string(65'537, 'x')});
+  EXPECT_EQ(fate(over), "E_LIMIT");
+  EXPECT_TRUE(text_of(over).contains("params: each text")) << text_of(over);
   EXPECT_EQ(fate(query_with("SELECT * FROM read_csv($1)", {"t.csv"})), "E_POLICY");
 }
 
@@ -308,19 +316,80 @@ TEST_F(SqlConnectorTest, more_calls_than_allowed_are_busy) {
   EXPECT_EQ(rows_of("SELECT 1"), "[[1]]");
 }
 
-TEST_F(SqlConnectorTest, several_calls_run_side_by_side) {
+// Each call by its principal; the fates in the order of the calls.
+TEST_F(SqlConnectorTest, one_principal_takes_half_of_the_places_at_most) {
+  open({.calls = 4});
   boost::asio::io_context loop(1);
-  int good = 0;
-  for (int i = 0; i < 4; ++i) {
-    boost::asio::co_spawn(
-        loop,
-        connector->invoke(ApprovedForTest::make(invocation(
-                              "sql.query", {{"sql", "SELECT sum(i) FROM range(1000000) r(i)"}})),
-                          {}),
-        [&](std::exception_ptr, Outcome<ToolResult> result) { good += fate(result) == "ok"; });
+  std::vector<std::string> fates(8);
+  const std::vector<std::pair<const char*, const char*>> callers{{"a", "i"}, {"a", "i"}, {"a", "i"},
+                                                                 {"b", "i"}, {"a", "j"}, {"c", "i"},
+                                                                 {"a", "i"}, {"d", "i"}};
+  for (std::size_t i = 0; i < callers.size(); ++i) {
+    Invocation one = invocation("sql.query", {{"sql", "SELECT sum(i) FROM range(100000) r(i)"}});
+    one.principal.subject = callers[i].first;
+    one.principal.issuer = callers[i].second;
+    boost::asio::co_spawn(loop, connector->invoke(ApprovedForTest::make(std::move(one)), {}),
+                          [&, i](std::exception_ptr, Outcome<ToolResult> result) {
+                            fates[i] = fate(result);
+                            if (fates[i] == "E_BUSY")
+                              fates[i] += text_of(result).contains("yours") ? " own" : " all";
+                          });
   }
   loop.run();
-  EXPECT_EQ(good, 4);
+  EXPECT_EQ(fates, (std::vector<std::string>{"ok", "ok", "E_BUSY own", "ok", "ok", "E_BUSY all",
+                                             "E_BUSY all", "E_BUSY all"}));
+  EXPECT_EQ(rows_of("SELECT 1"), "[[1]]");
+}
+
+TEST_F(SqlConnectorTest, unloads_a_table_and_gives_its_place_and_memory_back) {
+  open({.memory_bytes = 64 << 20, .tables = 3});
+  write(data + "/wide.csv", "x\n" + std::string(1'000'000, 'y') + "\n");
+  Object load{{"file", "wide.csv"}, {"table", "wide"}};
+  ASSERT_EQ(fate(call("sql.load", load)), "ok");
+  EXPECT_EQ(fate(call("sql.load", {{"file", "u.csv"}, {"table", "more"}})), "E_LIMIT");
+  Invocation dry = invocation("sql.unload", {{"table", "WIDE"}});
+  dry.dry_run = true;
+  EXPECT_EQ(fate(call(dry)), "ok");
+  EXPECT_EQ(rows_of("SELECT length(x) FROM wide"), "[[1000000]]");
+  auto unloaded = call("sql.unload", {{"table", "WIDE"}});
+  ASSERT_EQ(fate(unloaded), "ok") << text_of(unloaded);
+  EXPECT_EQ(unloaded->structured->at("file").as_string(), "wide.csv");
+  EXPECT_EQ(fate(query("SELECT * FROM wide")), "mistake");
+  EXPECT_EQ(fate(call("sql.unload", {{"table", "wide"}})), "mistake");
+  EXPECT_EQ(fate(call("sql.unload", {{"table", "duckdb_x"}})), "E_SHAPE");
+  EXPECT_EQ(call("sql.list_tables", {})->structured->at("tables").as_array().size(), 2u);
+  // Again and again: what is unloaded is gone from memory.
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(fate(call("sql.load", load)), "ok") << i;
+    ASSERT_EQ(fate(call("sql.unload", {{"table", "wide"}})), "ok") << i;
+  }
+}
+
+TEST_F(SqlConnectorTest, what_is_no_regular_file_is_not_opened) {
+  ASSERT_EQ(mkfifo((data + "/pipe.csv").c_str(), 0600), 0);
+  std::filesystem::create_directory(data + "/folder.csv");
+  open({.allow_raw_file_sql = true});
+  for (const char* file : {"pipe.csv", "folder.csv"}) {
+    auto loaded = call("sql.load", {{"file", file}, {"table", "x"}});
+    EXPECT_EQ(fate(loaded), "mistake") << text_of(loaded);
+    EXPECT_TRUE(text_of(loaded).contains(file)) << text_of(loaded);
+    EXPECT_TRUE(text_of(loaded).contains("not a regular file")) << text_of(loaded);
+    auto read = query(std::string("SELECT * FROM '") + file + "'");
+    EXPECT_EQ(fate(read), "mistake") << text_of(read);
+    EXPECT_TRUE(text_of(read).contains("not a regular file")) << text_of(read);
+  }
+  EXPECT_EQ(rows_of("SELECT count(*) FROM 't.csv'"), "[[3]]");
+}
+
+TEST_F(SqlConnectorTest, external_access_takes_the_fence_away_and_not_the_screen) {
+  auto linked = call("sql.load", {{"file", "link.csv"}, {"table", "x"}});
+  EXPECT_EQ(fate(linked), "E_POLICY") << text_of(linked);
+  open({.enable_external_access = true, .allow_raw_file_sql = true});
+  EXPECT_EQ(fate(call("sql.load", {{"file", "link.csv"}, {"table", "x"}})), "ok");
+  for (const char* sql : {"FROM '{out}/o.csv'", "FROM read_text('{out}/o.csv')",
+                          "FROM '../outside/o.csv'", "FROM read_csv('http://127.0.0.1:1/x.csv')"}) {
+    EXPECT_EQ(fate(query(placed(sql))), "E_POLICY") << sql;
+  }
 }
 
 TEST_F(SqlConnectorTest, tells_how_far_a_long_call_is) {

@@ -26,7 +26,8 @@ enum class Way : std::uint8_t {
   kPattern,    // Searches by backtracking.
   kTwofold,    // Escapes: up to two characters for one.
   kEightfold,  // Eight characters for one.
-  kGather,     // Holds the values of many rows; the engine counts it itself.
+  kGather,     // Holds the values of many rows.
+  kCut,        // Keeps as many characters as a count says.
 };
 
 struct Entry {
@@ -60,6 +61,8 @@ constexpr std::array kEntries{
     Entry{"filter", Way::kPerItem},
     Entry{"array_to_string", Way::kPerItem},
     Entry{"list_string_agg", Way::kPerItem},
+    Entry{"+", Way::kSum},
+    Entry{"add", Way::kSum},
     Entry{"repeat", Way::kCount, 1},
     Entry{"lpad", Way::kCount, 1},
     Entry{"rpad", Way::kCount, 1},
@@ -100,6 +103,10 @@ constexpr std::array kEntries{
     Entry{"histogram", Way::kGather},
     Entry{"histogram_exact", Way::kGather},
     Entry{"bitstring_agg", Way::kGather},
+    Entry{"left", Way::kCut, 1},
+    Entry{"right", Way::kCut, 1},
+    Entry{"substr", Way::kCut, 2},
+    Entry{"substring", Way::kCut, 2},
 };
 
 std::unexpected<std::string> cannot(std::string_view name, std::string_view needs) {
@@ -144,7 +151,22 @@ Answer by_replacement(const Entry& entry, const Array& arguments, const Array& p
   constexpr double kUnknown = 256;
   const Value* text = text_of(arguments, entry.argument, params);
   double own = text == nullptr ? kUnknown : static_cast<double>(text->get_string().size());
+  // Of replace() each match is as long as what is looked for.
+  const Value* match = entry.name == "replace" ? text_of(arguments, 1, params) : nullptr;
+  if (match != nullptr && !match->get_string().empty()) {
+    own /= static_cast<double>(match->get_string().size());
+  }
   return Growth{std::max(1.0, own), Combine::kProduct};
+}
+
+// A character has four bytes at most. Without a constant it is a copy.
+Answer by_cut(const Entry& entry, const Array& arguments, const Array& params) {
+  if (entry.argument >= arguments.size()) return Growth{};
+  const Value* value = constant_of(arguments[entry.argument], params);
+  auto count = number_of(value);
+  // left(text, -1) is all but the last.
+  if (!count || value->to_number<double>() < 0) return Growth{};
+  return Growth{.most = 1 + *count * 4 / kUnit};
 }
 
 // All numbers in the text count as widths: more than there are, never less.
@@ -182,7 +204,6 @@ Answer by_pattern(const Entry& entry, const Array& arguments, const Array& param
 }
 
 Answer by_way(const Entry& entry, const Array& arguments, const Array& params) {
-  constexpr double kGathered = 1024;
   switch (entry.way) {
     case Way::kSum: return Growth{1, Combine::kSum};
     case Way::kPerItem: return Growth{1, Combine::kProduct};
@@ -193,7 +214,8 @@ Answer by_way(const Entry& entry, const Array& arguments, const Array& params) {
     case Way::kPattern: return by_pattern(entry, arguments, params);
     case Way::kTwofold: return Growth{2, Combine::kLargest};
     case Way::kEightfold: return Growth{8, Combine::kLargest};
-    case Way::kGather: return Growth{1, Combine::kLargest, kGathered};
+    case Way::kGather: return Growth{.arguments = Combine::kSum, .gathers = true};
+    case Way::kCut: return by_cut(entry, arguments, params);
   }
   return cannot(entry.name, "is not known");
 }

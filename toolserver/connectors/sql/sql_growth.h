@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -20,13 +21,20 @@ enum class Combine : std::uint8_t { kLargest, kSum, kProduct };
 struct Growth {
   double own = 1;
   Combine arguments = Combine::kLargest;
-  double least = 1;        ///< Of an aggregate that holds many values in one.
+  bool gathers = false;    ///< An aggregate that holds the values of many rows in one.
   bool is_listed = false;  ///< One of those that make more than they are given.
+  /// Units that the value has at most; an argument that is a constant says so.
+  double most = std::numeric_limits<double>::infinity();
 };
 
-/// Factors are of kUnit bytes, which a value of a column is taken to have. The
-/// engine works on 2,048 rows at a time, so that this stands for half a GB.
+/// Factors are of kUnit bytes, which a value is taken to have where nothing
+/// else is known. The engine works on 2,048 rows at a time, so that this stands
+/// for half a GB.
 constexpr double kMostGrowth = 16'384;
+/// Of all calls of a query together: their values live at the same time.
+constexpr double kMostTogether = 2 * kMostGrowth;
+/// What a value of a file or of a table with long values counts for: 32 KiB.
+constexpr double kMostOfColumn = kMostGrowth / 8;
 constexpr std::size_t kUnit = 16;
 
 /// What a call of `name` (lower case) does, from its arguments as they stand in

@@ -29,6 +29,7 @@ base::Status check(const SqlOptions& options) {
       Range{"tables", options.tables, 1, 10'000},
       Range{"statement_bytes", options.statement_bytes, 64, 256 << 10},
       Range{"params", options.params, 1, 4096},
+      Range{"param_bytes", options.param_bytes, 64, 256 << 10},
   };
   for (const Range& range : ranges) {
     if (range.value >= range.least && range.value <= range.most) continue;

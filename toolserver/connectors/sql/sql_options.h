@@ -26,10 +26,12 @@ struct SqlOptions {
   std::size_t rows = 10'000;       ///< Of one answer; more is cut.
   std::size_t bytes = 8ULL << 20;  ///< Of one answer; more is E_LIMIT.
   std::chrono::milliseconds time{30'000};
-  std::size_t calls = 4;    ///< At once; more are E_BUSY.
+  /// At once; more are E_BUSY. Of one principal half of them, at least one.
+  std::size_t calls = 8;
   std::size_t tables = 64;  ///< Loaded at once; more are E_LIMIT.
   std::size_t statement_bytes = 64 << 10;
   std::size_t params = 256;
+  std::size_t param_bytes = 64 << 10;  ///< Of one text; a query may copy it into each row.
 };
 
 /// Errors: kInvalid  a number is 0 or over its bound, or data_dir is not an

@@ -35,18 +35,33 @@ Object summary(Array columns, std::size_t rows, bool truncated) {
   return object;
 }
 
+base::Result<std::vector<CellReader>> readers_of(const base::duckdb::Stream& stream) {
+  std::vector<CellReader> readers;
+  for (std::size_t i = 0; i < stream.types().size(); ++i) {
+    auto reader = CellReader::of(stream.types()[i]);
+    if (!reader) return std::move(reader).error().with_context("column " + stream.names()[i]);
+    readers.push_back(std::move(*reader));
+  }
+  return readers;
+}
+
+// What one row takes at least, looked at no further than `most` a cell.
+std::size_t row_size(const std::vector<CellReader>& readers, duckdb_data_chunk chunk, idx_t row,
+                     std::size_t most) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < readers.size() && size <= most; ++i) {
+    size += readers[i].size(duckdb_data_chunk_get_vector(chunk, i), row, most);
+  }
+  return size;
+}
+
 // Rows as JSON, twice: as values, and as the text that is counted.
 class JsonRows {
  public:
-  base::Status plan(const base::duckdb::Stream& stream) {
-    for (std::size_t i = 0; i < stream.types().size(); ++i) {
-      auto reader = CellReader::of(stream.types()[i]);
-      if (!reader) {
-        return std::move(reader).error().with_context("column " + stream.names()[i]);
-      }
-      readers_.push_back(std::move(*reader));
-    }
-    return {};
+  explicit JsonRows(std::vector<CellReader> readers) : readers_(std::move(readers)) {}
+
+  [[nodiscard]] std::size_t size(duckdb_data_chunk chunk, idx_t row, std::size_t most) const {
+    return row_size(readers_, chunk, row, most);
   }
 
   void add(duckdb_data_chunk chunk, idx_t row) {
@@ -128,8 +143,9 @@ Array column_list(const base::duckdb::Stream& stream) {
 RenderedResult render_json(base::duckdb::Stream stream, ResultLimits limits, SqlCall& call) {
   // For the members around the rows and the columns' names.
   constexpr std::size_t kAround = 256;
-  JsonRows rows;
-  if (auto planned = rows.plan(stream); !planned) return no_rule(planned.error());
+  auto readers = readers_of(stream);
+  if (!readers) return no_rule(readers.error());
+  JsonRows rows(*std::move(readers));
   Array columns = column_list(stream);
   std::size_t head = kAround + base::json::write(columns).size();
   for (;;) {
@@ -140,6 +156,11 @@ RenderedResult render_json(base::duckdb::Stream stream, ResultLimits limits, Sql
     for (idx_t row = 0; row < count; ++row) {
       if (rows.rows.size() == limits.rows) {
         return json_answer(summary(std::move(columns), limits.rows, true), std::move(rows));
+      }
+      // Known before it is copied, three times over.
+      std::size_t used = head + rows.text.size();
+      if (used + rows.size(*chunk, row, limits.bytes) > limits.bytes) {
+        return too_long(limits.bytes);
       }
       rows.add(*chunk, row);
       call.count_row();
@@ -154,6 +175,12 @@ RenderedResult render_json(base::duckdb::Stream stream, ResultLimits limits, Sql
 RenderedResult render_arrow(base::duckdb::Stream stream, ResultLimits limits, SqlCall& call) {
   auto root = arrow_root(stream);
   if (!root) return Failed(std::move(root).error());
+  // A type that JSON has no rule for has none in Arrow either.
+  auto readers_made = readers_of(stream);
+  if (!readers_made) return no_rule(readers_made.error());
+  const std::vector<CellReader>& readers = *readers_made;
+  // Base64 and a BIT's digits are longer than their bytes.
+  constexpr std::size_t kShrinks = 8;
   std::string bytes = arrow_schema_message(*root);
   std::size_t rows = 0;
   bool truncated = false;
@@ -165,6 +192,12 @@ RenderedResult render_arrow(base::duckdb::Stream stream, ResultLimits limits, Sq
     idx_t taken = std::min<idx_t>(count, limits.rows - rows);
     truncated = taken < count;
     if (taken > 0) {
+      duckdb_data_chunk_set_size(*chunk, taken);
+      std::size_t size = bytes.size();
+      for (idx_t row = 0; row < taken && size <= limits.bytes; ++row) {
+        size += row_size(readers, *chunk, row, limits.bytes) / kShrinks;
+      }
+      if (size > limits.bytes) return too_long(limits.bytes);
       auto batch = arrow_batch(*root, stream.arrow_options(), *chunk, taken);
       if (!batch) return Failed(std::move(batch).error());
       bytes += *batch;

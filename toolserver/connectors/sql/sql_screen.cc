@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -93,15 +94,49 @@ std::string shown(std::string_view name) {
   return name.size() <= kMost ? std::string(name) : std::string(name.substr(0, kMost)) + "...";
 }
 
-// How long a part of a query can make a value: `factor` times what it is given,
-// and `length` units for what it brings itself.
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+// How long a part of a query can make a value. What FROM gives is multiplied:
+// a row that stands once in a table stands in as many rows as a join makes.
 struct Reach {
-  double factor = 1;
-  double length = 1;
+  double factor = 0;     // Values of columns that are put into one value.
+  double length = 1;     // Units of the values that it brings itself.
+  double copied = 0;     // The largest factor that some call inside copies columns with.
+  double rows = 1;       // Of a part of FROM, at most.
+  double inner = 0;      // `copied` of the queries inside an expression.
+  bool spreads = false;  // Makes rows in the select list.
+  bool grows = false;    // A recursion whose steps put several values into one.
 };
 
-Reach largest_of(Reach a, Reach b) {
-  return {std::max(a.factor, b.factor), std::max(a.length, b.length)};
+Reach largest_of(const Reach& a, const Reach& b) {
+  return {.factor = std::max(a.factor, b.factor),
+          .length = std::max(a.length, b.length),
+          .copied = std::max(a.copied, b.copied),
+          .rows = std::max(a.rows, b.rows),
+          .inner = std::max(a.inner, b.inner),
+          .spreads = a.spreads || b.spreads,
+          .grows = a.grows || b.grows};
+}
+
+// A value of a column, as long as its FROM says.
+constexpr Reach kColumn{.factor = 1};
+
+// Infinity times nothing is nothing here.
+double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+// The reach of a value that has a fixed size, made of what `reach` is of.
+Reach fixed(Reach reach, double length = 1) {
+  reach.factor = 0;
+  reach.length = length;
+  return reach;
+}
+
+// `+` joins lists, too; a constant that is none makes it a sum of numbers.
+bool is_sum_of_numbers(std::string_view name, const Array& arguments) {
+  return (name == "+" || name == "add") && std::ranges::any_of(arguments, [](const Value& one) {
+           const Value* value = constant_of(one, {});
+           return value != nullptr && value->is_number();
+         });
 }
 
 // Each walk returns the reach of the part.
@@ -121,6 +156,12 @@ class Walker {
   Reach walk_members(const Object& object, std::string_view except = {});
   Reach walk_expression(std::string_view kind, const Object& object);
   Reach walk_function(std::string_view kind, const Object& object);
+  Reach copying(Reach made);
+  Reach gathered(Reach made) const;
+  Reach walk_cast(const Object& object);
+  Reach walk_operator(const Object& object);
+  Reach walk_join(const Object& object);
+  Reach walk_values(const Object& object);
   Reach walk_query(const Object& object);
   void walk_ctes(const Object& object);
   Reach walk_table_function(const Object& object);
@@ -135,18 +176,21 @@ class Walker {
     verdict_.reason = std::move(reason);
   }
   void refuse(std::string reason) { stop(Kind::kRefused, std::move(reason)); }
-  Reach limited(Reach reach) {
-    if (std::max(reach.factor, reach.length) > kMostGrowth) {
-      stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
-                                       static_cast<int>(kMostGrowth)));
+  void check_length(double length) {
+    if (length > kMostGrowth) {
+      stop(Kind::kTooMuch,
+           "the query can copy long values into many rows; gather fewer rows, or give the gathered "
+           "value as it is");
     }
-    return reach;
   }
 
   const ScreenRules& rules_;
   Verdict verdict_;
   // Visible where the walk is, in lower case.
   std::vector<std::pair<std::string, Reach>> ctes_;
+  // What FROM gives, of the queries around the walk; the innermost last.
+  std::vector<Reach> froms_;
+  double together_ = 0;  // Units of what all calls so far make.
   int depth_ = 0;
 };
 
@@ -164,17 +208,27 @@ Reach Walker::walk(const Value& value) {
 }
 
 Reach Walker::walk_array(const Array& array, Combine combine) {
-  Reach sum{0, 0};
-  Reach product;
   Reach largest;
+  double sum_factor = 0;
+  double sum_length = 0;
+  double product_factor = 1;
+  double product_length = 1;
   for (const Value& item : array) {
     Reach reach = walk(item);
-    sum = {sum.factor + reach.factor, sum.length + reach.length};
-    product = {product.factor * reach.factor, product.length * reach.length};
+    sum_factor += reach.factor;
+    sum_length += reach.length;
+    product_factor *= std::max(1.0, reach.factor);
+    product_length *= reach.length;
     largest = largest_of(largest, reach);
   }
-  if (combine == Combine::kProduct) return product;
-  return combine == Combine::kSum ? largest_of({}, sum) : largest;
+  if (combine == Combine::kSum) {
+    largest.factor = sum_factor;
+    largest.length = std::max(1.0, sum_length);
+  } else if (combine == Combine::kProduct) {
+    if (largest.factor > 0) largest.factor = product_factor;
+    largest.length = product_length;
+  }
+  return largest;
 }
 
 Reach Walker::walk_members(const Object& object, std::string_view except) {
@@ -194,27 +248,98 @@ Reach Walker::walk_object(const Object& object) {
   if (holds(kQueries, name)) return walk_query(object);
   if (name == "TABLE_FUNCTION") return walk_table_function(object);
   if (name == "SHOW_REF") return walk_show(object);
-  if (name == "BASE_TABLE") return largest_of(check_table(object), walk_members(object));
+  if (name == "BASE_TABLE") {
+    Reach table = check_table(object);
+    Reach rest = walk_members(object);
+    rest.rows = 1;
+    return largest_of(table, rest);
+  }
+  if (name == "JOIN") return walk_join(object);
+  if (name == "EXPRESSION_LIST") return walk_values(object);
   if (!holds(kPlainNodes, name)) refuse(fmt::format("{} is not allowed", shown(name)));
-  return walk_members(object);
+  Reach reach = walk_members(object);
+  if (name == "PIVOT") reach.rows = kNoLimit;
+  return reach;
 }
 
 Reach Walker::walk_expression(std::string_view kind, const Object& object) {
   if (kind == "CONSTANT" || kind == "PARAMETER") {
-    return {1, growth_of_constant(object, rules_.params)};
+    return {.length = growth_of_constant(object, rules_.params)};
   }
   if (kind == "FUNCTION" || kind == "WINDOW") return walk_function(kind, object);
   if (!holds(kPlainExpressions, kind)) {
     refuse(fmt::format("an expression {} is not allowed", shown(kind)));
   }
-  if (text_at(object, "type") == "ARRAY_CONSTRUCTOR") {
-    const Value* children = object.if_contains("children");
-    if (children != nullptr && children->is_array()) {
-      return limited(walk_array(children->get_array(), Combine::kSum));
-    }
+  if (kind == "CAST") return walk_cast(object);
+  if (kind == "OPERATOR") return walk_operator(object);
+  Reach reach = walk_members(object);
+  if (kind == "COLUMN_REF" || kind == "STAR" || kind == "POSITIONAL_REFERENCE") {
+    return largest_of(reach, kColumn);
+  }
+  if (kind == "COLLATE") return copying(reach);
+  if (kind == "SUBQUERY") reach.inner = std::max(reach.inner, reach.copied);
+  return holds(kYesOrNo, kind) ? fixed(reach) : reach;
+}
+
+Reach Walker::walk_cast(const Object& object) {
+  static constexpr auto kFixed = std::to_array<std::string_view>(
+      {"BIGINT",   "BOOLEAN",   "DATE",     "DECIMAL",  "DOUBLE",
+       "FLOAT",    "HUGEINT",   "INTEGER",  "INTERVAL", "SMALLINT",
+       "TIME",     "TIMESTAMP", "TINYINT",  "UBIGINT",  "UHUGEINT",
+       "UINTEGER", "USMALLINT", "UTINYINT", "UUID",     "TIMESTAMP WITH TIME ZONE"});
+  Reach reach = walk_members(object);
+  const Value* type = object.if_contains("cast_type");
+  const Object* to = type == nullptr ? nullptr : type->if_object();
+  if (to != nullptr && holds(kFixed, text_at(*to, "id"))) return fixed(reach);
+  return copying(reach);
+}
+
+Reach Walker::walk_operator(const Object& object) {
+  static constexpr auto kNoCopy =
+      std::to_array<std::string_view>({"OPERATOR_COALESCE", "OPERATOR_TRY"});
+  static constexpr auto kTests = std::to_array<std::string_view>(
+      {"COMPARE_IN", "COMPARE_NOT_IN", "OPERATOR_IS_NOT_NULL", "OPERATOR_IS_NULL", "OPERATOR_NOT"});
+  std::string_view type = text_at(object, "type");
+  const Value* children = object.if_contains("children");
+  if (type == "ARRAY_CONSTRUCTOR" && children != nullptr && children->is_array()) {
+    return copying(walk_array(children->get_array(), Combine::kSum));
   }
   Reach reach = walk_members(object);
-  return holds(kYesOrNo, kind) ? Reach{} : reach;
+  if (holds(kTests, type)) return fixed(reach);
+  return holds(kNoCopy, type) ? reach : copying(reach);
+}
+
+// Rows of one side stand in as many rows as the other has, and the right one
+// may be a query over the left.
+Reach Walker::walk_join(const Object& object) {
+  Reach left;
+  Reach right;
+  Reach rest;
+  for (const auto& [key, value] : object) {
+    Reach reach = walk(value);
+    if (key == "left") {
+      left = reach;
+    } else if (key == "right") {
+      right = reach;
+    } else {
+      rest = largest_of(rest, reach);
+    }
+  }
+  Reach made = largest_of(left, right);
+  made.rows = times(std::max(1.0, left.rows), std::max(1.0, right.rows));
+  if (made.grows) made.length = kNoLimit;
+  check_length(times(left.grows ? kNoLimit : left.length, right.copied));
+  check_length(times(made.length, rest.copied));
+  made.copied = std::max(made.copied, rest.copied);
+  return made;
+}
+
+Reach Walker::walk_values(const Object& object) {
+  Reach reach = walk_members(object);
+  const Value* values = object.if_contains("values");
+  bool is_list = values != nullptr && values->is_array();
+  reach.rows = is_list ? static_cast<double>(values->get_array().size()) : kNoLimit;
+  return reach;
 }
 
 // `column.upper()` parses as upper in a schema `column`, so any schema may
@@ -243,15 +368,30 @@ Reach Walker::walk_function(std::string_view kind, const Object& object) {
     return {};
   }
   // Each row would hold what all the rows before it hold.
-  if (kind == "WINDOW" && growth->least > 1) {
+  if (kind == "WINDOW" && growth->gathers) {
     refuse(fmt::format("the function {} is not allowed with OVER", shown(name)));
     return {};
   }
   Reach made = walk_array(children->get_array(), growth->arguments);
+  Reach rest = walk_members(object, "children");
+  rest.factor = 0;
   made.factor *= growth->own;
-  made.length = std::max(made.length * growth->own, growth->least);
-  if (growth->is_listed) limited(made);
-  return largest_of(made, walk_members(object, "children"));
+  made.length *= growth->own;
+  made.spreads |=
+      name == "unnest" || name == "generate_subscripts" || name == "regexp_split_to_table";
+  if (growth->gathers) {
+    made = gathered(made);
+  } else if (growth->most < kMostGrowth) {
+    made = fixed(made, made.factor > 0 ? growth->most : std::min(made.length, growth->most));
+  } else if (growth->is_listed && made.length > kMostGrowth) {
+    stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
+                                     static_cast<int>(kMostGrowth)));
+  } else if (has_fixed_size(name) || is_sum_of_numbers(name, children->get_array())) {
+    made = fixed(made);
+  } else if (name != "unnest") {
+    made = copying(made);
+  }
+  return largest_of(made, rest);
 }
 
 Reach Walker::walk_table_function(const Object& object) {
@@ -276,14 +416,23 @@ Reach Walker::walk_table_function(const Object& object) {
     if (reason) refuse(*std::move(reason));
     verdict_.names_files = true;
   }
-  return largest_of(walk_members(function), walk_members(object, "function"));
+  Reach reach = largest_of(walk_members(function), walk_members(object, "function"));
+  reach.rows = kNoLimit;
+  if (reader) reach = {.factor = 1, .length = kMostOfColumn, .rows = kNoLimit};
+  if (name == "range" || name == "generate_series") {
+    auto growth = growth_of(name, children->get_array(), rules_.params);
+    if (growth) reach.rows = growth->own;
+  } else if (name != "unnest" && !reader) {
+    reach = copying(reach);
+  }
+  return reach;
 }
 
 void Walker::check_cte_name(std::string_view name) {
   if (!is_identifier(name) || is_engine_name(name)) {
     refuse(fmt::format("WITH {}: the name is not allowed", shown(name)));
   }
-  ctes_.emplace_back(lower_ascii(name), Reach{});
+  ctes_.emplace_back(lower_ascii(name), Reach{.factor = 1, .rows = kNoLimit});
 }
 
 // Each may use the ones before it, and itself.
@@ -307,22 +456,56 @@ Reach Walker::walk_query(const Object& object) {
   if (object.contains("cte_name")) check_cte_name(text_at(object, "cte_name"));
   walk_ctes(object);
   Reach from;
+  if (const Value* table = object.if_contains("from_table")) from = walk(*table);
+  froms_.push_back(from);
   Reach rest;
   for (const auto& [key, value] : object) {
-    if (key == "cte_map") continue;
-    Reach& part = key == "from_table" ? from : rest;
-    part = largest_of(part, walk(value));
+    if (key == "cte_map" || key == "from_table") continue;
+    rest = largest_of(rest, walk(value));
   }
+  froms_.pop_back();
   ctes_.resize(outer);
+  bool is_recursion = object.contains("cte_name");
   // Of each step, and nobody knows how many there are.
   constexpr double kMostOfStep = 8;
-  if (object.contains("cte_name") && rest.factor > kMostOfStep) {
+  if (is_recursion && rest.factor > kMostOfStep) {
     stop(Kind::kTooMuch, "each step of a recursion makes values many times longer");
   }
+  bool is_multiplied = rest.spreads || rest.inner > 0;
+  double given = from.grows && is_multiplied ? kNoLimit : from.length;
+  check_length(times(given, rest.copied));
   // What FROM gives is what the rest starts from.
-  Reach made{rest.factor * from.factor, std::max(rest.length, rest.factor * from.length)};
-  // A long text of the caller's own is none that the query made.
-  return rest.factor > 1 ? limited(made) : made;
+  Reach made = rest;
+  made.factor = rest.factor * std::max(1.0, from.factor);
+  made.length = std::max(rest.length, times(rest.factor, given));
+  made.copied = std::max(from.copied, rest.copied * std::max(1.0, from.factor));
+  made.rows = object.contains("select_list") && !rest.spreads ? from.rows : kNoLimit;
+  made.spreads = false;
+  made.grows = from.grows || rest.grows || (is_recursion && rest.factor > 1);
+  return made;
+}
+
+// What a call makes of its arguments by copying them.
+Reach Walker::copying(Reach made) {
+  made.copied = std::max(made.copied, made.factor);
+  check_length(made.length);
+  together_ += made.length;
+  if (together_ > kMostTogether) {
+    stop(Kind::kTooMuch, "the query makes too many long values at a time");
+  }
+  return made;
+}
+
+Reach Walker::gathered(Reach made) const {
+  double rows = 1;
+  double longest = 1;
+  for (const Reach& from : froms_) {
+    rows = std::max(rows, from.rows);
+    longest = std::max(longest, from.length);
+  }
+  made.length = times(rows, std::max(made.length, times(made.factor, longest)));
+  made.factor = 0;
+  return made;
 }
 
 Reach Walker::check_table(const Object& object) {
@@ -335,12 +518,17 @@ Reach Walker::check_table(const Object& object) {
   if (schema.empty() && catalog.empty()) {
     // The innermost of that name.
     for (const auto& [cte, reach] : ctes_ | std::views::reverse) {
-      if (cte == name) return reach;
+      if (cte != name) continue;
+      // The calls inside of it are none over what stands beside it.
+      Reach table = reach;
+      table.factor = std::max(1.0, table.factor);
+      table.copied = table.inner = 0;
+      return table;
     }
     if (!is_identifier(written)) {
       if (rules_.raw_files == RawFiles::kAllowed && DataFile::parse(written)) {
         verdict_.names_files = true;
-        return {};
+        return {.factor = 1, .length = kMostOfColumn, .rows = kNoLimit};
       }
       refuse(fmt::format("the file or table '{}' is not allowed", shown(written)));
       return {};
@@ -354,10 +542,15 @@ Reach Walker::check_table(const Object& object) {
     refuse(fmt::format("the table {} is not allowed", shown(written)));
     return {};
   }
-  if (!rules_.tables.contains(name)) {
+  auto found = rules_.tables.find(name);
+  if (found == rules_.tables.end()) {
     stop(Kind::kUnknownTable, fmt::format("there is no table {}", shown(written)));
+    return {};
   }
-  return {};
+  double units = static_cast<double>(found->second.widest) / kUnit;
+  return {.factor = 1,
+          .length = std::clamp(units, 1.0, kMostOfColumn),
+          .rows = std::max(1.0, found->second.rows)};
 }
 
 // DESCRIBE and SUMMARIZE hold a query; of SHOW, the list of tables is no secret.
@@ -371,7 +564,9 @@ Reach Walker::walk_show(const Object& object) {
       !text_at(object, "schema_name").empty()) {
     refuse(fmt::format("SHOW {} is not allowed", shown(name)));
   }
-  return walk_members(object);
+  Reach reach = walk_members(object);
+  reach.rows = kNoLimit;
+  return reach;
 }
 
 // The engine refuses to serialize all but SELECT; a text that it cannot parse

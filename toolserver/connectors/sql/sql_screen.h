@@ -11,8 +11,7 @@
 // Source: DuckDB 1.5.5, json_serialize_sql.
 
 #include <cstdint>
-#include <set>
-#include <span>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -22,9 +21,15 @@ namespace tool::connectors {
 
 enum class RawFiles : std::uint8_t { kRefused, kAllowed };
 
+/// How much a table can bring into a query.
+struct TableExtent {
+  double rows = 0;
+  std::size_t widest = 0;  ///< Bytes of its longest value.
+};
+
 struct ScreenRules {
-  /// Tables that callers loaded, in lower case.
-  std::set<std::string> tables;
+  /// Tables that callers loaded, by their names in lower case.
+  std::map<std::string, TableExtent> tables;
   RawFiles raw_files = RawFiles::kRefused;
   /// Values of $1 and on: some functions are judged by an argument.
   base::json::Array params;

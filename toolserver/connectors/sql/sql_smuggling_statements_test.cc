@@ -260,6 +260,76 @@ constexpr auto kBombs = std::to_array<Case>({
     {"LIKE that backtracks", "SELECT repeat('a', 6000) LIKE '%a_%a_%a_%a_%a_%b'"},
     {"LIKE by a column", "SELECT b LIKE b FROM t"},
     {"edit distance", "SELECT levenshtein(repeat('a', 6000), repeat('b', 6000))"},
+    {"gathered text, copied for each row of a join",
+     "SELECT max(length(s || i)) FROM (SELECT string_agg(k::VARCHAR,'') s FROM range(10000000) "
+     "t(k)),"
+     " range(2048) u(i)",
+     "E_LIMIT"},
+    {"gathered text, in upper case for each row",
+     "SELECT upper(s) FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), range(99)",
+     "E_LIMIT"},
+    {"gathered text, through WITH",
+     "WITH g AS (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)) SELECT reverse(s) "
+     "FROM g,"
+     " range(99)",
+     "E_LIMIT"},
+    {"gathered text, by a subquery",
+     "SELECT (SELECT string_agg(k::TEXT, '') FROM range(10000000) t(k)) || i FROM range(9) u(i)",
+     "E_LIMIT"},
+    {"gathered text, in a comparison",
+     "SELECT i FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), range(9) u(i) "
+     "WHERE s || i = 'x'",
+     "E_LIMIT"},
+    {"gathered text, in a join's condition",
+     "SELECT i FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)) JOIN range(9) "
+     "u(i) "
+     "ON s || i = 'x'",
+     "E_LIMIT"},
+    {"gathered text, by a lateral query",
+     "SELECT n FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), LATERAL "
+     "(SELECT max(length(s || i)) n FROM range(2048) u(i))",
+     "E_LIMIT"},
+    {"gathered text, by a correlated query",
+     "SELECT (SELECT max(length(s || i)) FROM range(2048) u(i)) FROM "
+     "(SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k))",
+     "E_LIMIT"},
+    {"gathered text, for rows of the select list",
+     "SELECT s || unnest(range(2048)) FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) "
+     "t(k))",
+     "E_LIMIT"},
+    {"gathered text, the largest of each group",
+     "SELECT i, max(s) FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), "
+     "range(2048) u(i) GROUP BY i",
+     "E_LIMIT"},
+    {"gathered text, cast",
+     "SELECT s::BLOB FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), range(99)",
+     "E_LIMIT"},
+    {"gathered text, but for its first character",
+     "SELECT s[2:] FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), range(99)",
+     "E_LIMIT"},
+    {"gathered text, but for its last character",
+     "SELECT left(s, -1) FROM (SELECT string_agg(k::TEXT, '') s FROM range(10000000) t(k)), "
+     "range(99)",
+     "E_LIMIT"},
+    {"gathered list, copied for each row",
+     "SELECT list_reverse(l) FROM (SELECT list(k) l FROM range(10000000) t(k)), range(2048)",
+     "E_LIMIT"},
+    {"gathered list, joined to itself",
+     "SELECT l + l FROM (SELECT list(k) l FROM range(10000000) t(k)), range(2048)", "E_LIMIT"},
+    {"gathered JSON, copied for each row",
+     "SELECT j ->> '$[1]' FROM (SELECT json_group_array(k) j FROM range(10000000) t(k)), range(99)",
+     "E_LIMIT"},
+    {"gathered over a join of small tables",
+     "SELECT upper(string_agg(x.b, '')) FROM t x, t y, t z, t v, t w, t a, t b, t c, t d",
+     "E_LIMIT"},
+    {"recursion that doubles, copied for each row",
+     "WITH RECURSIVE r AS (SELECT 'x' s, 0 i UNION ALL SELECT s || s, i + 1 FROM r WHERE i < 26) "
+     "SELECT max(length(s || k)) FROM r, range(2048) u(k)",
+     "E_LIMIT"},
+    {"many long values in one row",
+     "SELECT repeat('x', 100000) || i, repeat('x', 100001) || i, repeat('x', 100002) || i, "
+     "repeat('x', 100003) || i FROM range(9) u(i)",
+     "E_LIMIT"},
     {"hex of hex", "SELECT bin(bin(bin(bin(bin(bin(bin('aaaaaaaa')))))))", "E_LIMIT"},
 });
 

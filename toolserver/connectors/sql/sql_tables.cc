@@ -10,6 +10,11 @@ void SqlTables::put(LoadedTable table) {
   tables_.insert_or_assign(std::move(key), std::move(table));
 }
 
+bool SqlTables::remove(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  return tables_.erase(lower_ascii(name)) > 0;
+}
+
 void SqlTables::clear() {
   std::lock_guard lock(mutex_);
   tables_.clear();
@@ -29,11 +34,13 @@ std::vector<LoadedTable> SqlTables::all() const {
   return tables;
 }
 
-std::set<std::string> SqlTables::keys() const {
+std::map<std::string, TableExtent> SqlTables::extents() const {
   std::lock_guard lock(mutex_);
-  std::set<std::string> keys;
-  for (const auto& [key, table] : tables_) keys.insert(key);
-  return keys;
+  std::map<std::string, TableExtent> extents;
+  for (const auto& [key, table] : tables_) {
+    extents.emplace(key, TableExtent{static_cast<double>(table.rows), table.widest});
+  }
+  return extents;
 }
 
 std::size_t SqlTables::size() const {

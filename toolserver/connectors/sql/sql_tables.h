@@ -7,11 +7,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/json/json.h"
+#include "toolserver/connectors/sql/sql_screen.h"
 
 namespace tool::connectors {
 
@@ -19,6 +19,7 @@ struct LoadedTable {
   std::string name;  ///< As it was given.
   std::string file;  ///< Relative to data_dir.
   std::int64_t rows = 0;
+  std::size_t widest = 0;     ///< Bytes of its longest value.
   base::json::Array columns;  ///< [{"name": ..., "type": ...}]
 };
 
@@ -26,10 +27,13 @@ struct LoadedTable {
 class SqlTables {
  public:
   void put(LoadedTable table);
+  /// False where there is none of that name.
+  bool remove(std::string_view name);
   void clear();
   [[nodiscard]] std::optional<LoadedTable> find(std::string_view name) const;
   [[nodiscard]] std::vector<LoadedTable> all() const;
-  [[nodiscard]] std::set<std::string> keys() const;
+  /// By their names in lower case.
+  [[nodiscard]] std::map<std::string, TableExtent> extents() const;
   [[nodiscard]] std::size_t size() const;
 
  private:

@@ -1,7 +1,10 @@
 #include "toolserver/connectors/sql/sql_work.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/duckdb/sql_text.h"
@@ -75,6 +78,43 @@ std::string real_folder(const std::string& folder) {
   return error ? folder : real.string();
 }
 
+// A pipe would keep the engine waiting in open(), where nothing interrupts it.
+// What is not there, and what cannot be asked, is left to the engine to tell of.
+std::optional<ToolResult> not_regular(const std::string& folder, const std::string& file) {
+  struct stat facts{};
+  std::string path = folder + "/" + file;
+  if (::stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode)) return std::nullopt;
+  return sql_mistake(fmt::format("{} is not a regular file", file));
+}
+
+// An expression for the bytes of a column's value; none for types whose values
+// all have one size.
+std::optional<std::string> bytes_of(const base::json::Value& column) {
+  static constexpr auto kFixed = std::to_array<std::string_view>(
+      {"BIGINT", "BOOLEAN", "DATE", "DOUBLE", "FLOAT", "HUGEINT", "INTEGER", "INTERVAL", "SMALLINT",
+       "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TINYINT", "UBIGINT", "UHUGEINT",
+       "UINTEGER", "USMALLINT", "UTINYINT", "UUID"});
+  std::string_view type(column.at("type").as_string());
+  if (type.starts_with("DECIMAL") || std::ranges::find(kFixed, type) != kFixed.end()) {
+    return std::nullopt;
+  }
+  std::string name = base::duckdb::quote_identifier(column.at("name").as_string());
+  if (type == "BLOB") return fmt::format("max(octet_length({}))", name);
+  return fmt::format("max(strlen({}::VARCHAR))", name);
+}
+
+base::Result<std::size_t> widest_value(Connection& connection, const base::json::Array& columns,
+                                       const std::string& from) {
+  std::string widths = "0";
+  for (const Value& column : columns) {
+    if (auto bytes = bytes_of(column)) widths += ", " + *bytes;
+  }
+  ASSIGN_OR_RETURN(auto rows,
+                   connection.execute(fmt::format("SELECT greatest({})::BIGINT {}", widths, from)));
+  ASSIGN_OR_RETURN(bool any, rows.next());
+  return any && !rows.is_null(0) ? static_cast<std::size_t>(rows.int64(0)) : 0;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<SqlWork>> SqlWork::open(SqlOptions options) {
@@ -127,10 +167,19 @@ Outcome<Value> SqlWork::parse_sql(const std::string& sql, SqlCall& call) {
   return *std::move(tree);
 }
 
-base::Result<std::string> SqlWork::anchored(Value tree, SqlCall& call) {
-  anchor_files(tree, options_.data_dir);
-  ASSIGN_OR_RETURN(Connection connection, connect(call));
-  return one_text(connection, "SELECT json_deserialize_sql($1::JSON)", base::json::write(tree));
+// What runs must be what was judged: the text with the files' places put in is
+// parsed again, and differs from the judged tree in those places alone.
+Outcome<AnchoredSql> SqlWork::anchored(const std::string& sql, Value tree, SqlCall& call) {
+  auto made = anchor_files(sql, std::move(tree), options_.data_dir);
+  if (!made) return refuse(Code::kPolicy, "sql: " + made.error().message());
+  auto again = parse_sql(made->sql, call);
+  if (!again) return std::move(again).error();
+  if (!is_same_statement(made->tree, *again)) {
+    return refuse(Code::kPolicy,
+                  "sql: the statement reads otherwise once its files are found; name each file "
+                  "in plain quotes");
+  }
+  return *std::move(made);
 }
 
 Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
@@ -141,7 +190,7 @@ Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
   if (request.sql.contains('\0')) return refuse(Code::kShape, "sql: must not hold a NUL");
   auto tree = parse_sql(request.sql, call);
   if (!tree) return std::move(tree).error();
-  ScreenRules rules{.tables = tables_.keys(),
+  ScreenRules rules{.tables = tables_.extents(),
                     .raw_files = options_.allow_raw_file_sql && !options_.data_dir.empty()
                                      ? RawFiles::kAllowed
                                      : RawFiles::kRefused,
@@ -149,9 +198,12 @@ Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
   Verdict verdict = screen(*tree, rules);
   if (!verdict.allowed()) return verdict_answer(verdict, options_.data_dir, request.sql);
   if (!verdict.names_files) return run(request, request.sql, call);
-  auto sql = anchored(*std::move(tree), call);
-  if (!sql) return failure(sql.error(), call, request.sql);
-  return run(request, *sql, call);
+  auto placed = anchored(request.sql, *std::move(tree), call);
+  if (!placed) return std::move(placed).error();
+  for (const std::string& file : placed->files) {
+    if (auto answer = not_regular(options_.data_dir, file)) return *std::move(answer);
+  }
+  return run(request, placed->sql, call);
 }
 
 Outcome<ToolResult> SqlWork::run(const QueryRequest& request, const std::string& sql,
@@ -207,8 +259,11 @@ base::Result<LoadedTable> SqlWork::make_table(const LoadRequest& request, Connec
   ASSIGN_OR_RETURN(bool any, rows.next());
   table.rows = any ? rows.int64(0) : 0;
   ASSIGN_OR_RETURN(auto statement, connection.prepare("SELECT * " + from + " LIMIT 0"));
-  ASSIGN_OR_RETURN(auto stream, statement.stream({}));
-  table.columns = column_list(stream);
+  {
+    ASSIGN_OR_RETURN(auto stream, statement.stream({}));
+    table.columns = column_list(stream);
+  }
+  ASSIGN_OR_RETURN(table.widest, widest_value(connection, table.columns, from));
   return table;
 }
 
@@ -217,6 +272,7 @@ Outcome<ToolResult> SqlWork::load(const LoadRequest& request, SqlCall& call) {
   if (!lock) {
     return Fault{Code::kBusy, "sql: another file is being loaded", std::chrono::seconds(1), {}};
   }
+  if (auto answer = not_regular(options_.data_dir, request.file.path())) return *std::move(answer);
   auto connection = connect(call);
   if (!connection) return failure(connection.error(), call, {});
   bool exists = tables_.find(request.table.text()).has_value();
@@ -241,6 +297,23 @@ Outcome<ToolResult> SqlWork::load(const LoadRequest& request, SqlCall& call) {
   answer["columns"] = table->columns;
   tables_.put(*std::move(table));
   return structured_answer(std::move(answer));
+}
+
+Outcome<ToolResult> SqlWork::unload(const UnloadRequest& request, SqlCall& call) {
+  std::unique_lock lock(load_mutex_, std::try_to_lock);
+  if (!lock) {
+    return Fault{Code::kBusy, "sql: a file is being loaded", std::chrono::seconds(1), {}};
+  }
+  auto connection = connect(call);
+  if (!connection) return failure(connection.error(), call, {});
+  auto table = tables_.find(request.table.text());
+  if (!table) return sql_mistake(fmt::format("there is no table {}", request.table.text()));
+  if (request.run == Run::kDry) return structured_answer(table_summary(*table));
+  SqlCall::Using using_it(call, *connection);
+  auto dropped = connection->execute("DROP TABLE memory.main." + request.table.quoted());
+  if (!dropped) return failure(dropped.error(), call, {});
+  tables_.remove(request.table.text());
+  return structured_answer(table_summary(*table));
 }
 
 ToolResult SqlWork::list_tables() {

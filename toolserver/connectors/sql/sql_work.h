@@ -1,7 +1,8 @@
 #pragma once
 
 // The blocking half of the SQL tools: each function runs one call to its end
-// on the thread that it is called from.
+// on the thread that it is called from. Requests and answers are values, so
+// that this half can run in a process of its own.
 
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/duckdb/engine.h"
+#include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_call.h"
 #include "toolserver/connectors/sql/sql_names.h"
 #include "toolserver/connectors/sql/sql_options.h"
@@ -38,6 +40,11 @@ struct LoadRequest {
   Run run = Run::kReal;
 };
 
+struct UnloadRequest {
+  TableName table;
+  Run run = Run::kReal;
+};
+
 /// Safe to use from several threads at once.
 class SqlWork {
  public:
@@ -48,10 +55,14 @@ class SqlWork {
   /// Errors: E_POLICY, E_SHAPE, E_LIMIT, E_TIMEOUT, E_CANCELLED, E_INTERNAL.
   [[nodiscard]] Outcome<ToolResult> query(const QueryRequest& request, SqlCall& call);
 
-  /// Makes a table of a file. A missing or broken file, and a name that is
-  /// taken, are answers with is_error.
+  /// Makes a table of a regular file. A missing or broken file, another kind of
+  /// file, and a name that is taken, are answers with is_error.
   /// Errors: as query(); E_BUSY  another load is under way.
   [[nodiscard]] Outcome<ToolResult> load(const LoadRequest& request, SqlCall& call);
+
+  /// Drops a table and gives its memory back. A name that no table has is an
+  /// answer with is_error. Errors: as load().
+  [[nodiscard]] Outcome<ToolResult> unload(const UnloadRequest& request, SqlCall& call);
 
   [[nodiscard]] ToolResult list_tables();
   [[nodiscard]] ToolResult describe(std::string_view table);
@@ -65,7 +76,8 @@ class SqlWork {
   using Connected = base::Result<base::duckdb::Connection>;
   [[nodiscard]] Connected connect(const SqlCall& call);
   [[nodiscard]] Outcome<base::json::Value> parse_sql(const std::string& sql, SqlCall& call);
-  [[nodiscard]] base::Result<std::string> anchored(base::json::Value tree, SqlCall& call);
+  [[nodiscard]] Outcome<AnchoredSql> anchored(const std::string& sql, base::json::Value tree,
+                                              SqlCall& call);
   [[nodiscard]] Outcome<ToolResult> run(const QueryRequest& request, const std::string& sql,
                                         SqlCall& call);
   [[nodiscard]] base::Result<LoadedTable> make_table(const LoadRequest& request,

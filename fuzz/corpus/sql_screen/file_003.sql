@@ -1,0 +1,1 @@
+SELECT "x FROM query('SELECT 1'), 't.csv' --".* EXCLUDE ("x FROM query('SELECT 1'), 't.csv' --") FROM read_csv('t.csv') AS "x FROM query('SELECT 1'), 't.csv' --"

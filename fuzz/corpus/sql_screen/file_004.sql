@@ -1,0 +1,1 @@
+SELECT "a--b".a FROM 't.csv' "a--b"

@@ -1,0 +1,1 @@
+SELECT "x FROM query('SELECT 1'), 't.csv' --"."x FROM query('SELECT 1'), 't.csv' --"."x FROM query('SELECT 1'), 't.csv' --" FROM 't.csv'

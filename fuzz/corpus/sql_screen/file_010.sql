@@ -1,0 +1,1 @@
+SELECT * EXCLUDE ("a--b") FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT * REPLACE (1 AS "x FROM query('SELECT 1'), 't.csv' --") FROM 't.csv'

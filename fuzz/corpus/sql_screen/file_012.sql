@@ -1,0 +1,1 @@
+SELECT * RENAME (a AS "a--b") FROM 't.csv'

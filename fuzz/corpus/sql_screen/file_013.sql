@@ -1,0 +1,1 @@
+SELECT COLUMNS('x FROM query(''SELECT 1''), ''t.csv'' --') FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT "a--b".COLUMNS('a') FROM 't.csv' "a--b"

@@ -1,0 +1,1 @@
+SELECT a COLLATE "x FROM query('SELECT 1'), 't.csv' --" FROM 't.csv'

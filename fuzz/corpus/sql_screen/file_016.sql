@@ -1,0 +1,1 @@
+SELECT b COLLATE "a--b"."a--b" FROM 't.csv'

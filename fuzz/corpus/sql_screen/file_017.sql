@@ -1,0 +1,1 @@
+SELECT {"x FROM query('SELECT 1'), 't.csv' --": a} FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT ({'x': a})."x FROM query('SELECT 1'), 't.csv' --" FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT struct_pack("a--b" := a) FROM 't.csv'

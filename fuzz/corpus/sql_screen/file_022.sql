@@ -1,0 +1,1 @@
+SELECT MAP {'a--b': a}['a--b'] FROM 't.csv'

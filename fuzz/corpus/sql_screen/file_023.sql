@@ -1,0 +1,1 @@
+SELECT list_transform([a], "x FROM query('SELECT 1'), 't.csv' --" -> "x FROM query('SELECT 1'), 't.csv' --" + 1) FROM 't.csv'

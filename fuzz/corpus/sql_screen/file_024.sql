@@ -1,0 +1,1 @@
+SELECT list_transform([a], lambda "a--b", i: "a--b" + i) FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT ["x FROM query('SELECT 1'), 't.csv' --" FOR "x FROM query('SELECT 1'), 't.csv' --" IN [a]] FROM 't.csv'

@@ -1,0 +1,1 @@
+WITH "a--b" AS (FROM 't.csv') SELECT "a--b".* FROM "a--b"

@@ -1,0 +1,1 @@
+WITH f("x FROM query('SELECT 1'), 't.csv' --") AS (FROM 't.csv') SELECT "x FROM query('SELECT 1'), 't.csv' --" FROM f

@@ -1,0 +1,1 @@
+WITH RECURSIVE r("a--b") AS (SELECT 1 UNION ALL SELECT "a--b" + 1 FROM r WHERE "a--b" < 3) SELECT * FROM r, 't.csv'

@@ -1,0 +1,1 @@
+SELECT sum(a) OVER "x FROM query('SELECT 1'), 't.csv' --" FROM 't.csv' WINDOW "x FROM query('SELECT 1'), 't.csv' --" AS (ORDER BY a)

@@ -1,0 +1,1 @@
+SELECT NULL::STRUCT("x FROM query('SELECT 1'), 't.csv' --" INTEGER) FROM 't.csv'

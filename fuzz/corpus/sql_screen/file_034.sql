@@ -1,0 +1,1 @@
+SELECT NULL::UNION("a--b" INTEGER) FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT NULL::ENUM('x FROM query(''SELECT 1''), ''t.csv'' --') FROM 't.csv'

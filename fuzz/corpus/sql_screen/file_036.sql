@@ -1,0 +1,1 @@
+SELECT "a--b".upper('x') FROM 't.csv'

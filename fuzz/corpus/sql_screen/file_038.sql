@@ -1,0 +1,1 @@
+SELECT upper("a--b" := 'x') FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT a OPERATOR("x FROM query('SELECT 1'), 't.csv' --".+) 1 FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT date_part('a--b', DATE '2024-01-01') FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT extract('x FROM query(''SELECT 1''), ''t.csv'' --' FROM DATE '2024-01-01') FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT INTERVAL 'a--b' FROM 't.csv'

@@ -1,0 +1,1 @@
+SELECT f.* FROM 't.csv' f JOIN t USING ("x FROM query('SELECT 1'), 't.csv' --")

@@ -1,0 +1,1 @@
+SELECT * FROM 't.csv' f JOIN t "a--b" ON "a--b".a = f.a

@@ -1,0 +1,1 @@
+SELECT * FROM t "x FROM query('SELECT 1'), 't.csv' --" POSITIONAL JOIN 't.csv' f

@@ -1,0 +1,1 @@
+SELECT * FROM 't.csv', LATERAL (SELECT 1) "a--b"("a--b")

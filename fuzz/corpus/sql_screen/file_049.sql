@@ -1,0 +1,1 @@
+SELECT * FROM (FROM 't.csv') "x FROM query('SELECT 1'), 't.csv' --"

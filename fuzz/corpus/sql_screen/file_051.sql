@@ -1,0 +1,1 @@
+SELECT * FROM range(2) "x FROM query('SELECT 1'), 't.csv' --"("x FROM query('SELECT 1'), 't.csv' --"), 't.csv'

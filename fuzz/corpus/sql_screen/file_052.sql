@@ -1,0 +1,1 @@
+SELECT * FROM "a--b"."a--b", 't.csv'

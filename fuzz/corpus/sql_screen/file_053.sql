@@ -1,0 +1,1 @@
+SELECT * FROM "x FROM query('SELECT 1'), 't.csv' --", 't.csv'

@@ -1,0 +1,1 @@
+SELECT a FROM 't.csv' GROUP BY "x FROM query('SELECT 1'), 't.csv' --"

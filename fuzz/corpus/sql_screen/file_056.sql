@@ -1,0 +1,1 @@
+SELECT a FROM 't.csv' GROUP BY GROUPING SETS (("a--b"), ())

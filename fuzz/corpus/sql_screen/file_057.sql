@@ -1,0 +1,1 @@
+SELECT a FROM 't.csv' ORDER BY "x FROM query('SELECT 1'), 't.csv' --" NULLS FIRST LIMIT 1

@@ -1,0 +1,1 @@
+SELECT count(*) FILTER (WHERE "x FROM query('SELECT 1'), 't.csv' --" = 1) FROM 't.csv'

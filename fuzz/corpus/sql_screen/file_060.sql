@@ -1,0 +1,1 @@
+FROM (PIVOT 't.csv' ON "a--b" IN (1) USING count(*))

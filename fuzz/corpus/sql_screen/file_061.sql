@@ -1,0 +1,1 @@
+FROM (PIVOT 't.csv' ON a IN (1 AS "x FROM query('SELECT 1'), 't.csv' --") USING count(*) AS "x FROM query('SELECT 1'), 't.csv' --" GROUP BY "x FROM query('SELECT 1'), 't.csv' --")

@@ -1,0 +1,1 @@
+FROM (UNPIVOT 't.csv' ON a INTO NAME "a--b" VALUE "a--b")

@@ -1,0 +1,1 @@
+FROM read_csv('t.csv', "a--b" := true)

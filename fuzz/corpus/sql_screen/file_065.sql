@@ -1,0 +1,1 @@
+FROM read_csv('t.csv', columns = {'x FROM query(''SELECT 1''), ''t.csv'' --': 'VARCHAR'})

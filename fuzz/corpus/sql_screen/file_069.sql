@@ -1,0 +1,1 @@
+FROM 'x FROM query(''SELECT 1''), ''t.csv'' --'

@@ -1,0 +1,37 @@
+"""A publication that nothing recorded is made anew: gc may have removed its objects meanwhile."""
+import concurrent.futures
+import subprocess
+
+from faults.changes import Maker
+from faults.reader import Reader
+from faults.servers import SECONDS, Faulty, lake_of, own_stack
+from rest import Rest
+from stack import object_store
+from stack.process import wait_until
+
+FOLDER = f's3://{object_store.BUCKET}/data/faults'
+FILE_PUT = 7  # lakeproxy/ducklake/commit/commit_step.h
+
+
+def test_objects_that_gc_removed_before_their_record_are_there_again():
+    with own_stack('unrecorded', LAKEPROXY_FILE_GRACE='0', LAKEPROXY_DISABLE_NOTIFY='1') as stack, Faulty(stack, {}) as server:
+        reader = Reader(stack, lake_of(stack))
+        change = Maker(reader.iceberg, reader).append()
+        name, = change.after
+        with concurrent.futures.ThreadPoolExecutor(1) as sender:
+            server.arm(FILE_PUT, 'pause')
+            answer = sender.submit(change.send, server)
+            paused = server.await_pause(FILE_PUT)
+            assert answer.result(SECONDS) == 200, 'the client has its answer'
+        stack.stop(stack.postgres)
+        paused.unlink()
+        assert wait_until(lambda: 'a metadata file could not be written' in server.log.read_text(), SECONDS)
+        stack.start(stack.postgres)
+        stored = reader.reaching.stored(FOLDER)
+        subprocess.run([stack.state['binary'], 'gc', '--remove', '--older-than', '0s'], env=stack.catalog.environment(),
+                       cwd=stack.folder, check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
+        assert len(stored) > len(reader.reaching.stored(FOLDER)), 'gc took the unrecorded ones'
+        reader.connect()
+        own = Rest(server.uri(), 'lake')
+        assert wait_until(lambda: own.get(f'namespaces/faults/tables/{name}').status_code == 200, SECONDS)
+        assert reader.state(change.after) == change.after

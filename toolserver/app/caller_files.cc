@@ -1,0 +1,89 @@
+#include "toolserver/app/caller_files.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <functional>
+#include <utility>
+
+#include "base/core/text.h"
+
+namespace tool::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+
+constexpr std::size_t kFileBytes = 1 << 20;
+constexpr std::string_view kBlank = " \t\r";
+
+std::string_view trim(std::string_view text) {
+  auto first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+base::Error line_error(const std::filesystem::path& path, std::size_t line, std::string_view rule) {
+  return fail(ErrorKind::kInvalid, fmt::format("{}:{}: {}", path.filename().string(), line, rule));
+}
+
+// Gives each line to `take`, which answers the broken rule or nothing.
+base::Status for_each_line(const std::filesystem::path& path,
+                           const std::function<std::string(std::string_view)>& take) {
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  if (file.bad() || (!file.eof() && text.size() <= kFileBytes)) {
+    return fail(ErrorKind::kInvalid, fmt::format("{}: cannot be read", path.string()));
+  }
+  if (text.size() > kFileBytes) {
+    return fail(ErrorKind::kInvalid, fmt::format("{}: over 1 MiB", path.string()));
+  }
+  std::string_view rest = text;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    auto end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = trim(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.empty() || line.starts_with('#')) continue;
+    if (auto rule = take(line); !rule.empty()) return line_error(path, number, rule);
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<transport::DenyList> read_deny_list(const std::filesystem::path& path) {
+  transport::DenyList list;
+  RETURN_IF_ERROR(for_each_line(path, [&](std::string_view line) -> std::string {
+    std::string_view value = line.size() > 4 ? trim(line.substr(4)) : std::string_view();
+    if (line.starts_with("jti ") && !value.empty()) {
+      list.token_ids.emplace(value);
+    } else if (line.starts_with("sub ") && !value.empty()) {
+      list.subjects.emplace(value);
+    } else {
+      return "must have the form `jti ID` or `sub SUBJECT`";
+    }
+    return {};
+  }));
+  return list;
+}
+
+base::Result<std::map<std::string, Scopes, std::less<>>> read_subject_scopes(
+    const std::filesystem::path& path) {
+  std::map<std::string, Scopes, std::less<>> all;
+  RETURN_IF_ERROR(for_each_line(path, [&](std::string_view line) -> std::string {
+    auto equals = line.find(" = ");
+    if (equals == std::string_view::npos) return "must have the form `scope scope = SUBJECT`";
+    auto scopes = Scopes::parse(trim(line.substr(0, equals)));
+    if (!scopes) return scopes.error().message();
+    std::string_view subject = trim(line.substr(equals + 3));
+    if (subject.empty()) return "must name a subject";
+    bool is_new = all.try_emplace(std::string(subject), std::move(*scopes)).second;
+    return is_new ? "" : "names a subject a second time";
+  }));
+  return all;
+}
+
+}  // namespace tool::app

@@ -1,0 +1,27 @@
+#pragma once
+
+// Files that say something of single callers: who is refused, and which scopes
+// the subject of a certificate has. Read at the start and at each reload.
+// Source: docs/tools/access.md.
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "base/core/result.h"
+#include "toolserver/transport/credential_check.h"
+
+namespace tool::app {
+
+/// Lines "jti ID" and "sub SUBJECT"; empty ones and those that begin with '#'
+/// are passed over. An empty path is an empty list.
+/// Errors: kInvalid  the file cannot be read, is over 1 MiB, or a line has
+///         another form; names the file and the line.
+[[nodiscard]] base::Result<transport::DenyList> read_deny_list(const std::filesystem::path& path);
+
+/// Lines "scope scope = SUBJECT", with the subject as RFC 2253 writes it.
+/// Errors: kInvalid  as above; a scope that breaks its rule; a subject twice.
+[[nodiscard]] base::Result<std::map<std::string, Scopes, std::less<>>> read_subject_scopes(
+    const std::filesystem::path& path);
+
+}  // namespace tool::app
