@@ -42,6 +42,7 @@ class Key {
 };
 
 /// A name and a value; the value is borrowed until the call that logs returns.
+/// Of a text that is gone by then the compiler warns (lifetimebound).
 class Field {
  public:
   using Value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
@@ -54,9 +55,10 @@ class Field {
     requires(!std::same_as<T, bool>)
   Field(Key key, T value) : key_(key), value_(std::uint64_t{value}) {}
   Field(Key key, double value) : key_(key), value_(value) {}
-  Field(Key key, std::string_view value) : key_(key), value_(value) {}
+  Field(Key key, std::string_view value [[clang::lifetimebound]]) : key_(key), value_(value) {}
   Field(Key key, const char* value) : key_(key), value_(std::string_view(value)) {}
-  Field(Key key, const std::string& value) : key_(key), value_(std::string_view(value)) {}
+  Field(Key key, const std::string& value [[clang::lifetimebound]])
+      : key_(key), value_(std::string_view(value)) {}
   Field(Key key, const Secret& value) = delete;
 
   [[nodiscard]] std::string_view key() const { return key_.name(); }

@@ -145,10 +145,11 @@ RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route)
 void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
                  unsigned status) {
   auto log = call.services->home->log->for_request(context.request_id);
+  std::string message = shown_message(error.message());
   base::log::Fields fields = {{"operation", call.route->operation},
                               {"status", status},
                               {"kind", to_string(error.kind())},
-                              {"error", shown_message(error.message())},
+                              {"error", message},
                               {"detail", error.detail()}};
   if (status >= 500) {
     log.error("request failed", fields);

@@ -1,8 +1,11 @@
 """Each refusal has its documented status and the error body; none is a 5xx."""
+import json
+
 import pytest
 import requests
 
 from rest import COLUMN, Rest, assert_error, table_body
+from stack.process import wait_until
 
 
 @pytest.fixture(scope='module')
@@ -136,3 +139,17 @@ def test_refused_requests_change_nothing(rest, duck):
     assert rest.get('namespaces/http/tables').json()['identifiers'] == [
         {'namespace': ['http'], 'name': 'there'}]
     assert duck.execute('SELECT count(*) FROM lake.http.there').fetchone() == (0,)
+
+
+def refusals_in_the_log(stack):
+    """By the request's id. The log is written behind the answers."""
+    text = (stack.folder / 'lakeproxy.log').read_text(encoding='utf-8')
+    lines = [json.loads(line) for line in text[:text.rindex('\n')].splitlines()]
+    return {line['request_id']: line for line in lines if line['msg'] == 'request refused'}
+
+
+def test_a_refusal_stands_in_the_log_with_the_words_of_the_answer(rest, stack):
+    for answer in [rest.get('namespaces/nowhere'), rest.post('namespaces', {'namespace': 7})]:
+        request = answer.headers['X-Request-Id']
+        assert wait_until(lambda: request in refusals_in_the_log(stack), 10)
+        assert refusals_in_the_log(stack)[request]['error'] == answer.json()['error']['message']
