@@ -1,4 +1,4 @@
-"""Adds up what the test phases left behind, and prints the one summary line.
+"""Adds up what the phases or lanes of a test run left behind, and prints the one summary line.
 
 usage: report.py RESULTS_FOLDER
 A phase that failed without naming a test (it crashed, or did not build)
@@ -10,7 +10,6 @@ import sys
 import xml.etree.ElementTree as xml
 
 KIT_LINE = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped')
-PHASES = ('unit', 'interop', 'kit')
 
 
 def junit_counts(files):
@@ -46,8 +45,8 @@ def kit_counts(folder):
 
 
 def phase_counts(folder, phase):
-    counts = {'unit': unit_counts, 'kit': kit_counts,
-              'interop': lambda f: junit_counts(f.glob('interop.xml'))}[phase](folder)
+    special = {'unit': unit_counts, 'kit': kit_counts}
+    counts = special[phase](folder) if phase in special else junit_counts(folder.glob(f'{phase}.xml'))
     if (folder / f'{phase}.code').read_text().strip() != '0' and counts[1] == 0:
         counts[1] = 1
     return counts
@@ -56,9 +55,7 @@ def phase_counts(folder, phase):
 def main():
     folder = pathlib.Path(sys.argv[1])
     total = [0, 0, 0]
-    for phase in PHASES:
-        if not (folder / f'{phase}.code').exists():
-            continue
+    for phase in sorted(file.stem for file in folder.glob('*.code')):
         counts = phase_counts(folder, phase)
         print(f'{phase}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped')
         total = [sum(pair) for pair in zip(total, counts)]

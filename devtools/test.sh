@@ -1,9 +1,19 @@
 # Every test: unit and integration binaries, interop with real clients, the
-# compatibility kit. One summary line at the end.
+# compatibility kit; in lanes side by side. One summary line at the end.
 
 TEST_STACK=test
-PYTEST_FOLDERS=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/interop" "$ROOT/tests/spec" "$ROOT/tests/oracle"
-  "$ROOT/tests/faults")
+PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
+# What runs side by side, longest first. Each has servers of its own.
+LANES=(lake upkeep faults unit tools engines oracle kit)
+FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
+FOLDERS_lake=("$ROOT/tests/interop/api" "$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients"
+  "$ROOT/tests/interop/tables")
+FOLDERS_upkeep=("$ROOT/tests/interop/hostile" "$ROOT/tests/interop/server" "$ROOT/tests/interop/upkeep")
+FOLDERS_engines=("$ROOT/tests/interop/engines")
+FOLDERS_faults=("$ROOT/tests/faults")
+FOLDERS_oracle=("$ROOT/tests/oracle")
+PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_upkeep[@]}" "${FOLDERS_engines[@]}"
+  "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 
 test_command() {
   local sanitizer='' filter=''
@@ -14,7 +24,8 @@ test_command() {
     esac
   done
   RESULTS=$DEV/results
-  rm -rf "$RESULTS" && mkdir -p "$RESULTS"
+  mkdir -p "$RESULTS"
+  find "$RESULTS" -mindepth 1 ! -name times.json -delete
   local preset=${sanitizer:-dev}
   [[ $preset =~ ^(dev|asan|tsan)$ ]] || fail "no sanitizer named $sanitizer: asan or tsan"
   sanitizer_options
@@ -36,15 +47,45 @@ sanitizer_findings() {
   if ((found)); then echo "the sanitizer found something: see above"; return 1; fi
 }
 
-# test_phases PRESET FILTER
+# test_phases PRESET FILTER: what the filter names, one after the other; without one every lane, side by side.
 test_phases() {
   case $2 in
+    '') test_lanes "$1" ;;
     unit | interop) phase "$2" "${2}_tests" "$1" '' ;;
     kit | kit:*) phase kit kit_tests "$1" "${2#kit}" ;;
     *)
       phase unit unit_tests "$1" "$2"
       phase interop interop_tests "$1" "$2"
-      if [[ -z $2 ]]; then phase kit kit_tests "$1" ''; fi
+      ;;
+  esac
+}
+
+# test_lanes PRESET: installs and builds what all need, then runs them, half as many again as there are processors: most wait
+# for servers.
+test_lanes() {
+  setup_servers
+  setup_websocket_peers
+  setup_jars
+  setup_trino
+  build_preset "$1"
+  heading "tests"
+  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$1" "${LANES[@]}"
+}
+
+# lane_command NAME PRESET: one of them, on servers of its own; lanes.py calls this.
+lane_command() {
+  local name=$1 preset=$2
+  export RESULTS=$DEV/results LANE_TESTS=$DEV/results/$name.tests
+  TEST_STACK=test-$name
+  build_preset() { :; }  # all is built; two ninjas in one folder would be in each other's way
+  case $name in
+    unit) unit_tests "$preset" '' ;;
+    kit) kit_tests "$preset" '' ;;
+    *)
+      local folders="FOLDERS_$name[@]"
+      setup_servers
+      with_stack "$preset" "$PYTHON" -m pytest "${PYTEST_OPTIONS[@]}" -p lane_tests --junitxml="$RESULTS/$name.xml" \
+        "${!folders}"
       ;;
   esac
 }
@@ -85,7 +126,7 @@ unit_tests() {
 
 # interop_tests PRESET FILTER
 interop_tests() {
-  local options=(-q --tb=short -p no:cacheprovider --durations=10 --junitxml="$RESULTS/interop.xml")
+  local options=("${PYTEST_OPTIONS[@]}" --durations=10 --junitxml="$RESULTS/interop.xml")
   [[ -z $2 ]] || options+=(-k "$2")
   setup_servers
   if [[ -n $2 ]] && ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi

@@ -1,0 +1,156 @@
+"""Runs the lanes of ./dev test side by side, and says how far they are.
+
+usage: lanes.py RESULTS AT_ONCE PRESET LANE...
+A lane is `./dev lane NAME PRESET`. It begins in the order given as soon as a
+place is free. Its words go to RESULTS/NAME.log and are shown if it fails, its
+exit code to RESULTS/NAME.code. What each test took is kept in RESULTS/times.json
+beside the results, and the next run tells from it how long it will take.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+DEV = pathlib.Path(__file__).resolve().parents[1] / 'dev'
+SECONDS_BETWEEN_LINES = 30
+SECONDS_TO_END = 60
+CTEST_LINE = re.compile(r'^\s*(\d+)/(\d+) Test +#\d+: (\S+) .*?([\d.]+) sec$', re.MULTILINE)
+
+
+class Lane:
+    """One lane, from before it begins until it has ended."""
+
+    def __init__(self, name, results, known):
+        self.name = name
+        self.results = results
+        self.known = known  # seconds of each test, and of the whole, when it last ran
+        self.began = self.ended = None
+        self.process = None
+
+    def begin(self, preset):
+        self.began = time.monotonic()
+        with open(self.file('log'), 'wb') as log:
+            self.process = subprocess.Popen([DEV, 'lane', self.name, preset], stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, start_new_session=True)
+
+    def file(self, kind):
+        return self.results / f'{self.name}.{kind}'
+
+    def has_ended(self):
+        if self.ended is None and self.process is not None and self.process.poll() is not None:
+            self.ended = time.monotonic()
+            self.file('code').write_text(str(self.process.returncode))
+        return self.ended is not None
+
+    def end(self):
+        """Like Ctrl-C: the tests end, and remove their servers."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        try:
+            self.process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def took(self):
+        return (self.ended or time.monotonic()) - self.began if self.began else 0.0
+
+    def tests(self):
+        """Seconds of each test that has ended, and how many there are in all, as far as that is known."""
+        if self.file('tests').exists():
+            first, *rest = self.file('tests').read_text().splitlines() or ['0']
+            ended = [line.split(' ', 1) for line in rest]
+            return {name: float(seconds) for seconds, name in ended}, int(first)
+        found = CTEST_LINE.findall(self.file('log').read_text(errors='replace')) if self.file('log').exists() else []
+        return {name: float(seconds) for _, _, name, seconds in found}, int(found[-1][1]) if found else 0
+
+    def left(self):
+        """Seconds, by the last run or by what this one took so far; None when nothing is known."""
+        if self.ended is not None:
+            return 0.0
+        ended, total = self.tests()
+        if self.known:
+            done = sum(seconds for name, seconds in self.known['tests'].items() if name in ended)
+            share = done / sum(self.known['tests'].values()) if self.known['tests'] else self.took() / self.known['whole']
+            return self.known['whole'] * max(0.0, 1 - share)
+        return self.took() / len(ended) * (total - len(ended)) if ended and total else None
+
+    def line(self):
+        ended, total = self.tests()
+        if self.began is None:
+            return f'{self.name} waits'
+        if self.ended is not None:
+            return f'{self.name} {"done" if self.process.returncode == 0 else "FAILED"}'
+        return f'{self.name} {len(ended):,} of {total:,}' if total else f'{self.name} runs'
+
+
+def time_left(lanes, at_once):
+    """Minutes until all have ended; None when a lane's time is not known."""
+    rests = [lane.left() for lane in lanes]
+    if None in rests:
+        return None
+    return max(max(rests), sum(rests) / at_once) / 60
+
+
+def progress(lanes, at_once):
+    left = time_left(lanes, at_once)
+    said = '' if left is None else f'; about {left:.0f} min left'
+    return '   ' + ', '.join(lane.line() for lane in lanes) + said
+
+
+def told(lane):
+    """What is printed when a lane has ended."""
+    seconds = round(lane.took())
+    if lane.process.returncode == 0:
+        return f'== {lane.name} done in {seconds} s'
+    return f'{lane.file("log").read_text(errors="replace")}\n== {lane.name} FAILED after {seconds} s: see above'
+
+
+def run(lanes, at_once, preset):
+    waiting, running, said = list(lanes), [], time.monotonic()
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                running.append(waiting.pop(0))
+                running[-1].begin(preset)
+            for lane in [one for one in running if one.has_ended()]:
+                running.remove(lane)
+                print(told(lane), flush=True)
+            if time.monotonic() - said > SECONDS_BETWEEN_LINES:
+                said = time.monotonic()
+                print(progress(lanes, at_once), flush=True)
+            time.sleep(0.2)
+    finally:
+        for lane in running:
+            lane.end()
+
+
+def keep_times(file, lanes):
+    times = {lane.name: {'whole': max(lane.took(), 1.0), 'tests': lane.tests()[0]} for lane in lanes}
+    file.write_text(json.dumps(times, indent=1))
+    tests = sorted(((seconds, f'{lane}: {name}') for lane, kept in times.items() for name, seconds in kept['tests'].items()),
+                   reverse=True)
+    print('the slowest tests:')
+    for seconds, name in tests[:15]:
+        print(f'{seconds:8.1f} s  {name}')
+
+
+def main():
+    results, at_once, preset, *names = sys.argv[1:]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    results = pathlib.Path(results)
+    times = results / 'times.json'
+    known = json.loads(times.read_text()) if times.exists() else {}
+    for name in names:
+        for kind in ('log', 'code', 'tests'):
+            (results / f'{name}.{kind}').unlink(missing_ok=True)
+    lanes = [Lane(name, results, known.get(name)) for name in names]
+    run(lanes, int(at_once), preset)
+    keep_times(times, lanes)
+    sys.exit(0 if all(lane.process.returncode == 0 for lane in lanes) else 1)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,98 @@
+"""Lanes run side by side, tell how far they are, and none fails without a word."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import lanes
+from stack.process import wait_until
+
+# What stands in for ./dev: a lane does what the file of its name says.
+DEV = '''#!/usr/bin/env bash
+results=$(dirname "$0") name=$2
+date +%s.%N >"$results/$name.begin"
+source "$results/$name.does"
+code=$?
+date +%s.%N >"$results/$name.end"
+exit $code
+'''
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    dev = tmp_path / 'dev'
+    dev.write_text(DEV)
+    dev.chmod(0o755)
+    monkeypatch.setattr(lanes, 'DEV', dev)
+    return tmp_path
+
+
+def run(results, monkeypatch, at_once, **does):
+    for name, text in does.items():
+        (results / f'{name}.does').write_text(text)
+    monkeypatch.setattr(sys, 'argv', ['lanes', str(results), str(at_once), 'dev', *does])
+    with pytest.raises(SystemExit) as ended:
+        lanes.main()
+    return ended.value.code
+
+
+def moment(results, name):
+    return float((results / name).read_text())
+
+
+def test_a_lane_that_fails_shows_its_words_and_fails_the_run(results, monkeypatch, capsys):
+    assert run(results, monkeypatch, 2, good='echo fine', bad='echo the reason; false') == 1
+    shown = capsys.readouterr().out
+    assert 'the reason' in shown and 'bad FAILED' in shown and 'good done' in shown and 'fine' not in shown
+    assert ((results / 'bad.code').read_text(), (results / 'good.code').read_text()) == ('1', '0')
+
+
+def test_as_many_lanes_run_at_once_as_were_asked_for(results, monkeypatch):
+    assert run(results, monkeypatch, 2, a='sleep 1', b='sleep 0.1', c='true') == 0
+    assert moment(results, 'b.begin') < moment(results, 'a.end')
+    assert moment(results, 'b.end') <= moment(results, 'c.begin') < moment(results, 'a.end')
+
+
+def test_what_each_test_took_is_kept(results, monkeypatch, capsys):
+    tests = 'printf "2\\n1.50 x.py::one two\\n0.25 x.py::other\\n" >"$results/some.tests"'
+    assert run(results, monkeypatch, 1, some=tests) == 0
+    assert json.loads((results / 'times.json').read_text())['some']['tests'] == {'x.py::one two': 1.5, 'x.py::other': 0.25}
+    assert '1.5 s  some: x.py::one two' in capsys.readouterr().out
+
+
+def test_the_time_left_follows_the_last_run(results):
+    lane = lanes.Lane('some', results, {'whole': 100.0, 'tests': {'long': 60.0, 'short': 20.0}})
+    assert lane.left() == 100.0
+    (results / 'some.tests').write_text('2\n61.0 long\n')
+    assert lane.left() == pytest.approx(25.0)
+    assert lanes.time_left([lane, lane, lane], 2) == pytest.approx(37.5 / 60)
+
+
+def test_without_a_last_run_the_time_left_follows_what_was_done(results):
+    lane = lanes.Lane('some', results, None)
+    assert lane.left() is None and lanes.time_left([lane], 1) is None
+    lane.began = time.monotonic() - 10
+    (results / 'some.tests').write_text('4\n5 a\n5 b\n')
+    assert lane.left() == pytest.approx(10, abs=1)
+    assert lane.line() == 'some 2 of 4'
+
+
+def test_lines_of_ctest_are_read(results):
+    lane = lanes.Lane('unit', results, None)
+    (results / 'unit.log').write_text(' 1/53 Test  #7: base_core_test ......   Passed    0.31 sec\n'
+                                      ' 2/53 Test #11: lake_test ..........***Failed    2.00 sec\n')
+    assert lane.tests() == ({'base_core_test': 0.31, 'lake_test': 2.0}, 53)
+
+
+def test_lanes_end_with_the_program_that_runs_them(results):
+    (results / 'some.does').write_text('trap "touch $results/cleaned" EXIT; sleep 60')
+    program = f'import lanes, pathlib, sys\nlanes.DEV = pathlib.Path({str(results / "dev")!r})\nlanes.main()'
+    with subprocess.Popen([sys.executable, '-c', program, str(results), '1', 'dev', 'some'], env=os.environ) as runner:
+        assert wait_until((results / 'some.begin').exists, 10)
+        runner.send_signal(signal.SIGTERM)
+        assert runner.wait(20) != 0
+    assert (results / 'cleaned').exists()
