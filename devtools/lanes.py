@@ -17,7 +17,8 @@ import time
 
 DEV = pathlib.Path(__file__).resolve().parents[1] / 'dev'
 SECONDS_BETWEEN_LINES = 30
-SECONDS_TO_END = 60
+# A shell forgets Ctrl-C when the command it waits for takes no notice: it is told again.
+SECONDS_TO_END = (20, 40)
 CTEST_LINE = re.compile(r'^\s*(\d+)/(\d+) Test +#\d+: (\S+) .*?([\d.]+) sec$', re.MULTILINE)
 
 
@@ -34,8 +35,10 @@ class Lane:
     def begin(self, preset):
         self.began = time.monotonic()
         with open(self.file('log'), 'wb') as log:
-            self.process = subprocess.Popen([DEV, 'lane', self.name, preset], stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, start_new_session=True)
+            # A program that a shell starts behind it ignores Ctrl-C, and so would its children.
+            self.process = subprocess.Popen([DEV, 'lane', self.name, preset], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            start_new_session=True,
+                                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def file(self, kind):
         return self.results / f'{self.name}.{kind}'
@@ -48,11 +51,14 @@ class Lane:
 
     def end(self):
         """Like Ctrl-C: the tests end, and remove their servers."""
-        os.killpg(self.process.pid, signal.SIGINT)
-        try:
-            self.process.wait(SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
+        for seconds in SECONDS_TO_END:
+            os.killpg(self.process.pid, signal.SIGINT)
+            try:
+                self.process.wait(seconds)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+        os.killpg(self.process.pid, signal.SIGKILL)
 
     def took(self):
         return (self.ended or time.monotonic()) - self.began if self.began else 0.0
@@ -127,9 +133,9 @@ def run(lanes, at_once, preset):
             lane.end()
 
 
-def keep_times(file, lanes):
+def keep_times(file, known, lanes):
     times = {lane.name: {'whole': max(lane.took(), 1.0), 'tests': lane.tests()[0]} for lane in lanes}
-    file.write_text(json.dumps(times, indent=1))
+    file.write_text(json.dumps({**known, **times}, indent=1))
     tests = sorted(((seconds, f'{lane}: {name}') for lane, kept in times.items() for name, seconds in kept['tests'].items()),
                    reverse=True)
     print('the slowest tests:')
@@ -148,7 +154,7 @@ def main():
             (results / f'{name}.{kind}').unlink(missing_ok=True)
     lanes = [Lane(name, results, known.get(name)) for name in names]
     run(lanes, int(at_once), preset)
-    keep_times(times, lanes)
+    keep_times(times, known, lanes)
     sys.exit(0 if all(lane.process.returncode == 0 for lane in lanes) else 1)
 
 

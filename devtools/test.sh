@@ -51,6 +51,7 @@ sanitizer_findings() {
 test_phases() {
   case $2 in
     '') test_lanes "$1" ;;
+    lane:*) test_lanes "$1" "${2#lane:}" ;;
     unit | interop) phase "$2" "${2}_tests" "$1" '' ;;
     kit | kit:*) phase kit kit_tests "$1" "${2#kit}" ;;
     *)
@@ -60,21 +61,24 @@ test_phases() {
   esac
 }
 
-# test_lanes PRESET: installs and builds what all need, then runs them, half as many again as there are processors: most wait
-# for servers.
+# test_lanes PRESET [LANE...]: installs and builds what all need, then runs these lanes or all, half as many again at once as
+# there are processors: most wait for servers.
 test_lanes() {
+  local preset=$1 lanes=("${@:2}")
+  ((${#lanes[@]})) || lanes=("${LANES[@]}")
   setup_servers
   setup_websocket_peers
   setup_jars
   setup_trino
-  build_preset "$1"
+  build_preset "$preset"
   heading "tests"
-  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$1" "${LANES[@]}"
+  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$preset" "${lanes[@]}"
 }
 
 # lane_command NAME PRESET: one of them, on servers of its own; lanes.py calls this.
 lane_command() {
   local name=$1 preset=$2
+  [[ " ${LANES[*]} " == *" $name "* ]] || fail "no lane named $name: ${LANES[*]}"
   export RESULTS=$DEV/results LANE_TESTS=$DEV/results/$name.tests
   TEST_STACK=test-$name
   build_preset() { :; }  # all is built; two ninjas in one folder would be in each other's way

@@ -89,10 +89,10 @@ def test_lines_of_ctest_are_read(results):
 
 
 def test_lanes_end_with_the_program_that_runs_them(results):
-    (results / 'some.does').write_text('trap "touch $results/cleaned" EXIT; sleep 60')
+    (results / 'some.does').write_text('trap "touch $results/cleaned" EXIT; : >"$results/waits"; sleep 60')
     program = f'import lanes, pathlib, sys\nlanes.DEV = pathlib.Path({str(results / "dev")!r})\nlanes.main()'
     with subprocess.Popen([sys.executable, '-c', program, str(results), '1', 'dev', 'some'], env=os.environ) as runner:
-        assert wait_until((results / 'some.begin').exists, 10)
+        assert wait_until((results / 'waits').exists, 10)
         runner.send_signal(signal.SIGTERM)
         assert runner.wait(20) != 0
     assert (results / 'cleaned').exists()

@@ -1,13 +1,8 @@
 """Clients of the one lake that the tests share. ./dev test starts it and names it in LAKE_STACK."""
 import os
-import pathlib
 import re
-import sys
 
 import pytest
-
-# What oracle/ and faults/ make by hand, tests here send, too.
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import readers as lake_readers
 from by_hand import Watched
