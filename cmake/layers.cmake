@@ -38,7 +38,7 @@ room(lakeproxy/measure USES base/core base/runtime base/postgres)
 
 # The lake's tables in PostgreSQL: a lake, what is read of it, what a commit is, what is written in one.
 room(lakeproxy/ducklake/lake USES base/core base/postgres base/runtime lakeproxy/model
-  TEST_USES base/testing lakeproxy/ducklake/read)
+  TEST_USES base/testing lakeproxy/ducklake/read lakeproxy/objects)
 embed_texts(lakeproxy_ducklake_lake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
 embed_texts(lakeproxy_ducklake_lake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
 room(lakeproxy/ducklake/definition USES base/core base/json base/postgres lakeproxy/materialize/manifest

@@ -61,8 +61,11 @@ std::optional<base::Error> fault_in_place(std::string_view path) {
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
+constexpr std::string_view kScheme = "s3://";
+
 std::optional<std::string_view> without_scheme(std::string_view url) {
-  for (std::string_view scheme : {"s3://", "s3a://", "s3n://"}) {
+  for (std::string_view scheme :
+       {kScheme, std::string_view("s3a://"), std::string_view("s3n://")}) {
     if (url.starts_with(scheme)) return url.substr(scheme.size());
   }
   return std::nullopt;
@@ -86,6 +89,11 @@ bool is_bucket_name(std::string_view text) {
   });
 }
 
+std::string canonical(std::string_view location) {
+  auto rest = without_scheme(location);
+  return rest ? std::string(kScheme).append(*rest) : std::string(location);
+}
+
 base::Result<Location> Location::parse(std::string_view url) {
   auto rest = without_scheme(url);
   if (!rest) return invalid("location: must start with s3://");
@@ -99,7 +107,7 @@ base::Result<Location> Location::parse(std::string_view url) {
   return Location(bucket, path);
 }
 
-std::string Location::text() const { return "s3://" + bucket_ + "/" + path_; }
+std::string Location::text() const { return std::string(kScheme) + bucket_ + "/" + path_; }
 
 base::Result<ObjectKey> Location::key() const {
   if (path_.empty() || path_.ends_with('/')) return invalid("location: must name an object");

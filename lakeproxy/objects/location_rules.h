@@ -33,6 +33,13 @@ class ObjectKey {
 /// Source: Amazon S3 User Guide, "General purpose bucket naming rules".
 [[nodiscard]] bool is_bucket_name(std::string_view text);
 
+/// The location with "s3://" in the place of "s3a://" and "s3n://", which Hadoop's file
+/// systems write for the same objects; any other text as it is. Whoever asks whether
+/// something names an object compares this spelling, or an object that is needed looks
+/// like nobody's. It judges nothing: Location::parse() does. For PostgreSQL
+/// lakeproxy_canonical() does the same (db/migrations/0030_one_spelling.sql).
+[[nodiscard]] std::string canonical(std::string_view location);
+
 /// A place in a bucket: an object, or a folder that objects lie under.
 class Location {
  public:

@@ -125,6 +125,57 @@ TEST(LocationTest, refuses_anything_else) {
   EXPECT_FALSE(Location::parse("s3://" + std::string(64, 'a')));
 }
 
+// Only the scheme has several spellings. All else is part of a name, and two names that a
+// reader might take for one are two objects.
+TEST(CanonicalTest, changes_the_scheme_and_nothing_else) {
+  struct Case {
+    const char* location;
+    const char* canonical;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"s3://lake/a/b", "s3://lake/a/b"},
+           {"s3a://lake/a/b", "s3://lake/a/b"},
+           {"s3n://lake/a/b", "s3://lake/a/b"},
+           {"s3a://lake", "s3://lake"},
+           {"s3a://lake/", "s3://lake/"},
+           {"s3n://", "s3://"},
+           // A port and a user are none to S3: they would be a part of the bucket's name.
+           {"s3a://lake:9000/a", "s3://lake:9000/a"},
+           {"s3n://key:secret@lake/a", "s3://key:secret@lake/a"},
+           {"s3a://lake/./a/../b", "s3://lake/./a/../b"},
+           {"s3a://lake/a.", "s3://lake/a."},
+           {"s3a://lake/a%2Fb%20c%", "s3://lake/a%2Fb%20c%"},
+           {"s3a://lake/%73", "s3://lake/%73"},
+           {"s3a://lake//a///b//", "s3://lake//a///b//"},
+           {"s3a:///lake/a", "s3:///lake/a"},
+           {"s3a://Lake/A", "s3://Lake/A"},
+           {"s3a://lake/a?b#c", "s3://lake/a?b#c"},
+           {"s3a://lake/a\nb", "s3://lake/a\nb"},
+           {"s3a://lake/\xc3\xa4", "s3://lake/\xc3\xa4"},
+           // Once is enough, and it is at the beginning.
+           {"s3a://s3a://lake/a", "s3://s3a://lake/a"},
+           {"s3://s3n://lake/a", "s3://s3n://lake/a"},
+           {"s3://lake/s3a://lake/a", "s3://lake/s3a://lake/a"}}) {
+    EXPECT_EQ(canonical(c.location), c.canonical) << c.location;
+    EXPECT_EQ(canonical(c.canonical), c.canonical) << "canonical already: " << c.canonical;
+  }
+}
+
+TEST(CanonicalTest, leaves_what_is_no_location_of_the_store_as_it_is) {
+  for (const char* location :
+       {"", "a/b", "/s3a://lake/a", " s3a://lake/a", "S3A://lake/a", "S3://lake/a", "s3a:/lake/a",
+        "s3a:lake", "s3a", "s3b://lake/a", "s3an://lake/a", "s3aa://lake/a", "xs3a://lake/a",
+        "x\ns3a://lake/a", "file:///a", "gs://lake/a", "https://lake.s3.amazonaws.com/a"}) {
+    EXPECT_EQ(canonical(location), location);
+  }
+}
+
+TEST(CanonicalTest, is_how_a_parsed_location_is_written) {
+  for (const char* location : {"s3://lake/a/b", "s3a://lake/a%2Fb", "s3n://lake/a/"}) {
+    EXPECT_EQ(canonical(location), at(location).text());
+  }
+}
+
 TEST(LocationTest, only_an_object_has_a_key) {
   EXPECT_EQ(at("s3://lake/a/b").key()->text(), "a/b");
   EXPECT_FALSE(at("s3://lake/a/").key());

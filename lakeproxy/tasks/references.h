@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lakeproxy/ducklake/upkeep/upkeep.h"
-#include "lakeproxy/objects/canonical_location.h"
+#include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/publish/manifest_store.h"
 
 namespace lake::tasks {

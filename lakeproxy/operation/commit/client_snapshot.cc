@@ -8,7 +8,6 @@
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/materialize/snapshot/built_names.h"
-#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/commit/added_names.h"
 #include "lakeproxy/operation/commit/client_deletes.h"

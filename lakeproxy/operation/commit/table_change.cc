@@ -3,7 +3,6 @@
 #include <set>
 #include <string>
 
-#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/commit/client_snapshot.h"

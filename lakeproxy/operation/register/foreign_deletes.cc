@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lakeproxy/export/exporter.h"
-#include "lakeproxy/objects/canonical_location.h"
+#include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/commit/client_deletes.h"
 #include "lakeproxy/operation/commit/equality_deletes.h"
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/commit/client_manifests.h"
 

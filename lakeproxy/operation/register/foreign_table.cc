@@ -7,7 +7,6 @@
 #include "base/json/zero_escape.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/table/table_metadata_json.h"
-#include "lakeproxy/objects/canonical_location.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/operation/commit/added_names.h"
 #include "lakeproxy/operation/commit/file_places.h"
