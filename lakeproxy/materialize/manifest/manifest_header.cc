@@ -137,6 +137,7 @@ Result<ManifestHeaders::Parsed> ManifestHeaders::read(const ContainerReader& rea
     std::lock_guard lock(mutex_);
     auto held = parsed_.find(text);
     if (held != parsed_.end()) return held->second;
+    ++parses_;
   }
   ASSIGN_OR_RETURN(auto header, read_manifest_header(reader));
   auto parsed = std::make_shared<const model::ManifestHeader>(std::move(header));

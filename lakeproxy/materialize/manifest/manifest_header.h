@@ -43,6 +43,12 @@ class ManifestHeaders {
   /// Errors: those of read_manifest_header(), which are not kept.
   [[nodiscard]] base::Result<Parsed> read(const base::avro::ContainerReader& reader);
 
+  /// How many headers had to be parsed so far, for want of a kept one.
+  [[nodiscard]] std::size_t parses() const {
+    std::lock_guard lock(mutex_);
+    return parses_;
+  }
+
   /// The Avro schemas of manifests and of manifest lists.
   [[nodiscard]] base::avro::SchemaCache& schemas() { return schemas_; }
 
@@ -56,9 +62,10 @@ class ManifestHeaders {
   const std::size_t most_;
   const std::size_t bytes_;
   base::avro::SchemaCache schemas_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_multimap<std::size_t, Written> written_;  // Guarded by mutex_.
   std::map<std::string, Parsed> parsed_;                   // Guarded by mutex_.
+  std::size_t parses_ = 0;                                 // Guarded by mutex_.
 };
 
 /// Keys that version 1 leaves out take their defaults: version 1, spec 0,

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/avro/container_writer.h"
 #include "base/json/json.h"
 #include "base/testing/golden.h"
@@ -234,10 +236,57 @@ TEST(ManifestListReaderTest, survives_truncations_and_changed_bytes) {
   }
 }
 
-TEST(ManifestHeadersTest, a_kept_header_gives_the_same_bytes) {
+// What makes a header, counted: a header that is not kept is made again.
+class CountedMake {
+ public:
+  ManifestHeaders::Made ask(ManifestHeaders& headers, const model::ManifestHeader& header,
+                            std::int32_t format_version = 2, Codec codec = Codec::kNull) {
+    return headers.written(header, format_version, codec, [&] {
+      ++calls;
+      return base::avro::ContainerHeader{.bytes = "made " + std::to_string(calls), .codec = codec};
+    });
+  }
+  int calls = 0;
+};
+
+TEST(ManifestHeadersTest, a_header_is_made_once) {
+  ManifestHeaders headers;
+  CountedMake make;
+  auto first = make.ask(headers, sample_header());
+  EXPECT_EQ(make.ask(headers, sample_header()), first);
+  EXPECT_EQ(make.calls, 1);
+}
+
+TEST(ManifestHeadersTest, what_is_too_many_or_too_long_is_made_each_time) {
+  ManifestHeaders none(0);
+  ManifestHeaders short_ones(9, 5);
+  for (ManifestHeaders* headers : {&none, &short_ones}) {
+    CountedMake make;
+    EXPECT_NE(make.ask(*headers, sample_header()), make.ask(*headers, sample_header()));
+    EXPECT_EQ(make.calls, 2);
+  }
+}
+
+// The writer begins with what is kept, whatever it is.
+TEST(ManifestHeadersTest, a_manifest_is_written_with_the_kept_header) {
+  ManifestHeaders headers;
+  CountedMake make;
+  make.ask(headers, sample_header(), 2, Codec::kDeflate);
+  make.ask(headers, sample_header(), 3, Codec::kDeflate);
+  auto second = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate, &headers);
+  auto third = encode_manifest_v3(sample_header(), sample_entries(), Codec::kDeflate, &headers);
+  ASSERT_TRUE(second && third);
+  EXPECT_TRUE(second->starts_with("made 1"));
+  EXPECT_TRUE(third->starts_with("made 2"));
+}
+
+TEST(ManifestHeadersTest, a_written_header_is_kept_for_the_next_manifest) {
   ManifestHeaders headers;
   auto alone = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate);
   auto first = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate, &headers);
+  CountedMake make;
+  make.ask(headers, sample_header(), 2, Codec::kDeflate);
+  EXPECT_EQ(make.calls, 0);
   auto second = encode_manifest_v2(sample_header(), sample_entries(), Codec::kDeflate, &headers);
   ASSERT_TRUE(alone && first && second);
   EXPECT_EQ(*alone, *first);
@@ -252,18 +301,26 @@ TEST(ManifestHeadersTest, headers_that_differ_in_one_part_are_kept_apart) {
   all[3].schema.fields[0].doc = "another";
   all[4].schema.fields[0].name += "_";
   all[5].content = model::FileContent::kPositionDeletes;
+  CountedMake make;
+  std::set<ManifestHeaders::Made> made;
   for (int round = 0; round < 2; ++round) {
     for (const auto& header : all) {
-      auto kept = encode_manifest_v2(header, {}, Codec::kNull, &headers);
-      auto alone = encode_manifest_v2(header, {}, Codec::kNull);
-      ASSERT_TRUE(kept && alone);
-      EXPECT_EQ(*kept, *alone);
-      EXPECT_EQ(*encode_manifest_v2(header, {}, Codec::kDeflate, &headers),
-                *encode_manifest_v2(header, {}, Codec::kDeflate));
-      EXPECT_EQ(*encode_manifest_v3(header, {}, Codec::kNull, &headers),
-                *encode_manifest_v3(header, {}, Codec::kNull));
+      made.insert(make.ask(headers, header));
+      made.insert(make.ask(headers, header, 2, Codec::kDeflate));
+      made.insert(make.ask(headers, header, 3));
     }
   }
+  ManifestHeaders in_use;
+  for (const auto& header : all) {
+    EXPECT_EQ(*encode_manifest_v2(header, {}, Codec::kNull, &in_use),
+              *encode_manifest_v2(header, {}, Codec::kNull));
+    EXPECT_EQ(*encode_manifest_v2(header, {}, Codec::kDeflate, &in_use),
+              *encode_manifest_v2(header, {}, Codec::kDeflate));
+    EXPECT_EQ(*encode_manifest_v3(header, {}, Codec::kNull, &in_use),
+              *encode_manifest_v3(header, {}, Codec::kNull));
+  }
+  EXPECT_EQ(made.size(), 3 * all.size());
+  EXPECT_EQ(make.calls, static_cast<int>(3 * all.size())) << "none of them twice";
 }
 
 TEST(ManifestHeadersTest, a_header_that_was_read_before_is_the_same_again) {
@@ -282,6 +339,19 @@ TEST(ManifestHeadersTest, a_header_that_was_read_before_is_the_same_again) {
       EXPECT_EQ(kept->header.format_version, alone->header.format_version);
       EXPECT_EQ(kept->entries, alone->entries);
     }
+    EXPECT_EQ(headers.parses(), 2U) << "one for each of the files, in the first round";
+  }
+}
+
+TEST(ManifestHeadersTest, a_header_that_may_not_be_kept_is_parsed_each_time) {
+  auto data = encode_manifest_v2(sample_header(), sample_entries(), Codec::kNull);
+  ASSERT_TRUE(data);
+  ManifestHeaders none(0);
+  ManifestHeaders short_ones(9, 10);
+  for (ManifestHeaders* headers : {&none, &short_ones}) {
+    ASSERT_TRUE(read_manifest(*data, {}, headers));
+    ASSERT_TRUE(read_manifest(*data, {}, headers));
+    EXPECT_EQ(headers->parses(), 2U);
   }
 }
 
