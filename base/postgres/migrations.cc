@@ -20,7 +20,10 @@ Digest digest_of(std::string_view text) {
   return digest;
 }
 
-std::string checksum(const Migration& migration) { return to_hex(digest_of(migration.sql)); }
+std::string checksum(const Migration& migration) {
+  const bool is_same = migration.recorded_as.empty();
+  return to_hex(digest_of(is_same ? migration.sql : migration.recorded_as));
+}
 
 // One lock per version table.
 std::int64_t lock_key(std::string_view table) {
@@ -167,6 +170,9 @@ Task<Status> build(const Run* run, Transaction* transaction, const MigrationInde
   }
   if (seen->boolean(0, 1) || !seen->boolean(0, 0)) co_return Status();
   run->tell("index " + index->name);
+  if (!index->needs.empty()) {
+    CO_RETURN_IF_ERROR(co_await run->pool->script(run->context, index->needs));
+  }
   CO_RETURN_IF_ERROR(co_await run->pool->script(
       run->context, fmt::format(R"(CREATE INDEX CONCURRENTLY "{}" ON "{}"."{}" {})", index->name,
                                 index->schema, index->table, index->rest)));

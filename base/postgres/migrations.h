@@ -18,12 +18,18 @@ namespace base::pg {
 struct MigrationIndex {
   std::string schema, name, table;  ///< As the catalog has them, without quotes.
   std::string rest;                 ///< What follows the table: "(a, b) WHERE a > 0".
+  /// What the index stands on and the migration itself makes, done and committed before;
+  /// mostly empty. It may find its work done, and so may the migration behind it.
+  std::string needs = {};
 };
 inline constexpr std::int64_t kLargeTable = std::int64_t{16} << 20;
 
 struct Migration {
   int version = 0;  ///< From 1 upwards; gaps are allowed.
   std::string sql;  ///< One or more statements, none of which ends the transaction.
+  /// The text that the record of the migration vouches for, where `sql` has become another
+  /// one that does the same; empty: `sql`.
+  std::string recorded_as = {};
   std::vector<MigrationIndex> indexes = {};
 };
 

@@ -158,6 +158,40 @@ TEST_F(LargeTableTest, an_index_of_a_build_that_was_cut_off_is_made_again) {
   EXPECT_EQ(valid(), "true");
 }
 
+TEST_F(LargeTableTest, what_an_index_stands_on_is_made_before_it_and_may_be_there) {
+  fill();
+  const std::string function = fmt::format(
+      "CREATE OR REPLACE FUNCTION {}.first_of(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ "
+      "SELECT substring($1 FOR 1) $$",
+      schema_);
+  MigrationIndex by_first = index();
+  by_first.rest = fmt::format("({}.first_of(note))", schema_);
+  EXPECT_FALSE(migrate_large(by_first)) << "nobody has made the function";
+  by_first.needs = function;
+  for (int round = 0; round < 2; ++round) {
+    steps_.clear();
+    ASSERT_TRUE(migrate_large(by_first));
+    EXPECT_EQ(valid(), "true");
+    // As after a start that ended before its migration did.
+    ASSERT_TRUE(run(pool_->script(
+        soon(), fmt::format("DELETE FROM {}; DROP INDEX {}.by_note", table(), schema_))));
+    EXPECT_EQ(steps_, (std::vector<std::string>{"index by_note", "migration 1"}));
+  }
+}
+
+TEST_F(MigrationsTest, a_text_may_change_where_the_record_vouches_for_the_old_one) {
+  ASSERT_TRUE(migrate_to({adds(1, 1)}));
+  Migration changed = adds(1, 9);
+  EXPECT_EQ(migrate_to({changed}).error().kind(), ErrorKind::kCorrupt);
+  changed.recorded_as = adds(1, 1).sql;
+  EXPECT_TRUE(migrate_to({changed}));
+  Migration second = adds(2, 2);
+  second.recorded_as = "what it was before";
+  EXPECT_TRUE(migrate_to({changed, second})) << "and it is the other text that runs";
+  EXPECT_EQ(stored(), 2);
+  EXPECT_EQ(migrate_to({changed, adds(2, 2)}).error().kind(), ErrorKind::kCorrupt);
+}
+
 TEST_F(MigrationsTest, one_that_waits_leaves_nothing_in_the_server_when_it_gives_up) {
   std::optional<Result<void>> first;
   std::vector<std::string> steps;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/core/embedded_text.h"
 #include "base/core/text.h"
@@ -129,27 +130,80 @@ bool someone_else_made_it(const base::Error& error) {
          error.reason() == base::pg::kUniqueViolation;
 }
 
-// An index on a table of DuckLake, which may be large, stands on a line of its own:
-// CREATE INDEX IF NOT EXISTS name ON table (columns);
-std::vector<base::pg::MigrationIndex> indexes_of(const std::string& schema, std::string_view text) {
-  constexpr std::string_view kBegin = "CREATE INDEX IF NOT EXISTS ";
+constexpr std::string_view kIndex = "\nCREATE INDEX ";
+constexpr std::string_view kFunction = "\nCREATE FUNCTION ";
+constexpr std::string_view kIfNotExists = "IF NOT EXISTS ";
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The names of our functions that stand in an index, "lakeproxy_name(".
+std::set<std::string> functions_in(std::string_view columns) {
+  constexpr std::string_view kOurs = "lakeproxy_";
+  std::set<std::string> names;
+  for (std::size_t at = 0; (at = columns.find(kOurs, at)) != std::string_view::npos; ++at) {
+    names.emplace(columns.substr(at, columns.find('(', at) - at + 1));
+  }
+  return names;
+}
+
+// The statement that makes a function, where the migration has it. It ends where its body does.
+std::string function_of(const std::string& schema, std::string_view text, std::string_view name) {
+  constexpr std::string_view kQuote = "$$";
+  const std::size_t begin = text.find(std::string(kFunction).append(name));
+  if (begin == std::string_view::npos) return {};
+  const std::size_t body = text.find(kQuote, begin) + kQuote.size();
+  const std::size_t end = text.find(kQuote, body) + kQuote.size();
+  const std::size_t after = begin + kFunction.size();
+  return fmt::format("CREATE OR REPLACE FUNCTION \"{}\".{}", schema,
+                     text.substr(after, end - after));
+}
+
+// A new column of the table has to be there first, and it comes with the migration.
+bool adds_columns_to(std::string_view text, std::string_view table) {
+  return text.find(fmt::format("\nALTER TABLE {} ADD COLUMN ", table)) != std::string_view::npos;
+}
+
+// `statement`: "name ON table (columns) WHERE condition".
+base::pg::MigrationIndex index_of(const std::string& schema, std::string_view text,
+                                  std::string_view statement) {
   constexpr std::string_view kOn = " ON ";
+  const std::size_t on = statement.find(kOn);
+  base::pg::MigrationIndex index{.schema = schema, .name = std::string(statement.substr(0, on))};
+  statement.remove_prefix(on + kOn.size());
+  const std::size_t table = statement.find(' ');
+  index.table = statement.substr(0, table);
+  index.rest = statement.substr(table + 1);
+  for (const std::string& name : functions_in(index.rest)) {
+    index.needs += function_of(schema, text, name);
+    index.rest = replaced(index.rest, name, fmt::format("\"{}\".{}", schema, name));
+  }
+  return index;
+}
+
+// Those that can be built before: each is a statement that begins a line and ends with ';'.
+std::vector<base::pg::MigrationIndex> indexes_of(const std::string& schema, std::string_view text) {
   std::vector<base::pg::MigrationIndex> indexes;
-  for (std::size_t end = 0; !text.empty(); text.remove_prefix(end)) {
-    end = std::min(text.find('\n'), text.size() - 1) + 1;
-    std::string_view line = text.substr(0, end);
-    if (!line.starts_with(kBegin)) continue;
-    line = line.substr(kBegin.size(), line.find(';') - kBegin.size());
-    const std::size_t on = line.find(kOn);
-    const std::string_view name = line.substr(0, on);
-    line.remove_prefix(on + kOn.size());
-    const std::size_t table = line.find(' ');
-    indexes.push_back({.schema = schema,
-                       .name = std::string(name),
-                       .table = std::string(line.substr(0, table)),
-                       .rest = std::string(line.substr(table + 1))});
+  for (std::size_t at = 0; (at = text.find(kIndex, at)) != std::string_view::npos; ++at) {
+    std::string_view statement = text.substr(at + kIndex.size());
+    statement = statement.substr(0, statement.find(';'));
+    if (statement.starts_with(kIfNotExists)) statement.remove_prefix(kIfNotExists.size());
+    auto index = index_of(schema, text, statement);
+    if (!adds_columns_to(text, index.table)) indexes.push_back(std::move(index));
   }
   return indexes;
+}
+
+// What was applied somewhere is never written in another way, also where it does not expect
+// that an index and its function are there already. This is the same, expecting it.
+std::string tolerant(std::string_view text) {
+  std::string sql = replaced(std::string(text), kIndex, std::string(kIndex).append(kIfNotExists));
+  sql = replaced(std::move(sql), std::string(kIfNotExists).append(kIfNotExists), kIfNotExists);
+  return replaced(std::move(sql), kFunction, "\nCREATE OR REPLACE FUNCTION ");
 }
 
 std::vector<base::pg::Migration> migrations(const std::string& schema) {
@@ -157,9 +211,11 @@ std::vector<base::pg::Migration> migrations(const std::string& schema) {
   for (const base::embedded::Text& file : base::embedded::lake_migrations()) {
     auto version = base::parse_int64(file.name.substr(0, file.name.find('_')));
     // The functions of a migration keep the search path that they are made under.
+    std::string text = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, file.text);
     list.push_back({.version = static_cast<int>(version.value()),
-                    .sql = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, file.text),
-                    .indexes = indexes_of(schema, file.text)});
+                    .sql = tolerant(text),
+                    .recorded_as = text,
+                    .indexes = indexes_of(schema, text)});
   }
   return list;
 }

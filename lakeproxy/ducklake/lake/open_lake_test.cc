@@ -1,6 +1,12 @@
+#include "base/core/embedded_text.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
+
+namespace base::embedded {
+std::span<const Text> lake_migrations();
+std::span<const Text> lake_tables();
+}  // namespace base::embedded
 
 namespace lake::ducklake {
 namespace {
@@ -90,6 +96,86 @@ TEST_F(OpenLake, refuses_names_that_are_no_plain_identifiers) {
   EXPECT_EQ(failure(), std::nullopt);
   options_ = {.catalog = "lake", .metadata_schema = "lk", .data_path = "s3://lake/data"};
   EXPECT_EQ(failure(), ErrorKind::kInvalid);
+}
+
+// A lake that DuckDB made, before any server of ours has seen it.
+class FirstOpening : public OpenLake {
+ protected:
+  void SetUp() override {
+    std::string script = "CREATE SCHEMA lk; SET search_path TO lk;\n";
+    for (const auto& tables : base::embedded::lake_tables()) script += tables.text;
+    ASSERT_TRUE(run(pool_->script(soon(), script)));
+    exec(
+        "INSERT INTO ducklake_snapshot VALUES (0, now(), 0, 1, 0);"
+        "INSERT INTO ducklake_snapshot_changes VALUES (0, '', NULL, NULL, NULL);"
+        "INSERT INTO ducklake_metadata (key, value) VALUES ('version', '1.0'), ('data_path', "
+        "'s3://lake/data/'), ('encrypted', 'false');"
+        "INSERT INTO ducklake_schema VALUES (0, gen_random_uuid(), 0, NULL, 'main', 'main/', "
+        "true)");
+  }
+  void fill_files() {
+    exec(
+        "INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, path, "
+        "path_is_relative) SELECT i, 1, 1, 'folder/' || repeat('x', 100) || i, true FROM "
+        "generate_series(1, 110000) AS i");
+    ASSERT_GT(std::stoll(text("SELECT pg_relation_size('lk.ducklake_data_file')")),
+              base::pg::kLargeTable);
+  }
+  std::vector<std::string> open_told() {
+    std::vector<std::string> indexes;
+    auto opened = run(open_lake(soon(), *pool_, options_, [&](std::string_view step) {
+      if (step.starts_with("index ")) indexes.emplace_back(step.substr(6));
+    }));
+    EXPECT_TRUE(opened) << opened.error().message() << ": " << opened.error().detail();
+    return indexes;
+  }
+  /// Names and definitions of all our indexes.
+  std::string indexes() {
+    return text(
+        "SELECT string_agg(pg_get_indexdef(indexrelid) || ' ' || indisvalid, E'\\n' ORDER BY "
+        "relname) "
+        "FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE relnamespace = "
+        "'lk'::regnamespace");
+  }
+};
+
+TEST_F(FirstOpening, indexes_of_a_large_table_are_built_before_their_migrations) {
+  fill_files();
+  EXPECT_EQ(open_told(),
+            (std::vector<std::string>{"lakeproxy_data_file_begin", "lakeproxy_data_file_end",
+                                      "lakeproxy_data_file_name", "lakeproxy_data_file_partial"}));
+  const std::string large = indexes();
+  exec("DROP SCHEMA lk CASCADE");
+  SetUp();
+  EXPECT_EQ(open_told(), std::vector<std::string>{}) << "small tables: in their migrations";
+  EXPECT_EQ(indexes(), large) << "either way they are the same";
+}
+
+TEST_F(FirstOpening, one_that_was_cut_off_behind_an_index_is_done_by_the_next) {
+  fill_files();
+  exec(
+      "CREATE FUNCTION lakeproxy_object_name(path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT "
+      "PARALLEL SAFE AS $$ SELECT substring(path FROM '[^/]*$') $$;"
+      "CREATE INDEX lakeproxy_data_file_name ON ducklake_data_file (lakeproxy_object_name(path));"
+      "CREATE INDEX lakeproxy_data_file_partial ON ducklake_data_file (table_id, partial_max) "
+      "WHERE partial_max IS NOT NULL");
+  EXPECT_EQ(open_told(),
+            (std::vector<std::string>{"lakeproxy_data_file_begin", "lakeproxy_data_file_end"}));
+}
+
+// A lake of an earlier release is refused where one of them has another sum.
+TEST_F(FirstOpening, the_record_of_a_migration_vouches_for_its_file) {
+  open();
+  for (const auto& file : base::embedded::lake_migrations()) {
+    const std::string written = fmt::format("SET LOCAL search_path TO \"lk\";\n{}", file.text);
+    auto rows = run(pool_->query(
+        soon(), {{"SELECT checksum = encode(sha256(convert_to($2, 'UTF8')), 'hex') FROM "
+                  "lk.lakeproxy_migrations WHERE version = $1::int"},
+                 {base::pg::param(std::int64_t{std::stol(std::string(file.name))}),
+                  base::pg::param(written)}}));
+    ASSERT_TRUE(rows) << rows.error().detail();
+    EXPECT_TRUE((*rows)->boolean(0, 0)) << file.name;
+  }
 }
 
 // One object under two rows; `path` is what is scheduled.
