@@ -49,8 +49,20 @@ class LruCache {
       order_.push_front({key, std::move(value), bytes});
       index_[key] = order_.begin();
       bytes_ += bytes;
-      while (is_over() && order_.size() > 1) drop(std::prev(order_.end()));
+      drop_what_is_over();
     }
+    show();
+  }
+
+  /// Another estimate of the bytes of `value`, if the key still has it.
+  void reweigh(const std::string& key, const Value& value, std::size_t bytes) {
+    std::lock_guard lock(mutex_);
+    auto found = index_.find(key);
+    if (found == index_.end() || !(found->second->value == value)) return;
+    bytes_ += bytes - found->second->bytes;
+    found->second->bytes = bytes;
+    order_.splice(order_.begin(), order_, found->second);
+    drop_what_is_over();
     show();
   }
 
@@ -79,6 +91,9 @@ class LruCache {
 
   [[nodiscard]] bool is_over() const {
     return order_.size() > limits_.values || bytes_ > limits_.bytes;
+  }
+  void drop_what_is_over() {
+    while (is_over() && order_.size() > 1) drop(std::prev(order_.end()));
   }
   void drop(typename Order::iterator item) {
     bytes_ -= item->bytes;

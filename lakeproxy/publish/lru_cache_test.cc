@@ -34,6 +34,30 @@ TEST(LruCache, counts_bytes_and_lets_one_heavy_value_in) {
   EXPECT_EQ(cache.bytes(), 0U);
 }
 
+TEST(LruCache, a_value_that_grows_makes_others_go) {
+  LruCache<int> cache({.values = 100, .bytes = 10});
+  cache.put("a", 1, 4);
+  cache.put("b", 2, 4);
+  cache.reweigh("a", 1, 6);
+  EXPECT_EQ(cache.bytes(), 10U);
+  EXPECT_EQ(cache.size(), 2U);
+  cache.reweigh("a", 1, 7);
+  EXPECT_EQ(cache.get("b"), std::nullopt);
+  EXPECT_EQ(cache.get("a"), 1) << "it was used last";
+  EXPECT_EQ(cache.bytes(), 7U);
+  cache.reweigh("a", 1, 2);
+  EXPECT_EQ(cache.bytes(), 2U);
+}
+
+TEST(LruCache, what_was_replaced_or_forgotten_gets_no_other_weight) {
+  LruCache<int> cache({.values = 100, .bytes = 10});
+  cache.put("a", 1, 4);
+  cache.put("a", 2, 4);
+  cache.reweigh("a", 1, 9);
+  cache.reweigh("b", 1, 9);
+  EXPECT_EQ(cache.bytes(), 4U);
+}
+
 TEST(LruCache, shows_what_it_holds) {
   base::metrics::Registry metrics;
   LruCache<int> cache({.values = 2, .bytes = 10});

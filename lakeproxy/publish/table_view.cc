@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/core/text.h"
+#include "base/gzip/pack.h"
 #include "base/json/json.h"
 #include "lakeproxy/materialize/snapshot/content_hash.h"
 #include "lakeproxy/model/change/metadata_change.h"
@@ -195,6 +196,15 @@ model::MetadataFragments fragments_of(const TableView& view, const TableViewPtr&
 
 }  // namespace
 
+base::Result<model::JsonText> pack_body(const TableView& view, model::SnapshotSelection snapshots) {
+  // Both bodies end with the same text behind their documents.
+  const std::size_t tail = view.body->size() - view.document_begin - view.document_size;
+  const std::string_view body = *view.body_of(snapshots);
+  ASSIGN_OR_RETURN(auto begun, base::gzip::pack(body.substr(0, body.size() - tail)));
+  return std::make_shared<const std::string>(
+      base::gzip::close(begun, body.substr(body.size() - tail)));
+}
+
 std::size_t bytes_of(const TableView& view) {
   constexpr std::size_t kDefinitions = std::size_t{16} << 10;  // Schemas, specs, properties.
   constexpr std::size_t kSnapshot = 1024;  // With its summary, and its pointers.
@@ -202,6 +212,9 @@ std::size_t bytes_of(const TableView& view) {
   std::size_t bytes = kDefinitions + view.body->size() + view.body_refs->size();
   for (const auto& fragment : view.fragments) bytes += kSnapshot + fragment.text->size();
   if (view.snapshot_log) bytes += view.snapshot_log->size();
+  for (const PackedBody* packed : {&view.packed->all, &view.packed->refs}) {
+    if (auto held = packed->get()) bytes += held->size();
+  }
   return bytes + view.table.aliases.size() * kAlias;
 }
 

@@ -4,6 +4,7 @@
 // written once and sent as often as they are asked for.
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,29 @@
 
 namespace lake::publish {
 
-/// Never changed once made; shared by all workers.
+/// A body of a view as gzip, once somebody has made it. Safe from any thread.
+class PackedBody {
+ public:
+  [[nodiscard]] model::JsonText get() const {
+    std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+  void set(model::JsonText bytes) {
+    std::lock_guard lock(mutex_);
+    bytes_ = std::move(bytes);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  model::JsonText bytes_;
+};
+
+/// The bodies of a view, as gzip.
+struct PackedBodies {
+  PackedBody all, refs;
+};
+
+/// Never changed once made, but for `packed`; shared by all workers.
 struct TableView {
   model::LakeTable table;  ///< Nothing pending: all its snapshots are published.
   /// `table.metadata` with the snapshots, logs and "main".
@@ -25,6 +48,8 @@ struct TableView {
   /// LoadTableResult, ready to send: with all snapshots, and with snapshots=refs.
   model::JsonText body;
   model::JsonText body_refs;
+  /// Made when a client first takes them: nobody may ever ask for this state again.
+  std::shared_ptr<PackedBodies> packed = std::make_shared<PackedBodies>();
   std::string etag;  ///< Of this state, without quotes.
   /// Texts that the next view of the table uses again.
   std::vector<model::SnapshotFragment> fragments;
@@ -39,11 +64,23 @@ struct TableView {
   [[nodiscard]] std::string_view document() const {
     return std::string_view(*body).substr(document_begin, document_size);
   }
+  [[nodiscard]] const model::JsonText& body_of(model::SnapshotSelection snapshots) const {
+    return snapshots == model::SnapshotSelection::kRefs ? body_refs : body;
+  }
+  [[nodiscard]] PackedBody& packed_of(model::SnapshotSelection snapshots) const {
+    return snapshots == model::SnapshotSelection::kRefs ? packed->refs : packed->all;
+  }
 };
 using TableViewPtr = std::shared_ptr<const TableView>;
 
-/// What a view takes in memory, estimated: its documents and the snapshots they are made of,
-/// which it may share with the view before it.
+/// One of its bodies as gzip. What tells the client how to reach the store, which may be
+/// a secret, stands behind the packed document as it is (base/gzip/pack.h).
+/// Blocks the thread for some milliseconds for each megabyte. Errors: those of base::gzip::pack().
+[[nodiscard]] base::Result<model::JsonText> pack_body(const TableView& view,
+                                                      model::SnapshotSelection snapshots);
+
+/// What a view takes in memory, estimated: its documents, packed ones too, and the snapshots they
+/// are made of, which it may share with the view before it.
 [[nodiscard]] std::size_t bytes_of(const TableView& view);
 
 /// Makes the view of a table whose snapshots are all published. Texts of

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/gzip/gunzip.h"
+
 namespace lake::publish {
 namespace {
 
@@ -81,6 +83,46 @@ TEST(TableView, a_metadata_log_that_became_another_is_written_anew) {
     if (log.size() == 2) second.metadata.metadata_log[1].metadata_file = "another";
     EXPECT_EQ(*make_view(second, before, "{}")->body, *make_view(second, nullptr, "{}")->body);
   }
+}
+
+using Snapshots = model::SnapshotSelection;
+
+TEST(TableView, packed_bodies_are_the_bodies) {
+  auto view = make_view(table(), nullptr, R"({"s3.secret-access-key":"hush"})");
+  ASSERT_NE(*view->body, *view->body_refs);
+  for (Snapshots snapshots : {Snapshots::kAll, Snapshots::kRefs}) {
+    auto packed = pack_body(*view, snapshots);
+    ASSERT_TRUE(packed) << packed.error().message();
+    EXPECT_LT((*packed)->size(), view->body_of(snapshots)->size());
+    EXPECT_EQ(base::gzip::gunzip(**packed, 1 << 20).value(), *view->body_of(snapshots));
+  }
+}
+
+// The length of the packed answer must not tell whether a table says what the config says.
+TEST(TableView, what_the_config_says_is_not_packed_with_the_document) {
+  const std::string config = R"({"s3.secret-access-key":"a secret of the store"})";
+  model::LakeTable t = table();
+  t.metadata.properties["comment"] = config;
+  auto with = make_view(t, nullptr, config);
+  auto without = make_view(t, nullptr, "{}");
+  for (Snapshots snapshots : {Snapshots::kAll, Snapshots::kRefs}) {
+    auto long_one = pack_body(*with, snapshots);
+    auto short_one = pack_body(*without, snapshots);
+    ASSERT_TRUE(long_one && short_one);
+    EXPECT_EQ((*long_one)->size() - (*short_one)->size(), config.size() - 2);
+    EXPECT_NE((*long_one)->find(config), std::string::npos) << "it stands as it is";
+    EXPECT_EQ((*long_one)->find("list-9"), std::string::npos) << "the document is packed";
+  }
+}
+
+TEST(TableView, packed_bodies_weigh) {
+  auto view = make_view(table(), nullptr, "{}");
+  const std::size_t before = bytes_of(*view);
+  auto packed = pack_body(*view, Snapshots::kRefs);
+  ASSERT_TRUE(packed);
+  view->packed_of(Snapshots::kRefs).set(*packed);
+  EXPECT_EQ(bytes_of(*view), before + (*packed)->size());
+  EXPECT_EQ(view->packed_of(Snapshots::kAll).get(), nullptr);
 }
 
 TEST(TableView, removed_snapshots_are_not_shown_and_the_log_begins_behind_them) {

@@ -19,6 +19,18 @@ std::string key_of(const std::string& lake, const model::TableIdentifier& identi
 
 // The turns of those who write a table's metadata file, beside those who read the table.
 std::string file_key(const std::string& key) { return key + "\x1f/file"; }
+// The turns of those who pack a table's answers.
+std::string packing_key(const std::string& key) { return key + "\x1f/gzip"; }
+
+// What is packed on the event loop: about a millisecond of work.
+constexpr std::size_t kSmallBody = std::size_t{128} << 10;
+
+base::Task<base::Result<model::JsonText>> pack(base::BlockingPool* pool, TableViewPtr view,
+                                               model::SnapshotSelection snapshots) {
+  if (view->body_of(snapshots)->size() <= kSmallBody) co_return pack_body(*view, snapshots);
+  auto work = [view, snapshots] { return pack_body(*view, snapshots); };
+  co_return co_await pool->run(std::move(work));
+}
 
 }  // namespace
 
@@ -27,7 +39,9 @@ ViewCache::ViewCache(CacheLimits limits, base::metrics::Registry& metrics)
       hits(metrics.counter("lakeproxy_metadata_cache_hits_total",
                            "Table loads answered from the metadata cache.")),
       misses(metrics.counter("lakeproxy_metadata_cache_misses_total",
-                             "Table loads that read the lake.")) {
+                             "Table loads that read the lake.")),
+      packed(metrics.counter("lakeproxy_metadata_packed_total",
+                             "Answers of table states made into gzip, each once.")) {
   views.show_on(metrics.gauge("lakeproxy_metadata_cache_entries", "Tables in the metadata cache."),
                 metrics.gauge("lakeproxy_metadata_cache_bytes",
                               "Memory of the tables in the metadata cache, estimated."));
@@ -133,6 +147,23 @@ base::Task<base::Status> TableViews::settle(base::RequestContext context,
     if (now && *now == held) shared_->cache->views.erase(key);
   }
   co_return result;
+}
+
+base::Task<base::Result<model::JsonText>> TableViews::packed(base::RequestContext context,
+                                                             model::TableIdentifier identifier,
+                                                             TableViewPtr view,
+                                                             model::SnapshotSelection snapshots) {
+  PackedBody& place = view->packed_of(snapshots);
+  if (auto made = place.get()) co_return made;
+  const std::string key = key_of(shared_->key, identifier);
+  CO_ASSIGN_OR_RETURN(auto turn, co_await shared_->turns.take(context, packing_key(key)));
+  if (auto made = place.get()) co_return made;
+  CO_ASSIGN_OR_RETURN(auto bytes, co_await pack(&shared_->cache->packing, view, snapshots));
+  place.set(bytes);
+  shared_->cache->packed.add();
+  auto held = shared_->cache->views.get(key);
+  if (held && (*held)->view == view) shared_->cache->views.reweigh(key, *held, bytes_of(*view));
+  co_return bytes;
 }
 
 // A slower worker must not put an older view in the place of a newer one.

@@ -12,6 +12,7 @@
 #include "base/metrics/registry.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "base/runtime/workers.h"
 #include "lakeproxy/publish/change_tracker.h"
 #include "lakeproxy/publish/lru_cache.h"
 #include "lakeproxy/publish/publisher.h"
@@ -26,13 +27,16 @@ struct HeldView {
   std::shared_ptr<Trail> trail;  ///< Null when nothing is left to be done.
 };
 
-/// The newest views of all lakes of the process; safe from any thread.
+/// The newest views of all lakes of the process; safe from any thread. Outlives the tasks
+/// that use it.
 struct ViewCache {
   ViewCache(CacheLimits limits, base::metrics::Registry& metrics);
 
   LruCache<std::shared_ptr<const HeldView>> views;
   base::metrics::Counter hits;
   base::metrics::Counter misses;
+  base::metrics::Counter packed;         ///< Bodies made into gzip.
+  base::BlockingPool packing{2};         ///< A large one would hold up an event loop for long.
   std::atomic<std::uint64_t> lakes = 0;  ///< So many have used it.
 };
 
@@ -79,6 +83,12 @@ class TableViews {
   [[nodiscard]] base::Task<base::Status> settle(base::RequestContext context,
                                                 model::TableIdentifier identifier,
                                                 SharedViews::HeldPtr held);
+
+  /// `view`'s body as gzip: made once, also where many want it at once, and counted where
+  /// the cache has the view. Errors: kTimeout, kCancelled; those of pack_body().
+  [[nodiscard]] base::Task<base::Result<model::JsonText>> packed(
+      base::RequestContext context, model::TableIdentifier identifier, TableViewPtr view,
+      model::SnapshotSelection snapshots);
 
  private:
   void keep(const std::string& key, SharedViews::HeldPtr fresh);

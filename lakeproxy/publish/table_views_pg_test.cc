@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "base/gzip/gunzip.h"
 #include "base/runtime/gather.h"
 #include "base/testing/minio_server.h"
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
@@ -207,6 +208,44 @@ TEST_F(TableViewsTest, event_loops_that_want_a_table_at_once_publish_it_once) {
     EXPECT_EQ((*view)->metadata.snapshots.size(), 1U);
   }
   EXPECT_EQ(recorded(), "2");
+}
+
+TEST_F(TableViewsTest, a_body_is_packed_once_for_all_who_want_it_and_weighs) {
+  auto view = get(*first_);
+  auto count = [&] {
+    const std::string text = first_->metrics.text();
+    constexpr std::string_view kName = "\nlakeproxy_metadata_packed_total ";
+    return text.substr(text.find(kName) + kName.size(), 2);
+  };
+  const std::size_t before = first_->views_cache.views.bytes();
+  EXPECT_EQ(count(), "0\n");
+  TableViews other_loop(first_->reader, first_->publisher, first_->shared);
+  std::vector<base::Task<base::Result<model::JsonText>>> wanted;
+  for (TableViews* views : {&first_->views, &other_loop, &first_->views}) {
+    wanted.push_back(views->packed(soon(), kTable, view, model::SnapshotSelection::kAll));
+  }
+  auto packed = run(base::gather(std::move(wanted)));
+  for (const auto& bytes : packed) {
+    ASSERT_TRUE(bytes) << bytes.error().message();
+    EXPECT_EQ(*bytes, *packed.front()) << "they are sent the same, not only equals";
+  }
+  EXPECT_EQ(base::gzip::gunzip(**packed.front(), 1 << 20).value(), *view->body);
+  EXPECT_EQ(count(), "1\n");
+  EXPECT_EQ(first_->views_cache.views.bytes(), before + (*packed.front())->size());
+  EXPECT_TRUE(run(first_->views.packed(soon(), kTable, view, model::SnapshotSelection::kRefs)));
+  EXPECT_EQ(count(), "2\n") << "the other form is another body";
+}
+
+TEST_F(TableViewsTest, a_large_body_is_packed_beside_the_event_loop) {
+  auto view = get(*first_);
+  auto table = view->table;
+  table.metadata.properties["filler"] = std::string(300'000, 'x');
+  TableViewPtr other = make_view(std::move(table), nullptr, "{}");
+  const std::size_t before = first_->views_cache.views.bytes();
+  auto packed = run(first_->views.packed(soon(), kTable, other, model::SnapshotSelection::kAll));
+  ASSERT_TRUE(packed) << packed.error().message();
+  EXPECT_EQ(base::gzip::gunzip(**packed, 1 << 20).value(), *other->body);
+  EXPECT_EQ(first_->views_cache.views.bytes(), before) << "the cache has another view";
 }
 
 TEST_F(TableViewsTest, a_view_that_another_server_overtook_is_forgotten) {

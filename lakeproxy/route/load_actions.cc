@@ -33,10 +33,11 @@ ActionResult load_table(base::RequestContext context, Call call) {
         auto table, co_await operation::load_table_at(context, call.catalog(), std::move(request)));
     co_return answer_load_at(call, table, snapshots);
   }
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
   CO_ASSIGN_OR_RETURN(auto view,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
-  co_return answer_load(call, *view, snapshots);
+  co_return co_await answer_load(context, std::move(call), std::move(identifier), std::move(view),
+                                 snapshots);
 }
 
 ActionResult table_exists(base::RequestContext context, Call call) {

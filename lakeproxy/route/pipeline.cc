@@ -126,6 +126,7 @@ struct RouteMetrics {
   base::metrics::Histogram seconds;
   std::array<base::metrics::Counter, 5> by_class;  ///< 1xx to 5xx.
   std::optional<CommitOutcomes> outcomes;          ///< Of a route that commits.
+  base::metrics::Counter plain_bytes, gzip_bytes;  ///< Of the answers' bodies, as they are sent.
 };
 
 using AllMetrics = std::map<const Route*, RouteMetrics>;
@@ -135,11 +136,18 @@ RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route)
     return registry.counter("lakeproxy_http_requests_total", "Requests by route and status class.",
                             {{"operation", std::string(route.operation)}, {"status", status}});
   };
+  auto bytes = [&](const char* encoding) {
+    return registry.counter("lakeproxy_http_response_bytes_total",
+                            "Bytes of answers by route and content coding.",
+                            {{"operation", std::string(route.operation)}, {"encoding", encoding}});
+  };
   return {registry.histogram("lakeproxy_http_request_seconds", "Time to answer a request.",
                              {{"operation", std::string(route.operation)}}),
           {counter("1xx"), counter("2xx"), counter("3xx"), counter("4xx"), counter("5xx")},
           route.effect == Effect::kCommit ? std::optional(CommitOutcomes(registry, route.operation))
-                                          : std::nullopt};
+                                          : std::nullopt,
+          bytes("identity"),
+          bytes("gzip")};
 }
 
 void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
@@ -196,6 +204,9 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
   if (auto found = metrics->find(call.route); found != metrics->end()) {
     found->second.seconds.observe(elapsed.count());
     found->second.by_class[std::min(response.status / 100, 5U) - 1].add();
+    const RouteMetrics& of_route = found->second;
+    (response.headers.get("Content-Encoding") ? of_route.gzip_bytes : of_route.plain_bytes)
+        .add(response.body.size());
   }
   services->home->log->for_request(context.request_id)
       .debug("request", {{"operation", call.route != nullptr ? call.route->operation : "none"},

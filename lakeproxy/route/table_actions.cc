@@ -10,8 +10,6 @@ namespace {
 
 namespace json = base::json;
 
-using Snapshots = model::SnapshotSelection;
-
 base::Result<operation::DropTable> drop_of(const Call& call) {
   ASSIGN_OR_RETURN(auto identifier, table_of(call));
   ASSIGN_OR_RETURN(bool purge, flag_of(call, "purgeRequested", false));
@@ -36,6 +34,7 @@ ActionResult create_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto name_space, namespace_of(call));
   CO_ASSIGN_OR_RETURN(auto body, body_of(call));
   CO_ASSIGN_OR_RETURN(auto table, model::create_table_from_json(body));
+  model::TableIdentifier identifier{name_space, table.name};
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::CreateTableIn{std::move(name_space),
                                                                               std::move(table)}));
   CO_ASSIGN_OR_RETURN(
@@ -43,18 +42,20 @@ ActionResult create_table(base::RequestContext context, Call call) {
   if (created.staged_body) {
     co_return json_response(200, base::http::Body(std::move(*created.staged_body)));
   }
-  co_return view_response(*created.view, Snapshots::kAll);
+  co_return co_await view_response(context, std::move(call), std::move(identifier),
+                                   std::move(created.view));
 }
 
 ActionResult commit_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
   CO_ASSIGN_OR_RETURN(auto body, body_of(call));
   CO_ASSIGN_OR_RETURN(auto commit, model::table_commit_from_json(body));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::CommitTable{std::move(identifier),
-                                                                            std::move(commit)}));
+  CO_ASSIGN_OR_RETURN(auto request,
+                      authorized(call, operation::CommitTable{identifier, std::move(commit)}));
   CO_ASSIGN_OR_RETURN(
       auto view, co_await operation::commit_table(context, call.catalog(), std::move(request)));
-  co_return view_response(*view, Snapshots::kAll);
+  co_return co_await view_response(context, std::move(call), std::move(identifier),
+                                   std::move(view));
 }
 
 ActionResult commit_transaction(base::RequestContext context, Call call) {
@@ -90,10 +91,12 @@ ActionResult register_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(table.metadata_location, fields.string("metadata-location"));
   CO_ASSIGN_OR_RETURN(auto overwrite, fields.opt_boolean("overwrite"));
   if (overwrite.value_or(false)) table.existing = ducklake::Existing::kReplaced;
+  model::TableIdentifier identifier = table.identifier;
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(table)));
   CO_ASSIGN_OR_RETURN(
       auto view, co_await operation::register_table(context, call.catalog(), std::move(request)));
-  co_return view_response(*view, Snapshots::kAll);
+  co_return co_await view_response(context, std::move(call), std::move(identifier),
+                                   std::move(view));
 }
 
 ActionResult unregister_table(base::RequestContext context, Call call) {

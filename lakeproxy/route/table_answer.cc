@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/http/accept_encoding.h"
 #include "lakeproxy/publish/table_at.h"
 #include "lakeproxy/route/wire.h"
 
@@ -10,23 +11,50 @@ namespace {
 
 using Snapshots = model::SnapshotSelection;
 
-// The forms of one table are so many representations.
+// Packing a shorter answer saves nothing that the network would notice.
+constexpr std::size_t kLeastPacked = 1024;
+
+// The forms of one table are so many representations. Each is there with and without
+// gzip, equal in content and not in bytes, which is what a weak tag says. Clients give it
+// back as they got it, whatever coding they name then.
 std::string etag_of(const publish::TableView& view, Snapshots snapshots,
                     std::optional<model::SnapshotId> at = std::nullopt) {
-  return fmt::format("\"{}{}{}\"", view.etag, at ? fmt::format("-at-{}", at->value) : "",
+  return fmt::format("W/\"{}{}{}\"", view.etag, at ? fmt::format("-at-{}", at->value) : "",
                      snapshots == Snapshots::kRefs ? "-refs" : "");
 }
 
-bool matches(const base::http::Request& request, const std::string& etag) {
+// Compared without the "W/": RFC 9110, section 8.8.3.2.
+bool matches(const base::http::Request& request, std::string_view etag) {
   auto header = request.headers.get("If-None-Match");
-  return header && (*header == "*" || header->find(etag) != std::string_view::npos);
+  return header &&
+         (*header == "*" || header->find(etag.substr(etag.find('"'))) != std::string_view::npos);
 }
 
 base::http::Response not_modified(std::string etag) {
   base::http::Response response;
   response.status = 304;
   response.headers.add("ETag", std::move(etag));
+  response.headers.add("Vary", "Accept-Encoding");
   return response;
+}
+
+base::Task<base::http::Response> respond(base::RequestContext context, Call call,
+                                         model::TableIdentifier identifier,
+                                         publish::TableViewPtr view, Snapshots snapshots) {
+  const auto accepted = base::http::accepted_codings(call.request->headers);
+  const model::JsonText& plain = view->body_of(snapshots);
+  model::JsonText packed;
+  if (accepted.gzip && (plain->size() >= kLeastPacked || !accepted.identity)) {
+    // What was done is done: without the packed bytes it is told with plain ones.
+    packed =
+        (co_await call.catalog()->views->packed(context, std::move(identifier), view, snapshots))
+            .value_or(nullptr);
+  }
+  auto response = json_response(200, base::http::Body(packed ? packed : plain));
+  response.headers.add("ETag", etag_of(*view, snapshots));
+  response.headers.add("Vary", "Accept-Encoding");
+  if (packed) response.headers.add("Content-Encoding", "gzip");
+  co_return response;
 }
 
 }  // namespace
@@ -38,18 +66,18 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
   return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
 }
 
-base::http::Response view_response(const publish::TableView& view, Snapshots snapshots) {
-  auto response = json_response(
-      200, base::http::Body(snapshots == Snapshots::kRefs ? view.body_refs : view.body));
-  response.headers.add("ETag", etag_of(view, snapshots));
-  return response;
+ActionResult view_response(base::RequestContext context, Call call,
+                           model::TableIdentifier identifier, publish::TableViewPtr view) {
+  co_return co_await respond(context, std::move(call), std::move(identifier), std::move(view),
+                             Snapshots::kAll);
 }
 
-base::http::Response answer_load(const Call& call, const publish::TableView& view,
-                                 Snapshots snapshots) {
-  std::string etag = etag_of(view, snapshots);
-  if (matches(*call.request, etag)) return not_modified(std::move(etag));
-  return view_response(view, snapshots);
+ActionResult answer_load(base::RequestContext context, Call call, model::TableIdentifier identifier,
+                         publish::TableViewPtr view, Snapshots snapshots) {
+  std::string etag = etag_of(*view, snapshots);
+  if (matches(*call.request, etag)) co_return not_modified(std::move(etag));
+  co_return co_await respond(context, std::move(call), std::move(identifier), std::move(view),
+                             snapshots);
 }
 
 base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
@@ -65,10 +93,11 @@ base::http::Response answer_load_at(const Call& call, const operation::TableAt& 
 
 ActionResult tell_table(base::RequestContext context, Call call,
                         model::TableIdentifier identifier) {
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
   CO_ASSIGN_OR_RETURN(auto view,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
-  co_return view_response(*view, Snapshots::kAll);
+  co_return co_await view_response(context, std::move(call), std::move(identifier),
+                                   std::move(view));
 }
 
 }  // namespace lake::route

@@ -1,8 +1,8 @@
 #pragma once
 
-// A table as an answer: its bytes, the tag of the form that was asked for, and
-// whether the client has that form already.
-// Source: Iceberg REST description, "loadTable"; RFC 9110, section 13.1.2.
+// A table as an answer: its bytes, as they are or as gzip, the tag of the form that
+// was asked for, and whether the client has that form already.
+// Source: Iceberg REST description, "loadTable"; RFC 9110, sections 8.8.3, 12.5.3, 13.1.2.
 
 #include <optional>
 #include <string>
@@ -15,12 +15,16 @@ namespace lake::route {
 /// "snapshots" of the query. Errors: kInvalid  neither all nor refs.
 [[nodiscard]] base::Result<model::SnapshotSelection> snapshots_of(const Call& call);
 
-/// LoadTableResult with the tag of this form.
-[[nodiscard]] base::http::Response view_response(const publish::TableView& view,
-                                                 model::SnapshotSelection snapshots);
-/// The same, or 304 to a client that has it.
-[[nodiscard]] base::http::Response answer_load(const Call& call, const publish::TableView& view,
-                                               model::SnapshotSelection snapshots);
+/// LoadTableResult with all snapshots and the tag of this form, as gzip where the client
+/// takes that. `identifier` is the table's; never an error.
+[[nodiscard]] ActionResult view_response(base::RequestContext context, Call call,
+                                         model::TableIdentifier identifier,
+                                         publish::TableViewPtr view);
+/// The same with the snapshots asked for, or 304 to a client that has it.
+[[nodiscard]] ActionResult answer_load(base::RequestContext context, Call call,
+                                       model::TableIdentifier identifier,
+                                       publish::TableViewPtr view,
+                                       model::SnapshotSelection snapshots);
 /// The table as of one of its snapshots, or 304.
 [[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
                                                   model::SnapshotSelection snapshots);
