@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <stdexcept>
 
 #include "toolserver/pipeline/fixture_test.h"
@@ -9,6 +12,7 @@
 namespace tool::pipeline {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::alice;
 using testing::call_of;
 using testing::capability;
@@ -169,6 +173,44 @@ TEST_F(PipelineTest, the_guard_has_three_answers) {
 
 // Each call breaks the rules of every stage from some point on; the first of
 // them gives the answer.
+// One principal has half of the places; what does not get one until its deadline
+// never runs.
+TEST_F(PipelineTest, calls_wait_for_a_fair_place_and_are_busy_at_their_deadline) {
+  auto connector = std::make_shared<testing::TestConnector>(std::vector{capability("t.a")});
+  connector->at_once = 4;
+  connector->invoke_with = [](Approved<Invocation>, Progress) -> base::Task<Outcome<ToolResult>> {
+    boost::asio::steady_timer work(co_await boost::asio::this_coro::executor, milliseconds(200));
+    co_await work.async_wait(boost::asio::use_awaitable);
+    co_return text_result("done");
+  };
+  ASSERT_TRUE(registry_.add(connector, {}));
+  struct Row {
+    const char* subject;
+    milliseconds deadline;
+    const char* answer;
+  };
+  const std::vector<Row> rows = {
+      {"alice", milliseconds(5'000), "ok"},  {"alice", milliseconds(5'000), "ok"},
+      {"alice", milliseconds(50), "E_BUSY"}, {"alice", milliseconds(5'000), "ok"},
+      {"bob", milliseconds(1'000), "ok"},    {"bob", milliseconds(1'000), "ok"}};
+  std::vector<std::string> answers;
+  for (const auto& row : rows) {
+    PipelineCall call = call_of("t.a");
+    call.principal.subject = row.subject;
+    call.deadline = row.deadline;
+    answers.emplace_back();
+    boost::asio::co_spawn(loop_, pipeline().run(std::move(call), Progress()),
+                          [&, at = answers.size() - 1](std::exception_ptr, auto reply) {
+                            answers[at] = reply ? "ok" : tool::name(reply.error().code);
+                          });
+  }
+  loop_.run_for(milliseconds(100));
+  EXPECT_EQ(connector->invoked, 4) << "two of each principal, and no more";
+  loop_.run();
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(answers[i], rows[i].answer) << i;
+  EXPECT_EQ(connector->invoked, 5);
+}
+
 TEST_F(PipelineTest, the_earliest_stage_refuses) {
   Capability foreign = capability("w.a");
   foreign.origin = OriginKind::kBridge;

@@ -195,7 +195,7 @@ def test_who_is_refused_again_and_again_is_disconnected(make_service, op, payloa
 
 
 def test_slow_calls_of_one_principal_leave_room_for_others(make_service):
-    """Four statements run at once; one caller has two of these places, however many it asks for."""
+    """Eight statements run at once; one caller has four of these places, however many it asks for."""
     service = make_service('basic')
     greedy, other = service.mint('mallory'), service.mint('alice')
 
@@ -219,6 +219,34 @@ def test_slow_calls_of_one_principal_leave_room_for_others(make_service):
 
     failed, seconds = run(work())
     assert failed is False and seconds < 5
+
+
+def test_calls_that_get_no_place_until_their_deadline_are_busy(make_service):
+    """One caller has four of the eight places: what waits behind its own calls is refused, and never ran."""
+    service = make_service('basic', connectors__sql__timeout='5')
+
+    async def work():
+        client = raw_of(service, token=service.mint('mallory'))
+        await client.connect()
+        running = [asyncio.ensure_future(client.invoke_tool('sql.query', sql=SLOW)) for _ in range(4)]
+        await asyncio.sleep(0.3)
+        waited = []
+        for _ in range(2):
+            try:
+                await client.invoke_tool('sql.query', sql='SELECT 1', deadline_ms=500)
+            except Refused as refused:
+                waited.append((refused.code, refused.retry_ms))
+        for call in running:
+            call.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        after = await client.invoke_tool('sql.query', sql='SELECT 1', deadline_ms=5000)
+        await client.close()
+        return waited, after['is_error']
+
+    assert run(work()) == ([('E_BUSY', 1000)] * 2, False)
+    trail = [json.loads(line) for file in sorted(service.audit.glob('*.jsonl')) for line in file.read_text().splitlines()]
+    busy = [line for line in trail if line['kind'] == 'seal' and line['decision'].get('code') == 'E_BUSY']
+    assert len(busy) == 2 and not any('result' in line for line in busy)
 
 
 def test_unanswered_questions_of_one_principal_leave_room_for_others(make_service):

@@ -9,8 +9,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <exception>
-#include <map>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -22,58 +20,11 @@
 
 namespace tool::connectors {
 
-// All places, and those that each principal holds.
-class SqlPlaces {
- public:
-  using Caller = std::pair<std::string, std::string>;  // Issuer and subject.
-
-  explicit SqlPlaces(std::size_t most) : most_(most) {}
-
-  /// Null, or why there is none for `caller`: one principal holds at most half.
-  const char* take(const Caller& caller) {
-    std::lock_guard lock(mutex_);
-    if (taken_ >= most_) return "sql: too many statements run now";
-    std::size_t& own = by_caller_[caller];
-    if (own >= std::max<std::size_t>(1, most_ / 2))
-      return "sql: too many statements of yours run now";
-    ++own;
-    ++taken_;
-    return nullptr;
-  }
-  void give_back(const Caller& caller) {
-    std::lock_guard lock(mutex_);
-    --taken_;
-    auto found = by_caller_.find(caller);
-    if (--found->second == 0) by_caller_.erase(found);
-  }
-
- private:
-  const std::size_t most_;
-  std::mutex mutex_;
-  std::size_t taken_ = 0;                    // Guarded by mutex_, as the next.
-  std::map<Caller, std::size_t> by_caller_;  // Without those that hold none.
-};
 namespace {
 
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-// A place among the calls that may run; given back when the work has ended.
-class Place {
- public:
-  Place(std::shared_ptr<SqlPlaces> places, SqlPlaces::Caller caller)
-      : places_(std::move(places)), caller_(std::move(caller)) {}
-  Place(Place&& other) noexcept = default;
-  Place& operator=(Place&&) = delete;
-  ~Place() {
-    if (places_ != nullptr) places_->give_back(caller_);
-  }
-
- private:
-  std::shared_ptr<SqlPlaces> places_;
-  SqlPlaces::Caller caller_;
-};
 
 Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& call) {
   struct Perform {
@@ -102,13 +53,12 @@ Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& c
 
 // Shared by the loop and the thread, so that neither has to outlive the other.
 struct Running {
-  Running(asio::any_io_executor executor, base::Deadline deadline, Place held)
-      : call(deadline), timer(std::move(executor)), place(std::move(held)) {}
+  Running(asio::any_io_executor executor, base::Deadline deadline)
+      : call(deadline), timer(std::move(executor)) {}
 
   SqlCall call;
   asio::steady_timer timer;
   std::optional<Outcome<ToolResult>> answer;  // Of the loop.
-  Place place;
   const steady_clock::time_point start = steady_clock::now();
 };
 
@@ -148,9 +98,7 @@ base::Task<void> watch(std::shared_ptr<Running> running, Progress progress) {
 }  // namespace
 
 SqlConnector::SqlConnector(std::shared_ptr<SqlWork> work, base::BlockingPool& pool)
-    : work_(std::move(work)),
-      pool_(pool),
-      places_(std::make_shared<SqlPlaces>(work_->options().calls)) {}
+    : work_(std::move(work)), pool_(pool) {}
 
 SqlConnector::~SqlConnector() = default;
 
@@ -171,14 +119,9 @@ base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, 
   co_await asio::this_coro::throw_if_cancelled(false);
   auto request = sql_request(*call, work_->options());
   if (!request) co_return std::move(request).error();
-  SqlPlaces::Caller caller{call->principal.issuer, call->principal.subject};
-  if (const char* reason = places_->take(caller)) {
-    co_return Fault{Code::kBusy, reason, std::chrono::seconds(1), {}};
-  }
-  Place place(places_, std::move(caller));
   auto executor = co_await asio::this_coro::executor;
   auto deadline = std::min(call->context.deadline, steady_clock::now() + work_->options().time);
-  auto running = std::make_shared<Running>(executor, deadline, std::move(place));
+  auto running = std::make_shared<Running>(executor, deadline);
   auto job = [work = work_, running, wanted = *std::move(request)]() -> Outcome<ToolResult> {
     return perform(*work, wanted, running->call);
   };

@@ -13,7 +13,6 @@
 
 namespace tool::connectors {
 
-class SqlPlaces;
 class SqlWork;
 
 class SqlConnector final : public Connector {
@@ -28,6 +27,7 @@ class SqlConnector final : public Connector {
   SqlConnector& operator=(const SqlConnector&) = delete;
 
   [[nodiscard]] std::vector<Capability> capabilities() const override;
+  /// options.calls: the pipeline gives out their places.
   [[nodiscard]] std::size_t most_at_once() const override;
   /// Ends when the engine does: an interrupted statement takes some
   /// milliseconds to notice.
@@ -39,7 +39,6 @@ class SqlConnector final : public Connector {
 
   const std::shared_ptr<SqlWork> work_;
   base::BlockingPool& pool_;
-  const std::shared_ptr<SqlPlaces> places_;
 };
 
 }  // namespace tool::connectors
