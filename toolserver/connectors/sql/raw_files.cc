@@ -10,6 +10,7 @@
 #include "toolserver/connectors/sql/sql_functions.h"
 #include "toolserver/connectors/sql/sql_growth.h"
 #include "toolserver/connectors/sql/sql_names.h"
+#include "toolserver/connectors/sql/sql_tree.h"
 
 namespace tool::connectors {
 namespace {
@@ -19,12 +20,6 @@ using base::json::Value;
 
 // The place of a file's name in the statement, by its first byte.
 using Places = std::map<std::size_t, std::string>;
-
-std::string_view text_at(const Object& object, std::string_view key) {
-  const Value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
-}
 
 // `header = true` is a comparison to the parser, `header := true` an alias.
 std::string_view option_name(const Object& argument) {

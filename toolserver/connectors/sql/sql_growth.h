@@ -15,6 +15,8 @@
 
 namespace tool::connectors {
 
+inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
 /// How the factors of a function's arguments combine.
 enum class Combine : std::uint8_t { kLargest, kSum, kProduct };
 
@@ -24,7 +26,7 @@ struct Growth {
   bool gathers = false;    ///< An aggregate that holds the values of many rows in one.
   bool is_listed = false;  ///< One of those that make more than they are given.
   /// Units that the value has at most; an argument that is a constant says so.
-  double most = std::numeric_limits<double>::infinity();
+  double most = kNoLimit;
 };
 
 /// Factors are of kUnit bytes, which a value is taken to have where nothing

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <ranges>
 #include <utility>
 #include <vector>
 
-#include "toolserver/connectors/sql/raw_files.h"
-#include "toolserver/connectors/sql/sql_functions.h"
+#include "toolserver/connectors/sql/sql_function_call.h"
 #include "toolserver/connectors/sql/sql_growth.h"
 #include "toolserver/connectors/sql/sql_names.h"
+#include "toolserver/connectors/sql/sql_reach.h"
+#include "toolserver/connectors/sql/sql_tree.h"
 
 namespace tool::connectors {
 namespace {
@@ -81,64 +81,6 @@ bool holds(const std::array<std::string_view, n>& names, std::string_view name) 
   return std::ranges::find(names, name) != names.end();
 }
 
-// Absent members and those of another kind are "": the rules take that for
-// nothing special, and no rule allows a thing for having no name.
-std::string_view text_at(const Object& object, std::string_view key) {
-  const Value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
-}
-
-std::string shown(std::string_view name) {
-  constexpr std::size_t kMost = 64;
-  return name.size() <= kMost ? std::string(name) : std::string(name.substr(0, kMost)) + "...";
-}
-
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-// How long a part of a query can make a value. What FROM gives is multiplied:
-// a row that stands once in a table stands in as many rows as a join makes.
-struct Reach {
-  double factor = 0;     // Values of columns that are put into one value.
-  double length = 1;     // Units of the values that it brings itself.
-  double copied = 0;     // The largest factor that some call inside copies columns with.
-  double rows = 1;       // Of a part of FROM, at most.
-  double inner = 0;      // `copied` of the queries inside an expression.
-  bool spreads = false;  // Makes rows in the select list.
-  bool grows = false;    // A recursion whose steps put several values into one.
-};
-
-Reach largest_of(const Reach& a, const Reach& b) {
-  return {.factor = std::max(a.factor, b.factor),
-          .length = std::max(a.length, b.length),
-          .copied = std::max(a.copied, b.copied),
-          .rows = std::max(a.rows, b.rows),
-          .inner = std::max(a.inner, b.inner),
-          .spreads = a.spreads || b.spreads,
-          .grows = a.grows || b.grows};
-}
-
-// A value of a column, as long as its FROM says.
-constexpr Reach kColumn{.factor = 1};
-
-// Infinity times nothing is nothing here.
-double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
-
-// The reach of a value that has a fixed size, made of what `reach` is of.
-Reach fixed(Reach reach, double length = 1) {
-  reach.factor = 0;
-  reach.length = length;
-  return reach;
-}
-
-// `+` joins lists, too; a constant that is none makes it a sum of numbers.
-bool is_sum_of_numbers(std::string_view name, const Array& arguments) {
-  return (name == "+" || name == "add") && std::ranges::any_of(arguments, [](const Value& one) {
-           const Value* value = constant_of(one, {});
-           return value != nullptr && value->is_number();
-         });
-}
-
 // Each walk returns the reach of the part.
 class Walker {
  public:
@@ -167,7 +109,6 @@ class Walker {
   Reach walk_table_function(const Object& object);
   Reach walk_show(const Object& object);
   Reach check_table(const Object& object);
-  bool check_qualifiers(const Object& function);
   void check_cte_name(std::string_view name);
 
   void stop(Kind kind, std::string reason) {
@@ -208,27 +149,9 @@ Reach Walker::walk(const Value& value) {
 }
 
 Reach Walker::walk_array(const Array& array, Combine combine) {
-  Reach largest;
-  double sum_factor = 0;
-  double sum_length = 0;
-  double product_factor = 1;
-  double product_length = 1;
-  for (const Value& item : array) {
-    Reach reach = walk(item);
-    sum_factor += reach.factor;
-    sum_length += reach.length;
-    product_factor *= std::max(1.0, reach.factor);
-    product_length *= reach.length;
-    largest = largest_of(largest, reach);
-  }
-  if (combine == Combine::kSum) {
-    largest.factor = sum_factor;
-    largest.length = std::max(1.0, sum_length);
-  } else if (combine == Combine::kProduct) {
-    if (largest.factor > 0) largest.factor = product_factor;
-    largest.length = product_length;
-  }
-  return largest;
+  PartsReach parts;
+  for (const Value& item : array) parts.add(walk(item));
+  return parts.combined(combine);
 }
 
 Reach Walker::walk_members(const Object& object, std::string_view except) {
@@ -342,90 +265,47 @@ Reach Walker::walk_values(const Object& object) {
   return reach;
 }
 
-// `column.upper()` parses as upper in a schema `column`, so any schema may
-// stand there but those that exist; the name alone decides what it is.
-bool Walker::check_qualifiers(const Object& function) {
-  std::string schema = lower_ascii(text_at(function, "schema"));
-  std::string catalog = lower_ascii(text_at(function, "catalog"));
-  if ((catalog.empty() || catalog == "system") && !is_engine_name(schema) && schema != "temp") {
-    return true;
-  }
-  refuse(fmt::format("functions of {}.{} are not allowed", shown(catalog), shown(schema)));
-  return false;
-}
-
 Reach Walker::walk_function(std::string_view kind, const Object& object) {
-  std::string name = lower_ascii(text_at(object, "function_name"));
-  const Value* children = object.if_contains("children");
-  if (!is_pure_function(name) || children == nullptr || !children->is_array()) {
-    refuse(fmt::format("the function {} is not allowed", shown(name)));
+  auto call = judge_function(kind, object, rules_.params);
+  if (!call) {
+    refuse(std::move(call).error());
     return {};
   }
-  if (!check_qualifiers(object)) return {};
-  auto growth = growth_of(name, children->get_array(), rules_.params);
-  if (!growth) {
-    refuse(growth.error());
-    return {};
-  }
-  // Each row would hold what all the rows before it hold.
-  if (kind == "WINDOW" && growth->gathers) {
-    refuse(fmt::format("the function {} is not allowed with OVER", shown(name)));
-    return {};
-  }
-  Reach made = walk_array(children->get_array(), growth->arguments);
+  const Growth& growth = call->growth;
+  Reach made = walk_array(*call->arguments, growth.arguments);
   Reach rest = walk_members(object, "children");
   rest.factor = 0;
-  made.factor *= growth->own;
-  made.length *= growth->own;
-  made.spreads |=
-      name == "unnest" || name == "generate_subscripts" || name == "regexp_split_to_table";
-  if (growth->gathers) {
+  made.factor *= growth.own;
+  made.length *= growth.own;
+  made.spreads |= call->spreads;
+  if (growth.gathers) {
     made = gathered(made);
-  } else if (growth->most < kMostGrowth) {
-    made = fixed(made, made.factor > 0 ? growth->most : std::min(made.length, growth->most));
-  } else if (growth->is_listed && made.length > kMostGrowth) {
+  } else if (growth.most < kMostGrowth) {
+    made = fixed(made, made.factor > 0 ? growth.most : std::min(made.length, growth.most));
+  } else if (growth.is_listed && made.length > kMostGrowth) {
     stop(Kind::kTooMuch, fmt::format("the query can make values more than {} times longer",
                                      static_cast<int>(kMostGrowth)));
-  } else if (has_fixed_size(name) || is_sum_of_numbers(name, children->get_array())) {
+  } else if (call->has_fixed_size) {
     made = fixed(made);
-  } else if (name != "unnest") {
+  } else if (call->name != "unnest") {
     made = copying(made);
   }
   return largest_of(made, rest);
 }
 
 Reach Walker::walk_table_function(const Object& object) {
-  const Value* call = object.if_contains("function");
-  if (call == nullptr || !call->is_object() || text_at(call->get_object(), "class") != "FUNCTION") {
-    refuse("a table function that is not a plain call is not allowed");
+  auto call = judge_table_function(object, rules_);
+  if (!call) {
+    refuse(std::move(call).error());
     return {};
   }
-  const Object& function = call->get_object();
-  std::string name = lower_ascii(text_at(function, "function_name"));
-  const Value* children = function.if_contains("children");
-  bool plain = lower_ascii(text_at(function, "schema")).empty() ||
-               lower_ascii(text_at(function, "schema")) == "main";
-  bool reader = rules_.raw_files == RawFiles::kAllowed && is_file_reader(name);
-  if (!plain || (!is_pure_table_function(name) && !reader) || children == nullptr ||
-      !children->is_array() || !check_qualifiers(function)) {
-    refuse(fmt::format("the table function {} is not allowed", shown(name)));
-    return {};
-  }
-  if (reader) {
-    auto reason = reader_refusal(name, children->get_array());
-    if (reason) refuse(*std::move(reason));
+  Reach reach = largest_of(walk_members(*call->function), walk_members(object, "function"));
+  if (call->reads_files) {
     verdict_.names_files = true;
+    return {.factor = 1, .length = kMostOfColumn, .rows = kNoLimit};
   }
-  Reach reach = largest_of(walk_members(function), walk_members(object, "function"));
-  reach.rows = kNoLimit;
-  if (reader) reach = {.factor = 1, .length = kMostOfColumn, .rows = kNoLimit};
-  if (name == "range" || name == "generate_series") {
-    auto growth = growth_of(name, children->get_array(), rules_.params);
-    if (growth) reach.rows = growth->own;
-  } else if (name != "unnest" && !reader) {
-    reach = copying(reach);
-  }
-  return reach;
+  reach.rows = call->rows;
+  return call->copies ? copying(reach) : reach;
 }
 
 void Walker::check_cte_name(std::string_view name) {
