@@ -52,3 +52,10 @@ def services(make_service):
 @pytest.fixture(params=MODES)
 def service(request, services):
     return services[request.param]
+
+
+@pytest.fixture(scope='session')
+def hurried(make_service):
+    """A service whose time-outs are short."""
+    return make_service('simple', server__hello_timeout='0.3', server__auth_timeout='0.3', server__idle_timeout='1',
+                        server__ping_interval='0.5')
