@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +9,7 @@
 
 #include "base/config/write.h"
 #include "base/testing/repository.h"
+#include "toolserver/settings/fixture_test.h"
 #include "toolserver/settings/good_config.h"
 #include "toolserver/settings/rows.h"
 
@@ -19,56 +19,10 @@ namespace {
 using base::ErrorKind;
 using base::config::Secrets;
 using base::config::SettingValues;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-
-std::vector<std::string> good_environment() {
-  return {std::string("SCP_API_KEY=") + kGoodApiKey,
-          std::string("SCP_SECRET_KEY=") + kGoodSecretKey,
-          std::string("SCP_JWT_SECRET=") + kGoodJwtSecret,
-          std::string("SCP_KDF_SALT=") + kGoodSalt,
-          "SCP_NODE_ID=node-1",
-          "SCP_SECURITY_ALLOW_INSECURE_TRANSIT=1"};
-}
-
-class SettingsTest : public testing::Test {
- protected:
-  SettingsTest() {
-    std::string name = testing::TempDir() + "secure-XXXXXX";
-    places_.folder = mkdtemp(name.data());
-    places_.environment = good_environment();
-  }
-  ~SettingsTest() override { std::filesystem::remove_all(places_.folder); }
-
-  void write(const std::string& name, std::string_view text) {
-    std::ofstream(places_.folder / name) << text;
-    ASSERT_EQ(chmod((places_.folder / name).c_str(), 0600), 0);
-  }
-  void set(std::string entry) {
-    unset(entry.substr(0, entry.find('=')));
-    places_.environment.push_back(std::move(entry));
-  }
-  void unset(const std::string& name) {
-    std::erase_if(places_.environment,
-                  [&](const std::string& entry) { return entry.starts_with(name + "="); });
-  }
-
-  SecureConfig loaded(Role role = Role::kServer) {
-    auto got = load(places_, role);
-    EXPECT_TRUE(got.has_value()) << (got ? "" : got.error().message());
-    return got ? got->config : SecureConfig();
-  }
-  std::string refused(Role role = Role::kServer) {
-    auto got = load(places_, role);
-    EXPECT_FALSE(got.has_value());
-    if (got) return "";
-    EXPECT_EQ(got.error().kind(), ErrorKind::kInvalid);
-    return got.error().message();
-  }
-
-  base::config::Places places_;
-};
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::SettingsTest;
 
 TEST_F(SettingsTest, the_defaults_are_the_documented_ones) {
   SecureConfig config = defaults();
@@ -306,26 +260,6 @@ TEST_F(SettingsTest, words_of_algorithms_may_be_capitals) {
   EXPECT_EQ(loaded().security.jwt_algorithm, JwtAlgorithm::kHs256);
 }
 
-TEST_F(SettingsTest, secrets_come_from_files) {
-  write("key", std::string(kGoodSecretKey) + "\n");
-  places_.environment[1] = "SCP_SECRET_KEY_FILE=key";
-  EXPECT_EQ(loaded().core.secret_key.reveal(), kGoodSecretKey);
-  ASSERT_EQ(chmod((places_.folder / "key").c_str(), 0644), 0);
-  std::string message = refused();
-  EXPECT_THAT(message, HasSubstr("environment: SCP_SECRET_KEY_FILE: "));
-  // In doubt, not missing: one line.
-  EXPECT_EQ(std::ranges::count(message, '\n'), 0) << message;
-}
-
-TEST_F(SettingsTest, relative_files_begin_at_the_working_directory) {
-  set("SCP_AUDIT_PATH=a.jsonl");
-  set("SCP_CONNECTORS_SQL_DATA_DIR=/data");
-  auto config = loaded();
-  EXPECT_EQ(config.audit.path, places_.folder / "a.jsonl");
-  EXPECT_EQ(config.connectors.sql.data_dir, "/data");
-  EXPECT_TRUE(config.server.tls_cert.empty());
-}
-
 TEST_F(SettingsTest, peers_are_read) {
   write("b key.pem", "k");
   set("SCP_CLUSTER_PEERS=node-b wss://b.example:7443 b key.pem, node-c wss://c.example");
@@ -339,59 +273,11 @@ TEST_F(SettingsTest, peers_are_read) {
   }
 }
 
-TEST_F(SettingsTest, a_configuration_that_others_can_write_is_refused) {
-  for (const char* name : {"securetool.toml", ".env", "securetool.yaml"}) {
-    write(name, name[0] == '.' ? "SCP_LIMITS_BURST=101\n" : "");
-    auto path = places_.folder / name;
-    for (mode_t mode : {0620, 0602, 0666}) {
-      ASSERT_EQ(chmod(path.c_str(), mode), 0);
-      EXPECT_EQ(refused(),
-                std::string(name) + ": must not be open to be written by group or others");
-    }
-    for (mode_t mode : {0644, 0600, 0400}) {
-      ASSERT_EQ(chmod(path.c_str(), mode), 0);
-      loaded();
-    }
-    std::filesystem::remove(path);
-  }
-}
-
-TEST_F(SettingsTest, a_configuration_with_a_secret_is_closed_to_others) {
-  std::string value = "Wm4Zc8Qx2Lr6Tb9Kv3Np7Hs5Jd1Gf0Ya";
-  struct Case {
-    const char* file;
-    std::string text;
-    const char* named;
-  };
-  for (const auto& c : {Case{".env", "SCP_CLUSTER_DISCOVERY_CONFIG_TOKEN=" + value, "TOKEN"},
-                        Case{"securetool.toml", "oauth2.client_secret = '" + value + "'", "SECRET"},
-                        Case{"securetool.yaml", "oauth2:\n  client_secret: " + value, "SECRET"}}) {
-    write(c.file, c.text);
-    auto path = places_.folder / c.file;
-    for (mode_t mode : {0640, 0604, 0644}) {
-      ASSERT_EQ(chmod(path.c_str(), mode), 0);
-      std::string message = refused();
-      EXPECT_THAT(message, testing::StartsWith(std::string(c.file) + ": holds a secret (SCP_"));
-      EXPECT_THAT(message, HasSubstr(c.named));
-      EXPECT_THAT(message, HasSubstr("mode 0600"));
-      EXPECT_THAT(message, Not(HasSubstr(value)));
-    }
-    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
-    loaded();
-    std::filesystem::remove(path);
-  }
-  // The name of a secret's file is none.
-  write("token", value);
-  write("securetool.toml", "oauth2.client_secret_file = 'token'");
-  ASSERT_EQ(chmod((places_.folder / "securetool.toml").c_str(), 0644), 0);
-  loaded();
-}
-
 TEST_F(SettingsTest, an_empty_folder_is_named_first) {
   places_.environment.clear();
   EXPECT_THAT(refused(),
-              testing::StartsWith("no configuration file found in " + places_.folder.string() +
-                                  ": looked for securetool.toml"));
+              ::testing::StartsWith("no configuration file found in " + places_.folder.string() +
+                                    ": looked for securetool.toml"));
   write("securetool.toml", "mode = 'basic'");
   EXPECT_THAT(refused(), Not(HasSubstr("no configuration file")));
 }
@@ -443,94 +329,12 @@ TEST_F(SettingsTest, a_broken_file_is_the_only_fault) {
   EXPECT_EQ(std::ranges::count(message, '\n'), 0) << message;
 }
 
-TEST_F(SettingsTest, key_files_are_looked_at) {
-  struct Case {
-    const char* name;
-    mode_t mode;
-    const char* rule;  // Null when it passes.
-  };
-  set("SCP_SECURITY_JWT_ALGORITHM=rs256");
-  set("SCP_SECURITY_JWT_PRIVATE_KEY_PATH=k.pem");
-  EXPECT_THAT(refused(), HasSubstr("jwt_private_key_path: must name a file that exists"));
-  for (const auto& c : std::initializer_list<Case>{{"own", 0600, nullptr},
-                                                   {"own, to read", 0400, nullptr},
-                                                   {"group reads", 0640, nullptr},
-                                                   {"group writes", 0660, "must not be open"},
-                                                   {"world reads", 0644, "must not be open"},
-                                                   {"world writes", 0602, "must not be open"}}) {
-    write("k.pem", "key");
-    ASSERT_EQ(chmod((places_.folder / "k.pem").c_str(), c.mode), 0);
-    if (c.rule == nullptr) {
-      loaded();
-    } else {
-      EXPECT_THAT(refused(), HasSubstr(c.rule)) << c.name;
-    }
-    std::filesystem::remove(places_.folder / "k.pem");
-  }
-  write("k.pem", "");
-  EXPECT_THAT(refused(), HasSubstr("must name a file that is not empty"));
-  std::filesystem::remove(places_.folder / "k.pem");
-  std::filesystem::create_directory(places_.folder / "k.pem");
-  EXPECT_THAT(refused(), HasSubstr("must name a regular file"));
-}
-
-TEST_F(SettingsTest, public_files_may_be_read_by_all_and_written_by_no_other) {
-  set("SCP_SECURITY_CA_CERT_PATH=ca.pem");
-  write("ca.pem", "ca");
-  ASSERT_EQ(chmod((places_.folder / "ca.pem").c_str(), 0644), 0);
-  loaded();
-  ASSERT_EQ(chmod((places_.folder / "ca.pem").c_str(), 0646), 0);
-  EXPECT_THAT(refused(), HasSubstr("security.ca_cert_path: must not be open"));
-}
-
-TEST_F(SettingsTest, folders_of_connectors_must_be_there) {
-  set("SCP_CONNECTORS_FILES_ENABLED=1");
-  set("SCP_CONNECTORS_FILES_ROOT=files");
-  EXPECT_THAT(refused(), HasSubstr("connectors.files.root: must name a folder that exists"));
-  write("files", "");
-  EXPECT_THAT(refused(), HasSubstr("connectors.files.root: must name a folder"));
-  std::filesystem::remove(places_.folder / "files");
-  std::filesystem::create_directory(places_.folder / "files");
-  EXPECT_TRUE(loaded().connectors.files.enabled);
-}
-
-TEST_F(SettingsTest, folders_of_connectors_hold_nothing_that_guards_them) {
-  std::filesystem::create_directories(places_.folder / "work/keys");
-  std::filesystem::create_directories(places_.folder / "work/files");
-  write("work/keys/old", "a former secret");
-  set("SCP_CONNECTORS_FILES_ENABLED=1");
-  set("SCP_AUDIT_OLD_KEYS=work/keys/old");
-  set("SCP_AUDIT_PATH=work/audit");
-  set("SCP_CONNECTORS_FILES_ROOT=work/files");
-  loaded();
-  places_.environment.back() = "SCP_CONNECTORS_FILES_ROOT=work";
-  EXPECT_THAT(refused(), HasSubstr("connectors.files.root: must not hold the path of audit.path"));
-  EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.old_keys"));
-  places_.environment.back() = "SCP_CONNECTORS_FILES_ROOT=work/files/../keys";
-  EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.old_keys"));
-  std::filesystem::create_directory_symlink(places_.folder / "work", places_.folder / "link");
-  places_.environment.back() = "SCP_CONNECTORS_FILES_ROOT=link";
-  EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.path"));
-}
-
-TEST_F(SettingsTest, old_keys_of_the_trail_are_secrets_or_public_keys) {
-  set("SCP_AUDIT_OLD_KEYS=old");
-  EXPECT_THAT(refused(), HasSubstr("audit.old_keys: must name a file that exists"));
-  write("old", "a former secret");
-  loaded();
-  ASSERT_EQ(chmod((places_.folder / "old").c_str(), 0644), 0);
-  EXPECT_THAT(refused(), HasSubstr("audit.old_keys: must not be open"));
-  write("old", "-----BEGIN PUBLIC KEY-----");
-  ASSERT_EQ(chmod((places_.folder / "old").c_str(), 0644), 0);
-  loaded();
-}
-
 TEST_F(SettingsTest, reload_puts_live_settings_in_force_and_names_the_others) {
   auto current = loaded();
   auto same = reload(current, places_, Role::kServer);
   ASSERT_TRUE(same.has_value());
-  EXPECT_THAT(same->changed, testing::IsEmpty());
-  EXPECT_THAT(same->needs_restart, testing::IsEmpty());
+  EXPECT_THAT(same->changed, ::testing::IsEmpty());
+  EXPECT_THAT(same->needs_restart, ::testing::IsEmpty());
   set("SCP_LIMITS_BURST=200");
   set("SCP_LOG_LEVEL=debug");
   set("SCP_NODE_ID=node-2");
