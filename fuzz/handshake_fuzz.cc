@@ -1,6 +1,7 @@
 // Any bytes in place of a message of the handshake, to a server and to a
 // client, and after it: neither end has a fault, a client shows no credential,
-// and a server asks for no verification.
+// and a server asks for no verification. The same bytes as a proof of possession,
+// and as the claims of a token: what is bound is never taken without a proof.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,9 @@
 #include <string>
 #include <variant>
 
+#include "toolserver/model/ijson.h"
 #include "toolserver/session/client_session.h"
+#include "toolserver/session/holder_proof.h"
 #include "toolserver/session/server_session.h"
 
 namespace {
@@ -38,14 +41,26 @@ Secrets secrets() {
           .kdf_salt = base::Secret("kdf-salt-of-the-fuzzer")};
 }
 
+// The key of RFC 8037, appendix A.1.
+const base::crypto::SigningKey& holder_key() {
+  static const auto key = *base::crypto::SigningKey::from_pem(
+      "-----BEGIN PRIVATE KEY-----\n"
+      "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+      "-----END PRIVATE KEY-----\n");
+  return key;
+}
+
 struct World {
-  explicit World(Suite suite) {
+  World(Suite suite, tool::Method method) {
     tool::Mode mode = has_records(suite) ? tool::Mode::kEncrypted : tool::Mode::kSimple;
     server.node_id = "node-b";
     server.cluster = "cluster-1";
     server.mode = client.mode = mode;
     server.suites = client.suites = {suite};
-    server.methods = {tool::Method::kApiKey};
+    server.methods = {method};
+    client.method = method;
+    client.token = base::Secret("a.b.c");
+    client.holder = holder_key();
     server.secrets = client.secrets = secrets();
   }
   std::shared_ptr<const ServerContext> context() {
@@ -75,8 +90,9 @@ auto give(End& end, bool text, const std::string& bytes) {
   return text ? end.on_text(bytes) : end.on_binary(bytes);
 }
 
-void in_place_of_each_message(Suite suite, bool text, const std::string& bytes) {
-  World world(suite);
+void in_place_of_each_message(Suite suite, tool::Method method, bool text,
+                              const std::string& bytes) {
+  World world(suite, method);
   auto context = world.context();
   ServerSession fresh(context, world.channel);
   (void)give(fresh, text, bytes);
@@ -95,13 +111,25 @@ void in_place_of_each_message(Suite suite, bool text, const std::string& bytes) 
   if (find<VerifyCredential>(give(server, text, bytes)) != nullptr) std::abort();
 }
 
+void as_a_proof_or_claims(const std::string& bytes) {
+  auto value = tool::parse_ijson(bytes);
+  if (!value || !value->is_object()) return;
+  if (auto proof = read_holder(value->get_object())) (void)verify_holder(*proof, {}, "a.b.c");
+  auto binding = read_binding(value->get_object());
+  bool is_bound = value->get_object().contains("cnf");
+  if (binding && binding->empty() == is_bound) std::abort();
+  if (binding && is_bound && check_binding(*binding, {}, Unbound::kAccepted)) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   bool text = (data[0] & 1) != 0;
   std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);
-  in_place_of_each_message((data[0] & 2) != 0 ? Suite::kNone : Suite::kX25519Aes256Gcm, text,
+  in_place_of_each_message((data[0] & 2) != 0 ? Suite::kNone : Suite::kX25519Aes256Gcm,
+                           (data[0] & 4) != 0 ? tool::Method::kJwt : tool::Method::kApiKey, text,
                            bytes);
+  as_a_proof_or_claims(bytes);
   return 0;
 }

@@ -65,6 +65,7 @@ struct MintFlags {
   std::string subject;
   std::string scope;
   std::int64_t lifetime_seconds = 3600;
+  std::string holder;  ///< File with the public key that the token is bound to; or empty.
 };
 /// Prints a client token. Source: docs/wire-3.0.md, section 6.2.
 [[nodiscard]] int mint_token(const ConfigFlags& flags, const MintFlags& mint);

@@ -10,6 +10,7 @@
 #include "base/crypto/signing_key.h"
 #include "toolserver/app/command.h"
 #include "toolserver/app/secure_server.h"
+#include "toolserver/app/session_setup.h"
 
 namespace tool::app {
 namespace {
@@ -50,6 +51,20 @@ int print_secrets() {
   return 0;
 }
 
+// The thumbprint of the client's key; empty where none is named.
+base::Result<std::string> holder_of(const MintFlags& mint) {
+  if (mint.holder.empty()) return std::string();
+  ASSIGN_OR_RETURN(std::string pem, read_file(mint.holder));
+  auto key = base::crypto::VerifyKey::from_pem(pem);
+  if (!key || key->type() != base::crypto::KeyType::kEd25519) {
+    return base::fail(
+        base::ErrorKind::kInvalid,
+        "--holder: must be an Ed25519 public key in PEM; make a pair with `securetool "
+        "keygen ed25519 --out agent`");
+  }
+  return key->thumbprint();
+}
+
 }  // namespace
 
 int keygen(const KeygenFlags& flags) {
@@ -80,8 +95,11 @@ int mint_token(const ConfigFlags& flags, const MintFlags& mint) {
   }
   auto scopes = Scopes::parse(mint.scope);
   if (!scopes) return say(scopes.error());
-  auto token = mint_client_jwt(loaded->config, {mint.subject, std::move(*scopes),
-                                                std::chrono::seconds(mint.lifetime_seconds)});
+  auto holder = holder_of(mint);
+  if (!holder) return say(holder.error());
+  auto token = mint_client_jwt(loaded->config,
+                               {mint.subject, std::move(*scopes),
+                                std::chrono::seconds(mint.lifetime_seconds), std::move(*holder)});
   if (!token) return say(token.error());
   fmt::print("{}\n", *token);
   return 0;

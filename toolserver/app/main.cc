@@ -78,6 +78,9 @@ void add_mint(CLI::App& app, ConfigFlags& config, Action& action) {
   command->add_option("--subject", flags->subject, "whom the token stands for")->required();
   command->add_option("--scope", flags->scope, "scopes, parted by spaces")->required();
   command->add_option("--lifetime", flags->lifetime_seconds, "seconds, 1 to 86400");
+  command->add_option("--holder", flags->holder,
+                      "file: Ed25519 public key of the client, without whose private key the token "
+                      "is of no use");
   add_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return mint_token(config, *flags); }; });

@@ -235,8 +235,12 @@ void SecureServer::Parts::stop() {
 
 base::Result<std::string> mint_client_jwt(const SecureConfig& config, const ClientJwt& client) {
   ASSIGN_OR_RETURN(auto signer, client_signer(config));
-  session::ClientGrant grant{client_token_issuer(config), client_token_audience(config),
-                             client.subject, client.scopes, client.lifetime};
+  session::ClientGrant grant{client_token_issuer(config),
+                             client_token_audience(config),
+                             client.subject,
+                             client.scopes,
+                             client.lifetime,
+                             client.holder};
   base::SystemRandom random;
   return session::mint_client_token(signer, grant, base::SystemClock().now(), random);
 }

@@ -26,6 +26,9 @@ struct ClientJwt {
   std::string subject;
   Scopes scopes;
   std::chrono::seconds lifetime{3600};  ///< 1 s to 24 h.
+  /// Thumbprint (RFC 7638) of the key that its bearer has to prove; empty: a
+  /// token that whoever has it may use.
+  std::string holder;
 };
 /// Signs a client token with the key of `config`: that of the issuer node, or
 /// jwt_secret under HS256. No server has to run.

@@ -203,6 +203,8 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
   ASSIGN_OR_RETURN(rules.subject_scopes,
                    read_subject_scopes(config.security.certificate_scopes_file));
   ASSIGN_OR_RETURN(rules.denied, read_deny_list(config.security.deny_file));
+  rules.unbound = config.security.require_bound_tokens ? session::Unbound::kRefused
+                                                       : session::Unbound::kAccepted;
   if (config.core.mode == Mode::kEnterprise) {
     ASSIGN_OR_RETURN(rules.access_tokens, access_tokens(config));
     return rules;
@@ -231,6 +233,7 @@ base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
   options.ca_file = config.security.ca_cert_path;
   options.certificate_file = config.security.client_cert_path;
   options.key_file = config.security.client_key_path;
+  options.holder_key_file = config.security.holder_key_path;
   auto& session = options.session;
   session.mode = config.core.mode;
   ASSIGN_OR_RETURN(session.suites, suites_of(config));

@@ -23,6 +23,7 @@ std::string line_of(const CallRecord& record, RecordKind kind = RecordKind::kSea
 
 CallRecord full() {
   CallRecord record = sample();
+  record.bound_to = {"the-thumbprint-of-a-key", "the-hash-of-a-certificate"};
   record.args = R"({"a":1})";
   record.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   record.consent = "approved by bob for once";
@@ -53,6 +54,9 @@ TEST(LineTest, holds_every_field) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_EQ(json.size(), 23u);
+  EXPECT_EQ(json.at("principal").at("cnf").at("jkt"), "the-thumbprint-of-a-key");
+  EXPECT_EQ(json.at("principal").at("cnf").at("x5t#S256"), "the-hash-of-a-certificate");
+  EXPECT_FALSE(base::json::parse(line_of(sample()))->at("principal").as_object().contains("cnf"));
   EXPECT_EQ(json.at("ts"), "2026-11-21T09:00:00.123456Z");
   EXPECT_EQ(json.at("decision").at("code"), "E_CONSENT");
   EXPECT_EQ(json.at("decision").at("verdict"), "refused");

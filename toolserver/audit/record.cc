@@ -93,6 +93,12 @@ std::string before_seq(const CallRecord& record) {
   out.reserve(256);
   Members members(out);
   members.object("principal", [&](Members& m) {
+    if (!record.bound_to.empty()) {
+      m.object("cnf", [&](Members& cnf) {
+        cnf.text("jkt", record.bound_to.key);
+        cnf.text("x5t#S256", record.bound_to.certificate);
+      });
+    }
     m.text("iss", record.issuer);
     m.text("method", record.method);
     m.text("sub", record.subject);

@@ -57,6 +57,7 @@ struct CallRecord {
   std::string subject;
   std::string issuer;
   std::string_view method;  ///< Of authentication; a literal.
+  Binding bound_to;         ///< Of the token, proved by its bearer; empty when it was not bound.
   std::string tool;
   std::string_view origin;  ///< "local", "bridge", "peer"; a literal.
   std::string args_mac;     ///< See AuditLog::arguments_mac().

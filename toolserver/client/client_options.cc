@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <utility>
+
 #include "toolserver/settings/endpoint.h"
 #include "toolserver/settings/secret_strength.h"
+#include "toolserver/settings/validate.h"
 
 namespace tool::client {
 
 namespace {
+
+constexpr std::size_t kKeyBytes = 4096;  // Far above a PEM of Ed25519.
 
 struct Held {
   std::string_view setting;
@@ -61,6 +67,23 @@ base::Status check(const ClientOptions& options) {
     return base::fail(base::ErrorKind::kInvalid, "server_url: this mode needs wss://");
   }
   return {};
+}
+
+base::Result<base::crypto::SigningKey> read_holder_key(const std::string& file) {
+  auto refused = [](std::string_view rule) {
+    return base::fail(base::ErrorKind::kInvalid, fmt::format("security.holder_key_path: {}", rule));
+  };
+  if (auto rule = settings::private_key_rule(file)) return refused(*rule);
+  std::ifstream from(file, std::ios::binary);
+  std::string pem(kKeyBytes, '\0');
+  from.read(pem.data(), static_cast<std::streamsize>(pem.size()));
+  pem.resize(static_cast<std::size_t>(from.gcount()));
+  auto text = base::crypto::SecretBytes::take(std::move(pem));
+  auto key = base::crypto::SigningKey::from_pem(text.reveal());
+  if (!key || key->type() != base::crypto::KeyType::kEd25519) {
+    return refused("must be an Ed25519 private key in PEM");
+  }
+  return std::move(*key);
 }
 
 }  // namespace tool::client

@@ -11,6 +11,7 @@
 
 #include "base/core/result.h"
 #include "base/core/secret.h"
+#include "base/crypto/signing_key.h"
 #include "base/jose/client_credentials.h"
 #include "base/runtime/task.h"
 #include "toolserver/session/client_handshake.h"
@@ -42,6 +43,9 @@ struct ClientOptions {
   std::string ca_file;           ///< PEM; the only roots trusted. The system's when empty.
   std::string certificate_file;  ///< PEM chain for a server that asks.
   std::string key_file;
+  /// PEM; the Ed25519 private key that the token is bound to. Each connection and
+  /// refresh proves it. Only this user, root and a group may read it.
+  std::string holder_key_file;
   std::chrono::milliseconds connect_time{10'000};  ///< Up to READY.
   std::size_t message_bytes = 16 << 20;            ///< Of a message from the server.
   Reconnect reconnect = Reconnect::kForCalls;
@@ -51,5 +55,10 @@ struct ClientOptions {
 ///         (anything but loopback, or without kLoopbackOnly); a mode that needs
 ///         TLS without it; a weak secret. The message names the field.
 [[nodiscard]] base::Status check(const ClientOptions& options);
+
+/// The key of a token's holder.
+/// Errors: kInvalid  a file that cannot be read or is open to others, or that
+///         holds no Ed25519 private key in PEM; names the setting.
+[[nodiscard]] base::Result<base::crypto::SigningKey> read_holder_key(const std::string& file);
 
 }  // namespace tool::client

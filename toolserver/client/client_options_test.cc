@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "toolserver/client/secure_client.h"
 #include "toolserver/settings/good_config.h"
@@ -55,6 +59,38 @@ TEST(ClientOptionsTest, a_client_with_a_weak_secret_is_not_made) {
       EXPECT_THAT(status.error().message(), testing::Not(HasSubstr(weak)));
     }
   }
+}
+
+TEST(ClientOptionsTest, the_key_of_a_token_is_of_ed25519_and_closed_to_others) {
+  using base::crypto::KeyType;
+  std::string file = ::testing::TempDir() + "holder.key";
+  auto write = [&](std::string_view text, mode_t mode) {
+    std::ofstream(file, std::ios::trunc) << text;
+    ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+  };
+  auto with_key = [&] {
+    auto options = good_options();
+    options.holder_key_file = file;
+    return made(options);
+  };
+  auto pem = base::crypto::SigningKey::generate(KeyType::kEd25519).to_pem();
+  for (mode_t mode : {0600, 0400, 0640}) {
+    write(pem.reveal(), mode);
+    EXPECT_TRUE(with_key()) << mode;
+  }
+  for (mode_t mode : {0644, 0604, 0660, 0602}) {
+    write(pem.reveal(), mode);
+    auto status = with_key();
+    ASSERT_FALSE(status) << mode;
+    EXPECT_THAT(status.error().message(), HasSubstr("holder_key_path: must not be open"));
+  }
+  auto other = base::crypto::SigningKey::generate(KeyType::kRsa).to_pem();
+  for (std::string_view text : {other.reveal(), std::string_view("no key")}) {
+    write(text, 0600);
+    EXPECT_THAT(with_key().error().message(), HasSubstr("must be an Ed25519 private key"));
+  }
+  std::filesystem::remove(file);
+  EXPECT_THAT(with_key().error().message(), HasSubstr("must name a file that exists"));
 }
 
 TEST(ClientOptionsTest, plaintext_goes_to_this_machine_and_with_the_permission) {

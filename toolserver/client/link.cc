@@ -270,7 +270,9 @@ base::Task<Outcome<void>> Link::refresh() {
   if (!usable()) co_return refuse(Code::kUpstream, "the connection has ended");
   Sending sending;
   sending.op = session::Op::kRefresh;
-  sending.payload = session_.refresh_payload();
+  auto payload = session_.refresh_payload();
+  if (!payload) co_return std::move(payload).error();
+  sending.payload = std::move(*payload);
   auto answer = co_await call(std::move(sending));
   if (!answer) co_return std::move(answer).error();
   co_return Outcome<void>();

@@ -112,6 +112,9 @@ base::Result<std::unique_ptr<SecureClient>> SecureClient::create(ClientOptions o
                                                                  const base::Clock& clock,
                                                                  base::Random& random) {
   RETURN_IF_ERROR(check(options));
+  if (!options.holder_key_file.empty()) {
+    ASSIGN_OR_RETURN(options.session.holder, read_holder_key(options.holder_key_file));
+  }
   return std::unique_ptr<SecureClient>(
       new SecureClient(std::make_shared<State>(std::move(options), clock, random)));
 }

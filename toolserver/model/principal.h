@@ -43,6 +43,15 @@ class Scopes {
   std::vector<std::string> scopes_;
 };
 
+/// What a token is bound to, so that a copy of it is of no use to others.
+/// Source: docs/wire-3.0.md, section 6.6; RFC 7800.
+struct Binding {
+  std::string key;          ///< RFC 7638 thumbprint (`jkt`); or empty.
+  std::string certificate;  ///< base64url of the SHA-256 (`x5t#S256`); or empty.
+  [[nodiscard]] bool empty() const { return key.empty() && certificate.empty(); }
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+
 struct Principal {
   std::string subject;
   std::string issuer;  ///< Who vouches for it: our node or an identity provider.
@@ -50,6 +59,7 @@ struct Principal {
   Scopes scopes;
   base::WallTime expires_at{};
   std::string token_id;  ///< jti of the token that named it; empty when there was none.
+  Binding bound_to;      ///< Of that token; whoever verified it has checked the proof.
 };
 
 }  // namespace tool

@@ -39,6 +39,7 @@ audit::CallRecord AuditTrail::begin(const PipelineCall& call) const {
   record.subject = call.principal.subject;
   record.issuer = call.principal.issuer;
   record.method = name(call.principal.method);
+  record.bound_to = call.principal.bound_to;
   record.tool = call.tool;
   record.peer = call.peer;
   record.trace = call.traceparent;

@@ -180,13 +180,26 @@ std::string ClientHandshake::credential() const {
   return {};
 }
 
+Outcome<base::json::Object> ClientHandshake::shown_credential() const {
+  std::string shown = credential();
+  std::string_view method = name(config_.method);
+  base::json::Object out{{"method", boost::json::string_view(method.data(), method.size())},
+                         {"credential", shown}};
+  if (!config_.holder || !takes_holder(config_.method)) return out;
+  auto holder = make_holder(*config_.holder, th1_, shown);
+  if (!holder) return refuse(Code::kShape, "holder: must be an Ed25519 key");
+  out["holder"] = std::move(*holder);
+  return out;
+}
+
 Outcome<void> ClientHandshake::make_auth(Envelope& auth, const SessionKeys& keys) {
   if (std::ranges::count(welcome_.methods, name(config_.method)) == 0) {
     return refuse(Code::kAuth, "the server does not take our method");
   }
+  auto shown = shown_credential();
+  if (!shown) return std::move(shown).error();
   auth.audience = welcome_.node_id;
-  auth.payload = write_payload(
-      Auth{.method = std::string(name(config_.method)), .credential = base::Secret(credential())});
+  auth.payload = std::move(*shown);
   auto auth0 = canonical_of(auth);
   if (!auth0) return std::move(auth0).error();
   th_auth_ = transcript_auth(th1_, *auth0);

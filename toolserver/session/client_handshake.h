@@ -14,6 +14,7 @@
 #include "base/core/clock.h"
 #include "base/core/secret.h"
 #include "base/crypto/ecdh.h"
+#include "base/crypto/signing_key.h"
 #include "toolserver/model/envelope.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/principal.h"
@@ -35,6 +36,8 @@ struct ClientConfig {
   /// The key that the server's session tokens must be signed with; not checked
   /// when empty.
   std::optional<base::jose::Verifier> session_tokens;
+  /// The Ed25519 key that `token` is bound to; none when empty.
+  std::optional<base::crypto::SigningKey> holder;
   std::string name = "securetool";
   std::string version = "3.0";
   std::chrono::seconds window{60};  ///< For the times of signed messages.
@@ -68,10 +71,13 @@ class ClientHandshake {
   [[nodiscard]] const Digest& th1() const { return th1_; }
   /// From on_ready() on.
   [[nodiscard]] const Digest& th2() const { return th2_; }
-  /// The credential of our method for this connection.
-  [[nodiscard]] std::string credential() const;
+  /// What auth and refresh show: method, credential of this connection, and the
+  /// proof that we hold the key it is bound to.
+  /// Errors: E_SHAPE  the holder's key is not of Ed25519.
+  [[nodiscard]] Outcome<base::json::Object> shown_credential() const;
 
  private:
+  [[nodiscard]] std::string credential() const;
   [[nodiscard]] Outcome<void> check_config() const;
   [[nodiscard]] Outcome<Suite> check_choice() const;
   [[nodiscard]] Outcome<void> check_proof();

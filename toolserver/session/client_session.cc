@@ -305,10 +305,8 @@ bool ClientSession::needs_rekey() const {
           clock_.now() >= rekeyed_at_ + config_.rekey_interval);
 }
 
-base::json::Object ClientSession::refresh_payload() const {
-  return {{"method",
-           boost::json::string_view(name(config_.method).data(), name(config_.method).size())},
-          {"credential", handshake_.credential()}};
+Outcome<base::json::Object> ClientSession::refresh_payload() const {
+  return handshake_.shown_credential();
 }
 
 }  // namespace tool::session

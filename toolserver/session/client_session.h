@@ -99,7 +99,8 @@ class ClientSession {
   /// Another token for the refreshes from here on.
   void set_token(base::Secret token) { config_.token = std::move(token); }
   /// Payload of a session.refresh with our credential on this connection.
-  [[nodiscard]] base::json::Object refresh_payload() const;
+  /// Errors: E_SHAPE  as ClientHandshake::shown_credential().
+  [[nodiscard]] Outcome<base::json::Object> refresh_payload() const;
   /// When to send session.refresh: after two thirds of the token's life.
   [[nodiscard]] base::WallTime refresh_at() const { return refresh_at_; }
 

@@ -23,6 +23,8 @@ bool fits(Method method, Mode mode) {
   return false;
 }
 
+bool takes_holder(Method method) { return method == Method::kJwt || method == Method::kOauth2; }
+
 std::string api_key_credential(const base::Secret& api_key, const base::crypto::Digest& th1) {
   base::crypto::HmacKey key(api_key.reveal());
   auto mac = key.mac({"scp3 apikey", base::crypto::view(th1)});

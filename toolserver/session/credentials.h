@@ -21,6 +21,9 @@ namespace tool::session {
 /// Whether the table of section 4.8 has the method in that mode.
 [[nodiscard]] bool fits(Method method, Mode mode);
 
+/// Whether the credential is a token, which may be bound to a key.
+[[nodiscard]] bool takes_holder(Method method);
+
 /// The credential of method api_key.
 [[nodiscard]] std::string api_key_credential(const base::Secret& api_key,
                                              const base::crypto::Digest& th1);

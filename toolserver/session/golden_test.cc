@@ -13,6 +13,7 @@
 #include "toolserver/model/ijson.h"
 #include "toolserver/session/credentials.h"
 #include "toolserver/session/fixture_test.h"
+#include "toolserver/session/holder_proof.h"
 #include "toolserver/session/transcript.h"
 
 namespace tool::session {
@@ -184,6 +185,40 @@ TEST(GoldenTest, tokens) {
     base::WallTime now{std::chrono::seconds(row.at("now").as_int64())};
     EXPECT_EQ(answer_of(tokens.verify(text(row, "token"), now)), text(row, "answer"))
         << text(row, "name");
+  }
+}
+
+// What a server answers to a token with these claims, shown with this proof.
+Outcome<void> answer_to(const Object& row) {
+  Binding shown;
+  if (row.contains("holder")) {
+    auto read = read_credential(
+        {{"method", "jwt"}, {"credential", row.at("credential")}, {"holder", row.at("holder")}});
+    if (!read) return std::move(read).error();
+    auto key = verify_holder(*read->holder, digest(row, "th1"), read->credential.reveal());
+    if (!key) return std::move(key).error();
+    shown.key = *key;
+  }
+  if (row.contains("certificate")) shown.certificate = text(row, "certificate");
+  auto wanted = read_binding(row.at("claims").as_object());
+  if (!wanted) return std::move(wanted).error();
+  return check_binding(*wanted, shown,
+                       row.at("required").as_bool() ? Unbound::kRefused : Unbound::kAccepted);
+}
+
+TEST(GoldenTest, holders) {
+  for (const auto& value : cases_of("holders.json")) {
+    const auto& row = value.as_object();
+    EXPECT_EQ(answer_of(answer_to(row)), text(row, "answer")) << text(row, "name");
+    if (!row.contains("thumbprint")) continue;
+    auto proof = read_holder(row.at("holder").as_object());
+    ASSERT_TRUE(proof.has_value()) << text(row, "name");
+    auto shown = verify_holder(*proof, digest(row, "th1"), text(row, "credential"));
+    ASSERT_TRUE(shown.has_value()) << text(row, "name");
+    EXPECT_EQ(*shown, text(row, "thumbprint"));
+    auto key = base::crypto::VerifyKey::from_ed25519(proof->key);
+    EXPECT_TRUE(key->verify(base::crypto::SignatureAlgorithm::kEd25519, bytes(row, "signed"),
+                            proof->signature));
   }
 }
 

@@ -118,12 +118,25 @@ Outcome<Welcome> read_welcome(const Object& payload) {
   return welcome;
 }
 
-Outcome<Auth> read_auth(const Object& payload) {
+Outcome<Auth> read_credential(const Object& payload) {
   PayloadReader reader(payload, "p");
   Auth auth;
   auth.method = reader.text("method", kMaxName);
   auth.credential = base::Secret(reader.text("credential", kMaxToken));
-  auth.confirm = reader.bytes("confirm", kDigestBytes);
+  const Object* holder = reader.has("holder") ? reader.object("holder") : nullptr;
+  if (reader.fault()) return *reader.fault();
+  if (holder == nullptr) return auth;
+  auto proof = read_holder(*holder);
+  if (!proof) return std::move(proof).error();
+  auth.holder = std::move(*proof);
+  return auth;
+}
+
+Outcome<Auth> read_auth(const Object& payload) {
+  auto auth = read_credential(payload);
+  if (!auth) return auth;
+  PayloadReader reader(payload, "p");
+  auth->confirm = reader.bytes("confirm", kDigestBytes);
   if (reader.fault()) return *reader.fault();
   return auth;
 }
@@ -181,10 +194,6 @@ Object write_payload(const Welcome& welcome) {
              {"channel", welcome.channel}};
   if (!welcome.share.empty()) out["eph_s"] = to_base64url(welcome.share);
   return out;
-}
-
-Object write_payload(const Auth& auth) {
-  return {{"method", auth.method}, {"credential", auth.credential.reveal()}};
 }
 
 Object write_payload(const Ready& ready) {

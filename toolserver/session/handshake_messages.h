@@ -18,6 +18,7 @@
 #include "toolserver/model/envelope.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/ulid.h"
+#include "toolserver/session/holder_proof.h"
 #include "toolserver/session/versions.h"
 
 namespace tool::session {
@@ -60,6 +61,7 @@ struct Welcome {
 struct Auth {
   std::string method;
   base::Secret credential;
+  std::optional<HolderProof> holder;
   std::string confirm;  ///< 32 bytes.
 };
 
@@ -80,12 +82,15 @@ struct Ready {
 [[nodiscard]] Outcome<Auth> read_auth(const base::json::Object& payload);
 [[nodiscard]] Outcome<Ready> read_ready(const base::json::Object& payload);
 
-/// Writers. A welcome is written without its proof, an auth and a ready
-/// without confirm: those are added once the transcript is known.
+/// Writers. A welcome is written without its proof, a ready without confirm:
+/// those are added once the transcript is known.
 [[nodiscard]] base::json::Object write_payload(const Hello& hello);
 [[nodiscard]] base::json::Object write_payload(const Welcome& welcome);
-[[nodiscard]] base::json::Object write_payload(const Auth& auth);
 [[nodiscard]] base::json::Object write_payload(const Ready& ready);
+
+/// What a client shows in auth and session.refresh: the members of Auth but for
+/// confirm. Errors: E_SHAPE.
+[[nodiscard]] Outcome<Auth> read_credential(const base::json::Object& payload);
 
 /// Member `name` of `payload`: b64 of exactly `bytes` bytes, decoded.
 /// Errors: E_SHAPE.

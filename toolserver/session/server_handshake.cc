@@ -123,15 +123,32 @@ Outcome<ServerHandshake::Presented> ServerHandshake::on_auth(Envelope auth,
   if (!base::crypto::equal(view(wanted), read->confirm)) {
     return refuse(Code::kSignature, "the client does not confirm the handshake");
   }
-  auto method = method_of(read->method);
+  return check_presented(std::move(*read));
+}
+
+Outcome<ServerHandshake::Presented> ServerHandshake::on_refresh(
+    const base::json::Object& payload) const {
+  auto read = read_credential(payload);
+  if (!read) return std::move(read).error();
+  return check_presented(std::move(*read));
+}
+
+Outcome<ServerHandshake::Presented> ServerHandshake::check_presented(Auth shown) const {
+  auto method = method_of(shown.method);
   const auto& offered = context_->config().methods;
   if (!method || std::ranges::count(offered, *method) == 0) {
     return wrong_credential("a method that is not offered");
   }
-  if (*method == Method::kMtls && !read->credential.empty()) {
+  if (*method == Method::kMtls && !shown.credential.empty()) {
     return wrong_credential("mtls with a credential beside the certificate");
   }
-  return Presented{*method, std::move(read->credential)};
+  Presented presented{*method, std::move(shown.credential), {}};
+  if (!shown.holder) return presented;
+  if (!takes_holder(*method)) return wrong_credential("a proof of possession without a token");
+  auto holder = verify_holder(*shown.holder, th1_, presented.credential.reveal());
+  if (!holder) return std::move(holder).error();
+  presented.holder = std::move(*holder);
+  return presented;
 }
 
 Outcome<Digest> ServerHandshake::finish(Envelope& ready, const SessionKeys& keys) {

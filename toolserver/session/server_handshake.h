@@ -36,12 +36,15 @@ class ServerHandshake {
   struct Presented {
     Method method = Method::kApiKey;
     base::Secret credential;
+    std::string holder;  ///< Thumbprint of the key that the client proved to hold; or empty.
   };
   /// What the client shows, once its confirmation holds. `auth` has passed the
   /// layer's checks.
   /// Errors: E_SHAPE; E_SIG  the confirmation is wrong; E_AUTH  a method that is
-  ///         not offered.
+  ///         not offered, or a proof of possession that does not hold.
   [[nodiscard]] Outcome<Presented> on_auth(Envelope auth, const SessionKeys& keys);
+  /// The same of what a refresh shows. Errors: E_SHAPE; E_AUTH as above.
+  [[nodiscard]] Outcome<Presented> on_refresh(const base::json::Object& payload) const;
 
   /// Puts the confirmation into ready and ends the handshake.
   /// Errors: E_INTERNAL  the payload has no canonical form.
@@ -58,6 +61,7 @@ class ServerHandshake {
     std::string binding;
   };
   [[nodiscard]] Outcome<Chosen> choose(const Hello& hello) const;
+  [[nodiscard]] Outcome<Presented> check_presented(Auth shown) const;
   [[nodiscard]] Welcome make_welcome(const Chosen& chosen, std::string share_s) const;
 
   std::shared_ptr<const ServerContext> context_;

@@ -34,7 +34,8 @@ struct VerifyCredential {
   Purpose purpose = Purpose::kAuth;
   Method method = Method::kApiKey;
   base::Secret credential;
-  Digest th1{};  ///< What an api_key credential covers.
+  Digest th1{};        ///< What an api_key credential covers.
+  std::string holder;  ///< Thumbprint of the key that the client proved to hold; or empty.
 };
 
 /// An operation of cap, tool or admin: the caller ends it with encode_result()

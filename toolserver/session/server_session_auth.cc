@@ -5,7 +5,6 @@
 
 #include "base/crypto/encoding.h"
 #include "toolserver/session/credentials.h"
-#include "toolserver/session/payload_reader.h"
 #include "toolserver/session/server_session.h"
 #include "toolserver/session/server_session_parts.h"
 #include "toolserver/session/transcript.h"
@@ -40,7 +39,8 @@ ServerActions ServerSession::on_auth(Envelope auth) {
   return only(VerifyCredential{.purpose = VerifyCredential::Purpose::kAuth,
                                .method = presented->method,
                                .credential = std::move(presented->credential),
-                               .th1 = handshake_.th1()});
+                               .th1 = handshake_.th1(),
+                               .holder = std::move(presented->holder)});
 }
 
 ServerActions ServerSession::on_verified(Principal principal) {
@@ -49,6 +49,10 @@ ServerActions ServerSession::on_verified(Principal principal) {
   Origin origin = *std::exchange(refresh_, std::nullopt);
   if (principal.subject != principal_->subject || principal.issuer != principal_->issuer) {
     return refuse_message(origin, wrong_credential("a refresh for another subject"));
+  }
+  // Or a token that somebody stole could follow one that was bound.
+  if (!principal_->bound_to.empty() && principal.bound_to != principal_->bound_to) {
+    return refuse_message(origin, wrong_credential("a refresh of a bound session by another key"));
   }
   return grant_refresh(origin, std::move(principal));
 }
@@ -114,19 +118,15 @@ ServerActions ServerSession::on_refresh(const Envelope& request) {
       return refuse_message(origin_of(request), taken.error());
     return grant_refresh(origin_of(request), *principal_);
   }
-  PayloadReader reader(request.payload, "p");
-  auto method = method_of(reader.text("method", 64));
-  base::Secret credential(reader.text("credential", base::jose::kMaxTokenBytes));
-  if (reader.fault()) return refuse_message(origin_of(request), *reader.fault());
-  if (!method || std::ranges::count(context_->config().methods, *method) == 0) {
-    return refuse_message(origin_of(request), wrong_credential("a method that is not offered"));
-  }
+  auto presented = handshake_.on_refresh(request.payload);
+  if (!presented) return refuse_message(origin_of(request), presented.error());
   if (auto taken = take_refresh(); !taken) return refuse_message(origin_of(request), taken.error());
   refresh_ = origin_of(request);
   return only(VerifyCredential{.purpose = VerifyCredential::Purpose::kRefresh,
-                               .method = *method,
-                               .credential = std::move(credential),
-                               .th1 = handshake_.th1()});
+                               .method = presented->method,
+                               .credential = std::move(presented->credential),
+                               .th1 = handshake_.th1(),
+                               .holder = std::move(presented->holder)});
 }
 
 Outcome<void> ServerSession::take_refresh() {

@@ -110,14 +110,14 @@ TEST(SessionTest, a_refresh_does_not_outlive_the_credential) {
   ASSERT_NE(find<Refused>(refused), nullptr);
   EXPECT_EQ(find<Refused>(refused)->fault.code, Code::kExpired);
 
-  auto asked = refresh(pair.client.refresh_payload());
+  auto asked = refresh(*pair.client.refresh_payload());
   const auto* verify = find<VerifyCredential>(asked);
   ASSERT_NE(verify, nullptr);
   EXPECT_EQ(verify->purpose, VerifyCredential::Purpose::kRefresh);
   EXPECT_TRUE(
       verify_api_key(verify->credential.reveal(), testing::test_secrets().api_key, verify->th1, {})
           .has_value());
-  auto second = give(pair.client, sent(refresh(pair.client.refresh_payload())));
+  auto second = give(pair.client, sent(refresh(*pair.client.refresh_payload())));
   EXPECT_EQ(find<Refused>(second)->fault.code, Code::kBusy);
   principal.expires_at += seconds(100);
   EXPECT_NE(find<Answer>(give(pair.client, sent(pair.server.on_verified(principal)))), nullptr);
@@ -131,7 +131,7 @@ TEST(SessionTest, a_refresh_for_somebody_else_is_refused_and_changes_nothing) {
     Pair pair;
     ASSERT_TRUE(pair.open());
     (void)give(pair.server,
-               pair.client.encode_request(Op::kRefresh, pair.client.refresh_payload())->frame);
+               pair.client.encode_request(Op::kRefresh, *pair.client.refresh_payload())->frame);
     Principal other = testing::alice();
     change(other);
     auto refused = give(pair.client, sent(pair.server.on_verified(other)));

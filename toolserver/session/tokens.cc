@@ -4,6 +4,7 @@
 
 #include "base/crypto/encoding.h"
 #include "toolserver/session/credentials.h"
+#include "toolserver/session/holder_proof.h"
 #include "toolserver/session/key_schedule.h"
 
 namespace tool::session {
@@ -119,6 +120,7 @@ base::Result<std::string> mint_client_token(const Signer& signer, const ClientGr
   claims["aud"] = grant.cluster;
   claims["sub"] = grant.subject;
   claims["scope"] = grant.scopes.text();
+  if (!grant.holder.empty()) claims["cnf"] = {{"jkt", grant.holder}};
   return base::jose::sign(signer, kClientType, claims);
 }
 
@@ -162,12 +164,15 @@ Outcome<Principal> principal_of(const Claims& claims, Method method, std::chrono
   }
   auto scopes = Scopes::parse(scope);
   if (!scopes) return wrong_credential(scopes.error().message());
+  auto binding = read_binding(claims.all());
+  if (!binding) return std::move(binding).error();
   return Principal{.subject = claims.subject(),
                    .issuer = claims.issuer(),
                    .method = method,
                    .scopes = std::move(*scopes),
                    .expires_at = claims.expires_at() + leeway,
-                   .token_id = claims.token_id()};
+                   .token_id = claims.token_id(),
+                   .bound_to = std::move(*binding)};
 }
 
 Fault credential_fault(const base::Error& error) {

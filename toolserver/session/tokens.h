@@ -81,6 +81,7 @@ struct ClientGrant {
   std::string subject;
   Scopes scopes;
   std::chrono::seconds lifetime{3600};
+  std::string holder;  ///< Thumbprint of the key it is bound to; of anybody when empty.
 };
 /// A client token. Errors: kInvalid  an empty issuer, cluster or subject, or a
 /// lifetime outside 1 s to 24 h; kTooLarge  it would be longer than 8 KiB.
@@ -111,8 +112,10 @@ class ClientTokens {
                                                      base::WallTime now);
 
 /// Who a verified token stands for, until `leeway` after its exp: whoever takes
-/// a token for that long grants calls for that long.
-/// Errors: E_AUTH  no subject, or a scope outside RFC 6749's characters.
+/// a token for that long grants calls for that long. What it is bound to is read
+/// here and has still to be proved: check_binding().
+/// Errors: E_AUTH  no subject, a scope outside RFC 6749's characters, or a
+///         binding that is not known.
 [[nodiscard]] Outcome<Principal> principal_of(const base::jose::Claims& claims, Method method,
                                               std::chrono::seconds leeway);
 

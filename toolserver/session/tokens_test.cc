@@ -89,6 +89,26 @@ TEST_F(TokensTest, a_client_token_gives_its_principal) {
   }
 }
 
+TEST_F(TokensTest, a_client_token_names_the_key_that_it_is_bound_to) {
+  auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
+  ClientTokens tokens("node-b", "cluster-1", client_signer().verifier());
+  ClientGrant bound = client_grant();
+  bound.holder = key.thumbprint();
+  auto principal =
+      tokens.verify(*mint_client_token(client_signer(), bound, clock.now(), random), clock.now());
+  ASSERT_TRUE(principal.has_value());
+  EXPECT_EQ(principal->bound_to, (Binding{key.thumbprint(), ""}));
+  principal = tokens.verify(
+      *mint_client_token(client_signer(), client_grant(), clock.now(), random), clock.now());
+  ASSERT_TRUE(principal.has_value());
+  EXPECT_TRUE(principal->bound_to.empty());
+  // One that cannot be checked is not taken as none.
+  bound.holder = "no-thumbprint";
+  auto unknown =
+      tokens.verify(*mint_client_token(client_signer(), bound, clock.now(), random), clock.now());
+  EXPECT_EQ(code(unknown), "E_AUTH");
+}
+
 TEST_F(TokensTest, no_token_passes_for_another_kind) {
   SessionTokens session_tokens("node-b", "cluster-1", session_signer());
   std::string of_session = *session_tokens.mint(grant(), clock.now(), random);

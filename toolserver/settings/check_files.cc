@@ -140,12 +140,17 @@ void check_server(Checker& check, const SecureConfig& config) {
 
 }  // namespace
 
+std::optional<std::string> private_key_rule(const Path& path) {
+  return fault_of(path, Kind::kPrivateKey);
+}
+
 Findings check_files(const SecureConfig& config, Role role) {
   Checker check;
   if (role == Role::kServer) check_server(check, config);
   if (role == Role::kClient) {
     check.file("security.client_cert_path", config.security.client_cert_path, Kind::kPublicFile);
     check.file("security.client_key_path", config.security.client_key_path, Kind::kPrivateKey);
+    check.file("security.holder_key_path", config.security.holder_key_path, Kind::kPrivateKey);
   }
   check.file("security.ca_cert_path", config.security.ca_cert_path, Kind::kPublicFile);
   check.file("security.jwt_public_key_path", config.security.jwt_public_key_path,

@@ -88,6 +88,8 @@ struct Security {
   Path deny_file;                ///< Callers and tokens that are refused.
   std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
   base::Secret client_token;  ///< A minted client JWT, presented in place of an own one.
+  Path holder_key_path;       ///< Of a client: the private key that its token is bound to.
+  bool require_bound_tokens = false;
 };
 
 struct Crypto {

@@ -60,7 +60,17 @@ std::vector<Row> token_rows() {
            "PEM file with this node's private key for forwarding proofs; without it they rest on "
            "secret_key.")
       .add("security.client_token", SETTINGS_MEMBER(security.client_token), SecretType{}, "",
-           "A minted client token that a client presents.");
+           "A minted client token that a client presents.")
+      .add("security.holder_key_path", SETTINGS_MEMBER(security.holder_key_path), TextType{}, "",
+           "PEM file with the Ed25519 private key that a client's token is bound to; each "
+           "connection "
+           "and refresh proves it.")
+      .add("security.require_bound_tokens", SETTINGS_MEMBER(security.require_bound_tokens),
+           FlagType{}, "0",
+           "1 refuses client and access tokens that are not bound to a key or a certificate. A "
+           "token "
+           "that is bound is never taken without its proof.",
+           Change::kLive);
   return std::move(rows).done();
 }
 

@@ -135,6 +135,20 @@ TEST_F(SettingsTest, files_of_another_user_are_refused) {
   }
 }
 
+TEST_F(SettingsTest, the_key_of_a_clients_token_is_looked_at) {
+  set("SCP_SECURITY_CLIENT_TOKEN=eyJhbGciOiJSUzI1NiJ9.e30.c2ln");
+  set("SCP_SERVER_URL=ws://127.0.0.1:7443/scp/v3");
+  set("SCP_MODE=simple");
+  set("SCP_SECURITY_HOLDER_KEY_PATH=k.pem");
+  EXPECT_THAT(refused(Role::kClient), HasSubstr("holder_key_path: must name a file that exists"));
+  write("k.pem", "key");
+  EXPECT_EQ(loaded(Role::kClient).security.holder_key_path, places_.folder / "k.pem");
+  for (mode_t mode : {0644, 0660}) {
+    ASSERT_EQ(chmod((places_.folder / "k.pem").c_str(), mode), 0);
+    EXPECT_THAT(refused(Role::kClient), HasSubstr("holder_key_path: must not be open to others"));
+  }
+}
+
 TEST_F(SettingsTest, key_files_are_looked_at) {
   struct Case {
     const char* name;

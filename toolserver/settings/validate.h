@@ -5,6 +5,7 @@
 // and client ask here before their first socket, and refuse to go on.
 // Source: docs/wire-3.0.md, "Configuration".
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ using Findings = std::vector<Finding>;
 /// The files and folders that `config` names, as far as `role` uses them: keys
 /// there, readable, and private ones closed to others. Reads the disk.
 [[nodiscard]] Findings check_files(const SecureConfig& config, Role role);
+
+/// The broken rule, if any, of a file that holds a private key: a regular one
+/// of this user or root, that nobody else can read but a group, or write.
+[[nodiscard]] std::optional<std::string> private_key_rule(const Path& path);
 
 // The parts of validate().
 [[nodiscard]] Findings check_secrets(const SecureConfig& config, Role role);

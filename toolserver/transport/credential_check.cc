@@ -23,8 +23,13 @@ base::Result<std::unique_ptr<CredentialCheck>> CredentialCheck::create(
 
 base::Task<Outcome<Principal>> CredentialCheck::verify(base::RequestContext context,
                                                        Presented presented) {
+  Binding proved = presented.proved;
   auto principal = co_await verify_method(context, std::move(presented));
   if (!principal) co_return principal;
+  if (session::takes_holder(principal->method)) {
+    auto bound = session::check_binding(principal->bound_to, proved, rules_.unbound);
+    if (!bound) co_return std::move(bound).error();
+  }
   const DenyList& denied = rules_.denied;
   if (denied.subjects.contains(principal->subject)) {
     co_return session::wrong_credential("the subject is on the deny list");

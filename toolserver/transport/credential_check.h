@@ -20,6 +20,7 @@
 #include "base/runtime/task.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/principal.h"
+#include "toolserver/session/holder_proof.h"
 #include "toolserver/session/tokens.h"
 
 namespace tool::transport {
@@ -53,6 +54,8 @@ struct CredentialRules {
   Scopes certificate_scopes;  ///< Of every client with a certificate, for method mtls.
   std::map<std::string, Scopes, std::less<>> subject_scopes;  ///< Of those named here, instead.
   DenyList denied;
+  /// Of client and access tokens; an API key and a certificate are proved anyway.
+  session::Unbound unbound = session::Unbound::kAccepted;
 };
 
 /// Belongs to one event loop, since it may ask the identity provider on it.
@@ -69,9 +72,10 @@ class CredentialCheck {
     base::crypto::Digest th1{};
     std::string certificate_subject;  ///< Of the verified TLS client certificate; or empty.
     base::WallTime certificate_end{};
+    Binding proved;  ///< The key that the client proved to hold, and its TLS certificate.
   };
-  /// Errors: E_AUTH  wrong, or on the deny list; E_EXPIRED; E_UPSTREAM and E_TIMEOUT when the
-  /// provider's
+  /// Errors: E_AUTH  wrong, bound to what was not proved, or on the deny list; E_EXPIRED;
+  /// E_UPSTREAM and E_TIMEOUT when the provider's
   ///         keys cannot be had. Messages never repeat a credential.
   [[nodiscard]] base::Task<Outcome<Principal>> verify(base::RequestContext context,
                                                       Presented presented);

@@ -52,6 +52,14 @@ std::string_view how_it_ended(ws::End end) {
   return "";
 }
 
+// As the token named it. Source: docs/wire-3.0.md, sections 6.6 and 16.3.
+base::json::Object confirmation(const Binding& bound) {
+  base::json::Object out;
+  if (!bound.key.empty()) out["jkt"] = bound.key;
+  if (!bound.certificate.empty()) out["x5t#S256"] = bound.certificate;
+  return out;
+}
+
 // Belongs to one event loop and to the frame of run_session, which outlives
 // every task started here.
 class Run {
@@ -179,7 +187,10 @@ void Run::record(std::string_view act, std::string_view code, base::json::Object
   if (caller_) {
     what.subject = caller_->principal.subject;
     what.issuer = caller_->principal.issuer;
-    details["principal"] = {{"iss", what.issuer}, {"sub", audit::cut_text(what.subject)}};
+    base::json::Object principal{{"iss", what.issuer}, {"sub", audit::cut_text(what.subject)}};
+    const Binding& bound = caller_->principal.bound_to;
+    if (!bound.empty()) principal["cnf"] = confirmation(bound);
+    details["principal"] = std::move(principal);
   }
   services_.audit.note(what, std::move(details));
 }
@@ -222,8 +233,11 @@ base::Task<void> Run::verify(session::VerifyCredential action) {
   co_await asio::this_coro::throw_if_cancelled(false);
   base::RequestContext context;
   context.deadline = std::chrono::steady_clock::now() + kVerifyTime;
-  CredentialCheck::Presented presented{action.method, std::move(action.credential), action.th1, {}};
+  CredentialCheck::Presented presented{
+      .method = action.method, .credential = std::move(action.credential), .th1 = action.th1};
+  presented.proved.key = std::move(action.holder);
   if (const auto& certificate = connection_->peer_certificate()) {
+    presented.proved.certificate = certificate->thumbprint;
     presented.certificate_subject = certificate->subject;
     presented.certificate_end = certificate->expires_at;
   }

@@ -12,7 +12,7 @@ import urllib.parse
 import websockets
 from cryptography.exceptions import InvalidTag
 
-from . import keys, tokens
+from . import holder, keys, tokens
 from .canonical import canonical, parse, to_wire
 from .strength import check_secrets
 
@@ -50,15 +50,17 @@ class Client:
     still has `secret_key_previous` is taken too. `token` is a client or access token, or
     a function, plain or async, that returns a fresh one: it is called for each connection and each refresh, and a
     session lasts no longer than a token that is a text. `ca` is a PEM file, `certificate` a pair of them, `token_key` a
-    PEM file with the RSA key that the server's session tokens must be signed with."""
+    PEM file with the RSA key that the server's session tokens must be signed with, `holder_key` one with the Ed25519
+    private key that `token` is bound to: each connection and refresh proves it."""
 
     def __init__(self, url, mode, *, secret_key='', secret_key_previous='', kdf_salt='', api_key='', token='', ca=None,
-                 suites=('X25519_A256GCM_S256',), certificate=None, token_key=None):
+                 suites=('X25519_A256GCM_S256',), certificate=None, token_key=None, holder_key=None):
         check_secrets(secret_key=secret_key, secret_key_previous=secret_key_previous, kdf_salt=kdf_salt, api_key=api_key)
         self.url = url if urllib.parse.urlsplit(url).path else url + PATH
         self.mode, self.api_key = mode, api_key
         self.fresh_token, self.token = (token, '') if callable(token) else (None, token)
         self.token_key = tokens.load_key(token_key) if token_key else None
+        self.holder_key = holder.load_key(holder_key) if holder_key else None
         self.suites = list(suites) if mode in MODES_WITH_RECORDS else ['NONE']
         shared = secret_key or (api_key if mode == 'simple' else '')
         self.psk = keys.make_psk(shared.encode(), kdf_salt.encode())
@@ -229,8 +231,7 @@ class Client:
 
     async def _refresh(self, session):
         await self._take_token()
-        method, credential = self._credential()
-        session |= await self._call('session.refresh', {'method': method, 'credential': credential})
+        session |= await self._call('session.refresh', self._shown())
         self._check_session_token(session)
 
     def _life(self, session):
@@ -286,14 +287,22 @@ class Client:
             self.receiver = keys.Records(self.suite, self.keys, 's2c', self.th1)
 
     def _make_auth(self):
-        method, credential = self._credential()
-        if method not in self.methods:
-            raise Refused('E_AUTH', f'the server does not take {method}')
-        auth = self._envelope('req', 'session.auth', {'method': method, 'credential': credential}, self.node)
+        shown = self._shown()
+        if shown['method'] not in self.methods:
+            raise Refused('E_AUTH', f'the server does not take {shown["method"]}')
+        auth = self._envelope('req', 'session.auth', shown, self.node)
         self.asked = auth
         self.th_auth = keys.th_auth(self.th1, canonical(auth))
         confirm = keys.b64(keys.hmac(self.keys['confirm c'], self.th_auth))
         return {**auth, 'p': {**auth['p'], 'confirm': confirm}}
+
+    def _shown(self):
+        """The credential on this connection, with the proof that a bound token needs. Section 4.11."""
+        method, credential = self._credential()
+        shown = {'method': method, 'credential': credential}
+        if self.holder_key and method in ('jwt', 'oauth2'):
+            shown['holder'] = holder.prove(self.holder_key, self.th1, credential)
+        return shown
 
     def _credential(self):
         if self.token:

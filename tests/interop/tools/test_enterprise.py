@@ -7,7 +7,7 @@ from claim_sets import from_now, resolved
 from tool_clients import client_of
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
-from scp import Refused
+from scp import Refused, holder
 from scp.keys import b64, hmac
 from test_modes import run, session
 from tool_stack.authority import Authority, make_rsa
@@ -33,11 +33,11 @@ def token(key, service, header=None, sign=None, **changes):
     return body + '.' + b64(sign(body.encode()))
 
 
-def connect(service, credential):
+def connect(service, credential, **options):
     async def nothing(client):
         return client.session
 
-    return run(session(client_of(service, token=credential), nothing))
+    return run(session(client_of(service, token=credential, **options), nothing))
 
 
 def test_a_pinned_key_takes_its_issuers_token(pinned):
@@ -55,6 +55,20 @@ def test_claims_that_do_not_fit_are_refused(pinned, name, changes, code):
     with pytest.raises(Refused) as refused:
         connect(service, token(key, service, **changes))
     assert refused.value.code == code
+
+
+def test_an_access_token_that_is_bound_opens_for_its_holder_alone(pinned, tmp_path):
+    """As a provider mints it that knows the client's key (RFC 9449); without `cnf` it is anybody's, unless that is refused."""
+    service, key, _ = pinned
+    service.run_bare('keygen', 'ed25519', '--out', str(tmp_path / 'agent'))
+    service.run_bare('keygen', 'ed25519', '--out', str(tmp_path / 'thief'))
+    own = holder.load_key(tmp_path / 'agent.key')
+    bound = token(key, service, cnf={'jkt': holder.thumbprint(holder.jwk_of(own.public_key()))})
+    assert connect(service, bound, holder_key=tmp_path / 'agent.key')['principal']['sub'] == 'agent'
+    for options in ({}, {'holder_key': tmp_path / 'thief.key'}):
+        with pytest.raises(Refused) as refused:
+            connect(service, bound, **options)
+        assert refused.value.code == 'E_AUTH'
 
 
 def test_algorithms_that_are_not_pinned_are_refused(pinned):

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from scp import Client, Refused
 from test_modes import run
-from wire_messages import BYTES32, GOOD, UNKNOWN
+from wire_messages import BYTES32, GOOD, HOLDER, UNKNOWN
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCHEMAS = {file.stem: json.loads(file.read_text()) for file in (ROOT / 'docs/schemas/wire').glob('*.json')}
@@ -41,6 +41,7 @@ BAD = [
     ('welcome', 'p.limits.message_bytes', REMOVED), ('welcome', 'p.auth', []), ('welcome', 'p.node_id', ''), ('welcome', 'p.node_id', 'n' * 257),
     ('auth', 'p.method', 'node'), ('auth', 'p.method', 'password'), ('auth', 'p.credential', 'short'), ('auth', 'p.credential', REMOVED),
     ('auth', 'p.confirm', REMOVED), ('auth', 'p.confirm', 'AA'), ('auth', 'p.method', 'jwt'), ('auth', 'p.method', 'mtls'), ('auth', 'aud', ''),
+    ('auth', 'p.holder', HOLDER), ('auth', 'p.holder', {}),
     ('ready', 'p.session_id', 'x'), ('ready', 'p.session_token', ''), ('ready', 'p.session_token', 't' * 8193), ('ready', 'p.principal', {'sub': 'a'}),
     ('ready', 'p.scopes', ['two words']), ('ready', 'p.scopes', ['"']), ('ready', 'p.scopes', ['s'] * 257), ('ready', 'p.expires_at', -1),
     ('ready', 'p.confirm', REMOVED), ('ready', 'aud', 'node-b'),
@@ -126,6 +127,15 @@ def test_the_vectors_are_envelopes():
         message['sig'] = {'alg': 'HS256', 'kid': 's', 'v': case['v']}
         assert faults('envelope', message) == [], case['name']
     assert len(cases) >= 20
+
+
+def test_the_vectors_of_proofs_are_told_apart_by_their_shape():
+    cases = json.loads((ROOT / 'tests/golden/wire/holders.json').read_text())['cases']
+    validator = Draft202012Validator({'$ref': 'urn:scp:3.0:types#/$defs/holder'}, registry=REGISTRY)
+    for case in cases:
+        if 'holder' in case:
+            assert validator.is_valid(case['holder']) == (case['answer'] != 'E_SHAPE'), case['name']
+    assert {case['answer'] for case in cases} == {'ok', 'E_AUTH', 'E_SHAPE'}
 
 
 class Watched(Client):

@@ -7,6 +7,7 @@ SESSION = '01JD0000000000000000000002'
 UNKNOWN = '0' * 26
 TOKEN = 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA'
 SIG = {'alg': 'HS256', 'kid': 'c', 'v': BYTES32}
+HOLDER = {'alg': 'Ed25519', 'jwk': {'crv': 'Ed25519', 'kty': 'OKP', 'x': BYTES32}, 'v': 'A' * 86}
 
 
 def envelope(kind, op, payload, **more):
@@ -51,6 +52,7 @@ GOOD = [
         **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'enterprise', 'suite': 'NONE', 'auth': ['oauth2'], 'proof': {'kind': 'none'}}, aud='')),
     ('auth', 'API key', envelope('req', 'session.auth', {'method': 'api_key', 'credential': BYTES32, 'confirm': BYTES32})),
     ('auth', 'token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'confirm': BYTES32}, sig=SIG)),
+    ('auth', 'bound token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'holder': HOLDER, 'confirm': BYTES32}, sig=SIG)),
     ('auth', 'certificate', envelope('req', 'session.auth', {'method': 'mtls', 'credential': '', 'confirm': BYTES32})),
     ('ready', '', envelope('res', 'session.auth', READY, aud='')),
     ('ready', 'no scopes', envelope('res', 'session.auth', {**READY, 'scopes': []}, aud='')),
