@@ -82,11 +82,11 @@ room(lakeproxy/export USES base/core base/duckdb base/runtime lakeproxy/material
   lakeproxy/export/deletes lakeproxy/export/equality lakeproxy/export/inlined
   TEST_USES base/testing lakeproxy/materialize/value)
 
-room(lakeproxy/publish USES base/core base/avro base/gzip base/json base/runtime base/http base/metrics lakeproxy/materialize/manifest
-  lakeproxy/materialize/puffin lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/schema
+room(lakeproxy/publish USES base/core base/avro base/gzip base/json base/runtime base/http base/metrics base/postgres
+  lakeproxy/materialize/manifest lakeproxy/materialize/puffin lakeproxy/materialize/snapshot lakeproxy/model lakeproxy/model/change lakeproxy/model/schema
   lakeproxy/model/table lakeproxy/model/view
-  lakeproxy/export/files lakeproxy/export lakeproxy/objects lakeproxy/ducklake/commit lakeproxy/ducklake/read lakeproxy/ducklake/write
-  TEST_USES base/testing base/duckdb base/postgres lakeproxy/ducklake/lake)
+  lakeproxy/export/files lakeproxy/export lakeproxy/objects lakeproxy/ducklake/lake lakeproxy/ducklake/commit lakeproxy/ducklake/read
+  lakeproxy/ducklake/write TEST_USES base/testing base/duckdb)
 
 room(lakeproxy/auth)
 room(lakeproxy/govern USES base/core lakeproxy/auth lakeproxy/model)

@@ -30,8 +30,15 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       receipts_(*tools.pool, shared_->lake.metadata_schema),
       upkeep_(*tools.pool, shared_->lake),
       table_upkeep_(*tools.pool, shared_->lake),
-      publisher_(reader_, writer_, *tools.exporter, *tools.manifests, *tools.shared->nan_counting,
-                 client_config(*tools.shared->settings), tools.shared->steps),
+      publisher_({.reader = &reader_,
+                  .writer = &writer_,
+                  .records = tools.records,
+                  .exporter = tools.exporter,
+                  .counter = tools.exporter,
+                  .manifests = tools.manifests,
+                  .nan_counting = tools.shared->nan_counting,
+                  .steps = tools.shared->steps},
+                 client_config(*tools.shared->settings)),
       views_(reader_, publisher_, shared_->views) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;

@@ -59,6 +59,7 @@ struct LoopTools {
   base::pg::Pool* pool = nullptr;
   objects::ObjectStore* store = nullptr;
   objects::RemovalQueue* removals = nullptr;
+  publish::RecordQueue* records = nullptr;
   exporter::Exporter* exporter = nullptr;
   publish::ManifestStore* manifests = nullptr;
   base::TaskGroup* background = nullptr;

@@ -124,6 +124,7 @@ class Process {
         catalogs_(views_),
         manifests_(settings.catalog.manifest_cache_max_bytes, metrics_),
         nan_counting_(settings.engine.nan_count_max_bytes, metrics_),
+        records_(metrics_),
         commits_(metrics_),
         reports_(metrics_),
         compactor_(lake_access(settings, engine.scratch_dir())),
@@ -138,6 +139,7 @@ class Process {
     shared_.metrics = &metrics_;
     shared_.engine = &engine;
     shared_.blocking = &blocking_;
+    shared_.records = &records_;
     shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
     shared_.nan_counting = &nan_counting_;
@@ -163,6 +165,7 @@ class Process {
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
   publish::NanCounting nan_counting_;
+  publish::RecordMetrics records_;
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;
   exporter::Compactor compactor_;

@@ -36,6 +36,7 @@ struct Shared {
   base::metrics::Registry* metrics = nullptr;
   base::duckdb::Engine* engine = nullptr;
   base::BlockingPool* blocking = nullptr;
+  const publish::RecordMetrics* records = nullptr;
   SharedCatalogs* catalogs = nullptr;
   publish::ManifestCache* manifests = nullptr;
   publish::NanCounting* nan_counting = nullptr;

@@ -38,10 +38,11 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       store_(std::move(store)),
       removals_(*store_),
       background_(std::move(loop)),
+      records_(*pool_, *shared.records),
       exporter_(*shared.engine, *shared.blocking, *store_),
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
-      tools_{&shared,    pool_.get(), store_.get(), &removals_,
+      tools_{&shared,    pool_.get(), store_.get(), &removals_, &records_,
              &exporter_, &manifests_, &background_, &meter_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
@@ -125,6 +126,7 @@ base::Task<base::Status> WorkerServices::ready(base::RequestContext context) {
 
 base::Task<void> WorkerServices::finish() {
   removals_.hurry();
+  records_.hurry();
   co_await background_.wait();
   pool_->close();
 }

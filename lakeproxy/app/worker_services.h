@@ -51,6 +51,7 @@ class WorkerServices {
   std::unique_ptr<objects::ObjectStore> store_;
   objects::RemovalQueue removals_;
   base::TaskGroup background_;
+  publish::RecordQueue records_;
   exporter::Exporter exporter_;
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;

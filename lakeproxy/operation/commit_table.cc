@@ -4,8 +4,8 @@
 //   3 what the client's new snapshots add, read from the object store (objects/)
 //   4 one PostgreSQL transaction, which checks that 1 still holds (ducklake/)
 //   5 the new snapshots published, and the view that is the answer (publish/)
-//   6 behind the answer: the metadata file, the record of it, and the client's
-//     manifests removed
+//   6 behind the answer: the metadata file, the record of it together with
+//     others, and the client's manifests removed
 
 #include <utility>
 
@@ -104,11 +104,12 @@ base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
                                std::vector<std::string> left_over) {
   base::RequestContext own = context;
   own.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  auto settled = co_await catalog->views->settle(own, std::move(identifier), std::move(held));
-  if (!settled && settled.error().reason() != ducklake::kStale) {
+  auto recorded = co_await catalog->views->record(own, std::move(identifier), std::move(held),
+                                                  publish::RecordTime::kWithOthers);
+  if (!recorded && recorded.error().reason() != ducklake::kStale) {
     catalog->log->for_request(context.request_id)
-        .warning("a metadata file could not be written; the table's next request repeats it",
-                 {{"error", settled.error().message()}, {"detail", settled.error().detail()}});
+        .warning("a publication could not be finished; the table's next request makes it anew",
+                 {{"error", recorded.error().message()}, {"detail", recorded.error().detail()}});
   }
   if (!left_over.empty()) co_await remove_left_over(context, catalog, std::move(left_over));
 }

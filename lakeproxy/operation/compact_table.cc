@@ -91,7 +91,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
   // What cannot be published afterwards is not begun.
-  CO_RETURN_IF_ERROR(co_await catalog->views->get(context, *identifier));
+  CO_RETURN_IF_ERROR(co_await catalog->views->get_recorded(context, *identifier));
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;
@@ -100,7 +100,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
                                           without_the_end(context),
                                           job_of(context, *catalog, *identifier, std::move(old))));
   std::ranges::move(skipped, std::back_inserter(compacted.done.skipped));
-  CO_RETURN_IF_ERROR(co_await catalog->views->get(context, *identifier));
+  CO_RETURN_IF_ERROR(co_await catalog->views->get_recorded(context, *identifier));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kPublished);
   auto removed = co_await remove_old_files(context, catalog, table);
   if (!removed && removed.error().kind() != ErrorKind::kConflict) {

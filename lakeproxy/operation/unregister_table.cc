@@ -18,7 +18,8 @@ std::string body_of(const publish::TableView& view) {
 base::Task<base::Result<std::string>> unregister_table(
     base::RequestContext context, Catalog* catalog, govern::Authorized<UnregisterTable> request) {
   for (int i = 0; i < kAttempts; ++i) {
-    CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, request->identifier));
+    CO_ASSIGN_OR_RETURN(auto view,
+                        co_await catalog->views->get_recorded(context, request->identifier));
     std::string answer = body_of(*view);
     auto dropped =
         co_await catalog->writer->keyed(request.key())

@@ -11,12 +11,21 @@ namespace lake::publish {
 
 using ducklake::CommitStep;
 
+namespace {
+
+// There is nothing to put either.
+bool is_nothing(const ducklake::Published& published) {
+  return published.snapshots.empty() && published.into_sight.empty() && !published.metadata_file;
+}
+
+}  // namespace
+
 base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
     base::RequestContext context, const model::LakeTable* table) {
   std::optional<model::SnapshotId> after;
   if (!table->materialized.empty()) after = table->materialized.back().snapshot_id;
-  CO_ASSIGN_OR_RETURN(auto changes,
-                      co_await reader_->read_changes(context, table, after, table->pending.back()));
+  CO_ASSIGN_OR_RETURN(auto changes, co_await tools_.reader->read_changes(context, table, after,
+                                                                         table->pending.back()));
   // Others may have committed since the table was read.
   std::erase_if(changes.commits, [&](const model::LakeCommit& commit) {
     return !std::ranges::binary_search(table->pending, commit.snapshot);
@@ -27,27 +36,28 @@ base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
 base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
                                                                   const model::LakeTable* table,
                                                                   model::LakeChanges changes) {
-  CO_RETURN_IF_ERROR(co_await look_into_mapped_files(context, exporter_, table, &changes));
-  CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, exporter_, &changes));
-  CO_RETURN_IF_ERROR(
-      co_await complete_nan_counts(context, nan_counting_, exporter_, writer_, table, &changes));
+  CO_RETURN_IF_ERROR(co_await look_into_mapped_files(context, tools_.exporter, table, &changes));
+  CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, tools_.exporter, &changes));
+  CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, tools_.nan_counting, tools_.counter,
+                                                  tools_.writer, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);
   materialize::Exported exported;
   if (!plan.empty()) {
-    CO_ASSIGN_OR_RETURN(exported, co_await exporter_->make(context, &plan));
+    CO_ASSIGN_OR_RETURN(exported, co_await tools_.exporter->make(context, &plan));
   }
   CO_ASSIGN_OR_RETURN(auto split, materialize::split_changes(*table, changes, plan, exported));
-  co_return co_await build_series(context, manifests_, exporter_, table, std::move(split));
+  co_return co_await build_series(context, tools_.manifests, tools_.exporter, table,
+                                  std::move(split));
 }
 
 base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     base::RequestContext context, model::LakeTable table, std::optional<model::LakeChanges> changes,
     TableViewPtr before) {
-  auto trail = std::make_shared<Trail>();
-  trail->published.table = table.table_id;
-  trail->published.read_at = table.version;
-  trail->published.epoch = table.epoch;
-  trail->published.format_version = table.metadata.format_version;
+  ducklake::Published published{.metadata_schema = tools_.writer->lake().metadata_schema,
+                                .table = table.table_id,
+                                .read_at = table.version,
+                                .epoch = table.epoch,
+                                .format_version = table.metadata.format_version};
   SnapshotSeries built;
   if (!table.pending.empty()) {
     if (!changes) {
@@ -58,25 +68,25 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     table.pending.clear();
     for (std::int32_t spec : built.into_sight) table.metadata.out_of_sight.specs.erase(spec);
   }
-  trail->published.snapshots = std::move(built.snapshots);
-  trail->published.into_sight = std::move(built.into_sight);
+  published.snapshots = std::move(built.snapshots);
+  published.into_sight = std::move(built.into_sight);
   std::int64_t known_files = table.metadata_sequence;
-  TableViewPtr view = make_view(std::move(table), before, config_);
+  std::shared_ptr<TableView> view = make_view(std::move(table), before, config_);
   if (view->metadata_sequence > known_files) {
-    trail->published.metadata_sequence = view->metadata_sequence;
-    trail->published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
+    published.metadata_sequence = view->metadata_sequence;
+    published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
   }
-  co_return Prepared{{std::move(view), std::move(trail)}, std::move(built.objects)};
+  view->trail = std::make_shared<Trail>(std::move(published), before ? before->trail : nullptr);
+  if (is_nothing(view->trail->published()) && !view->trail->before()) view->trail->record();
+  co_return Prepared{std::move(view), std::move(built.objects)};
 }
 
-base::Task<base::Status> Publisher::record(base::RequestContext context,
-                                           std::shared_ptr<Trail> trail) {
-  CO_ASSIGN_OR_RETURN(bool ours, co_await writer_->record_published(context, trail->published));
-  if (!ours) {
-    co_return base::fail(base::ErrorKind::kConflict, "another server published the table")
-        .with_reason(ducklake::kStale);
+base::Task<base::Status> Publisher::record(TableViewPtr view, RecordTime time) {
+  if (view->trail == nullptr || view->trail->is_recorded()) co_return base::Status{};
+  CO_RETURN_IF_ERROR(co_await tools_.records->record(view->trail, time));
+  if (view->trail->published().metadata_file) {
+    co_await reached(tools_.steps, CommitStep::kRecorded);
   }
-  trail->done = true;
   co_return base::Status{};
 }
 
@@ -85,53 +95,56 @@ base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext c
                                                           TableViewPtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::nullopt, before));
-  const auto& [view, trail] = prepared.publication;
-  if (trail->published.metadata_file) {
+  std::shared_ptr<TableView> view = std::move(prepared.view);
+  const ducklake::Published& published = view->trail->published();
+  if (published.metadata_file) {
     prepared.objects.push_back(
         {view->metadata_location, std::string(view->document()), view->document_sha256});
   }
   // Nobody is told of the view before all that it names is there.
-  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
-  if (!trail->published.snapshots.empty()) co_await reached(steps_, CommitStep::kListed);
-  if (trail->published.metadata_file) co_await reached(steps_, CommitStep::kFilePut);
-  CO_RETURN_IF_ERROR(co_await record(context, trail));
-  if (trail->published.metadata_file) co_await reached(steps_, CommitStep::kRecorded);
-  co_return view;
+  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
+  view->trail->put();
+  if (!published.snapshots.empty()) co_await reached(tools_.steps, CommitStep::kListed);
+  if (published.metadata_file) co_await reached(tools_.steps, CommitStep::kFilePut);
+  // Of two servers that publish a table at once the record decides whose publication counts.
+  auto recorded = co_await record(view, RecordTime::kNow);
+  if (!recorded && recorded.error().reason() == ducklake::kStale) {
+    co_return std::move(recorded).error();
+  }
+  // The first one of a long history holds all its snapshots once more.
+  if (recorded) view->trail = nullptr;
+  co_return TableViewPtr(std::move(view));
 }
 
-base::Task<base::Result<Publication>> Publisher::publish_known(base::RequestContext context,
-                                                               model::LakeTable table,
-                                                               model::LakeChanges changes,
-                                                               TableViewPtr before) {
+base::Task<base::Result<TableViewPtr>> Publisher::publish_known(base::RequestContext context,
+                                                                model::LakeTable table,
+                                                                model::LakeChanges changes,
+                                                                TableViewPtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::move(changes), before));
-  CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(prepared.objects)));
-  co_await reached(steps_, CommitStep::kListed);
-  co_return std::move(prepared.publication);
+  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
+  co_await reached(tools_.steps, CommitStep::kListed);
+  co_return TableViewPtr(std::move(prepared.view));
 }
 
-base::Task<base::Status> Publisher::finish(base::RequestContext context, Publication publication) {
-  if (publication.trail->done) co_return base::Status{};
-  if (publication.trail->failed) {
-    co_return base::fail(base::ErrorKind::kConflict, "the publication was not recorded in time")
+base::Task<base::Status> Publisher::finish(base::RequestContext context, TableViewPtr view) {
+  const std::shared_ptr<Trail> trail = view->trail;
+  if (trail == nullptr || trail->is_put()) co_return base::Status{};
+  if (trail->has_failed()) {
+    co_return base::fail(base::ErrorKind::kConflict, "the publication has failed")
         .with_reason(ducklake::kStale);
   }
-  auto finished = co_await put_and_record(context, publication);
-  if (!finished) publication.trail->failed = true;
-  co_return finished;
-}
-
-base::Task<base::Status> Publisher::put_and_record(base::RequestContext context,
-                                                   Publication publication) {
-  const auto& [view, trail] = publication;
-  if (trail->published.metadata_file) {
+  if (trail->published().metadata_file) {
     std::vector<materialize::NewObject> file;
     file.push_back({view->metadata_location, std::string(view->document()), view->document_sha256});
-    CO_RETURN_IF_ERROR(co_await manifests_->put(context, std::move(file)));
-    co_await reached(steps_, CommitStep::kFilePut);
+    auto put = co_await tools_.manifests->put(context, std::move(file));
+    if (!put) {
+      trail->fail();
+      co_return std::move(put).error();
+    }
+    co_await reached(tools_.steps, CommitStep::kFilePut);
   }
-  CO_RETURN_IF_ERROR(co_await record(context, trail));
-  co_await reached(steps_, CommitStep::kRecorded);
+  trail->put();
   co_return base::Status{};
 }
 

@@ -230,8 +230,8 @@ void drop_dangling(model::TableMetadata& metadata) {
   std::erase_if(metadata.partition_statistics, is_dangling);
 }
 
-TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
-                       std::string_view config) {
+std::shared_ptr<TableView> make_view(model::LakeTable table, const TableViewPtr& before,
+                                     std::string_view config) {
   auto view = std::make_shared<TableView>();
   view->metadata = table.metadata;
   add_snapshots(table, view->metadata);

@@ -16,6 +16,8 @@
 
 namespace lake::publish {
 
+class Trail;
+
 /// A body of a view as gzip, once somebody has made it. Safe from any thread.
 class PackedBody {
  public:
@@ -59,6 +61,8 @@ struct TableView {
   std::size_t document_begin = 0;
   std::size_t document_size = 0;
   std::string document_sha256;  ///< In hexadecimal.
+  /// How far its publication has come; null when nothing is left to be done.
+  std::shared_ptr<Trail> trail;
 
   /// metadata.json, to be put at `metadata_location`.
   [[nodiscard]] std::string_view document() const {
@@ -86,9 +90,10 @@ using TableViewPtr = std::shared_ptr<const TableView>;
 /// Makes the view of a table whose snapshots are all published. Texts of
 /// `before` (an earlier view, may be null) are used again, so that the work
 /// follows what is new. `config` is the "config" member of
-/// LoadTableResult, as JSON.
-[[nodiscard]] TableViewPtr make_view(model::LakeTable table, const TableViewPtr& before,
-                                     std::string_view config);
+/// LoadTableResult, as JSON. The caller may add to it before it is shared.
+[[nodiscard]] std::shared_ptr<TableView> make_view(model::LakeTable table,
+                                                   const TableViewPtr& before,
+                                                   std::string_view config);
 
 /// Refs and statistics of snapshots that `metadata` does not show are dropped.
 void drop_dangling(model::TableMetadata& metadata);

@@ -17,6 +17,14 @@ std::string key_of(const std::string& lake, const model::TableIdentifier& identi
   return key + '\x1f' + identifier.name;
 }
 
+base::Error always_overtaken() {
+  return base::fail(base::ErrorKind::kUnavailable,
+                    "Other servers keep changing the table; try again.");
+}
+
+bool is_recorded(const TableView& view) { return !view.trail || view.trail->is_recorded(); }
+bool has_failed(const TableView& view) { return view.trail && view.trail->has_failed(); }
+
 // The turns of those who write a table's metadata file, beside those who read the table.
 std::string file_key(const std::string& key) { return key + "\x1f/file"; }
 // The turns of those who pack a table's answers.
@@ -59,7 +67,7 @@ base::Task<base::Result<TableViewPtr>> TableViews::get(base::RequestContext cont
   CO_RETURN_IF_ERROR(co_await watch_.refresh(context));
   std::string key = key_of(shared_->key, identifier);
   if (auto found = shared_->cache->views.get(key)) {
-    SharedViews::HeldPtr held = *found;
+    const SharedViews::HeldPtr& held = *found;
     if (!has_changed(*held)) {
       auto settled = co_await settle(context, identifier, held);
       if (settled) {
@@ -86,10 +94,27 @@ base::Task<base::Result<TableViewPtr>> TableViews::remembered(base::RequestConte
                                                               model::TableIdentifier identifier) {
   SharedViews::HeldPtr held = newest_known(identifier);
   if (!held) co_return TableViewPtr();
-  auto settled = co_await settle(context, identifier, held);
-  if (settled) co_return held->view;
-  if (settled.error().reason() == ducklake::kStale) co_return TableViewPtr();
-  co_return std::move(settled).error();
+  auto recorded = co_await record(context, identifier, held, RecordTime::kNow);
+  if (recorded) co_return held->view;
+  if (recorded.error().reason() == ducklake::kStale) co_return TableViewPtr();
+  co_return std::move(recorded).error();
+}
+
+base::Task<base::Result<TableViewPtr>> TableViews::get_recorded(base::RequestContext context,
+                                                                model::TableIdentifier identifier) {
+  for (int i = 0; i < kAttempts; ++i) {
+    CO_ASSIGN_OR_RETURN(auto view, co_await get(context, identifier));
+    if (has_failed(*view)) {
+      co_return base::fail(base::ErrorKind::kUnavailable,
+                           "What was published of the table cannot be recorded; try again.");
+    }
+    auto held = std::make_shared<SharedViews::Held>();
+    held->view = view;
+    auto recorded = co_await record(context, identifier, std::move(held), RecordTime::kNow);
+    if (recorded) co_return view;
+    if (recorded.error().reason() != ducklake::kStale) co_return std::move(recorded).error();
+  }
+  co_return always_overtaken();
 }
 
 // A view that shows `wanted`, of those that others have made since the caller
@@ -111,10 +136,15 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
   const ChangeTracker::Tick tick = shared_->tracker.state().tick;
   CO_ASSIGN_OR_RETURN(auto turn, co_await shared_->turns.take(context, key));
   if (auto made = made_meanwhile(key, turn, {changed.version, tick})) co_return made;
+  if (has_failed(*before)) {
+    CO_ASSIGN_OR_RETURN(auto read_anew, co_await read(context, key, identifier));
+    turn.leave(read_anew);
+    co_return read_anew;
+  }
   auto fresh = std::make_shared<SharedViews::Held>();
   fresh->tick = tick;
   model::LakeTable& table = changed.appended->table;
-  // What the view before has put is in the log by now.
+  // What the view before has put is in the log by now, or will be with this view's file.
   if (before->metadata_sequence > table.metadata_sequence) {
     table.metadata_sequence = before->metadata_sequence;
     table.metadata.metadata_log.push_back(
@@ -122,11 +152,9 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
     auto& log = table.metadata.metadata_log;
     if (log.size() > kLogRead) log.erase(log.begin());
   }
-  CO_ASSIGN_OR_RETURN(auto publication,
+  CO_ASSIGN_OR_RETURN(fresh->view,
                       co_await publisher_->publish_known(
                           context, std::move(table), std::move(changed.appended->changes), before));
-  fresh->view = std::move(publication.view);
-  fresh->trail = std::move(publication.trail);
   shared_->tracker.note_commit(changed.head.version(), changed.version,
                                fresh->view->table.table_id);
   keep(key, fresh);
@@ -137,16 +165,27 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::publish_appended(
 base::Task<base::Status> TableViews::settle(base::RequestContext context,
                                             model::TableIdentifier identifier,
                                             SharedViews::HeldPtr held) {
-  const Trail* trail = held->trail.get();
-  if (trail == nullptr || trail->done) co_return base::Status{};
+  const TableViewPtr& view = held->view;
+  if (view->trail == nullptr || view->trail->is_put()) co_return base::Status{};
   const std::string key = key_of(shared_->key, identifier);
   CO_ASSIGN_OR_RETURN(auto turn, co_await shared_->turns.take(context, file_key(key)));
-  auto result = co_await publisher_->finish(context, {held->view, held->trail});
-  if (!result && result.error().reason() == ducklake::kStale) {
-    auto now = shared_->cache->views.get(key);
-    if (now && *now == held) shared_->cache->views.erase(key);
-  }
-  co_return result;
+  auto finished = co_await publisher_->finish(context, view);
+  if (!finished && finished.error().reason() == ducklake::kStale) forget(key, held);
+  co_return finished;
+}
+
+base::Task<base::Status> TableViews::record(base::RequestContext context,
+                                            model::TableIdentifier identifier,
+                                            SharedViews::HeldPtr held, RecordTime time) {
+  CO_RETURN_IF_ERROR(co_await settle(context, identifier, held));
+  auto recorded = co_await publisher_->record(held->view, time);
+  if (!recorded) forget(key_of(shared_->key, identifier), held);
+  co_return recorded;
+}
+
+void TableViews::forget(const std::string& key, const SharedViews::HeldPtr& held) {
+  auto now = shared_->cache->views.get(key);
+  if (now && (*now)->view == held->view) shared_->cache->views.erase(key);
 }
 
 base::Task<base::Result<model::JsonText>> TableViews::packed(base::RequestContext context,
@@ -180,7 +219,9 @@ void TableViews::keep(const std::string& key, SharedViews::HeldPtr fresh) {
   shared_->cache->views.put(key, std::move(fresh), bytes);
 }
 
-// What is not finished is finished before anything is built on it.
+// What is not finished is finished before anything is told of it, and recorded before the table
+// is read: two who take the same number in the metadata log would meet. What cannot be recorded
+// is forgotten, and made anew.
 base::Task<base::Result<TableViewPtr>> TableViews::read_in_turn(base::RequestContext context,
                                                                 std::string key,
                                                                 model::TableIdentifier identifier) {
@@ -198,6 +239,7 @@ base::Task<base::Result<TableViewPtr>> TableViews::read_in_turn(base::RequestCon
     if (!settled && settled.error().reason() != ducklake::kStale) {
       co_return std::move(settled).error();
     }
+    (void)co_await record(context, identifier, last, RecordTime::kNow);
   }
   CO_ASSIGN_OR_RETURN(auto fresh, co_await read(context, std::move(key), std::move(identifier)));
   turn.leave(fresh);
@@ -209,14 +251,16 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::read(base::RequestCon
                                                                 model::TableIdentifier identifier) {
   TableViewPtr before;
   auto held = shared_->cache->views.get(key);
-  if (held && !shared_->tracker.lost_commits_since((*held)->tick)) before = (*held)->view;
+  if (held && !shared_->tracker.lost_commits_since((*held)->tick) && is_recorded(*(*held)->view)) {
+    before = (*held)->view;
+  }
   for (int i = 0; i < kAttempts; ++i) {
     auto fresh = std::make_shared<SharedViews::Held>();
     fresh->tick = shared_->tracker.state().tick;
     auto view = co_await read_once(context, identifier, before);
     if (view) {
       fresh->view = std::move(*view);
-      keep(key, fresh);
+      if (is_recorded(*fresh->view)) keep(key, fresh);
       co_return fresh;
     }
     if (view.error().reason() != ducklake::kStale) {
@@ -224,8 +268,7 @@ base::Task<base::Result<SharedViews::HeldPtr>> TableViews::read(base::RequestCon
       co_return std::move(view).error();
     }
   }
-  co_return base::fail(base::ErrorKind::kUnavailable,
-                       "Other servers keep changing the table; try again.");
+  co_return always_overtaken();
 }
 
 base::Task<base::Result<TableViewPtr>> TableViews::read_once(base::RequestContext context,

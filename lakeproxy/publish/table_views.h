@@ -24,7 +24,6 @@ namespace lake::publish {
 struct HeldView {
   TableViewPtr view;
   ChangeTracker::Tick tick = 0;  ///< When the reading of it began.
-  std::shared_ptr<Trail> trail;  ///< Null when nothing is left to be done.
 };
 
 /// The newest views of all lakes of the process; safe from any thread. Outlives the tasks
@@ -64,25 +63,37 @@ class TableViews {
   /// Errors: kNotFound (kNoSuchTable, kNoSuchNamespace); those of Publisher.
   [[nodiscard]] base::Task<base::Result<TableViewPtr>> get(base::RequestContext context,
                                                            model::TableIdentifier identifier);
+  /// The same for what ends or replaces the table's history: the lake remembers the view, so
+  /// that the table can come back by its metadata file. Errors: as get(), and of record();
+  /// kUnavailable  it cannot be recorded.
+  [[nodiscard]] base::Task<base::Result<TableViewPtr>> get_recorded(
+      base::RequestContext context, model::TableIdentifier identifier);
   /// The newest view known here, which may be old, without asking the lake; null
   /// when there is none. For a commit, which finds out by itself whether it
   /// still holds. Nothing may be built on it before settle() is through.
   [[nodiscard]] SharedViews::HeldPtr newest_known(const model::TableIdentifier& identifier) const;
-  /// The same after settle(). Errors: those of settle(), without kStale.
+  /// The same after record(), null where that was stale. Errors: those of record().
   [[nodiscard]] base::Task<base::Result<TableViewPtr>> remembered(
       base::RequestContext context, model::TableIdentifier identifier);
   /// Publishes what this process has just appended to `before`. The view may be
-  /// told at once to the client that committed it; settle() must follow.
+  /// told at once to the client that committed it; record() must follow.
   /// Errors: those of Publisher::publish_known.
   [[nodiscard]] base::Task<base::Result<SharedViews::HeldPtr>> publish_appended(
       base::RequestContext context, model::TableIdentifier identifier, TableViewPtr before,
       ducklake::ChangedTable changed);
-  /// Does what is left of a publication, once for all who wait for it.
+  /// Puts the metadata file of a publication, once for all who wait for it. Whoever is told of
+  /// a view, or builds on it, waits for this and not for the record.
   /// Errors: those of Publisher::finish; after kStale, and so at the second call
   ///         after a failed one, the view is forgotten.
   [[nodiscard]] base::Task<base::Status> settle(base::RequestContext context,
                                                 model::TableIdentifier identifier,
                                                 SharedViews::HeldPtr held);
+  /// settle(), and has the lake remember the publication: before the table is read anew or goes.
+  /// Errors: those of settle() and RecordQueue::record(); the view is then forgotten, and the
+  ///         next load makes it anew.
+  [[nodiscard]] base::Task<base::Status> record(base::RequestContext context,
+                                                model::TableIdentifier identifier,
+                                                SharedViews::HeldPtr held, RecordTime time);
 
   /// `view`'s body as gzip: made once, also where many want it at once, and counted where
   /// the cache has the view. Errors: kTimeout, kCancelled; those of pack_body().
@@ -92,6 +103,7 @@ class TableViews {
 
  private:
   void keep(const std::string& key, SharedViews::HeldPtr fresh);
+  void forget(const std::string& key, const SharedViews::HeldPtr& held);
   bool has_changed(const HeldView& held) const;
   SharedViews::HeldPtr made_meanwhile(const std::string& key, const Turns::Turn& turn,
                                       const ChangeTracker::State& wanted) const;

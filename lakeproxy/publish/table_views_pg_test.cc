@@ -24,7 +24,15 @@ struct Server {
       : reader(pool, options),
         writer(pool, options, clock, random),
         manifests(store, cache),
-        publisher(reader, writer, exporter, manifests, nan_counting, "{}"),
+        records(pool, record_metrics),
+        publisher({.reader = &reader,
+                   .writer = &writer,
+                   .records = &records,
+                   .exporter = &exporter,
+                   .counter = &exporter,
+                   .manifests = &manifests,
+                   .nan_counting = &nan_counting},
+                  "{}"),
         views_cache({.values = 10}, metrics),
         shared(views_cache),
         views(reader, publisher, shared) {}
@@ -35,6 +43,8 @@ struct Server {
   ducklake::LakeWriter writer;
   ManifestStore manifests;
   NanCounting nan_counting{std::uint64_t{1} << 20, metrics};
+  RecordMetrics record_metrics{metrics};
+  RecordQueue records;
   Publisher publisher;
   ViewCache views_cache;
   SharedViews shared;
@@ -110,6 +120,16 @@ class TableViewsTest : public ducklake::LakeFixture {
     if (!head) EXPECT_EQ(head.error().kind(), base::ErrorKind::kNotFound);
     return head.has_value();
   }
+  base::Status record(Server& server, const HeldPtr& held) {
+    return run(server.views.record(soon(), kTable, held, RecordTime::kNow));
+  }
+  void refuse_records() {
+    exec(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; "
+        "END $$; CREATE TRIGGER refuse BEFORE INSERT ON lakeproxy_metadata_log FOR EACH ROW "
+        "EXECUTE FUNCTION refuse()");
+  }
+  void take_records() { exec("DROP FUNCTION refuse() CASCADE"); }
   std::string recorded() { return text("SELECT count(*) FROM lk.lakeproxy_metadata_log"); }
 
   static inline std::optional<MinioServer> minio;
@@ -133,15 +153,81 @@ TEST_F(TableViewsTest, an_append_is_told_with_its_manifests_and_before_its_metad
   EXPECT_EQ(recorded(), "1");
   ASSERT_TRUE(run(first_->views.settle(soon(), kTable, held)));
   EXPECT_TRUE(exists(held->view->metadata_location));
+  EXPECT_EQ(recorded(), "1") << "nobody waits for the record";
+  ASSERT_TRUE(record(*first_, held));
   EXPECT_EQ(recorded(), "2");
-  ASSERT_TRUE(run(first_->views.settle(soon(), kTable, held))) << "once is enough";
+  ASSERT_TRUE(record(*first_, held)) << "once is enough";
 }
 
 TEST_F(TableViewsTest, a_load_waits_for_the_metadata_file_and_reads_nothing_again) {
   auto held = append(*first_, get(*first_));
   EXPECT_EQ(get(*first_), held->view);
   EXPECT_TRUE(exists(held->view->metadata_location));
-  EXPECT_EQ(recorded(), "2");
+}
+
+TEST_F(TableViewsTest, commits_that_are_built_on_unrecorded_ones_are_recorded_with_them) {
+  auto before = get(*first_);
+  HeldPtr held;
+  for (int i = 0; i < 3; ++i) {
+    held = append(*first_, before);
+    ASSERT_TRUE(run(first_->views.settle(soon(), kTable, held)));
+    before = held->view;
+  }
+  EXPECT_EQ(recorded(), "1");
+  ASSERT_TRUE(record(*first_, held)) << "the last one's caller is the first to come";
+  EXPECT_EQ(recorded(), "4");
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_snapshot"), "3");
+  auto found = get(*second_);
+  EXPECT_EQ(*found->body, *before->body);
+}
+
+TEST_F(TableViewsTest, a_table_is_recorded_before_it_is_read_again_or_goes) {
+  auto held = append(*first_, get(*first_));
+  auto theirs = append(*second_, get(*second_));
+  ASSERT_TRUE(record(*second_, theirs));
+  EXPECT_EQ(get(*first_)->metadata.snapshots.size(), 2U);
+  EXPECT_TRUE(held->view->trail->is_recorded());
+  held = append(*first_, get(*first_));
+  EXPECT_EQ(*run(first_->views.get_recorded(soon(), kTable)), held->view);
+  EXPECT_TRUE(held->view->trail->is_recorded());
+}
+
+// The lake cannot remember it: nothing is built on it, no request fails, and it is made anew.
+TEST_F(TableViewsTest, what_could_not_be_recorded_is_made_anew) {
+  auto before = get(*first_);
+  refuse_records();
+  auto held = append(*first_, before);
+  EXPECT_FALSE(record(*first_, held));
+  EXPECT_EQ(first_->views.newest_known(kTable), nullptr) << "it is forgotten";
+  auto shown = get(*first_);
+  ASSERT_NE(shown, nullptr) << "a load fails for no record";
+  EXPECT_EQ(shown->metadata_location, held->view->metadata_location);
+  EXPECT_EQ(recorded(), "1");
+  auto wanted = run(first_->views.get_recorded(soon(), kTable));
+  ASSERT_FALSE(wanted) << "what ends the table does need the record";
+  EXPECT_EQ(wanted.error().kind(), base::ErrorKind::kUnavailable);
+  auto next = append(*first_, shown);
+  EXPECT_EQ(next->view->metadata.snapshots.size(), 2U);
+  take_records();
+  EXPECT_FALSE(run(first_->views.remembered(soon(), kTable)).value_or(nullptr));
+  auto whole = get(*first_);
+  EXPECT_EQ(whole->metadata.snapshots.size(), 2U) << "no snapshot is missing";
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_snapshot"), "2");
+  EXPECT_EQ(get(*second_)->metadata_location, whole->metadata_location);
+}
+
+TEST_F(TableViewsTest, nothing_stands_on_a_publication_whose_record_failed) {
+  auto first = append(*first_, get(*first_));
+  ASSERT_TRUE(run(first_->views.settle(soon(), kTable, first)));
+  auto second = append(*first_, first->view);
+  ASSERT_TRUE(run(first_->views.settle(soon(), kTable, second)));
+  refuse_records();
+  EXPECT_FALSE(record(*first_, first));
+  take_records();
+  EXPECT_FALSE(record(*first_, second)) << "the lake would hide the first snapshot";
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_snapshot"), "0");
+  EXPECT_EQ(get(*first_)->metadata.snapshots.size(), 2U);
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_snapshot"), "2");
 }
 
 TEST_F(TableViewsTest, what_is_known_is_known_before_its_metadata_file_is_there) {
@@ -189,7 +275,7 @@ TEST_F(TableViewsTest, what_was_left_undone_is_shown_after_the_next_append_too) 
 TEST_F(TableViewsTest, both_servers_may_record_the_same) {
   auto held = append(*first_, get(*first_));
   EXPECT_EQ(get(*second_)->metadata_location, held->view->metadata_location);
-  EXPECT_TRUE(run(first_->views.settle(soon(), kTable, held)));
+  EXPECT_TRUE(record(*first_, held));
   EXPECT_EQ(get(*first_), held->view);
 }
 
@@ -253,9 +339,9 @@ TEST_F(TableViewsTest, a_view_that_another_server_overtook_is_forgotten) {
   exec(
       "INSERT INTO lakeproxy_metadata_log SELECT table_id, sequence + 1, 5, 's3://x/other' FROM "
       "lakeproxy_metadata_log");
-  auto settled = run(first_->views.settle(soon(), kTable, held));
-  ASSERT_FALSE(settled);
-  EXPECT_EQ(settled.error().reason(), ducklake::kStale);
+  auto recorded = record(*first_, held);
+  ASSERT_FALSE(recorded);
+  EXPECT_EQ(recorded.error().reason(), ducklake::kStale);
   EXPECT_EQ(*run(first_->views.remembered(soon(), kTable)), nullptr);
   auto fresh = get(*first_);
   EXPECT_EQ(fresh->metadata.metadata_log.back().metadata_file, "s3://x/other");

@@ -1,12 +1,14 @@
-"""A publication that nothing recorded is made anew: gc may have removed its objects meanwhile."""
+"""A publication that nothing recorded is made anew: gc may have removed its objects meanwhile. An orderly stop leaves none."""
 import concurrent.futures
 import subprocess
+
+import requests
 
 from faults.changes import Maker
 from faults.reader import Reader
 from faults.servers import SECONDS, Faulty, lake_of, own_stack
 from rest import Rest
-from stack import object_store
+from stack import object_store, postgres
 from stack.process import wait_until
 
 FOLDER = f's3://{object_store.BUCKET}/data/faults'
@@ -25,7 +27,7 @@ def test_objects_that_gc_removed_before_their_record_are_there_again():
             assert answer.result(SECONDS) == 200, 'the client has its answer'
         stack.stop(stack.postgres)
         paused.unlink()
-        assert wait_until(lambda: 'a metadata file could not be written' in server.log.read_text(), SECONDS)
+        assert wait_until(lambda: 'a publication could not be finished' in server.log.read_text(), SECONDS)
         stack.start(stack.postgres)
         stored = reader.reaching.stored(FOLDER)
         subprocess.run([stack.state['binary'], 'gc', '--remove', '--older-than', '0s'], env=stack.catalog.environment(),
@@ -34,4 +36,16 @@ def test_objects_that_gc_removed_before_their_record_are_there_again():
         reader.connect()
         own = Rest(server.uri(), 'lake')
         assert wait_until(lambda: own.get(f'namespaces/faults/tables/{name}').status_code == 200, SECONDS)
+        assert reader.state(change.after) == change.after
+
+
+def test_what_was_answered_is_recorded_before_an_orderly_stop():
+    with own_stack('stopped', LAKEPROXY_DISABLE_NOTIFY='1') as stack, Faulty(stack, {}) as server:
+        reader = Reader(stack, lake_of(stack))
+        change = Maker(reader.iceberg, reader).append()
+        answer = requests.post(f'{server.uri()}/v1/lake/{change.path}', json=change.body, timeout=SECONDS)
+        server.server.stop()
+        place = answer.json()['metadata-location']
+        found = stack.postgres.query(postgres.DATABASE, f"SELECT 1 FROM lakeproxy_metadata_log WHERE metadata_file = '{place}'")
+        assert found.strip() == '1'
         assert reader.state(change.after) == change.after

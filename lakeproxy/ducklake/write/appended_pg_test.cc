@@ -1,7 +1,7 @@
-#include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/write/appended.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
+#include "lakeproxy/ducklake/write/record_fixture_test.h"
 #include "lakeproxy/materialize/value/single_value.h"
 #include "lakeproxy/model/change/metadata_change.h"
 #include "lakeproxy/model/table/table_metadata_json.h"
@@ -19,7 +19,7 @@ using LakeTablePtr = std::shared_ptr<const model::LakeTable>;
 
 const model::TableIdentifier kTable{model::Namespace{{"main"}}, "t"};
 
-class Appends : public LakeFixture {
+class Appends : public RecordFixture {
  protected:
   void SetUp() override { open(); }
 
@@ -216,21 +216,22 @@ TEST_F(Appends, do_not_stand_on_a_reading_that_the_history_does_not_reach) {
 TEST_F(Appends, are_remembered_once_whoever_says_it) {
   make_table(std::nullopt);
   auto table = load();
-  LakeWriter::Published published{.table = table->table_id, .epoch = table->epoch};
+  Published one = published(table->table_id);
+  one.epoch = table->epoch;
   model::Snapshot snapshot;
   snapshot.snapshot_id = SnapshotId(1);
   snapshot.manifest_list = "s3://lake/list";
-  published.snapshots.push_back(snapshot);
-  published.metadata_sequence = 1;
-  published.metadata_file = {5, "s3://lake/one.metadata.json"};
-  EXPECT_TRUE(run(writer().record_published(soon(), published)).value());
-  EXPECT_TRUE(run(writer().record_published(soon(), published)).value()) << "the same again";
-  auto other = published;
+  one.snapshots.push_back(snapshot);
+  one.metadata_sequence = 1;
+  one.metadata_file = {5, "s3://lake/one.metadata.json"};
+  EXPECT_TRUE(record(one));
+  EXPECT_TRUE(record(one)) << "the same again";
+  auto other = one;
   other.metadata_file->metadata_file = "s3://lake/other.metadata.json";
-  EXPECT_FALSE(run(writer().record_published(soon(), other)).value());
-  other = published;
+  EXPECT_FALSE(record(other));
+  other = one;
   other.snapshots.front().manifest_list = "s3://lake/other";
-  EXPECT_FALSE(run(writer().record_published(soon(), other)).value());
+  EXPECT_FALSE(record(other));
   EXPECT_EQ(load()->metadata.metadata_log.size(), 1U);
 }
 

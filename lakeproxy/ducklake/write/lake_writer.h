@@ -186,25 +186,6 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<Committed>> commit_parts(
       base::RequestContext context, std::vector<TableCommitPart> parts);
 
-  /// Remembers what was put into the object store for `table`: snapshots of its
-  /// epoch and format version, and the metadata file that shows them. What somebody else has
-  /// remembered first stays. Losing this is harmless (it is made again), so the
-  /// commit does not wait for the disk.
-  /// Returns whether all of it is remembered as given: otherwise read the table
-  /// again.
-  struct Published {
-    model::TableId table;
-    /// The state that it shows. What the lake's history no longer has is not recorded.
-    std::optional<model::LakeVersion> read_at;
-    std::int64_t epoch = 0;
-    std::int32_t format_version = 2;
-    std::vector<model::Snapshot> snapshots;
-    std::set<std::int32_t> into_sight;   ///< Specs that their manifests need.
-    std::int64_t metadata_sequence = 0;  ///< Position in the metadata log.
-    std::optional<model::MetadataLogEntry> metadata_file;
-  };
-  [[nodiscard]] base::Task<base::Result<bool>> record_published(base::RequestContext context,
-                                                                Published published);
   /// Remembers NaN counts that were made by reading files. A column whose count stays
   /// absent is remembered as such. What somebody else has remembered first stays.
   struct NanCount {
@@ -220,6 +201,7 @@ class LakeWriter {
   [[nodiscard]] std::string new_table_location(const NamespaceInfo& name_space,
                                                std::string_view table,
                                                const base::Uuid& uuid) const;
+  [[nodiscard]] const LakeOptions& lake() const { return options_; }
 
  private:
   base::pg::Pool* pool_;

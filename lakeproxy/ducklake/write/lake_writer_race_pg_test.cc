@@ -28,9 +28,10 @@ TEST_F(WriterRace, nothing_is_built_on_a_commit_that_a_failover_lost) {
   ASSERT_TRUE(added);
   auto known = load("t");
   EXPECT_EQ(added->version, known->version) << "as a reader finds it";
-  LakeWriter::Published published{.table = known->table_id, .read_at = known->version};
-  published.metadata_sequence = 1;
-  published.metadata_file = {5, "s3://lake/one.metadata.json"};
+  Published one = published(known->table_id);
+  one.read_at = known->version;
+  one.metadata_sequence = 1;
+  one.metadata_file = {5, "s3://lake/one.metadata.json"};
   exec(
       "UPDATE ducklake_snapshot SET snapshot_time = snapshot_time + interval '5 ms' WHERE "
       "snapshot_id = " +
@@ -41,10 +42,10 @@ TEST_F(WriterRace, nothing_is_built_on_a_commit_that_a_failover_lost) {
   auto gone = run(writer().unregister_table(soon(), {kMain, "t"}, known, ""));
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().reason(), kStale);
-  EXPECT_FALSE(run(writer().record_published(soon(), published)).value());
+  EXPECT_FALSE(record(one));
   auto now = load("t");
-  published.read_at = now->version;
-  EXPECT_TRUE(run(writer().record_published(soon(), published)).value());
+  one.read_at = now->version;
+  EXPECT_TRUE(record(one));
   EXPECT_TRUE(append(now, {{model::SnapshotId(6), {file("s3://lake/data/g", 1, 2)}, ""}}));
 }
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/upkeep/upkeep.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
+#include "lakeproxy/ducklake/write/record_fixture_test.h"
 #include "lakeproxy/model/change/metadata_change.h"
 
 namespace lake::ducklake {
@@ -17,7 +17,7 @@ using model::SnapshotId;
 const model::TableIdentifier kTable{{{"main"}}, "t"};
 using TablePtr = std::shared_ptr<const model::LakeTable>;
 
-class OutOfSightTest : public LakeFixture {
+class OutOfSightTest : public RecordFixture {
  protected:
   void SetUp() override {
     open();
@@ -119,10 +119,9 @@ TEST_F(OutOfSightTest, a_statistics_file_is_no_orphan) {
 
 TEST_F(OutOfSightTest, a_publication_puts_a_spec_into_sight) {
   auto before = load();
-  LakeWriter::Published published{.table = before->table_id, .into_sight = {1, 9}};
-  auto recorded = run(writer().record_published(soon(), published));
-  ASSERT_TRUE(recorded) << recorded.error().message() << recorded.error().detail();
-  EXPECT_TRUE(*recorded);
+  Published one = published(before->table_id);
+  one.into_sight = {1, 9};
+  EXPECT_TRUE(record(one));
   EXPECT_TRUE(load()->metadata.shows_spec(1));
   EXPECT_EQ(load()->metadata.out_of_sight, model::OutOfSight{});
 }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "lakeproxy/ducklake/lake/lake_fixture_test.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/write/lake_writer.h"
+#include "lakeproxy/ducklake/write/record_fixture_test.h"
 #include "lakeproxy/materialize/value/single_value.h"
 #include "lakeproxy/model/change/metadata_change.h"
 
@@ -18,7 +18,7 @@ namespace lake::ducklake {
 
 inline const model::Namespace kMain{{"main"}};
 
-class WriterFixture : public LakeFixture {
+class WriterFixture : public RecordFixture {
  protected:
   void SetUp() override { open(); }
 
