@@ -65,7 +65,7 @@ room(lakeproxy/objects USES base/core base/runtime base/http lakeproxy/measure L
 
 # Data work on the embedded engine: files on their way to it, what stands in a Parquet file, deletes of clients and of
 # the lake, rows that an equality delete means, rows that PostgreSQL keeps, a lake made small; and what makes use of them.
-room(lakeproxy/export/files USES base/core base/runtime lakeproxy/objects TEST_USES base/duckdb base/testing)
+room(lakeproxy/export/files USES base/core base/metrics base/runtime lakeproxy/objects TEST_USES base/duckdb base/testing)
 room(lakeproxy/export/parquet USES base/core base/duckdb lakeproxy/model lakeproxy/model/schema lakeproxy/model/table
   lakeproxy/export/files TEST_USES base/testing)
 room(lakeproxy/export/deletes USES base/core base/duckdb lakeproxy/materialize/puffin lakeproxy/model
@@ -118,7 +118,7 @@ room(lakeproxy/tasks USES base/core base/log base/metrics base/runtime base/post
 
 room(lakeproxy/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/postgres base/duckdb
   lakeproxy/settings lakeproxy/route lakeproxy/operation lakeproxy/operation/catalog lakeproxy/publish lakeproxy/export lakeproxy/export/compaction
-  lakeproxy/objects lakeproxy/measure lakeproxy/tasks
+  lakeproxy/export/files lakeproxy/objects lakeproxy/measure lakeproxy/tasks
   lakeproxy/ducklake/lake lakeproxy/ducklake/commit lakeproxy/ducklake/upkeep lakeproxy/ducklake/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 

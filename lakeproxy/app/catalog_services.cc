@@ -13,32 +13,50 @@ std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& 
   return made;
 }
 
+namespace {
+
+base::pg::Pool& pool_for(const LoopTools& tools, Pace pace) {
+  return pace == Pace::kRequests ? *tools.pool : *tools.background_pool;
+}
+
+}  // namespace
+
 std::shared_ptr<operation::Catalog> CatalogServices::create(const LoopTools& tools,
                                                             std::shared_ptr<SharedCatalog> shared) {
-  auto services = std::make_shared<CatalogServices>(tools, std::move(shared));
-  std::shared_ptr<operation::Catalog> catalog(services, &services->catalog_);
-  catalog->background.bind(*tools.background, catalog);
+  auto make = [&](Pace pace) {
+    auto services = std::make_shared<CatalogServices>(tools, shared, pace);
+    std::shared_ptr<operation::Catalog> catalog(services, &services->catalog_);
+    catalog->background.bind(*tools.background, catalog);
+    return catalog;
+  };
+  auto catalog = make(Pace::kRequests);
+  catalog->unhurried = make(Pace::kUnhurried);
   return catalog;
 }
 
-CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared)
+publish::PublisherTools CatalogServices::publisher_tools(const LoopTools& tools, Pace pace) {
+  return {
+      .reader = &reader_,
+      .writer = &writer_,
+      .records = tools.records,
+      .exporter = pace == Pace::kRequests ? &tools.exporters->load : &tools.exporters->background,
+      .counter = &tools.exporters->count,
+      .manifests = tools.manifests,
+      .nan_counting = tools.shared->nan_counting,
+      .steps = tools.shared->steps};
+}
+
+CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared,
+                                 Pace pace)
     : shared_(std::move(shared)),
-      reader_(*tools.pool, shared_->lake),
-      writer_(*tools.pool, shared_->lake, *tools.shared->clock, *tools.shared->random,
+      reader_(pool_for(tools, pace), shared_->lake),
+      writer_(pool_for(tools, pace), shared_->lake, *tools.shared->clock, *tools.shared->random,
               {tools.shared->steps, tools.meter}),
-      view_store_(*tools.pool, shared_->lake, {tools.shared->steps, tools.meter}),
-      receipts_(*tools.pool, shared_->lake.metadata_schema),
-      upkeep_(*tools.pool, shared_->lake),
-      table_upkeep_(*tools.pool, shared_->lake),
-      publisher_({.reader = &reader_,
-                  .writer = &writer_,
-                  .records = tools.records,
-                  .exporter = tools.exporter,
-                  .counter = tools.exporter,
-                  .manifests = tools.manifests,
-                  .nan_counting = tools.shared->nan_counting,
-                  .steps = tools.shared->steps},
-                 client_config(*tools.shared->settings)),
+      view_store_(pool_for(tools, pace), shared_->lake, {tools.shared->steps, tools.meter}),
+      receipts_(pool_for(tools, pace), shared_->lake.metadata_schema),
+      upkeep_(pool_for(tools, pace), shared_->lake),
+      table_upkeep_(pool_for(tools, pace), shared_->lake),
+      publisher_(publisher_tools(tools, pace), client_config(*tools.shared->settings)),
       views_(reader_, publisher_, shared_->views) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
@@ -48,7 +66,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.table_upkeep = &table_upkeep_;
   catalog_.views = &views_;
   catalog_.manifests = tools.manifests;
-  catalog_.exporter = tools.exporter;
+  catalog_.exporter = &tools.exporters->commit;
   catalog_.store = tools.store;
   catalog_.removals = tools.removals;
   catalog_.meter = tools.meter;

@@ -53,31 +53,45 @@ class SharedCatalogs {
   std::map<std::string, std::weak_ptr<SharedCatalog>> held_;
 };
 
+/// One event loop's exporters, by what they are for.
+struct LoopExporters {
+  exporter::Exporter load;
+  exporter::Exporter commit;
+  exporter::Exporter background;
+  exporter::Exporter count;
+};
+
 /// What the catalogs of one event loop have in common; it outlives them.
 struct LoopTools {
   Shared* shared = nullptr;
   base::pg::Pool* pool = nullptr;
+  base::pg::Pool* background_pool = nullptr;
   objects::ObjectStore* store = nullptr;
   objects::RemovalQueue* removals = nullptr;
   publish::RecordQueue* records = nullptr;
-  exporter::Exporter* exporter = nullptr;
+  LoopExporters* exporters = nullptr;
   publish::ManifestStore* manifests = nullptr;
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
 };
 
+/// Who waits for what a catalog's services do.
+enum class Pace { kRequests, kUnhurried };
+
 /// One catalog on one event loop.
 class CatalogServices {
  public:
-  /// Its operations' view, which keeps it alive.
+  /// Its operations' view, which keeps it alive, as does the unhurried one.
   [[nodiscard]] static std::shared_ptr<operation::Catalog> create(
       const LoopTools& tools, std::shared_ptr<SharedCatalog> shared);
 
-  CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared);
+  CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared, Pace pace);
   CatalogServices(const CatalogServices&) = delete;
   CatalogServices& operator=(const CatalogServices&) = delete;
 
  private:
+  publish::PublisherTools publisher_tools(const LoopTools& tools, Pace pace);
+
   std::shared_ptr<SharedCatalog> shared_;
   ducklake::LakeReader reader_;
   ducklake::LakeWriter writer_;

@@ -118,7 +118,7 @@ class Process {
   Process(const settings::Settings& settings, base::duckdb::Engine& engine, StepWatches watches)
       : settings_(settings),
         log_({settings.log.format, settings.log.level}, clock_),
-        blocking_(static_cast<unsigned>(std::max<std::size_t>(1, settings.engine.threads))),
+        engine_pools_(settings.engine, metrics_, watches.engine_jobs),
         views_({.values = settings.catalog.cache_max, .bytes = settings.catalog.cache_max_bytes},
                metrics_),
         catalogs_(views_),
@@ -138,7 +138,7 @@ class Process {
     shared_.log = &log_;
     shared_.metrics = &metrics_;
     shared_.engine = &engine;
-    shared_.blocking = &blocking_;
+    shared_.engine_pools = &engine_pools_;
     shared_.records = &records_;
     shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
@@ -160,7 +160,7 @@ class Process {
   base::SystemRandom random_;
   base::log::LogOutput log_;
   base::metrics::Registry metrics_;
-  base::BlockingPool blocking_;
+  EnginePools engine_pools_;
   publish::ViewCache views_;
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
@@ -194,7 +194,7 @@ base::Status Process::start() {
   WorkerServices* first = services_.front().get();
   refresh_.emplace(
       [first](base::RequestContext context, std::string schema) {
-        return first->catalog_of_schema(context, std::move(schema));
+        return first->unhurried_of_schema(context, std::move(schema));
       },
       metrics_);
   listener_.emplace(

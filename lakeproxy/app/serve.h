@@ -2,6 +2,7 @@
 
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/export/compaction/compactor.h"
+#include "lakeproxy/export/files/engine_pool.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace lake::app {
@@ -10,12 +11,13 @@ namespace lake::app {
 struct StepWatches {
   const ducklake::StepWatch* commits = nullptr;
   const exporter::CompactionWatch* compactions = nullptr;
+  const exporter::EngineWatch* engine_jobs = nullptr;
 };
 
 /// Serves until SIGINT or SIGTERM, then finishes what is in flight. Returns the
 /// process's exit code; start-up faults are one line on stderr each. `watches`
-/// are told how far each commit and compaction has come; only a test has any use
-/// for that.
+/// are told how far each commit and compaction has come, and of each job of the engine; only a
+/// test has any use for that.
 [[nodiscard]] int serve(const settings::Settings& settings, StepWatches watches = {});
 
 /// Tries each connection that the settings name and says in one line how it

@@ -1,8 +1,30 @@
 #include "lakeproxy/app/shared.h"
 
+#include <algorithm>
+
 #include "base/json/json.h"
 
 namespace lake::app {
+
+namespace {
+
+exporter::EnginePool make_pool(std::size_t threads, exporter::EngineWork work, const char* name,
+                               base::metrics::Registry& metrics,
+                               const exporter::EngineWatch* watch) {
+  return {static_cast<unsigned>(std::max<std::size_t>(1, threads)), work, {metrics, name}, watch};
+}
+
+}  // namespace
+
+EnginePools::EnginePools(const settings::Engine& settings, base::metrics::Registry& metrics,
+                         const exporter::EngineWatch* watch)
+    : load(make_pool(settings.load_threads, exporter::EngineWork::kLoad, "load", metrics, watch)),
+      commit(make_pool(settings.commit_threads, exporter::EngineWork::kCommit, "commit", metrics,
+                       watch)),
+      background(make_pool(settings.background_threads, exporter::EngineWork::kBackground,
+                           "background", metrics, watch)),
+      count(make_pool(settings.background_threads, exporter::EngineWork::kCount, "count", metrics,
+                      watch)) {}
 
 base::pg::PoolOptions pool_options(const settings::Settings& settings) {
   const settings::Postgres& from = settings.postgres;
@@ -18,6 +40,12 @@ base::pg::PoolOptions pool_options(const settings::Settings& settings) {
       std::chrono::duration_cast<std::chrono::milliseconds>(from.idle_transaction_timeout);
   options.tls_mode = from.tls_mode;
   options.tls_root_certificates = from.tls_roots;
+  return options;
+}
+
+base::pg::PoolOptions background_pool_options(const settings::Settings& settings) {
+  base::pg::PoolOptions options = pool_options(settings);
+  options.connections = settings.postgres.background_connections_per_worker;
   return options;
 }
 

@@ -11,10 +11,10 @@
 #include "base/log/logger.h"
 #include "base/metrics/registry.h"
 #include "base/postgres/session.h"
-#include "base/runtime/workers.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
 #include "lakeproxy/export/compaction/compactor.h"
+#include "lakeproxy/export/files/engine_pool.h"
 #include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
@@ -27,6 +27,18 @@ namespace lake::app {
 
 class SharedCatalogs;
 
+/// The threads of the embedded engine, by what they are for. Safe from any thread.
+struct EnginePools {
+  /// `watch` may be null, and outlives it.
+  EnginePools(const settings::Engine& settings, base::metrics::Registry& metrics,
+              const exporter::EngineWatch* watch);
+
+  exporter::EnginePool load;
+  exporter::EnginePool commit;
+  exporter::EnginePool background;
+  exporter::EnginePool count;
+};
+
 /// Safe from any thread.
 struct Shared {
   const settings::Settings* settings = nullptr;
@@ -35,7 +47,7 @@ struct Shared {
   base::log::LogOutput* log = nullptr;
   base::metrics::Registry* metrics = nullptr;
   base::duckdb::Engine* engine = nullptr;
-  base::BlockingPool* blocking = nullptr;
+  EnginePools* engine_pools = nullptr;
   const publish::RecordMetrics* records = nullptr;
   SharedCatalogs* catalogs = nullptr;
   publish::ManifestCache* manifests = nullptr;
@@ -50,6 +62,8 @@ struct Shared {
 };
 
 [[nodiscard]] base::pg::PoolOptions pool_options(const settings::Settings& settings);
+/// Of the connections for what no request waits for.
+[[nodiscard]] base::pg::PoolOptions background_pool_options(const settings::Settings& settings);
 [[nodiscard]] objects::StoreOptions store_options(const settings::Settings& settings);
 /// How an engine attaches the lakes; its scratch folders are made in `scratch`.
 [[nodiscard]] exporter::LakeAccess lake_access(const settings::Settings& settings,

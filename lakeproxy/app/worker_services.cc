@@ -16,12 +16,11 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
 namespace {
 
 // One series for the pools of all workers.
-base::pg::PoolOptions counted_pool(Shared& shared) {
+base::pg::PoolOptions counted(base::pg::PoolOptions options, Shared& shared) {
   auto gauge = [&](const char* state) {
     return shared.metrics->gauge("lakeproxy_postgres_connections",
                                  "Connections of the database pools.", {{"state", state}});
   };
-  base::pg::PoolOptions options = pool_options(*shared.settings);
   options.use_changed = [in_use = gauge("in_use"), idle = gauge("idle")](base::pg::PoolUse before,
                                                                          base::pg::PoolUse now) {
     in_use.add(static_cast<std::int64_t>(now.in_use) - static_cast<std::int64_t>(before.in_use));
@@ -34,16 +33,22 @@ base::pg::PoolOptions counted_pool(Shared& shared) {
 
 WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
                                std::unique_ptr<objects::ObjectStore> store)
-    : pool_(measure::measured(base::pg::Pool::create(counted_pool(shared)), meter_)),
+    : pool_(measure::measured(
+          base::pg::Pool::create(counted(pool_options(*shared.settings), shared)), meter_)),
+      background_pool_(
+          base::pg::Pool::create(counted(background_pool_options(*shared.settings), shared))),
       store_(std::move(store)),
       removals_(*store_),
       background_(std::move(loop)),
       records_(*pool_, *shared.records),
-      exporter_(*shared.engine, *shared.blocking, *store_),
+      exporters_{{*shared.engine, shared.engine_pools->load, *store_},
+                 {*shared.engine, shared.engine_pools->commit, *store_},
+                 {*shared.engine, shared.engine_pools->background, *store_},
+                 {*shared.engine, shared.engine_pools->count, *store_}},
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
-      tools_{&shared,    pool_.get(), store_.get(), &removals_, &records_,
-             &exporter_, &manifests_, &background_, &meter_},
+      tools_{&shared,     pool_.get(), background_pool_.get(), store_.get(), &removals_, &records_,
+             &exporters_, &manifests_, &background_,           &meter_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(
@@ -104,6 +109,12 @@ base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::ca
   co_return co_await attach(context, std::move(registered));
 }
 
+base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::unhurried_of_schema(
+    base::RequestContext context, std::string schema) {
+  CO_ASSIGN_OR_RETURN(auto catalog, co_await catalog_of_schema(context, std::move(schema)));
+  co_return catalog->unhurried;
+}
+
 base::Task<base::Status> check_takes_writes(base::RequestContext context, base::pg::Pool* pool) {
   CO_ASSIGN_OR_RETURN(auto rows, co_await pool->query(
                                      context, {{"SELECT NOT pg_is_in_recovery() AND "
@@ -129,6 +140,7 @@ base::Task<void> WorkerServices::finish() {
   records_.hurry();
   co_await background_.wait();
   pool_->close();
+  background_pool_->close();
 }
 
 }  // namespace lake::app

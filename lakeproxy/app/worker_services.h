@@ -31,6 +31,9 @@ class WorkerServices {
   /// Errors: kNotFound (kNoSuchCatalog); those of open_lake.
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> catalog_of_schema(
       base::RequestContext context, std::string schema);
+  /// The same for what nobody waits for. Errors: the same.
+  [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> unhurried_of_schema(
+      base::RequestContext context, std::string schema);
   /// Makes this database the owner of the default catalog's prefix if nobody is; logs
   /// where another is. Once, when the lake is open.
   [[nodiscard]] base::Task<void> claim_home();
@@ -48,11 +51,12 @@ class WorkerServices {
 
   measure::WaitMeter meter_;
   std::unique_ptr<base::pg::Pool> pool_;
+  std::unique_ptr<base::pg::Pool> background_pool_;
   std::unique_ptr<objects::ObjectStore> store_;
   objects::RemovalQueue removals_;
   base::TaskGroup background_;
   publish::RecordQueue records_;
-  exporter::Exporter exporter_;
+  LoopExporters exporters_;
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;
   LoopTools tools_;

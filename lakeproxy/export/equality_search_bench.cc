@@ -176,7 +176,7 @@ class Lake {
   std::unique_ptr<base::duckdb::Engine> in_store_ = open_engine_of_store(minio_.endpoint());
   base::SystemClock clock_;
   base::SystemRandom random_;
-  base::BlockingPool blocking_{kThreads};
+  EnginePool blocking_{kThreads};
   boost::asio::io_context loop_{1};
   std::unique_ptr<objects::ObjectStore> store_;
   model::DataFile deletes_;

@@ -126,7 +126,7 @@ Task<Result<Made>> make_vectors(Means means, RequestContext context,
 
 }  // namespace
 
-Exporter::Exporter(base::duckdb::Engine& engine, base::BlockingPool& blocking, ObjectStore& store)
+Exporter::Exporter(base::duckdb::Engine& engine, EnginePool& blocking, ObjectStore& store)
     : engine_(&engine), blocking_(&blocking), store_(&store) {}
 
 Task<Result<materialize::Exported>> Exporter::make(RequestContext context,

@@ -13,8 +13,8 @@
 #include "base/core/result.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "base/runtime/workers.h"
 #include "lakeproxy/export/deletes/client_deletes.h"
+#include "lakeproxy/export/files/engine_pool.h"
 #include "lakeproxy/export/parquet/mapped_file.h"
 #include "lakeproxy/export/parquet/nan_count.h"
 #include "lakeproxy/materialize/snapshot/export_plan.h"
@@ -33,11 +33,11 @@ struct PutVectors {
   std::vector<materialize::BlobPlace> blobs;
 };
 
-/// One event loop's exporter over the process's engine. All referenced objects
-/// outlive it.
+/// One event loop's exporter over the process's engine, for one kind of work. All referenced
+/// objects outlive it.
 class Exporter {
  public:
-  Exporter(base::duckdb::Engine& engine, base::BlockingPool& blocking, objects::ObjectStore& store);
+  Exporter(base::duckdb::Engine& engine, EnginePool& blocking, objects::ObjectStore& store);
 
   /// Makes every file of `plan` that is not there yet and tells what each
   /// holds, or where a deletion vector stands. `plan` outlives the task. Statistics of inlined rows
@@ -138,7 +138,7 @@ class Exporter {
 
  private:
   base::duckdb::Engine* engine_;
-  base::BlockingPool* blocking_;
+  EnginePool* blocking_;
   objects::ObjectStore* store_;
 };
 

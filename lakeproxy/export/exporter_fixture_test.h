@@ -69,7 +69,7 @@ class ExporterFixture : public ::testing::Test {
   base::SystemRandom random;
   std::string bucket;
   SampleEngine engine;
-  base::BlockingPool blocking{2};
+  EnginePool blocking{2};
   boost::asio::io_context loop{1};  // Outlives the store.
   std::unique_ptr<objects::ObjectStore> store;
   std::unique_ptr<Exporter> exporter;

@@ -1,5 +1,6 @@
 // A table compacted, from top to bottom:
-//   1 the lock: one compaction of a table at a time, whichever server is asked
+//   1 the lock: one compaction of a table at a time, whichever server is asked, and
+//     one of any table in this process; on connections that no other request needs
 //   2 the lake as it is, and the snapshots that its own setting lets go
 //   3 flush, rewrite, merge, expire: DuckDB's functions, each a snapshot of the
 //     lake or none (export/)
@@ -88,6 +89,8 @@ base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext con
 base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalog* catalog,
                                             const model::TableIdentifier* identifier) {
   CO_ASSIGN_OR_RETURN(auto table, co_await catalog->reader->find_table(context, *identifier));
+  // Before the lock: each compaction takes two connections, of few.
+  CO_ASSIGN_OR_RETURN(auto place, catalog->compactor->enter());
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
   // What cannot be published afterwards is not begun.
@@ -97,7 +100,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   std::vector<exporter::SkippedStep> skipped;
   CO_ASSIGN_OR_RETURN(auto old, co_await expirable(context, catalog, &skipped));
   CO_ASSIGN_OR_RETURN(compacted.done, co_await catalog->compactor->run(
-                                          without_the_end(context),
+                                          without_the_end(context), &place,
                                           job_of(context, *catalog, *identifier, std::move(old))));
   std::ranges::move(skipped, std::back_inserter(compacted.done.skipped));
   CO_RETURN_IF_ERROR(co_await catalog->views->get_recorded(context, *identifier));
@@ -128,7 +131,7 @@ void log_skipped(const base::log::Logger& log, const std::string& table,
 
 base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, Catalog* catalog,
                                                   govern::Authorized<CompactTable> request) {
-  auto result = co_await compact(context, catalog, &request->identifier);
+  auto result = co_await compact(context, catalog->unhurried.get(), &request->identifier);
   catalog->compaction_metrics->note(result);
   if (!result) co_return result;
   auto log = catalog->log->for_request(context.request_id);

@@ -136,7 +136,7 @@ class TableViewsTest : public ducklake::LakeFixture {
   base::SystemClock clock_;
   base::SystemRandom random_;
   exporter::SampleEngine engine_;
-  base::BlockingPool blocking_{1};
+  exporter::EnginePool blocking_{1};
   std::unique_ptr<objects::ObjectStore> store_;
   std::optional<exporter::Exporter> exporter_;
   std::optional<Server> first_;

@@ -42,6 +42,7 @@ Postgres postgres(const SettingValues& values) {
       .database = values.text("PG_DATABASE"),
       .password = values.secret("PG_PASSWORD"),
       .connections_per_worker = count(values, "PG_CONNECTIONS"),
+      .background_connections_per_worker = count(values, "PG_BACKGROUND_CONNECTIONS"),
       .idle_transaction_timeout = values.duration("PG_IDLE_TRANSACTION_TIMEOUT"),
       .tls_mode = values.text("PG_TLS_MODE"),
       .tls_roots = values.text("PG_TLS_ROOTS"),
@@ -81,6 +82,9 @@ Engine engine(const SettingValues& values) {
   return {
       .memory_bytes = values.bytes("ENGINE_MEMORY").count,
       .threads = count(values, "ENGINE_THREADS"),
+      .load_threads = count(values, "ENGINE_LOAD_THREADS"),
+      .commit_threads = count(values, "ENGINE_COMMIT_THREADS"),
+      .background_threads = count(values, "ENGINE_BACKGROUND_THREADS"),
       .nan_count_max_bytes = values.bytes("NAN_COUNT_MAX_BYTES").count,
       .scratch_dir = values.text("SCRATCH_DIR"),
       .extensions = values.text("ENGINE_EXTENSIONS"),

@@ -38,6 +38,7 @@ struct Postgres {
   std::string database;
   base::Secret password;
   std::size_t connections_per_worker = 0;
+  std::size_t background_connections_per_worker = 0;  ///< Besides these.
   std::chrono::microseconds idle_transaction_timeout{};
   std::string tls_mode;   ///< libpq's sslmode.
   std::string tls_roots;  ///< PEM file; libpq's default when empty.
@@ -75,7 +76,10 @@ struct Catalog {
 
 struct Engine {
   std::uint64_t memory_bytes = 0;
-  std::size_t threads = 1;
+  std::size_t threads = 1;                ///< Of one statement.
+  std::size_t load_threads = 1;           ///< Jobs at once that loads wait for.
+  std::size_t commit_threads = 1;         ///< That commits wait for.
+  std::size_t background_threads = 1;     ///< That nobody waits for; as many count NaNs.
   std::uint64_t nan_count_max_bytes = 0;  ///< Of data files, read by one publication.
   std::string scratch_dir;  ///< Empty for a folder of its own in the system's temporary one.
   std::string extensions;   ///< Folder; empty: tables are not compacted.

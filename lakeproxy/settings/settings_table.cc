@@ -60,7 +60,10 @@ Rows postgres_rows() {
       {"PG_PASSWORD", SecretType{password_rule, "free of spaces, quotes and backslashes"}, "",
        "PostgreSQL", "Password of the role."},
       {"PG_CONNECTIONS", IntegerType{1, 100}, "4", "PostgreSQL",
-       "Connections that each worker may open."},
+       "Connections that each worker may open for requests."},
+      {"PG_BACKGROUND_CONNECTIONS", IntegerType{2, 100}, "2", "PostgreSQL",
+       "Connections besides these that each worker may open for compactions, and for what prepares "
+       "tables after commits of others."},
       {"PG_IDLE_TRANSACTION_TIMEOUT", DurationType{seconds(1), hours(1)}, "30", "PostgreSQL",
        "Time after which PostgreSQL ends a transaction that hears nothing from this server, so "
        "that one which froze does not hold up the others."},
@@ -133,7 +136,17 @@ Rows engine_and_log_rows() {
   return {
       {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
        "Memory of the embedded engine."},
-      {"ENGINE_THREADS", IntegerType{1, 256}, "1", "Engine", "Threads of the embedded engine."},
+      {"ENGINE_THREADS", IntegerType{1, 256}, "1", "Engine",
+       "Threads that one statement of the embedded engine may use."},
+      {"ENGINE_LOAD_THREADS", IntegerType{1, 256}, "2", "Engine",
+       "Jobs of the engine at once that loads of tables wait for. The jobs of all kinds share "
+       "ENGINE_MEMORY."},
+      {"ENGINE_COMMIT_THREADS", IntegerType{1, 256}, "1", "Engine",
+       "Jobs of the engine at once that commits wait for: the rows that equality deletes and other "
+       "deletes of clients mean."},
+      {"ENGINE_BACKGROUND_THREADS", IntegerType{1, 256}, "1", "Engine",
+       "Jobs of the engine at once that prepare tables after commits of others, and as many that "
+       "count NaNs."},
       {"NAN_COUNT_MAX_BYTES", BytesType{0, kMiB << 20}, "128MiB", "Engine",
        "Bytes of data files that are read at most to count the NaNs of what DuckDB has added to a "
        "table; what does not fit is shown without that count. 0 counts nothing."},

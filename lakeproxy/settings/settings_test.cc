@@ -65,8 +65,12 @@ TEST(SettingsTest, defaults_of_the_server_are_modest) {
   EXPECT_EQ(settings.server.max_body_bytes, 16U << 20);
   EXPECT_EQ(settings.server.request_timeout, std::chrono::seconds(60));
   EXPECT_EQ(settings.postgres.connections_per_worker, 4U);
+  EXPECT_EQ(settings.postgres.background_connections_per_worker, 2U);
   EXPECT_EQ(settings.engine.memory_bytes, 256'000'000U);
   EXPECT_EQ(settings.engine.threads, 1U);
+  EXPECT_EQ(settings.engine.load_threads, 2U);
+  EXPECT_EQ(settings.engine.commit_threads, 1U);
+  EXPECT_EQ(settings.engine.background_threads, 1U);
   EXPECT_EQ(settings.engine.nan_count_max_bytes, 128U << 20);
 }
 
@@ -88,6 +92,7 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_PG_DATABASE=d",
       "LAKEPROXY_PG_PASSWORD=p%w:/@",
       "LAKEPROXY_PG_CONNECTIONS=9",
+      "LAKEPROXY_PG_BACKGROUND_CONNECTIONS=3",
       "LAKEPROXY_PG_IDLE_TRANSACTION_TIMEOUT=2.5",
       "LAKEPROXY_PG_TLS_MODE=verify-full",
       "LAKEPROXY_PG_TLS_ROOTS=r.pem",
@@ -110,6 +115,9 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_DISABLE_NOTIFY=1",
       "LAKEPROXY_ENGINE_MEMORY=1GiB",
       "LAKEPROXY_ENGINE_THREADS=2",
+      "LAKEPROXY_ENGINE_LOAD_THREADS=5",
+      "LAKEPROXY_ENGINE_COMMIT_THREADS=6",
+      "LAKEPROXY_ENGINE_BACKGROUND_THREADS=7",
       "LAKEPROXY_NAN_COUNT_MAX_BYTES=0",
       "LAKEPROXY_SCRATCH_DIR=/scratch",
       "LAKEPROXY_LOG_FORMAT=text",
@@ -132,6 +140,7 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.postgres.database, "d");
   EXPECT_EQ(settings.postgres.password.reveal(), "p%w:/@");
   EXPECT_EQ(settings.postgres.connections_per_worker, 9U);
+  EXPECT_EQ(settings.postgres.background_connections_per_worker, 3U);
   EXPECT_EQ(settings.postgres.tls_mode, "verify-full");
   EXPECT_EQ(settings.postgres.tls_roots, "r.pem");
   EXPECT_EQ(settings.storage.endpoint, "https://s3.example:444");
@@ -154,6 +163,9 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.catalog.listener, Listener::kOff);
   EXPECT_EQ(settings.engine.memory_bytes, 1U << 30);
   EXPECT_EQ(settings.engine.threads, 2U);
+  EXPECT_EQ(settings.engine.load_threads, 5U);
+  EXPECT_EQ(settings.engine.commit_threads, 6U);
+  EXPECT_EQ(settings.engine.background_threads, 7U);
   EXPECT_EQ(settings.engine.nan_count_max_bytes, 0U);
   EXPECT_EQ(settings.engine.scratch_dir, "/scratch");
   EXPECT_EQ(settings.log.format, base::log::Format::kText);

@@ -119,22 +119,24 @@ class Steps {
 
 }  // namespace
 
-base::Task<base::Result<CompactionDone>> Compactor::run(base::RequestContext context,
-                                                        CompactionJob job) {
+base::Result<Compactor::Place> Compactor::enter() {
   if (!available()) {
-    co_return base::fail(ErrorKind::kUnsupported,
-                         "Compaction needs LAKEPROXY_ENGINE_EXTENSIONS, which is not set.");
+    return base::fail(ErrorKind::kUnsupported,
+                      "Compaction needs LAKEPROXY_ENGINE_EXTENSIONS, which is not set.");
   }
   if (busy_.exchange(true)) {
-    co_return base::fail(ErrorKind::kUnavailable,
-                         "Another table is being compacted by this process; ask again later.");
+    return base::fail(ErrorKind::kUnavailable,
+                      "Another table is being compacted by this process; ask again later.");
   }
-  auto done = co_await thread_.run([this, deadline = context.deadline, job = std::move(job)] {
-    auto result = Steps(access_, deadline, job).run();
-    busy_ = false;
-    return result;
+  return Place(&busy_);
+}
+
+base::Task<base::Result<CompactionDone>> Compactor::run(base::RequestContext context,
+                                                        [[maybe_unused]] const Place* place,
+                                                        CompactionJob job) {
+  co_return co_await thread_.run([this, deadline = context.deadline, job = std::move(job)] {
+    return Steps(access_, deadline, job).run();
   });
-  co_return done;
 }
 
 }  // namespace lake::exporter

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -71,15 +72,23 @@ class Compactor {
   /// Whether the engine's extensions are configured.
   [[nodiscard]] bool available() const { return !access_.extensions.empty(); }
 
-  /// Flushes, rewrites, merges and expires until nothing is left to do. A step
-  /// that meets a concurrent commit is tried again, and then skipped; so is one
-  /// that would take longer than until `context`'s deadline, would touch a file
-  /// outside of the lake's data path, or meets a defect of DuckDB or would.
-  /// Errors: kUnavailable  this process is compacting another table;
-  ///         kUnsupported  not available(); kTooLarge, kInternal  as LakeSession;
-  ///         what the steps before did stays.
+  /// The only one of the process that may run(), until it goes.
+  struct Leave {
+    void operator()(std::atomic<bool>* busy) const { *busy = false; }
+  };
+  using Place = std::unique_ptr<std::atomic<bool>, Leave>;
+  /// To be entered before anything is taken that others wait for.
+  /// Errors: kUnavailable  this process is compacting another table; kUnsupported  not
+  ///         available().
+  [[nodiscard]] base::Result<Place> enter();
+
+  /// Flushes, rewrites, merges and expires until nothing is left to do. `place` outlives the task.
+  /// A step that meets a concurrent commit is tried again, and then skipped; so is one that would
+  /// take longer than until `context`'s deadline, would touch a file outside of the lake's data
+  /// path, or meets a defect of DuckDB or would. Errors: kTooLarge, kInternal  as LakeSession; what
+  /// the steps before did stays.
   [[nodiscard]] base::Task<base::Result<CompactionDone>> run(base::RequestContext context,
-                                                             CompactionJob job);
+                                                             const Place* place, CompactionJob job);
 
  private:
   const LakeAccess access_;

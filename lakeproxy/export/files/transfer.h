@@ -13,7 +13,7 @@
 #include "base/runtime/gather.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "base/runtime/workers.h"
+#include "lakeproxy/export/files/engine_pool.h"
 #include "lakeproxy/objects/location_rules.h"
 #include "lakeproxy/objects/store.h"
 
@@ -26,7 +26,7 @@ namespace lake::exporter {
 /// What a job of the exporter works with; all outlive it.
 struct Means {
   base::duckdb::Engine* engine;
-  base::BlockingPool* blocking;
+  EnginePool* blocking;
   objects::ObjectStore* store;
 };
 

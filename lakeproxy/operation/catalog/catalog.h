@@ -89,6 +89,9 @@ struct Catalog {
   objects::ObjectStore* store = nullptr;
   objects::RemovalQueue* removals = nullptr;
   CatalogTasks background;  ///< Work behind an answer.
+  /// The same catalog for long work and for work that nobody waits for: with PostgreSQL
+  /// connections and engine threads that requests do not use. Null in that one itself.
+  std::shared_ptr<Catalog> unhurried;
   measure::WaitMeter* meter = nullptr;
   CommitMetrics* commit_metrics = nullptr;
   ReportedMetrics* reported_metrics = nullptr;

@@ -1,6 +1,6 @@
-// lakeproxy, made to fall at a step of a commit or a compaction: the same server
-// with a watch on their numbered steps. A test arms a step by a file in a folder that only the two
-// know:
+// lakeproxy, made to fall at a step of a commit or a compaction, or at a job of the engine: the
+// same server with a watch on their numbers. A test arms a step by a file in a folder that only the
+// two know:
 //   N.kill    whoever comes to step N first ends the process, by SIGKILL
 //   N.pause   whoever comes to step N first waits there; the file is called
 //             N.paused then, until the test removes it
@@ -56,7 +56,7 @@ base::Task<void> reach(fs::path folder, int step) {
   if (auto paused = arrive(folder, step)) co_await wait_while_there(std::move(*paused));
 }
 
-// A compaction is for the most part on a thread of its own.
+// A compaction is for the most part on a thread of its own, and so is a job of the engine.
 void reach_blocking(const fs::path& folder, int step) {
   auto paused = arrive(folder, step);
   while (paused && fs::exists(*paused)) std::this_thread::sleep_for(kLook);
@@ -83,5 +83,8 @@ int main(int argc, char** argv) {
       [folder](lake::exporter::CompactionStep step) {
         reach_blocking(folder, static_cast<int>(step));
       };
-  return lake::app::serve(*settings, {&commits, &compactions});
+  const lake::exporter::EngineWatch engine_jobs = [folder](lake::exporter::EngineWork work) {
+    reach_blocking(folder, static_cast<int>(work));
+  };
+  return lake::app::serve(*settings, {&commits, &compactions, &engine_jobs});
 }
