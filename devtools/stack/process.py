@@ -34,13 +34,17 @@ class Process:
 
 
 def start_ticks(pid):
-    """Clock ticks between boot and the start of `pid`; None when it is gone or a zombie."""
+    """Clock ticks between boot and the start of `pid`; None when it is gone or a zombie.
+
+    A killed process is a zombie from the end of its first thread on. While others of its
+    threads are still ending its sockets still listen, so until then it is not gone.
+    """
     try:
         stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = stat[stat.rindex(')') + 2:].split()  # the command's name may hold spaces
-    if fields[0] == 'Z':
+    if fields[0] == 'Z' and int(fields[17]) <= 1:
         reap(pid)
         return None
     return int(fields[19])
