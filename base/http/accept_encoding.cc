@@ -64,9 +64,10 @@ void note(std::string_view member, Weights& weights) {
 }  // namespace
 
 AcceptedCodings accepted_codings(const Headers& headers) {
+  constexpr std::string_view kName = "Accept-Encoding";
   Weights weights;
   for (const Headers::Field& field : headers.fields()) {
-    if (!iequals(field.name, "Accept-Encoding")) continue;
+    if (field.name.size() != kName.size() || !iequals(field.name, kName)) continue;
     std::string_view rest = field.value;
     while (!rest.empty()) {
       std::string_view member = rest.substr(0, rest.find(','));

@@ -33,11 +33,13 @@ ActionResult load_table(base::RequestContext context, Call call) {
         auto table, co_await operation::load_table_at(context, call.catalog(), std::move(request)));
     co_return answer_load_at(call, table, snapshots);
   }
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
   CO_ASSIGN_OR_RETURN(auto view,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
-  co_return co_await answer_load(context, std::move(call), std::move(identifier), std::move(view),
-                                 snapshots);
+  if (auto ready = ready_answer(call, *view, snapshots)) co_return std::move(*ready);
+  CO_ASSIGN_OR_RETURN(identifier, table_of(call));
+  co_return co_await packed_answer(context, std::move(call), std::move(identifier), std::move(view),
+                                   snapshots);
 }
 
 ActionResult table_exists(base::RequestContext context, Call call) {

@@ -185,8 +185,7 @@ base::Task<Response> answer(base::RequestContext context, Call* call, const AllM
   for (Stage stage : kStages) {
     if (auto response = stage(*call)) co_return std::move(*response);
   }
-  const auto& outcomes = metrics->at(call->route).outcomes;
-  if (outcomes) call->outcomes = &*outcomes;
+  if (call->route->effect == Effect::kCommit) call->outcomes = &*metrics->at(call->route).outcomes;
   auto found = co_await find_catalog(context, call);
   if (!found) co_return fail(context, *call, found.error());
   if (call->key) co_return co_await act_once(context, call, act);

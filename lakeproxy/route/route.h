@@ -46,11 +46,14 @@ struct Services {
 struct Route;
 class CommitOutcomes;
 
+/// Decoded path parts by their names in the route's path.
+using PathParameters = std::map<std::string, std::string, std::less<>>;
+
 /// One request on its way through the stages.
 struct Call {
   const base::http::Request* request = nullptr;
   const Route* route = nullptr;
-  std::map<std::string, std::string, std::less<>> parameters;  ///< Decoded path parts.
+  PathParameters parameters;
   auth::Principal principal;
   std::optional<model::ChangeKey> key;  ///< Of a change that the client named.
   Services* services = nullptr;

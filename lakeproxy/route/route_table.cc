@@ -1,5 +1,8 @@
 #include "lakeproxy/route/route_table.h"
 
+#include <optional>
+#include <utility>
+
 #include "base/core/text.h"
 #include "lakeproxy/route/actions.h"
 
@@ -75,19 +78,40 @@ std::string_view take_part(std::string_view& path) {
   return part;
 }
 
-bool match_path(std::string_view pattern, std::string_view path, Match& found) {
+bool is_parameter(std::string_view part) { return part.starts_with('{'); }
+
+// Each route of a service is asked, so nothing is decoded or allocated here.
+bool has_form(std::string_view pattern, std::string_view path) {
   while (!pattern.empty() && !path.empty() && path.front() == '/') {
     std::string_view wanted = take_part(pattern);
     std::string_view given = take_part(path);
-    if (!wanted.starts_with('{')) {
-      if (wanted != given) return false;
-      continue;
-    }
-    auto value = base::percent_decode(given);
-    if (!value || value->empty()) return false;
-    found.parameters[std::string(wanted.substr(1, wanted.size() - 2))] = std::move(*value);
+    if (is_parameter(wanted) ? given.empty() : wanted != given) return false;
   }
   return pattern.empty() && path.empty();
+}
+
+// Of a path that has the pattern's form. Nothing: a part is wrongly encoded.
+std::optional<PathParameters> parameters_of(std::string_view pattern, std::string_view path) {
+  PathParameters parameters;
+  while (!pattern.empty()) {
+    std::string_view wanted = take_part(pattern);
+    std::string_view given = take_part(path);
+    if (!is_parameter(wanted)) continue;
+    auto value = base::percent_decode(given);
+    if (!value) return std::nullopt;
+    parameters[std::string(wanted.substr(1, wanted.size() - 2))] = std::move(*value);
+  }
+  return parameters;
+}
+
+std::string methods_of(std::string_view path) {
+  std::string methods;
+  for (const Route& route : kRoutes) {
+    if (!has_form(route.path, path) || !parameters_of(route.path, path)) continue;
+    if (!methods.empty()) methods += ", ";
+    methods += to_string(route.method);
+  }
+  return methods;
 }
 
 }  // namespace
@@ -106,18 +130,11 @@ std::vector<std::string> announced_endpoints() {
 }
 
 Match match(Method method, std::string_view path) {
-  Match result;
   for (const Route& route : kRoutes) {
-    Match candidate;
-    if (!match_path(route.path, path, candidate)) continue;
-    if (route.method == method) {
-      candidate.route = &route;
-      return candidate;
-    }
-    if (!result.allow.empty()) result.allow += ", ";
-    result.allow += to_string(route.method);
+    if (route.method != method || !has_form(route.path, path)) continue;
+    if (auto found = parameters_of(route.path, path)) return {&route, std::move(*found), ""};
   }
-  return result;
+  return {nullptr, {}, methods_of(path)};
 }
 
 }  // namespace lake::route

@@ -15,7 +15,7 @@ namespace lake::route {
 /// Where a target leads.
 struct Match {
   const Route* route = nullptr;  ///< Null when no route has that path and method.
-  std::map<std::string, std::string, std::less<>> parameters;
+  PathParameters parameters;
   std::string allow;  ///< The methods that the path has, when the method is not one.
 };
 

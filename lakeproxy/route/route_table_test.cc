@@ -56,6 +56,7 @@ TEST(RouteTable, names_the_methods_that_a_path_has) {
   Match found = match(Method::kPut, "/v1/lake/namespaces/a");
   EXPECT_EQ(found.route, nullptr);
   EXPECT_EQ(found.allow, "GET, HEAD, DELETE");
+  EXPECT_EQ(match(Method::kPut, "/v1/lake/namespaces/%zz").allow, "");
 }
 
 TEST(RouteTable, announces_each_endpoint_that_it_has_and_no_other) {

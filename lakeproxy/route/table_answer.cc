@@ -38,23 +38,26 @@ base::http::Response not_modified(std::string etag) {
   return response;
 }
 
-base::Task<base::http::Response> respond(base::RequestContext context, Call call,
-                                         model::TableIdentifier identifier,
-                                         publish::TableViewPtr view, Snapshots snapshots) {
-  const auto accepted = base::http::accepted_codings(call.request->headers);
-  const model::JsonText& plain = view->body_of(snapshots);
-  model::JsonText packed;
-  if (accepted.gzip && (plain->size() >= kLeastPacked || !accepted.identity)) {
-    // What was done is done: without the packed bytes it is told with plain ones.
-    packed =
-        (co_await call.catalog()->views->packed(context, std::move(identifier), view, snapshots))
-            .value_or(nullptr);
-  }
-  auto response = json_response(200, base::http::Body(packed ? packed : plain));
-  response.headers.add("ETag", etag_of(*view, snapshots));
+base::http::Response body_response(model::JsonText bytes, bool is_gzip, std::string etag) {
+  auto response = json_response(200, base::http::Body(std::move(bytes)));
+  response.headers.reserve(response.headers.fields().size() + 3);
+  response.headers.add("ETag", std::move(etag));
   response.headers.add("Vary", "Accept-Encoding");
-  if (packed) response.headers.add("Content-Encoding", "gzip");
-  co_return response;
+  if (is_gzip) response.headers.add("Content-Encoding", "gzip");
+  return response;
+}
+
+// Nothing: the client takes gzip, and nobody has packed this form yet.
+std::optional<base::http::Response> ready_response(const Call& call, const publish::TableView& view,
+                                                   Snapshots snapshots, std::string& etag) {
+  const auto accepted = base::http::accepted_codings(call.request->headers);
+  const model::JsonText& plain = view.body_of(snapshots);
+  if (!accepted.gzip || (plain->size() < kLeastPacked && accepted.identity)) {
+    return body_response(plain, false, std::move(etag));
+  }
+  auto packed = view.packed_of(snapshots).get();
+  if (!packed) return std::nullopt;
+  return body_response(std::move(packed), true, std::move(etag));
 }
 
 }  // namespace
@@ -66,18 +69,30 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
   return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
 }
 
-ActionResult view_response(base::RequestContext context, Call call,
-                           model::TableIdentifier identifier, publish::TableViewPtr view) {
-  co_return co_await respond(context, std::move(call), std::move(identifier), std::move(view),
-                             Snapshots::kAll);
+std::optional<base::http::Response> ready_answer(const Call& call, const publish::TableView& view,
+                                                 Snapshots snapshots) {
+  std::string etag = etag_of(view, snapshots);
+  if (matches(*call.request, etag)) return not_modified(std::move(etag));
+  return ready_response(call, view, snapshots, etag);
 }
 
-ActionResult answer_load(base::RequestContext context, Call call, model::TableIdentifier identifier,
-                         publish::TableViewPtr view, Snapshots snapshots) {
+ActionResult packed_answer(base::RequestContext context, Call call,
+                           model::TableIdentifier identifier, publish::TableViewPtr view,
+                           Snapshots snapshots) {
+  auto packed =
+      co_await call.catalog()->views->packed(context, std::move(identifier), view, snapshots);
   std::string etag = etag_of(*view, snapshots);
-  if (matches(*call.request, etag)) co_return not_modified(std::move(etag));
-  co_return co_await respond(context, std::move(call), std::move(identifier), std::move(view),
-                             snapshots);
+  // What was done is done: without the packed bytes it is told with plain ones.
+  if (!packed) co_return body_response(view->body_of(snapshots), false, std::move(etag));
+  co_return body_response(std::move(*packed), true, std::move(etag));
+}
+
+ActionResult view_response(base::RequestContext context, Call call,
+                           model::TableIdentifier identifier, publish::TableViewPtr view) {
+  std::string etag = etag_of(*view, Snapshots::kAll);
+  if (auto ready = ready_response(call, *view, Snapshots::kAll, etag)) co_return std::move(*ready);
+  co_return co_await packed_answer(context, std::move(call), std::move(identifier), std::move(view),
+                                   Snapshots::kAll);
 }
 
 base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
