@@ -66,7 +66,11 @@ class Loader {
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
   [[nodiscard]] const std::set<std::string, std::less<>>& in_doubt() const { return in_doubt_; }
   [[nodiscard]] bool unreadable() const { return unreadable_; }
-  void note_file() { file_found_ = true; }
+  void note_file(const std::filesystem::path& name) {
+    file_found_ = true;
+    files_.push_back(places_.folder / name);
+  }
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   [[nodiscard]] bool file_found() const { return file_found_; }
   std::map<std::string, Taken, std::less<>>& taken() { return taken_; }
   [[nodiscard]] const SettingsTable& table() const { return table_; }
@@ -128,8 +132,9 @@ class Loader {
   }
 
   [[nodiscard]] Result<SettingValue> parse_secret_file(const Setting& setting,
-                                                       std::string_view path) const {
+                                                       std::string_view path) {
     if (path.empty() || path.contains('\0')) return fail(ErrorKind::kInvalid, "must name a file");
+    files_.push_back(places_.folder / path);
     ASSIGN_OR_RETURN(auto text, read_secret_file(places_.folder / path));
     return parse_setting(setting, text);
   }
@@ -159,6 +164,7 @@ class Loader {
   std::set<std::string, std::less<>> in_doubt_;
   bool unreadable_ = false;
   bool file_found_ = false;
+  std::vector<std::filesystem::path> files_;
   std::map<std::string, Taken, std::less<>> taken_;
 };
 
@@ -201,7 +207,7 @@ void take_dotenv(Loader& loader) {
   }
   Entries entries = from_dotenv(file.text, loader.table().prefix(), ".env");
   bool is_there = file.state == FileText::State::kRead;
-  if (is_there) loader.note_file();
+  if (is_there) loader.note_file(".env");
   if (!is_there || check_access(loader, file, entries, ".env")) loader.take(entries);
 }
 
@@ -256,12 +262,12 @@ void take_file(Loader& loader) {
     std::string by =
         is_named ? fmt::format("{}: {}{}", named->second.source, table.prefix(), kConfigFile)
                  : name;
-    loader.note_file();
+    loader.note_file(name);
     loader.report_unreadable(by + ": must name a readable file of at most 1 MiB");
     return;
   }
   if (file.state == FileText::State::kMissing) return;
-  loader.note_file();
+  loader.note_file(name);
   Entries entries = parse_file(table, file.text, name);
   if (!check_access(loader, file, entries, name)) return;
   std::string plain = table.prefix() + std::string(kConfigFile);
@@ -288,6 +294,7 @@ LoadReport read(const SettingsTable& table, const Places& places) {
   report.in_doubt = loader.in_doubt();
   report.unreadable = loader.unreadable();
   report.file_found = loader.file_found();
+  report.files = loader.files();
   for (const auto& setting : table.settings()) {
     auto taken = loader.taken().find(setting.name);
     if (taken != loader.taken().end()) {

@@ -33,6 +33,7 @@ files::FilesOptions files_options(const settings::FilesConnector& settings) {
   options.write_cap = settings.write_max_bytes;
   options.list_cap = settings.list_max_entries;
   if (settings.allow_write) {
+    if (settings.quota_bytes > 0) options.quota = settings.quota_bytes;
     options.allow_write = files::Permission::kAllowed;
     options.allow_delete = files::Permission::kAllowed;
   }

@@ -82,19 +82,26 @@ class Checker {
   Findings out_;
 };
 
-void check_apart(Checker& check, const SecureConfig& config) {
+// The folders that tools see, by their settings.
+std::vector<std::pair<const char*, const Path*>> tool_folders(const SecureConfig& config) {
   const SqlConnector& sql = config.connectors.sql;
   const FilesConnector& files = config.connectors.files;
-  for (auto [setting, folder] :
-       {std::pair{"connectors.files.root", files.enabled ? &files.root : nullptr},
-        {"connectors.sql.data_dir", sql.enabled ? &sql.data_dir : nullptr}}) {
-    if (folder == nullptr) continue;
+  std::vector<std::pair<const char*, const Path*>> folders;
+  if (files.enabled) folders.emplace_back("connectors.files.root", &files.root);
+  if (sql.enabled) folders.emplace_back("connectors.sql.data_dir", &sql.data_dir);
+  return folders;
+}
+
+void check_apart(Checker& check, const SecureConfig& config) {
+  for (auto [setting, folder] : tool_folders(config)) {
     for (auto [guarded, path] :
          {std::pair{"audit.path", &config.audit.path},
           {"audit.checkpoint_key_path", &config.audit.checkpoint_key_path},
           {"server.tls_key", &config.server.tls_key},
           {"security.jwt_private_key_path", &config.security.jwt_private_key_path},
-          {"security.proof_signing_key_path", &config.security.proof_signing_key_path}}) {
+          {"security.proof_signing_key_path", &config.security.proof_signing_key_path},
+          {"security.certificate_scopes_file", &config.security.certificate_scopes_file},
+          {"security.deny_file", &config.security.deny_file}}) {
       check.apart(setting, *folder, guarded, *path);
     }
     for (const auto& key : config.audit.old_keys) {
@@ -142,6 +149,18 @@ void check_server(Checker& check, const SecureConfig& config) {
 
 std::optional<std::string> private_key_rule(const Path& path) {
   return fault_of(path, Kind::kPrivateKey);
+}
+
+Findings check_sources(const SecureConfig& config, const std::vector<Path>& files) {
+  Checker check;
+  for (auto [setting, folder] : tool_folders(config)) {
+    for (const Path& file : files) {
+      check.apart(setting, *folder,
+                  fmt::format("a file of settings or secrets ({})", file.filename().string()),
+                  file);
+    }
+  }
+  return std::move(check).done();
 }
 
 Findings check_files(const SecureConfig& config, Role role) {

@@ -199,6 +199,7 @@ struct FilesConnector {
   std::vector<std::string> extensions;  ///< Lower case with the dot: ".csv".
   std::size_t read_max_bytes = 0;
   std::size_t write_max_bytes = 0;
+  std::size_t quota_bytes = 0;  ///< Of all files below root, for writes; 0 for no bound.
   std::size_t list_max_entries = 0;
   bool allow_write = false;
 };

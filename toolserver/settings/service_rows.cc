@@ -124,6 +124,9 @@ std::vector<Row> files_rows() {
            "Bytes of a file that one call reads; longer files are read in ranges.")
       .add("connectors.files.write_max", SETTINGS_MEMBER(connectors.files.write_max_bytes),
            BytesType{1, 1024 * kMiB}, "512KiB", "Largest file that is written.")
+      .add("connectors.files.quota", SETTINGS_MEMBER(connectors.files.quota_bytes),
+           BytesType{0, kMiB << 20}, "1GiB",
+           "Bytes of all files below root that writing may reach; 0 sets no bound.")
       .add("connectors.files.list_max", SETTINGS_MEMBER(connectors.files.list_max_entries),
            IntegerType{1, 1'000'000}, "10000", "Entries of one listing.")
       .add("connectors.files.allow_write", SETTINGS_MEMBER(connectors.files.allow_write),

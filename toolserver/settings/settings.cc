@@ -105,7 +105,9 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
   // A setting that could not be read has a fault already, and after a file that
   // could not be read all that is missing may stand in it.
   if (!report.unreadable) {
-    for (const auto& finding : all_findings(config, role)) {
+    Findings findings = all_findings(config, role);
+    std::ranges::move(check_sources(config, report.files), std::back_inserter(findings));
+    for (const auto& finding : findings) {
       if (report.in_doubt.contains(base::config::name_of_path(finding.setting))) continue;
       report.errors.push_back(line(finding, report.values));
     }

@@ -219,6 +219,24 @@ TEST_F(SettingsTest, folders_of_connectors_hold_nothing_that_guards_them) {
   EXPECT_THAT(refused(), HasSubstr("must not hold the path of audit.path"));
 }
 
+TEST_F(SettingsTest, folders_of_connectors_hold_no_file_of_settings) {
+  std::filesystem::create_directories(places_.folder / "work/files");
+  set("SCP_CONNECTORS_FILES_ENABLED=1");
+  set("SCP_CONNECTORS_FILES_ROOT=work/files");
+  set("SCP_SECURITY_DENY_FILE=work/files/deny.toml");
+  write("work/files/deny.toml", "");
+  EXPECT_THAT(refused(), HasSubstr("must not hold the path of security.deny_file"));
+  places_.environment.back() = "SCP_SECURITY_DENY_FILE=work/deny.toml";
+  write("work/deny.toml", "");
+  loaded();
+  write(".env", "SCP_LOG_LEVEL=warning\n");
+  loaded();
+  std::erase(places_.environment, "SCP_CONNECTORS_FILES_ROOT=work/files");
+  set("SCP_CONNECTORS_FILES_ROOT=.");
+  EXPECT_THAT(refused(), HasSubstr("connectors.files.root: must not hold the path of a file of "
+                                   "settings or secrets (.env)"));
+}
+
 TEST_F(SettingsTest, old_keys_of_the_trail_are_secrets_or_public_keys) {
   set("SCP_AUDIT_OLD_KEYS=old");
   EXPECT_THAT(refused(), HasSubstr("audit.old_keys: must name a file that exists"));

@@ -33,6 +33,10 @@ using Findings = std::vector<Finding>;
 /// there, readable, and private ones closed to others. Reads the disk.
 [[nodiscard]] Findings check_files(const SecureConfig& config, Role role);
 
+/// The files that the settings were read from, secrets' included, which no tool may see.
+/// Reads the disk.
+[[nodiscard]] Findings check_sources(const SecureConfig& config, const std::vector<Path>& files);
+
 /// The broken rule, if any, of a file that holds a private key: a regular one
 /// of this user or root, that nobody else can read but a group, or write.
 [[nodiscard]] std::optional<std::string> private_key_rule(const Path& path);

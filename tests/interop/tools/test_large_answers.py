@@ -154,3 +154,24 @@ def test_a_client_that_does_not_read_is_cut_and_the_log_says_why(make_service):
     run(work())
     ended = [json.loads(line) for line in service.log.read_text().splitlines() if '"session ended"' in line]
     assert any('slow consumer' in line['how'] for line in ended)
+
+
+def test_files_together_stay_below_the_quota(make_service):
+    service = make_service('simple', connectors__files__quota='1MiB')
+    half = 'x' * (500 << 10)
+
+    async def work(client):
+        made = [await outcome(client, 'files.write', path=f'notes/{name}.txt', content=half, mode='create') for name in 'abc']
+        assert made[2] == 'E_LIMIT' and 'E_LIMIT' not in made[:2], made
+        await client.invoke_tool('files.delete', path='notes/a.txt')
+        assert await outcome(client, 'files.write', path='notes/c.txt', content=half, mode='create') != 'E_LIMIT'
+
+    with_client(service, work)
+
+
+def test_a_folder_that_holds_the_configuration_is_refused(make_service):
+    service = make_service('simple')
+    service.settings['connectors.files.root'] = str(service.folder)
+    refused = service.run('config', 'check', check=False)
+    assert refused.returncode != 0
+    assert 'connectors.files.root: must not hold the path of a file of settings or secrets (securetool.toml)' in refused.stderr + refused.stdout
