@@ -7,7 +7,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')])
 LINK = re.compile(r'\]\(([^)#\s]*)(?:#([^)\s]*))?\)')
-NAMED = re.compile(r'((?:`\w+`(?:, | and )?)+) in \[[^\]]+\]\(([^)#]+)\)')
+NAMED = re.compile(r'((?:`\w+`(?:,\s+|\s+and\s+)?)+)\s+in\s+\[[^\]]+\]\(([^)#]+)\)')
 
 
 def anchors(text):
