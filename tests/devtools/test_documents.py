@@ -65,3 +65,77 @@ def test_each_route_has_its_line():
     routes = re.findall(r'"/v1/\{prefix\}[^"]*"|k\w+,\s+"(\w+)",', (ROOT / 'lakeproxy/route/route_table.cc').read_text())
     known = {line[0] for line in LINES}
     assert {name for name in routes if name} - known == {'compactTable'}, 'not of the description: a line of section 4'
+
+
+# What the migrations leave in a lake's database, against the lists of docs/operations.md
+
+DEFINITION = re.compile(r"""(CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(FUNCTION|TRIGGER|TABLE)\s+
+                            (?:IF\s+(?:NOT\s+)?EXISTS\s+)?(\w+)([^;]*);|
+                            ALTER\s+TABLE\s+(\w+)\s+RENAME\s+TO\s+(\w+)\s*;""", re.VERBOSE | re.IGNORECASE)
+FIRING = re.compile(r"""\s*(BEFORE|AFTER)\s+((?:INSERT|UPDATE|DELETE|TRUNCATE|\s+OR\s+)+)\s+ON\s+(\w+)\s(.*)
+                        FOR\s+EACH\s+(ROW|STATEMENT)\s.*EXECUTE\s+FUNCTION\s+(\w+)\s*\(""", re.VERBOSE | re.IGNORECASE | re.DOTALL)
+NOT_READ = re.compile(r'\b(ALTER|CREATE|DROP)\s+(OR\s+REPLACE\s+)?((FUNCTION|TRIGGER)\b(?!\s+(IF\s+EXISTS\s+)?lakeproxy_)|'
+                      r'AGGREGATE|EVENT|PROCEDURE|ROUTINE|RULE)|\bALTER\s+(FUNCTION|TRIGGER)\b|\bDROP\b[^;]*\bCASCADE\b', re.IGNORECASE)
+
+
+def left_by(migrations):
+    """The functions, and the triggers as {(name, table): (when it fires, function)}, in the words of the document."""
+    functions, triggers = set(), {}
+    for text in migrations:
+        text = re.sub(r'--[^\n]*', '', re.sub(r'\$\$.*?\$\$', '', text, flags=re.DOTALL))
+        assert not NOT_READ.search(text), f'a statement that this test does not follow: {NOT_READ.search(text)[0]}'
+        for verb, kind, name, rest, renamed, new_name in DEFINITION.findall(text):
+            if renamed:
+                triggers = {(of, new_name if on == renamed else on): what for (of, on), what in triggers.items()}
+            elif kind.upper() == 'TRIGGER' and verb.upper() == 'CREATE':
+                time, events, table, more, level, function = FIRING.match(rest).groups()
+                words = [' '.join(f'{time} {events}'.lower().split()), level.lower(), *(['at commit'] if 'DEFERRED' in more.upper() else [])]
+                triggers[name, table] = (', '.join(words), function)
+            elif kind.upper() == 'TRIGGER':
+                del triggers[name, re.search(r'ON\s+(\w+)', rest)[1]]
+            elif kind.upper() == 'FUNCTION':
+                (functions.add if verb.upper() == 'CREATE' else functions.remove)(name)
+            elif verb.upper() == 'DROP':
+                triggers = {(of, on): what for (of, on), what in triggers.items() if on != name}
+    return functions, triggers
+
+
+def listed_in(section):
+    """The same, as the tables of the document have it."""
+    functions, triggers = [], {}
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip('|').split('|')]
+        if not cells[0].startswith('`lakeproxy_'):
+            continue
+        names = re.findall(r'`(\w+)`', cells[0])
+        if len(cells) == 4:
+            functions += names
+        else:
+            functions.append(names[-1])
+            triggers |= {(names[0], table): (cells[2], names[-1]) for table in re.findall(r'`(\w+)`', cells[1])}
+    assert len(functions) == len(set(functions)), 'a function is listed twice'
+    return set(functions), triggers
+
+
+def test_triggers_and_functions_are_those_of_the_migrations():
+    page = (ROOT / 'docs/operations.md').read_text()
+    section = re.search(r'^## Triggers and functions[^\n]*\n(.*?)^## ', page, re.MULTILINE | re.DOTALL)[1]
+    functions, triggers = left_by(file.read_text() for file in sorted((ROOT / 'db/migrations').glob('*.sql')))
+    assert triggers and functions >= {function for _, function in triggers.values()}
+    listed, listed_triggers = listed_in(section)
+    assert listed_triggers == triggers
+    assert listed == functions
+
+
+def test_definitions_that_go_are_not_counted():
+    made = 'CREATE FUNCTION lakeproxy_f(a text) RETURNS trigger AS $$ DROP FUNCTION lakeproxy_g(); $$; -- CREATE FUNCTION lakeproxy_h()\n' \
+           'CREATE CONSTRAINT TRIGGER lakeproxy_t AFTER INSERT OR UPDATE ON a DEFERRABLE INITIALLY DEFERRED FOR EACH ROW ' \
+           'WHEN (NEW.b) EXECUTE FUNCTION lakeproxy_f();'
+    assert left_by([made]) == ({'lakeproxy_f'}, {('lakeproxy_t', 'a'): ('after insert or update, row, at commit', 'lakeproxy_f')})
+    assert left_by([made, 'ALTER TABLE a RENAME TO b;'])[1].keys() == {('lakeproxy_t', 'b')}
+    for gone in ('DROP TRIGGER lakeproxy_t ON a;', 'DROP TABLE a;'):
+        assert left_by([made, gone]) == ({'lakeproxy_f'}, {})
+    assert left_by([made, 'DROP TRIGGER lakeproxy_t ON a; DROP FUNCTION IF EXISTS lakeproxy_f(text);']) == (set(), {})
+    for other in ('ALTER FUNCTION lakeproxy_f RENAME TO g;', 'DROP FUNCTION lakeproxy_f CASCADE;', 'CREATE RULE r AS ON a DO NOTHING;'):
+        with pytest.raises(AssertionError):
+            left_by([made, other])
