@@ -24,7 +24,7 @@ class FairPlacesTest : public ::testing::Test {
     std::size_t number = count++;
     asio::co_spawn(
         loop, enter(this, number, key, deadline),
-        asio::bind_cancellation_slot(cancel.slot(), [](auto error) { ASSERT_FALSE(error); }));
+        asio::bind_cancellation_slot(cancels[number].slot(), [](auto error) { ASSERT_FALSE(error); }));
     settle();
     return number;
   }
@@ -45,8 +45,8 @@ class FairPlacesTest : public ::testing::Test {
   }
   [[nodiscard]] bool holds(std::size_t number) const { return held.contains(number); }
 
+  std::map<std::size_t, asio::cancellation_signal> cancels;  // One a call; they outlive the calls.
   asio::io_context loop;
-  asio::cancellation_signal cancel;
   FairPlaces places{4};
   std::size_t count = 0;
   std::map<std::size_t, std::unique_ptr<Held>> held;
@@ -89,7 +89,7 @@ TEST_F(FairPlacesTest, a_cancelled_wait_takes_nothing) {
   auto first = ask("a");
   ask("a");
   auto waiting = ask("a");
-  cancel.emit(asio::cancellation_type::terminal);
+  cancels[waiting].emit(asio::cancellation_type::terminal);
   settle();
   EXPECT_EQ(failures.at(waiting), ErrorKind::kCancelled);
   auto next = ask("a");
