@@ -6,7 +6,7 @@ import subprocess
 from machine import load_average
 from stack import paths
 
-BINARY = paths.ROOT / 'build/release/lakeproxy_export_bench'
+BINARY = paths.ROOT / 'build/release/lakeproxy_derive_bench'
 REPETITIONS = 3
 
 

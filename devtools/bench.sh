@@ -12,7 +12,7 @@ bench_command() {
 bench_lake() {
   setup_servers
   setup_reference_server
-  build_preset release lakeproxy request_load lakeproxy_export_bench
+  build_preset release lakeproxy request_load lakeproxy_derive_bench
   "$PYTHON" "$ROOT/bench/run.py" "$@"
 }
 

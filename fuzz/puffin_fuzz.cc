@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lakeproxy/materialize/puffin/deletion_vector.h"
-#include "lakeproxy/materialize/puffin/puffin_writer.h"
-#include "lakeproxy/materialize/puffin/roaring.h"
+#include "lakeproxy/iceberg/puffin/deletion_vector.h"
+#include "lakeproxy/iceberg/puffin/puffin_writer.h"
+#include "lakeproxy/iceberg/puffin/roaring.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // A text file that the build put into the binary; see cmake/embed.cmake. The
-// room that embeds some declares the function over them.
+// folder that embeds some declares the function over them.
 
 #include <span>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Text forms that several rooms need, each parsed strictly: the whole input
+// Text forms that several folders need, each parsed strictly: the whole input
 // must match, or the answer is nothing.
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-// For this room's own sources: what the copies of a key share.
+// For this folder's own sources: what the copies of a key share.
 
 #include <memory>
 #include <string>

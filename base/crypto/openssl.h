@@ -1,6 +1,6 @@
 #pragma once
 
-// For this room's own sources: OpenSSL's objects with an owner, and one answer
+// For this folder's own sources: OpenSSL's objects with an owner, and one answer
 // to calls that fail only when memory is out or a provider is missing. Nothing
 // safe can follow those, so they end the process.
 

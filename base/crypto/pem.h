@@ -1,6 +1,6 @@
 #pragma once
 
-// For this room's own sources: keys out of PEM texts. Which kinds of text are
+// For this folder's own sources: keys out of PEM texts. Which kinds of text are
 // taken is decided here by their label, not by what a decoder can make of them.
 // Source: RFC 7468.
 
@@ -21,7 +21,7 @@ enum class Part : std::uint8_t { kPublic, kPrivate };
 /// than the part's two, encrypted, or not decodable.
 [[nodiscard]] Result<openssl::Owned<EVP_PKEY>> read_key(std::string_view text, Part part);
 
-/// The kind of the key, if this room knows it.
+/// The kind of the key, if this folder knows it.
 /// Errors: kInvalid  another kind, or RSA numbers that VerifyKey refuses.
 [[nodiscard]] Result<KeyType> check_key(const EVP_PKEY* key);
 

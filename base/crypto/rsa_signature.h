@@ -1,6 +1,6 @@
 #pragma once
 
-// For this room's own sources: RSA signatures with contexts made ready once.
+// For this folder's own sources: RSA signatures with contexts made ready once.
 // Naming algorithms anew for each message costs as much as a tenth of a
 // verification; a prepared context is copied instead.
 // Source: RFC 8017, sections 8.1 and 8.2.

@@ -1,6 +1,6 @@
 #pragma once
 
-// HTTP messages as plain values, so that no room above this one sees Beast.
+// HTTP messages as plain values, so that no folder above this one sees Beast.
 
 #include <cstddef>
 #include <cstdint>

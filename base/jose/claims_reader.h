@@ -1,6 +1,6 @@
 #pragma once
 
-// For this room's own sources: the payload of a token whose signature is right
+// For this folder's own sources: the payload of a token whose signature is right
 // becomes Claims, or is refused.
 
 #include "base/jose/jwt.h"

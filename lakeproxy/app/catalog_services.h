@@ -12,16 +12,16 @@
 #include "base/postgres/session.h"
 #include "base/runtime/task_group.h"
 #include "lakeproxy/app/shared.h"
+#include "lakeproxy/derive/exporter.h"
 #include "lakeproxy/ducklake/commit/receipts.h"
-#include "lakeproxy/ducklake/upkeep/table_upkeep.h"
-#include "lakeproxy/ducklake/upkeep/upkeep.h"
-#include "lakeproxy/ducklake/views/view_store.h"
-#include "lakeproxy/export/exporter.h"
+#include "lakeproxy/ducklake/maintenance/table_upkeep.h"
+#include "lakeproxy/ducklake/maintenance/upkeep.h"
 #include "lakeproxy/measure/wait_meter.h"
-#include "lakeproxy/objects/removal_queue.h"
-#include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/catalog/catalog.h"
-#include "lakeproxy/publish/publisher.h"
+#include "lakeproxy/storage/removal_queue.h"
+#include "lakeproxy/storage/store.h"
+#include "lakeproxy/to_iceberg/publish/publisher.h"
+#include "lakeproxy/views/view_store.h"
 
 namespace lake::app {
 
@@ -66,8 +66,8 @@ struct LoopTools {
   Shared* shared = nullptr;
   base::pg::Pool* pool = nullptr;
   base::pg::Pool* background_pool = nullptr;
-  objects::ObjectStore* store = nullptr;
-  objects::RemovalQueue* removals = nullptr;
+  storage::ObjectStore* store = nullptr;
+  storage::RemovalQueue* removals = nullptr;
   publish::RecordQueue* records = nullptr;
   LoopExporters* exporters = nullptr;
   publish::ManifestStore* manifests = nullptr;

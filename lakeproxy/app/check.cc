@@ -46,7 +46,7 @@ int check(const settings::Settings& settings) {
   bool fine = report("settings", {});
   auto pool = base::pg::Pool::create(pool_options(settings));
   fine = report("postgres", run(loop, check_postgres(context, pool.get()))) && fine;
-  auto store = objects::ObjectStore::create(store_options(settings), clock, random);
+  auto store = storage::ObjectStore::create(store_options(settings), clock, random);
   if (!store) {
     fine = report("object store", std::move(store).error()) && fine;
   } else {

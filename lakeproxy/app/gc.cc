@@ -11,10 +11,10 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/app/shared.h"
-#include "lakeproxy/ducklake/lake/catalog_registry.h"
-#include "lakeproxy/operation/prefix_owner.h"
-#include "lakeproxy/operation/purge.h"
-#include "lakeproxy/tasks/orphans.h"
+#include "lakeproxy/ducklake/registry/catalog_registry.h"
+#include "lakeproxy/maintenance/removal/orphans.h"
+#include "lakeproxy/maintenance/removal/prefix_owner.h"
+#include "lakeproxy/maintenance/removal/purge.h"
 
 namespace lake::app {
 namespace {
@@ -26,7 +26,7 @@ constexpr std::size_t kManifestCacheBytes = std::size_t{64} << 20;
 struct Answer {
   std::string owner_before;  ///< What the owner object said before a take-over.
   operation::Purged purged;
-  tasks::OrphanCount orphans;
+  maintenance::OrphanCount orphans;
 };
 
 // What one run works with, in the order of the arrows.
@@ -37,7 +37,7 @@ struct GcRun {
   base::log::Logger log;
   asio::io_context loop{1};
   std::unique_ptr<base::pg::Pool> pool;
-  std::unique_ptr<objects::ObjectStore> store;
+  std::unique_ptr<storage::ObjectStore> store;
   publish::ManifestCache cache{kManifestCacheBytes};
 
   explicit GcRun(const settings::Settings& settings)
@@ -90,7 +90,7 @@ base::Task<base::Result<ducklake::LakeOptions>> lake_of(base::RequestContext con
 
 constexpr std::string_view kJsonBegin = "{\"orphans\":[";
 
-void print_orphan(const objects::ListedObject& object, bool json, bool first) {
+void print_orphan(const storage::ListedObject& object, bool json, bool first) {
   if (!json) {
     fmt::print("{:>14}  {}\n", object.size, object.key.text());
     return;
@@ -126,15 +126,16 @@ base::Task<base::Result<Answer>> collect(GcRun* run, const settings::Settings* s
   }
   publish::ManifestStore manifests(*run->store, run->cache);
   bool first = true;
-  tasks::OrphanSearch search{.prefix = lake.data_path,
-                             .owner = operation::owner_location(lake.data_path),
-                             .grace = grace,
-                             .removal = removes ? tasks::Removal::kRemove : tasks::Removal::kShow,
-                             .found = [options, &first](const objects::ListedObject& object) {
-                               print_orphan(object, options->json, std::exchange(first, false));
-                             }};
-  tasks::OrphanTools tools{&upkeep, run->store.get(), &manifests, &run->clock, &run->log};
-  auto counted = co_await tasks::collect_orphans(context, tools, std::move(search));
+  maintenance::OrphanSearch search{
+      .prefix = lake.data_path,
+      .owner = operation::owner_location(lake.data_path),
+      .grace = grace,
+      .removal = removes ? maintenance::Removal::kRemove : maintenance::Removal::kShow,
+      .found = [options, &first](const storage::ListedObject& object) {
+        print_orphan(object, options->json, std::exchange(first, false));
+      }};
+  maintenance::OrphanTools tools{&upkeep, run->store.get(), &manifests, &run->clock, &run->log};
+  auto counted = co_await maintenance::collect_orphans(context, tools, std::move(search));
   if (!counted) co_return std::move(counted).error();
   answer.orphans = *counted;
   co_return answer;
@@ -146,7 +147,7 @@ void print_taken_over(const Answer& answer) {
 }
 
 void print_total(const Answer& answer, const GcOptions& options) {
-  const tasks::OrphanCount& count = answer.orphans;
+  const maintenance::OrphanCount& count = answer.orphans;
   if (options.json) {
     fmt::print(
         "{}],\n\"removed\":{},\"objects\":{},\"bytes\":{},\"failed\":{},\"listed\":{},"
@@ -179,7 +180,7 @@ int gc(const settings::Settings& settings, const GcOptions& options) {
   auto grace = grace_of(settings, options);
   if (!grace) return fail(grace.error(), 2);
   GcRun run(settings);
-  auto store = objects::ObjectStore::create(store_options(settings), run.clock, run.random);
+  auto store = storage::ObjectStore::create(store_options(settings), run.clock, run.random);
   if (!store) return fail(store.error(), 2);
   run.store = std::move(*store);
   auto done =

@@ -19,8 +19,8 @@
 #include "base/http/server.h"
 #include "lakeproxy/app/scratch_folder.h"
 #include "lakeproxy/app/worker_services.h"
-#include "lakeproxy/route/pipeline.h"
-#include "lakeproxy/tasks/eager_listener.h"
+#include "lakeproxy/http/pipeline.h"
+#include "lakeproxy/maintenance/eager/eager_listener.h"
 
 namespace lake::app {
 namespace {
@@ -92,7 +92,8 @@ base::Task<void> open_lake(Shared* shared, base::pg::Pool* pool, std::atomic<boo
 
 // What the process does of its own accord, on its first loop.
 base::Task<void> open_and_listen(Shared* shared, base::pg::Pool* opening, WorkerServices* services,
-                                 tasks::EagerListener* listener, std::atomic<bool>* stopping) {
+                                 maintenance::EagerListener* listener,
+                                 std::atomic<bool>* stopping) {
   co_await open_lake(shared, opening, stopping);
   if (!stopping->load()) co_await services->claim_home();
   bool listens = shared->settings->catalog.listener == settings::Listener::kOn;
@@ -176,8 +177,8 @@ class Process {
   std::unique_ptr<base::http::Server> server_;
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<base::pg::Pool> opening_;  ///< Of the first loop.
-  std::optional<tasks::EagerRefresh> refresh_;
-  std::optional<tasks::EagerListener> listener_;
+  std::optional<maintenance::EagerRefresh> refresh_;
+  std::optional<maintenance::EagerListener> listener_;
   std::future<void> own_work_;
 };
 
@@ -186,11 +187,11 @@ base::Status Process::start() {
   for (unsigned i = 0; i < workers_.count(); ++i) {
     ASSIGN_OR_RETURN(auto services,
                      WorkerServices::create(shared_, workers_.loop(i).get_executor()));
-    handlers.push_back(route::make_handler(services->routes(), metrics_));
+    handlers.push_back(http::make_handler(services->routes(), metrics_));
     services_.push_back(std::move(services));
   }
   ASSIGN_OR_RETURN(server_, base::http::Server::start(server_options(settings_), workers_,
-                                                      std::move(handlers), route::make_refusal()));
+                                                      std::move(handlers), http::make_refusal()));
   WorkerServices* first = services_.front().get();
   refresh_.emplace(
       [first](base::RequestContext context, std::string schema) {
@@ -198,7 +199,7 @@ base::Status Process::start() {
       },
       metrics_);
   listener_.emplace(
-      tasks::EagerOptions{pool_options(settings_), lake_options(settings_).metadata_schema},
+      maintenance::EagerOptions{pool_options(settings_), lake_options(settings_).metadata_schema},
       *refresh_, base::log::Logger(log_), metrics_);
   opening_ = base::pg::Pool::create(opening_options(settings_));
   own_work_ = asio::co_spawn(

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "lakeproxy/ducklake/commit/commit_step.h"
-#include "lakeproxy/export/compaction/compactor.h"
-#include "lakeproxy/export/files/engine_pool.h"
+#include "lakeproxy/engine/files/engine_pool.h"
+#include "lakeproxy/maintenance/compaction/compactor.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace lake::app {

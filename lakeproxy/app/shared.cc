@@ -49,17 +49,17 @@ base::pg::PoolOptions background_pool_options(const settings::Settings& settings
   return options;
 }
 
-objects::StoreOptions store_options(const settings::Settings& settings) {
+storage::StoreOptions store_options(const settings::Settings& settings) {
   const settings::Storage& from = settings.storage;
-  objects::StoreOptions options;
+  storage::StoreOptions options;
   options.endpoint = from.endpoint;
   options.region = from.region;
   options.bucket = from.bucket;
   options.access_key = from.root_key.reveal();
   options.secret_key = from.root_secret;
   options.addressing = from.addressing == settings::Addressing::kPath
-                           ? objects::Addressing::kPath
-                           : objects::Addressing::kVirtualHost;
+                           ? storage::Addressing::kPath
+                           : storage::Addressing::kVirtualHost;
   options.ca_file = from.ca_file;
   options.connections = from.connections_per_worker;
   return options;
@@ -94,11 +94,11 @@ std::string bucket_location(const settings::Settings& settings) {
   return "s3://" + settings.storage.bucket + "/";
 }
 
-std::vector<objects::Location> file_prefixes(const settings::Settings& settings) {
-  std::vector<objects::Location> places;
+std::vector<storage::Location> file_prefixes(const settings::Settings& settings) {
+  std::vector<storage::Location> places;
   for (const std::string& text : settings.storage.file_prefixes) {
     // The setting's rule is as strict; a place that is none lets nothing in.
-    if (auto place = objects::Location::parse(text)) places.push_back(std::move(*place));
+    if (auto place = storage::Location::parse(text)) places.push_back(std::move(*place));
   }
   return places;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // What the event loops of the process share, and what the settings mean to
-// each room.
+// each folder.
 
 #include <atomic>
 #include <string>
@@ -13,15 +13,15 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
-#include "lakeproxy/export/compaction/compactor.h"
-#include "lakeproxy/export/files/engine_pool.h"
-#include "lakeproxy/objects/store.h"
+#include "lakeproxy/engine/files/engine_pool.h"
+#include "lakeproxy/maintenance/compaction/compactor.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
 #include "lakeproxy/operation/compact_table.h"
-#include "lakeproxy/publish/manifest_store.h"
-#include "lakeproxy/publish/table_views.h"
 #include "lakeproxy/settings/settings.h"
+#include "lakeproxy/storage/store.h"
+#include "lakeproxy/table_cache/table_views.h"
+#include "lakeproxy/to_iceberg/publish/manifest_store.h"
 
 namespace lake::app {
 
@@ -64,7 +64,7 @@ struct Shared {
 [[nodiscard]] base::pg::PoolOptions pool_options(const settings::Settings& settings);
 /// Of the connections for what no request waits for.
 [[nodiscard]] base::pg::PoolOptions background_pool_options(const settings::Settings& settings);
-[[nodiscard]] objects::StoreOptions store_options(const settings::Settings& settings);
+[[nodiscard]] storage::StoreOptions store_options(const settings::Settings& settings);
 /// How an engine attaches the lakes; its scratch folders are made in `scratch`.
 [[nodiscard]] exporter::LakeAccess lake_access(const settings::Settings& settings,
                                                std::string scratch);
@@ -73,7 +73,7 @@ struct Shared {
 /// The bucket of all catalogs as a location: "s3://bucket/".
 [[nodiscard]] std::string bucket_location(const settings::Settings& settings);
 /// Where clients may add files from to any table.
-[[nodiscard]] std::vector<objects::Location> file_prefixes(const settings::Settings& settings);
+[[nodiscard]] std::vector<storage::Location> file_prefixes(const settings::Settings& settings);
 /// "config" of every LoadTableResult. Source: specification, section 2.3.
 [[nodiscard]] std::string client_config(const settings::Settings& settings);
 /// "config" of a storage credential; empty when no keys are handed out.

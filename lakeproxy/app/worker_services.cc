@@ -1,13 +1,13 @@
 #include "lakeproxy/app/worker_services.h"
 
+#include "lakeproxy/maintenance/removal/prefix_owner.h"
 #include "lakeproxy/measure/measured_pool.h"
-#include "lakeproxy/operation/prefix_owner.h"
 
 namespace lake::app {
 
 base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
     Shared& shared, boost::asio::any_io_executor loop) {
-  ASSIGN_OR_RETURN(auto store, objects::ObjectStore::create(store_options(*shared.settings),
+  ASSIGN_OR_RETURN(auto store, storage::ObjectStore::create(store_options(*shared.settings),
                                                             *shared.clock, *shared.random));
   return std::unique_ptr<WorkerServices>(
       new WorkerServices(shared, std::move(loop), std::move(store)));
@@ -32,7 +32,7 @@ base::pg::PoolOptions counted(base::pg::PoolOptions options, Shared& shared) {
 }  // namespace
 
 WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
-                               std::unique_ptr<objects::ObjectStore> store)
+                               std::unique_ptr<storage::ObjectStore> store)
     : pool_(measure::measured(
           base::pg::Pool::create(counted(pool_options(*shared.settings), shared)), meter_)),
       background_pool_(

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "lakeproxy/app/catalog_services.h"
-#include "lakeproxy/ducklake/lake/catalog_registry.h"
-#include "lakeproxy/publish/lru_cache.h"
-#include "lakeproxy/route/route.h"
+#include "lakeproxy/ducklake/registry/catalog_registry.h"
+#include "lakeproxy/http/route.h"
+#include "lakeproxy/to_iceberg/publish/lru_cache.h"
 
 namespace lake::app {
 
@@ -25,8 +25,8 @@ class WorkerServices {
   [[nodiscard]] static base::Result<std::unique_ptr<WorkerServices>> create(
       Shared& shared, boost::asio::any_io_executor loop);
 
-  [[nodiscard]] objects::ObjectStore& store() { return *store_; }
-  [[nodiscard]] route::Services& routes() { return routes_; }
+  [[nodiscard]] storage::ObjectStore& store() { return *store_; }
+  [[nodiscard]] http::Services& routes() { return routes_; }
   /// The catalog whose lake stands in a PostgreSQL schema.
   /// Errors: kNotFound (kNoSuchCatalog); those of open_lake.
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> catalog_of_schema(
@@ -43,7 +43,7 @@ class WorkerServices {
 
  private:
   WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
-                 std::unique_ptr<objects::ObjectStore> store);
+                 std::unique_ptr<storage::ObjectStore> store);
   base::Task<base::Result<std::shared_ptr<operation::Catalog>>> attach(
       base::RequestContext context, model::RegisteredCatalog registered);
   base::Task<void> claim(base::RequestContext context, std::shared_ptr<operation::Catalog> catalog);
@@ -52,8 +52,8 @@ class WorkerServices {
   measure::WaitMeter meter_;
   std::unique_ptr<base::pg::Pool> pool_;
   std::unique_ptr<base::pg::Pool> background_pool_;
-  std::unique_ptr<objects::ObjectStore> store_;
-  objects::RemovalQueue removals_;
+  std::unique_ptr<storage::ObjectStore> store_;
+  storage::RemovalQueue removals_;
   base::TaskGroup background_;
   publish::RecordQueue records_;
   LoopExporters exporters_;
@@ -62,7 +62,7 @@ class WorkerServices {
   LoopTools tools_;
   /// What was used last; a catalog that falls out lives on while it is in use.
   publish::LruCache<std::shared_ptr<operation::Catalog>> attached_;
-  route::Services routes_;
+  http::Services routes_;
 };
 
 }  // namespace lake::app

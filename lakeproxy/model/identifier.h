@@ -1,7 +1,7 @@
 #pragma once
 
 // Names of namespaces and tables. A namespace has levels; the lake's schemas
-// are flat, and ducklake/ maps one to the other.
+// are flat, and ducklake/lake/ maps one to the other.
 
 #include <compare>
 #include <string>

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lakeproxy/model/table/manifest.h"
-#include "lakeproxy/model/table/snapshot.h"
+#include "lakeproxy/iceberg/manifest/manifest.h"
+#include "lakeproxy/iceberg/metadata/snapshot.h"
 
 namespace lake::model {
 namespace {

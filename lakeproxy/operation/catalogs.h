@@ -3,9 +3,9 @@
 // Catalogs beside the default one.
 // Source: specification, sections 2.1 and 4 (POST /v1/catalogs).
 
-#include "lakeproxy/ducklake/lake/catalog_registry.h"
-#include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
 
@@ -15,6 +15,6 @@ struct CreateCatalog {
 /// Errors: those of CatalogRegistry::add.
 [[nodiscard]] base::Task<base::Result<void>> create_catalog(
     base::RequestContext context, ducklake::CatalogRegistry* registry,
-    govern::Authorized<CreateCatalog> request);
+    policy::Authorized<CreateCatalog> request);
 
 }  // namespace lake::operation

@@ -1,17 +1,17 @@
 // A commit, from top to bottom:
-//   1 the table as it was last seen (publish/)
+//   1 the table as it was last seen (table_cache/)
 //   2 requirements and updates on it, as values
-//   3 what the client's new snapshots add, read from the object store (objects/)
-//   4 one PostgreSQL transaction, which checks that 1 still holds (ducklake/)
-//   5 the new snapshots published, and the view that is the answer (publish/)
+//   3 what the client's new snapshots add, read from the object store (storage/)
+//   4 one PostgreSQL transaction, which checks that 1 still holds (from_iceberg/write/)
+//   5 the new snapshots published, and the view that is the answer (to_iceberg/publish/)
 //   6 behind the answer: the metadata file, the record of it together with
 //     others, and the client's manifests removed
 
 #include <utility>
 
+#include "lakeproxy/from_iceberg/commit/new_table.h"
+#include "lakeproxy/from_iceberg/commit/table_change.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
-#include "lakeproxy/operation/commit/new_table.h"
-#include "lakeproxy/operation/commit/table_change.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
@@ -168,7 +168,7 @@ base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, 
 }  // namespace
 
 base::Task<base::Result<publish::TableViewPtr>> commit_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTable> request) {
   MeasuredCommit measured(*catalog->commit_metrics, *catalog->meter, context.request_id);
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const CommitTable* asked = &*request;

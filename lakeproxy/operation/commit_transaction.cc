@@ -1,12 +1,12 @@
 // A commit of several tables, from top to bottom:
 //   1 each table as it is, its requirements and updates, and what its new
-//     snapshots add (publish/, objects/)
+//     snapshots add (table_cache/, storage/)
 //   2 one PostgreSQL transaction for all of them, which checks that 1 still
-//     holds (ducklake/)
+//     holds (from_iceberg/write/)
 //   3 behind the answer: the tables published, and the clients' manifests removed
 
-#include "lakeproxy/operation/commit/new_table.h"
-#include "lakeproxy/operation/commit/table_change.h"
+#include "lakeproxy/from_iceberg/commit/new_table.h"
+#include "lakeproxy/from_iceberg/commit/table_change.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
@@ -63,7 +63,7 @@ base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
 }  // namespace
 
 base::Task<base::Result<void>> commit_transaction(base::RequestContext context, Catalog* catalog,
-                                                  govern::Authorized<CommitTransaction> request) {
+                                                  policy::Authorized<CommitTransaction> request) {
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const std::vector<model::TableCommit>& commits = request->commits;
   for (int i = 0; i < kAttempts; ++i) {

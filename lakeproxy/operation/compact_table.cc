@@ -3,16 +3,16 @@
 //     one of any table in this process; on connections that no other request needs
 //   2 the lake as it is, and the snapshots that its own setting lets go
 //   3 flush, rewrite, merge, expire: DuckDB's functions, each a snapshot of the
-//     lake or none (export/)
+//     lake or none (maintenance/compaction/)
 //   4 the table as clients see it now is published, so that nothing that they
-//     are told from now on names the old files (publish/)
+//     are told from now on names the old files (to_iceberg/publish/)
 //   5 files that were let go of longer ago than any client reads are removed
 // A crash after any of them leaves a whole lake, and the next call goes on.
 
 #include "lakeproxy/operation/compact_table.h"
 
 #include "lakeproxy/ducklake/lake/name_mapping.h"
-#include "lakeproxy/operation/prefix_owner.h"
+#include "lakeproxy/maintenance/removal/prefix_owner.h"
 
 namespace lake::operation {
 namespace {
@@ -71,9 +71,9 @@ base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext con
       CO_RETURN_IF_ERROR(co_await check_owner(
           context, {catalog->upkeep, catalog->store, catalog->lake.data_path}));
     }
-    std::vector<objects::ObjectKey> keys;
+    std::vector<storage::ObjectKey> keys;
     for (const auto& file : files) {
-      CO_ASSIGN_OR_RETURN(auto key, objects::key_in(catalog->store->bucket(), file.object));
+      CO_ASSIGN_OR_RETURN(auto key, storage::key_in(catalog->store->bucket(), file.object));
       keys.push_back(std::move(key));
     }
     CO_ASSIGN_OR_RETURN(auto failures, co_await catalog->store->remove_many(context, keys));
@@ -130,7 +130,7 @@ void log_skipped(const base::log::Logger& log, const std::string& table,
 }  // namespace
 
 base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, Catalog* catalog,
-                                                  govern::Authorized<CompactTable> request) {
+                                                  policy::Authorized<CompactTable> request) {
   auto result = co_await compact(context, catalog->unhurried.get(), &request->identifier);
   catalog->compaction_metrics->note(result);
   if (!result) co_return result;

@@ -7,10 +7,10 @@
 // Source: specification, section 4, ".../compact".
 
 #include "base/metrics/registry.h"
-#include "lakeproxy/ducklake/upkeep/table_upkeep.h"
-#include "lakeproxy/export/compaction/compactor.h"
-#include "lakeproxy/govern/authorized.h"
+#include "lakeproxy/ducklake/maintenance/table_upkeep.h"
+#include "lakeproxy/maintenance/compaction/compactor.h"
 #include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
 
@@ -30,7 +30,7 @@ struct Compacted {
 ///         compacted; kUnsupported  the engine's extensions are not configured;
 ///         after others what was done stays.
 [[nodiscard]] base::Task<base::Result<Compacted>> compact_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CompactTable> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CompactTable> request);
 
 /// Series of all compactions of the process; outlived by its registry.
 class CompactionMetrics {

@@ -4,7 +4,7 @@ namespace lake::operation {
 
 base::Task<base::Result<void>> create_catalog(base::RequestContext context,
                                               ducklake::CatalogRegistry* registry,
-                                              govern::Authorized<CreateCatalog> request) {
+                                              policy::Authorized<CreateCatalog> request) {
   co_return co_await registry->add(context, request->catalog);
 }
 

@@ -1,11 +1,11 @@
 #include "base/core/text.h"
-#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
 base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context, Catalog* catalog,
-                                                    govern::Authorized<CreateTableIn> request) {
+                                                    policy::Authorized<CreateTableIn> request) {
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   // A table's place follows the server's own rule; a location that a client
   // asks for is not honoured, since prefixes are what credentials are cut by.

@@ -4,14 +4,14 @@
 //   3 its metadata file; nothing points to it before 4
 //   4 one PostgreSQL transaction, which checks 1 again
 
-#include "lakeproxy/model/view/view_change.h"
+#include "lakeproxy/iceberg/view/view_change.h"
 #include "lakeproxy/operation/new_view.h"
 #include "lakeproxy/operation/views.h"
 
 namespace lake::operation {
 
 base::Task<base::Result<ViewAnswer>> create_view(base::RequestContext context, Catalog* catalog,
-                                                 govern::Authorized<CreateViewIn> request) {
+                                                 policy::Authorized<CreateViewIn> request) {
   const model::TableIdentifier identifier{request->name_space, request->view.name};
   CO_ASSIGN_OR_RETURN(auto parent, co_await find_view_place(context, catalog, identifier));
   // As a table's, a view's place follows the server's own rule.

@@ -1,12 +1,12 @@
 // A table dropped, from top to bottom:
 //   1 with purge: this database is the one that may remove files
 //   2 its last metadata file is finished: by it the table can come back
-//   3 one PostgreSQL transaction (ducklake/); with purge it says, too, that the
+//   3 one PostgreSQL transaction (from_iceberg/write/); with purge it says, too, that the
 //     files go, so that a fault in 4 leaves something to go on with
-//   4 the files (objects/)
+//   4 the files (storage/)
 
-#include "lakeproxy/operation/prefix_owner.h"
-#include "lakeproxy/operation/purge.h"
+#include "lakeproxy/maintenance/removal/prefix_owner.h"
+#include "lakeproxy/maintenance/removal/purge.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
@@ -44,7 +44,7 @@ base::Task<base::Status> check_purge(base::RequestContext context, const Catalog
 }  // namespace
 
 base::Task<base::Result<void>> drop_table(base::RequestContext context, Catalog* catalog,
-                                          govern::Authorized<DropTable> request) {
+                                          policy::Authorized<DropTable> request) {
   const bool purge = request->purge == Purge::kYes;
   if (purge) {
     CO_RETURN_IF_ERROR(co_await check_purge(context, catalog));
@@ -65,7 +65,7 @@ base::Task<base::Result<void>> drop_table(base::RequestContext context, Catalog*
 }
 
 base::Task<base::Result<void>> finish_drop(base::RequestContext context, Catalog* catalog,
-                                           govern::Authorized<DropTable> request) {
+                                           policy::Authorized<DropTable> request) {
   if (request->purge == Purge::kNo) co_return base::Result<void>{};
   CO_RETURN_IF_ERROR(co_await finish_purges(context, purge_tools(*catalog), request->identifier));
   co_return base::Result<void>{};

@@ -3,7 +3,7 @@
 namespace lake::operation {
 
 base::Task<base::Result<void>> drop_view(base::RequestContext context, Catalog* catalog,
-                                         govern::Authorized<DropView> request) {
+                                         policy::Authorized<DropView> request) {
   co_return co_await catalog->view_store->keyed(request.key())
       .drop_view(context, request->identifier);
 }

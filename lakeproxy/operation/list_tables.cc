@@ -3,7 +3,7 @@
 namespace lake::operation {
 
 base::Task<base::Result<ducklake::Page<std::string>>> list_tables(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ListTables> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ListTables> request) {
   auto read = [&](const ducklake::PageRequest& page) {
     return catalog->reader->list_tables(context, request->name_space, page);
   };

@@ -1,18 +1,18 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/operation/tables.h"
-#include "lakeproxy/publish/table_at.h"
+#include "lakeproxy/to_iceberg/publish/table_at.h"
 
 namespace lake::operation {
 
 base::Task<base::Result<publish::TableViewPtr>> load_table(base::RequestContext context,
                                                            Catalog* catalog,
-                                                           govern::Authorized<LoadTable> request) {
+                                                           policy::Authorized<LoadTable> request) {
   co_return co_await catalog->views->get(context, request->identifier);
 }
 
 base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Catalog* catalog,
-                                                govern::Authorized<LoadTableAt> request) {
+                                                policy::Authorized<LoadTableAt> request) {
   CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, request->identifier));
   auto snapshot = publish::find_snapshot(*view, request->snapshot_id);
   if (!snapshot) {

@@ -1,5 +1,5 @@
 #include "lakeproxy/operation/views.h"
-#include "lakeproxy/publish/view_file.h"
+#include "lakeproxy/to_iceberg/publish/view_file.h"
 
 namespace lake::operation {
 
@@ -15,14 +15,14 @@ base::Task<base::Result<ViewAnswer>> answer_with(base::RequestContext context, C
 }
 
 base::Task<base::Result<ViewAnswer>> load_view(base::RequestContext context, Catalog* catalog,
-                                               govern::Authorized<LoadView> request) {
+                                               policy::Authorized<LoadView> request) {
   CO_ASSIGN_OR_RETURN(auto view,
                       co_await catalog->view_store->load_view(context, request->identifier));
   co_return co_await answer_with(context, catalog, &view);
 }
 
 base::Task<base::Result<void>> view_exists(base::RequestContext context, Catalog* catalog,
-                                           govern::Authorized<LoadView> request) {
+                                           policy::Authorized<LoadView> request) {
   CO_RETURN_IF_ERROR(co_await catalog->view_store->load_view(context, request->identifier));
   co_return base::Result<void>{};
 }

@@ -1,11 +1,11 @@
 #include "lakeproxy/operation/namespaces.h"
 
-#include "lakeproxy/model/change/metadata_change.h"
+#include "lakeproxy/iceberg/update/metadata_change.h"
 
 namespace lake::operation {
 
 base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ListNamespaces> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ListNamespaces> request) {
   auto read = [&](const ducklake::PageRequest& page) {
     return catalog->reader->list_namespaces(context, request->parent, page);
   };
@@ -13,7 +13,7 @@ base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
 }
 
 base::Task<base::Result<void>> create_namespace(base::RequestContext context, Catalog* catalog,
-                                                govern::Authorized<CreateNamespace> request) {
+                                                policy::Authorized<CreateNamespace> request) {
   for (const auto& [key, value] : request->properties) {
     CO_RETURN_IF_ERROR(model::check_property_key(key));
   }
@@ -22,17 +22,17 @@ base::Task<base::Result<void>> create_namespace(base::RequestContext context, Ca
 }
 
 base::Task<base::Result<ducklake::NamespaceInfo>> load_namespace(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadNamespace> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadNamespace> request) {
   co_return co_await catalog->reader->load_namespace(context, request->name);
 }
 
 base::Task<base::Result<void>> drop_namespace(base::RequestContext context, Catalog* catalog,
-                                              govern::Authorized<DropNamespace> request) {
+                                              policy::Authorized<DropNamespace> request) {
   co_return co_await catalog->writer->keyed(request.key()).drop_namespace(context, request->name);
 }
 
 base::Task<base::Result<ducklake::PropertyChanges>> change_namespace(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ChangeNamespace> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ChangeNamespace> request) {
   for (const std::string& key : request->removals) {
     CO_RETURN_IF_ERROR(model::check_property_key(key));
   }

@@ -11,9 +11,9 @@
 
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
-#include "lakeproxy/govern/authorized.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/pages.h"
+#include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
 
@@ -23,7 +23,7 @@ struct ListNamespaces {
 };
 /// Errors: kNotFound  no such parent.
 [[nodiscard]] base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ListNamespaces> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ListNamespaces> request);
 
 struct CreateNamespace {
   model::Namespace name;
@@ -31,21 +31,21 @@ struct CreateNamespace {
 };
 /// Errors: kAlreadyExists; kForbidden  a reserved property.
 [[nodiscard]] base::Task<base::Result<void>> create_namespace(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CreateNamespace> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CreateNamespace> request);
 
 struct LoadNamespace {
   model::Namespace name;
 };
 /// Errors: kNotFound.
 [[nodiscard]] base::Task<base::Result<ducklake::NamespaceInfo>> load_namespace(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadNamespace> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadNamespace> request);
 
 struct DropNamespace {
   model::Namespace name;
 };
 /// Errors: kNotFound; kConflict  not empty.
 [[nodiscard]] base::Task<base::Result<void>> drop_namespace(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<DropNamespace> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<DropNamespace> request);
 
 struct ChangeNamespace {
   model::Namespace name;
@@ -54,6 +54,6 @@ struct ChangeNamespace {
 };
 /// Errors: kNotFound; kForbidden  a reserved property.
 [[nodiscard]] base::Task<base::Result<ducklake::PropertyChanges>> change_namespace(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ChangeNamespace> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ChangeNamespace> request);
 
 }  // namespace lake::operation

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lakeproxy/publish/view_file.h"
+#include "lakeproxy/to_iceberg/publish/view_file.h"
 
 namespace lake::operation {
 

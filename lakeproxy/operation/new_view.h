@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "lakeproxy/model/view/view.h"
+#include "lakeproxy/iceberg/view/view.h"
 #include "lakeproxy/operation/views.h"
 
 namespace lake::operation {

@@ -1,13 +1,13 @@
 // A table registered by its metadata file, from top to bottom:
-//   1 the file, read from the catalog's own prefix (objects/)
+//   1 the file, read from the catalog's own prefix (storage/)
 //   2 whose it is: a table that was dropped here comes back as it was; any other,
 //     and one whose snapshots the lake has expired since it was unregistered, is
-//     read manifest by manifest (objects/)
-//   3 one PostgreSQL transaction (ducklake/)
-//   4 the table as it is now (publish/)
+//     read manifest by manifest (storage/)
+//   3 one PostgreSQL transaction (from_iceberg/write/)
+//   4 the table as it is now (table_cache/)
 
+#include "lakeproxy/from_iceberg/import/foreign_table.h"
 #include "lakeproxy/operation/catalog/now.h"
-#include "lakeproxy/operation/register/foreign_table.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
@@ -60,7 +60,7 @@ base::Task<base::Status> register_foreign(base::RequestContext context, Catalog*
 }  // namespace
 
 base::Task<base::Result<publish::TableViewPtr>> register_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<RegisterTable> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterTable> request) {
   const model::TableIdentifier& identifier = request->identifier;
   CO_RETURN_IF_ERROR(model::validate_new_name(identifier.name));
   CO_RETURN_IF_ERROR(co_await catalog->reader->load_namespace(context, identifier.name_space));

@@ -1,10 +1,10 @@
 #include "base/json/json.h"
 #include "base/json/zero_escape.h"
-#include "lakeproxy/model/change/metadata_change.h"
-#include "lakeproxy/model/view/view_json.h"
-#include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/iceberg/update/metadata_change.h"
+#include "lakeproxy/iceberg/view/view_json.h"
 #include "lakeproxy/operation/new_view.h"
 #include "lakeproxy/operation/views.h"
+#include "lakeproxy/storage/location_rules.h"
 
 namespace lake::operation {
 namespace {
@@ -14,9 +14,9 @@ using base::ErrorKind;
 constexpr std::string_view kMember = "metadata-location";
 
 bool is_in_lake(const Catalog& catalog, const std::string& location) {
-  auto place = objects::Location::parse(location);
-  auto lake = objects::Location::parse(catalog.lake.data_path);
-  return place && lake && objects::is_under(*place, *lake);
+  auto place = storage::Location::parse(location);
+  auto lake = storage::Location::parse(catalog.lake.data_path);
+  return place && lake && storage::is_under(*place, *lake);
 }
 
 // Only our own prefix is read: our keys must not fetch for a client what the
@@ -49,7 +49,7 @@ base::Task<base::Result<model::ViewMetadata>> read_file(base::RequestContext con
 }  // namespace
 
 base::Task<base::Result<ViewAnswer>> register_view(base::RequestContext context, Catalog* catalog,
-                                                   govern::Authorized<RegisterViewIn> request) {
+                                                   policy::Authorized<RegisterViewIn> request) {
   const model::TableIdentifier identifier{request->name_space, request->view.name};
   CO_ASSIGN_OR_RETURN(auto parent, co_await find_view_place(context, catalog, identifier));
   CO_ASSIGN_OR_RETURN(auto metadata,

@@ -5,10 +5,10 @@
 //   4 one PostgreSQL transaction, which checks that 1 still holds; if it does
 //     not, again from 1
 
-#include "lakeproxy/model/view/view_change.h"
+#include "lakeproxy/iceberg/view/view_change.h"
 #include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/views.h"
-#include "lakeproxy/publish/view_file.h"
+#include "lakeproxy/to_iceberg/publish/view_file.h"
 
 namespace lake::operation {
 namespace {
@@ -39,7 +39,7 @@ base::Task<base::Result<ViewAnswer>> attempt(base::RequestContext context, Catal
 }  // namespace
 
 base::Task<base::Result<ViewAnswer>> replace_view(base::RequestContext context, Catalog* catalog,
-                                                  govern::Authorized<ReplaceView> request) {
+                                                  policy::Authorized<ReplaceView> request) {
   const ReplaceView* asked = &*request;
   for (int i = 0; i < kAttempts; ++i) {
     auto answer = co_await attempt(context, catalog, asked, &request.key());

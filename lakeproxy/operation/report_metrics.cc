@@ -20,7 +20,7 @@ std::string measures_text(const model::MetricsReport& report) {
 }  // namespace
 
 base::Task<base::Result<void>> report_metrics(base::RequestContext context, Catalog* catalog,
-                                              govern::Authorized<ReportMetrics> request) {
+                                              policy::Authorized<ReportMetrics> request) {
   CO_RETURN_IF_ERROR(co_await catalog->reader->find_table(context, request->identifier));
   const model::MetricsReport& report = request->report;
   catalog->reported_metrics->count(report);

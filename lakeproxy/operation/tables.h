@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/model/change/table_update.h"
-#include "lakeproxy/model/metrics_report.h"
+#include "lakeproxy/iceberg/update/table_update.h"
 #include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/operation/catalog/metrics_report.h"
 #include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
 
@@ -21,7 +21,7 @@ struct ListTables {
   Paging paging;
 };
 [[nodiscard]] base::Task<base::Result<ducklake::Page<std::string>>> list_tables(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ListTables> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ListTables> request);
 
 struct CreateTableIn {
   model::Namespace name_space;
@@ -34,13 +34,13 @@ struct CreatedTable {
 };
 /// Errors: kAlreadyExists; kInvalid; kUnsupported  a type.
 [[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CreateTableIn> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CreateTableIn> request);
 
 struct LoadTable {
   model::TableIdentifier identifier;
 };
 [[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> load_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadTable> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request);
 
 struct LoadTableAt {
   model::TableIdentifier identifier;
@@ -52,14 +52,14 @@ struct TableAt {
 };
 /// Errors: kNotFound  also for a snapshot that the table does not have.
 [[nodiscard]] base::Task<base::Result<TableAt>> load_table_at(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<LoadTableAt> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTableAt> request);
 
 struct ReportMetrics {
   model::TableIdentifier identifier;
   model::MetricsReport report;
 };
 [[nodiscard]] base::Task<base::Result<void>> report_metrics(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ReportMetrics> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ReportMetrics> request);
 
 struct CommitTable {
   model::TableIdentifier identifier;
@@ -69,14 +69,14 @@ struct CommitTable {
 ///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
 ///         kOutcomeUnknown  read the table before trying again.
 [[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> commit_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTable> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTable> request);
 
 struct CommitTransaction {
   std::vector<model::TableCommit> commits;  ///< Each with its identifier, none twice.
 };
 /// All of them or none. Errors: as commit_table().
 [[nodiscard]] base::Task<base::Result<void>> commit_transaction(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CommitTransaction> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTransaction> request);
 
 enum class Purge { kNo, kYes };
 struct DropTable {
@@ -88,11 +88,11 @@ struct DropTable {
 ///         drop it again to go on.
 [[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
                                                         Catalog* catalog,
-                                                        govern::Authorized<DropTable> request);
+                                                        policy::Authorized<DropTable> request);
 /// What is left of such a drop that was made before; nothing may be.
 [[nodiscard]] base::Task<base::Result<void>> finish_drop(base::RequestContext context,
                                                          Catalog* catalog,
-                                                         govern::Authorized<DropTable> request);
+                                                         policy::Authorized<DropTable> request);
 
 struct RegisterTable {
   model::TableIdentifier identifier;
@@ -103,7 +103,7 @@ struct RegisterTable {
 ///         or what stands there is no table's metadata; kUnsupported  what the
 ///         lake cannot hold, named; kConflict  the lake has expired the table.
 [[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> register_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<RegisterTable> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterTable> request);
 
 struct UnregisterTable {
   model::TableIdentifier identifier;
@@ -112,7 +112,7 @@ struct UnregisterTable {
 /// the metadata with every commit that was made before.
 /// Errors: kConflict  it keeps changing, and is still there.
 [[nodiscard]] base::Task<base::Result<std::string>> unregister_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<UnregisterTable> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<UnregisterTable> request);
 
 struct RenameTable {
   model::TableIdentifier from;
@@ -121,6 +121,6 @@ struct RenameTable {
 /// Errors: kAlreadyExists  also for its own name.
 [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                           Catalog* catalog,
-                                                          govern::Authorized<RenameTable> request);
+                                                          policy::Authorized<RenameTable> request);
 
 }  // namespace lake::operation

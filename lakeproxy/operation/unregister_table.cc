@@ -16,7 +16,7 @@ std::string body_of(const publish::TableView& view) {
 }  // namespace
 
 base::Task<base::Result<std::string>> unregister_table(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<UnregisterTable> request) {
+    base::RequestContext context, Catalog* catalog, policy::Authorized<UnregisterTable> request) {
   for (int i = 0; i < kAttempts; ++i) {
     CO_ASSIGN_OR_RETURN(auto view,
                         co_await catalog->views->get_recorded(context, request->identifier));

@@ -7,10 +7,10 @@
 
 #include <string>
 
-#include "lakeproxy/govern/authorized.h"
-#include "lakeproxy/model/view/view_update.h"
+#include "lakeproxy/iceberg/view/view_update.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
 
@@ -22,7 +22,7 @@ struct ListViews {
   Paging paging;
 };
 [[nodiscard]] base::Task<base::Result<ducklake::Page<std::string>>> list_views(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ListViews> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ListViews> request);
 
 struct CreateViewIn {
   model::Namespace name_space;
@@ -31,14 +31,14 @@ struct CreateViewIn {
 /// Errors: kAlreadyExists  a view or table has the name; kInvalid; kForbidden
 ///         a reserved property.
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> create_view(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<CreateViewIn> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<CreateViewIn> request);
 
 struct LoadView {
   model::TableIdentifier identifier;
 };
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> load_view(base::RequestContext context,
                                                              Catalog* catalog,
-                                                             govern::Authorized<LoadView> request);
+                                                             policy::Authorized<LoadView> request);
 /// The same for the operations that answer with a view.
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> answer_with(base::RequestContext context,
                                                                Catalog* catalog,
@@ -46,7 +46,7 @@ struct LoadView {
 /// Reads the lake's row alone.
 [[nodiscard]] base::Task<base::Result<void>> view_exists(base::RequestContext context,
                                                          Catalog* catalog,
-                                                         govern::Authorized<LoadView> request);
+                                                         policy::Authorized<LoadView> request);
 
 struct ReplaceView {
   model::TableIdentifier identifier;
@@ -56,7 +56,7 @@ struct ReplaceView {
 ///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
 ///         kOutcomeUnknown  read the view before trying again.
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> replace_view(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<ReplaceView> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<ReplaceView> request);
 
 struct DropView {
   model::TableIdentifier identifier;
@@ -64,7 +64,7 @@ struct DropView {
 /// The metadata files stay: register_view brings the view back from them.
 [[nodiscard]] base::Task<base::Result<void>> drop_view(base::RequestContext context,
                                                        Catalog* catalog,
-                                                       govern::Authorized<DropView> request);
+                                                       policy::Authorized<DropView> request);
 
 struct RenameView {
   model::TableIdentifier from;
@@ -73,7 +73,7 @@ struct RenameView {
 /// Errors: kAlreadyExists; kInvalid  a reserved name.
 [[nodiscard]] base::Task<base::Result<void>> rename_view(base::RequestContext context,
                                                          Catalog* catalog,
-                                                         govern::Authorized<RenameView> request);
+                                                         policy::Authorized<RenameView> request);
 
 struct RegisterViewIn {
   model::Namespace name_space;
@@ -83,6 +83,6 @@ struct RegisterViewIn {
 ///         not under the lake's data path, missing, or no view's metadata;
 ///         kUnsupported  its format version.
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> register_view(
-    base::RequestContext context, Catalog* catalog, govern::Authorized<RegisterViewIn> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterViewIn> request);
 
 }  // namespace lake::operation

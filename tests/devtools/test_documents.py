@@ -62,7 +62,7 @@ def test_each_line_has_its_proof_or_says_what_is_missing(line):
 
 def test_each_route_has_its_line():
     """The operations of the catalog's API, as the route table calls them."""
-    routes = re.findall(r'"/v1/\{prefix\}[^"]*"|k\w+,\s+"(\w+)",', (ROOT / 'lakeproxy/route/route_table.cc').read_text())
+    routes = re.findall(r'"/v1/\{prefix\}[^"]*"|k\w+,\s+"(\w+)",', (ROOT / 'lakeproxy/http/route_table.cc').read_text())
     known = {line[0] for line in LINES}
     assert {name for name in routes if name} - known == {'compactTable'}, 'not of the description: a line of section 4'
 

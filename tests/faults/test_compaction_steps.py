@@ -16,7 +16,7 @@ from faults.servers import SECONDS, Faulty, lake_of, own_stack
 from lake_clients import duck as duckdb_client
 from stack.process import wait_until
 
-# lakeproxy/export/compaction/compactor.h
+# lakeproxy/maintenance/compaction/compactor.h
 LOCKED, FLUSHED, REWRITTEN, MERGED, EXPIRED, PUBLISHED, REMOVED, FORGOTTEN = range(11, 19)
 STEPS = (LOCKED, FLUSHED, REWRITTEN, MERGED, EXPIRED, PUBLISHED, REMOVED, FORGOTTEN)
 ANSWERS = {200, 500, 503}  # done, or begun and to be asked for again

@@ -12,8 +12,8 @@ from oracle import avro_files, commits
 from oracle.avro_files import EQUALITY_DELETES
 from stack.process import wait_until
 
-COMMIT, BACKGROUND, COUNT = 32, 33, 34  # lakeproxy/export/files/engine_pool.h
-FLUSHED = 12  # lakeproxy/export/compaction/compactor.h
+COMMIT, BACKGROUND, COUNT = 32, 33, 34  # lakeproxy/engine/files/engine_pool.h
+FLUSHED = 12  # lakeproxy/maintenance/compaction/compactor.h
 ONE_LOOP = {'LAKEPROXY_WORKERS': '1', 'LAKEPROXY_DISABLE_NOTIFY': '1'}
 IMPATIENT = 8  # seconds; a request that waits for a connection gives up after 5
 

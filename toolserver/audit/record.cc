@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxText = 1024;
 
 // Writes members one after another. The caller names them in their canonical
-// order; the test of the room compares every line with base::json::canonical.
+// order; the test of the folder compares every line with base::json::canonical.
 class Members {
  public:
   explicit Members(std::string& out) : out_(out) {}

@@ -19,8 +19,8 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/model/change_key.h"
-#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

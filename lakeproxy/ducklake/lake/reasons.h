@@ -1,6 +1,6 @@
 #pragma once
 
-// Reasons of errors (base::Error::reason) that callers of several rooms of the
+// Reasons of errors (base::Error::reason) that callers of several folders of the
 // lake tell apart.
 
 #include <string_view>

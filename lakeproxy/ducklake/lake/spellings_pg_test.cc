@@ -1,5 +1,5 @@
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
-#include "lakeproxy/objects/location_rules.h"
+#include "lakeproxy/storage/location_rules.h"
 
 namespace lake::ducklake {
 namespace {
@@ -19,7 +19,7 @@ TEST_F(Spellings, sql_and_cpp_agree_on_the_canonical_spelling) {
       auto rows = run(pool_->query(
           soon(), {{"SELECT lk.lakeproxy_canonical($1)"}, {base::pg::param(location)}}));
       ASSERT_TRUE(rows) << rows.error().detail();
-      EXPECT_EQ((*rows)->text(0, 0), objects::canonical(location)) << location;
+      EXPECT_EQ((*rows)->text(0, 0), storage::canonical(location)) << location;
     }
   }
 }

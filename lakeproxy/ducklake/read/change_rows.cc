@@ -8,7 +8,7 @@
 #include "lakeproxy/ducklake/lake/lake_path.h"
 #include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
-#include "lakeproxy/model/schema/literal_json.h"
+#include "lakeproxy/iceberg/schema/literal_json.h"
 
 namespace lake::ducklake {
 namespace {

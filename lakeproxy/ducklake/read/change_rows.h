@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/postgres/session.h"
-#include "lakeproxy/ducklake/definition/lake_columns.h"
-#include "lakeproxy/model/table/lake_table.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
+#include "lakeproxy/to_iceberg/definition/lake_columns.h"
 
 namespace lake::ducklake {
 

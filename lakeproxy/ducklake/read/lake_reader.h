@@ -17,9 +17,9 @@
 #include "base/runtime/task.h"
 #include "lakeproxy/ducklake/lake/name_page.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
-#include "lakeproxy/model/change/table_update.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
+#include "lakeproxy/iceberg/update/table_update.h"
 #include "lakeproxy/model/identifier.h"
-#include "lakeproxy/model/table/lake_table.h"
 
 namespace lake::ducklake {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "lakeproxy/ducklake/definition/default_properties.h"
-#include "lakeproxy/ducklake/definition/name_maps.h"
-#include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
 #include "lakeproxy/ducklake/read/table_row.h"
 #include "lakeproxy/ducklake/read/table_rows.h"
+#include "lakeproxy/mapping/shown_parts.h"
+#include "lakeproxy/to_iceberg/definition/default_properties.h"
+#include "lakeproxy/to_iceberg/definition/name_maps.h"
 
 namespace lake::ducklake {
 namespace {

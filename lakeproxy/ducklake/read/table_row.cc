@@ -2,13 +2,13 @@
 
 #include "base/core/text.h"
 #include "base/json/fields.h"
-#include "lakeproxy/ducklake/definition/shown_parts.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
 #include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
-#include "lakeproxy/model/change/metadata_change.h"
-#include "lakeproxy/model/schema/partition_json.h"
-#include "lakeproxy/model/table/snapshot_json.h"
+#include "lakeproxy/iceberg/metadata/snapshot_json.h"
+#include "lakeproxy/iceberg/schema/partition_json.h"
+#include "lakeproxy/iceberg/update/metadata_change.h"
+#include "lakeproxy/mapping/shown_parts.h"
 
 namespace lake::ducklake {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/postgres/session.h"
-#include "lakeproxy/ducklake/definition/sort_history.h"
-#include "lakeproxy/model/table/lake_table.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
+#include "lakeproxy/to_iceberg/definition/sort_history.h"
 
 namespace lake::ducklake {
 

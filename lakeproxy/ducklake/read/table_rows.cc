@@ -6,9 +6,9 @@
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
-#include "lakeproxy/model/schema/partition_json.h"
-#include "lakeproxy/model/schema/schema_json.h"
-#include "lakeproxy/model/table/snapshot_json.h"
+#include "lakeproxy/iceberg/metadata/snapshot_json.h"
+#include "lakeproxy/iceberg/schema/partition_json.h"
+#include "lakeproxy/iceberg/schema/schema_json.h"
 
 namespace lake::ducklake {
 namespace {

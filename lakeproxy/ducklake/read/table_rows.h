@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/postgres/session.h"
-#include "lakeproxy/ducklake/definition/lake_columns.h"
-#include "lakeproxy/ducklake/definition/schema_history.h"
-#include "lakeproxy/ducklake/definition/sort_history.h"
-#include "lakeproxy/ducklake/definition/spec_history.h"
-#include "lakeproxy/model/table/lake_table.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
+#include "lakeproxy/to_iceberg/definition/lake_columns.h"
+#include "lakeproxy/to_iceberg/definition/schema_history.h"
+#include "lakeproxy/to_iceberg/definition/sort_history.h"
+#include "lakeproxy/to_iceberg/definition/spec_history.h"
 
 namespace lake::ducklake {
 

@@ -16,19 +16,19 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/commit/receipts.h"
+#include "lakeproxy/ducklake/maintenance/table_upkeep.h"
+#include "lakeproxy/ducklake/maintenance/upkeep.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
-#include "lakeproxy/ducklake/upkeep/table_upkeep.h"
-#include "lakeproxy/ducklake/upkeep/upkeep.h"
-#include "lakeproxy/ducklake/views/view_store.h"
-#include "lakeproxy/ducklake/write/lake_writer.h"
-#include "lakeproxy/export/compaction/compactor.h"
+#include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/maintenance/compaction/compactor.h"
 #include "lakeproxy/measure/wait_meter.h"
-#include "lakeproxy/objects/removal_queue.h"
-#include "lakeproxy/objects/store.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
-#include "lakeproxy/publish/manifest_store.h"
-#include "lakeproxy/publish/table_views.h"
+#include "lakeproxy/storage/removal_queue.h"
+#include "lakeproxy/storage/store.h"
+#include "lakeproxy/table_cache/table_views.h"
+#include "lakeproxy/to_iceberg/publish/manifest_store.h"
+#include "lakeproxy/views/view_store.h"
 
 namespace lake::operation {
 
@@ -86,8 +86,8 @@ struct Catalog {
   publish::TableViews* views = nullptr;
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
-  objects::ObjectStore* store = nullptr;
-  objects::RemovalQueue* removals = nullptr;
+  storage::ObjectStore* store = nullptr;
+  storage::RemovalQueue* removals = nullptr;
   CatalogTasks background;  ///< Work behind an answer.
   /// The same catalog for long work and for work that nobody waits for: with PostgreSQL
   /// connections and engine threads that requests do not use. Null in that one itself.
@@ -108,7 +108,7 @@ struct Catalog {
   /// "config" of a storage credential, as JSON; empty when none is handed out.
   std::string client_credentials;
   /// Besides its own folder, where files lie that clients add to any table.
-  std::vector<objects::Location> file_prefixes;
+  std::vector<storage::Location> file_prefixes;
   std::string public_url;  ///< As clients see this service; empty when not set.
   std::int32_t default_format_version = 2;
   /// How long files stay that the lake has let go of.

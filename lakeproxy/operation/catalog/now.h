@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/core/clock.h"
-#include "lakeproxy/model/table/snapshot.h"
+#include "lakeproxy/iceberg/metadata/snapshot.h"
 
 namespace lake::operation {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/metrics/registry.h"
-#include "lakeproxy/model/metrics_report.h"
+#include "lakeproxy/operation/catalog/metrics_report.h"
 
 namespace lake::operation {
 

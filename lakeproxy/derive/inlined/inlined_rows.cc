@@ -1,0 +1,215 @@
+#include "lakeproxy/derive/inlined/inlined_rows.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "base/duckdb/sql_text.h"
+#include "lakeproxy/derive/inlined/nested_text.h"
+#include "lakeproxy/engine/files/scratch.h"
+#include "lakeproxy/engine/parquet/engine_schema.h"
+
+namespace lake::exporter {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+using base::duckdb::Blob;
+using base::duckdb::Connection;
+using base::duckdb::Null;
+using base::duckdb::Param;
+using base::duckdb::quote_identifier;
+using base::duckdb::quote_literal;
+using base::duckdb::Text;
+using model::Field;
+using model::TypeKind;
+
+bool is_bytes(const Field& field) {
+  return field.type.kind() == TypeKind::kBinary || field.type.kind() == TypeKind::kFixed;
+}
+
+bool is_floating(const Field& field) {
+  return field.type.kind() == TypeKind::kFloat || field.type.kind() == TypeKind::kDouble;
+}
+
+// The engine's word for bad input, in the lake's words: what it was given
+// came out of the lake's tables.
+base::Error as_corrupt(base::Error error, const char* message) {
+  if (error.kind() != ErrorKind::kInvalid) return error;
+  return fail(ErrorKind::kCorrupt, message).with_detail(error.detail());
+}
+
+// The values as PostgreSQL gives them: text, and bytes for binary columns.
+base::Status stage(Connection& connection, const materialize::InlinedGroup& group) {
+  std::string columns;
+  for (std::size_t i = 0; i < group.columns.size(); ++i) {
+    if (i > 0) columns += ", ";
+    columns += fmt::format("c{} {}", i, is_bytes(group.columns[i]) ? "BLOB" : "VARCHAR");
+  }
+  RETURN_IF_ERROR(connection.execute(fmt::format("CREATE TEMP TABLE staged ({})", columns)));
+  ASSIGN_OR_RETURN(auto appender, connection.append_to("staged"));
+  std::vector<std::string> nested(group.columns.size());
+  for (const auto& row : group.rows) {
+    if (row.values.size() != group.columns.size()) {
+      return fail(ErrorKind::kCorrupt, "an inlined row does not have its table's columns");
+    }
+    std::vector<Param> params(row.values.size(), Null{});
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      if (!row.values[i]) continue;
+      if (is_bytes(group.columns[i])) {
+        params[i] = Blob{*row.values[i]};
+      } else if (auto text = engine_struct_text(group.columns[i].type, *row.values[i])) {
+        nested[i] = std::move(*text);
+        params[i] = Text{nested[i]};
+      } else {
+        params[i] = Text{*row.values[i]};
+      }
+    }
+    if (auto added = appender.append(params); !added) {
+      return as_corrupt(std::move(added).error(), "an inlined value is not UTF-8");
+    }
+  }
+  return appender.finish();
+}
+
+// An empty table first: an error here is the columns', a later one a value's.
+base::Status make_typed(Connection& connection, const std::vector<Field>& columns) {
+  std::string definitions;
+  std::string values;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    auto type = engine_type(columns[i].type);
+    if (!type) {
+      return std::move(type).error().with_context(fmt::format("column '{}'", columns[i].name));
+    }
+    if (i > 0) {
+      definitions += ", ";
+      values += ", ";
+    }
+    definitions += quote_identifier(columns[i].name) + ' ' + *type;
+    values += fmt::format("CAST(c{} AS {})", i, *type);
+  }
+  auto made = connection.execute(fmt::format("CREATE TEMP TABLE typed ({})", definitions));
+  if (!made && made.error().kind() == ErrorKind::kInvalid) {
+    return fail(ErrorKind::kUnsupported, "the engine cannot have columns of these names")
+        .with_detail(made.error().detail());
+  }
+  RETURN_IF_ERROR(std::move(made));
+  auto filled = connection.execute(fmt::format("INSERT INTO typed SELECT {} FROM staged", values));
+  if (!filled) {
+    return as_corrupt(std::move(filled).error(),
+                      "an inlined value is not one of its column's type");
+  }
+  RETURN_IF_ERROR(connection.execute("DROP TABLE staged"));
+  return {};
+}
+
+// Smallest and largest value of `name` as DuckLake writes them, as text.
+std::string extreme(std::string_view function, const Field& field, const std::string& name) {
+  if (is_bytes(field)) return fmt::format("hex({}({}))", function, name);
+  if (!is_floating(field)) return fmt::format("CAST({}({}) AS VARCHAR)", function, name);
+  return fmt::format("CAST({0}({1}) FILTER (WHERE NOT isnan({1})) AS VARCHAR)", function, name);
+}
+
+// Five expressions for each column: values, nulls, NaNs, extremes.
+constexpr std::size_t kExpressions = 5;
+
+std::string stats_expressions(const Field& field) {
+  std::string name = quote_identifier(field.name);
+  std::string nans = is_floating(field) ? fmt::format("count({0}) FILTER (WHERE isnan({0}))", name)
+                                        : "CAST(0 AS BIGINT)";
+  return fmt::format("count({0}), count(*) - count({0}), {1}, {2}, {3}", name, nans,
+                     extreme("min", field, name), extreme("max", field, name));
+}
+
+model::LakeColumnStats read_stats(const base::duckdb::Rows& row, std::size_t first,
+                                  const Field& field) {
+  model::LakeColumnStats stats{.column_id = field.id};
+  stats.value_count = row.int64(first);
+  stats.null_count = row.int64(first + 1);
+  if (is_floating(field)) {
+    stats.nan_count = row.int64(first + 2);
+    stats.contains_nan = *stats.nan_count > 0;
+  }
+  if (!row.is_null(first + 3)) stats.min_value = std::string(row.bytes(first + 3));
+  if (!row.is_null(first + 4)) stats.max_value = std::string(row.bytes(first + 4));
+  return stats;
+}
+
+// Compressed bytes by the leaf's place in the file.
+base::Result<std::map<std::int64_t, std::int64_t>> leaf_sizes(Connection& connection,
+                                                              const std::string& path) {
+  ASSIGN_OR_RETURN(auto rows,
+                   connection.execute(fmt::format("SELECT CAST(column_id AS BIGINT), "
+                                                  "CAST(sum(total_compressed_size) AS BIGINT) "
+                                                  "FROM parquet_metadata({}) GROUP BY 1",
+                                                  quote_literal(path))));
+  std::map<std::int64_t, std::int64_t> sizes;
+  for (;;) {
+    ASSIGN_OR_RETURN(bool more, rows.next());
+    if (!more) return sizes;
+    sizes[rows.int64(0)] = rows.int64(1);
+  }
+}
+
+std::int64_t count_leaves(const model::Type& type) {
+  if (type.is_primitive()) return 1;
+  std::int64_t count = 0;
+  for (const auto& child : type.children()) count += count_leaves(child.type);
+  return count;
+}
+
+base::Result<std::vector<model::LakeColumnStats>> all_stats(Connection& connection,
+                                                            const std::vector<Field>& columns,
+                                                            const std::string& path) {
+  std::string expressions;
+  for (const Field& field : columns) {
+    if (!field.type.is_primitive()) continue;
+    if (!expressions.empty()) expressions += ", ";
+    expressions += stats_expressions(field);
+  }
+  if (expressions.empty()) return std::vector<model::LakeColumnStats>{};
+  ASSIGN_OR_RETURN(auto sizes, leaf_sizes(connection, path));
+  ASSIGN_OR_RETURN(auto row, connection.execute(fmt::format("SELECT {} FROM typed", expressions)));
+  ASSIGN_OR_RETURN(bool one, row.next());
+  if (!one) return fail(ErrorKind::kInternal, "the engine gave no statistics");
+  std::vector<model::LakeColumnStats> stats;
+  std::int64_t leaf = 0;
+  for (const Field& field : columns) {
+    if (field.type.is_primitive()) {
+      stats.push_back(read_stats(row, stats.size() * kExpressions, field));
+      if (auto size = sizes.find(leaf); size != sizes.end()) {
+        stats.back().column_size_bytes = size->second;
+      }
+    }
+    leaf += count_leaves(field.type);
+  }
+  return stats;
+}
+
+}  // namespace
+
+base::Result<InlinedFile> write_inlined_rows(base::duckdb::Engine& engine,
+                                             const materialize::InlinedGroup& group,
+                                             std::chrono::steady_clock::time_point deadline) {
+  if (group.columns.empty()) {
+    return fail(ErrorKind::kUnsupported, "rows without columns cannot be written as Parquet");
+  }
+  ASSIGN_OR_RETURN(std::string field_ids, engine_field_ids(group.columns));
+  ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine.scratch_dir()));
+  ASSIGN_OR_RETURN(Connection connection, engine.connect());
+  connection.set_deadline(deadline);
+  RETURN_IF_ERROR(stage(connection, group));
+  RETURN_IF_ERROR(make_typed(connection, group.columns));
+  std::string path = scratch.file("rows.parquet");
+  RETURN_IF_ERROR(connection.execute(
+      fmt::format("COPY typed TO {} (FORMAT parquet, COMPRESSION zstd, FIELD_IDS {})",
+                  quote_literal(path), field_ids)));
+  InlinedFile file;
+  ASSIGN_OR_RETURN(file.stats, all_stats(connection, group.columns, path));
+  ASSIGN_OR_RETURN(file.bytes, read_file(path));
+  file.record_count = static_cast<std::int64_t>(group.rows.size());
+  return file;
+}
+
+}  // namespace lake::exporter

@@ -1,0 +1,228 @@
+#pragma once
+
+// A table as the lake holds it: DuckLake's rows, read into values, with paths
+// resolved and nothing yet translated into Iceberg's manifests.
+// Source: DuckLake specification 1.0, "Tables".
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lakeproxy/ducklake/table/lake_sort.h"
+#include "lakeproxy/ducklake/table/row_begins.h"
+#include "lakeproxy/iceberg/manifest/manifest.h"
+#include "lakeproxy/iceberg/metadata/table_metadata.h"
+#include "lakeproxy/model/ids.h"
+
+namespace lake::model {
+
+/// The newest state of one catalog: what DuckDB and we commit raises the snapshot;
+/// what only we keep (properties, refs) and the removal of old snapshots raise the
+/// revision. The time tells two histories apart that reached the same numbers, as
+/// after a failover to a replica that lacked the last commits.
+struct LakeVersion {
+  SnapshotId snapshot;
+  std::int64_t revision = 0;
+  std::int64_t snapshot_ms = 0;  ///< The lake's time of `snapshot`, since 1970.
+
+  friend bool operator==(const LakeVersion&, const LakeVersion&) = default;
+};
+
+/// DuckLake's statistics of one column in one file, in DuckLake's text form.
+struct LakeColumnStats {
+  FieldId column_id = 0;
+  std::optional<std::int64_t> column_size_bytes;
+  std::optional<std::int64_t> value_count;
+  std::optional<std::int64_t> null_count;
+  std::optional<std::string> min_value;
+  std::optional<std::string> max_value;
+  /// Nothing to rely on: DuckDB 1.5.5 writes that of a file's last row group.
+  std::optional<bool> contains_nan;
+  std::optional<std::int64_t> nan_count;  ///< Exact, from our sidecar.
+  /// Our sidecar has its last word: a nan_count that is absent stays so.
+  bool nan_count_settled = false;
+
+  friend bool operator==(const LakeColumnStats&, const LakeColumnStats&) = default;
+};
+
+/// What an Iceberg client said about a file that it committed.
+struct IcebergFileFacts {
+  std::int32_t spec_id = 0;
+  PartitionTuple partition;
+  std::vector<std::int64_t> split_offsets;
+  std::optional<std::int32_t> sort_order_id;
+  std::optional<std::string> key_metadata;
+
+  friend bool operator==(const IcebergFileFacts&, const IcebergFileFacts&) = default;
+};
+
+/// One row of ducklake_data_file.
+struct LakeDataFile {
+  DataFileId id;
+  SnapshotId begin;
+  std::optional<SnapshotId> end;  ///< First snapshot that does not show it.
+  std::string path;               ///< Absolute location.
+  std::string format = "parquet";
+  std::int64_t record_count = 0;
+  std::int64_t file_size_bytes = 0;
+  std::optional<std::int64_t> row_id_start;
+  std::optional<std::int64_t> partition_id;
+  std::optional<std::int64_t> mapping_id;
+  /// Holds rows up to this snapshot: older snapshots see only part of it.
+  std::optional<SnapshotId> partial_max;
+  std::vector<LakeColumnStats> stats;
+  /// By partition_key_index of the file's partition_id.
+  std::vector<std::optional<std::string>> partition_values;
+  std::optional<IcebergFileFacts> iceberg;
+
+  friend bool operator==(const LakeDataFile&, const LakeDataFile&) = default;
+};
+
+/// One row of ducklake_delete_file: positions of one data file, cumulative.
+struct LakeDeleteFile {
+  std::int64_t id = 0;
+  DataFileId data_file_id;
+  SnapshotId begin;
+  std::optional<SnapshotId> end;
+  std::string path;
+  std::string format = "parquet";  ///< "parquet" or "puffin".
+  std::int64_t delete_count = 0;
+  std::int64_t file_size_bytes = 0;
+  /// Holds deletes of snapshots up to this one, each with its snapshot.
+  std::optional<SnapshotId> partial_max;
+};
+
+/// One row that DuckDB keeps in PostgreSQL, in ducklake_inlined_data_*.
+struct LakeInlinedRow {
+  std::int64_t row_id = 0;
+  SnapshotId begin;
+  std::optional<SnapshotId> end;
+  /// One value for each of `columns`: the bytes themselves of strings and
+  /// binaries, DuckDB's text form of anything else.
+  std::vector<std::optional<std::string>> values;
+};
+
+struct LakeInlinedTable {
+  std::int64_t schema_version = 0;
+  /// The top-level columns, as they were at that schema version.
+  std::vector<Field> columns;
+  std::vector<LakeInlinedRow> rows;
+};
+
+/// One row of ducklake_inlined_delete_*.
+struct LakeInlinedDelete {
+  DataFileId data_file_id;
+  std::int64_t row_id = 0;  ///< As DuckLake stores it; see derive/.
+  SnapshotId begin;
+};
+
+/// One commit to the lake that changed rows of the table.
+struct LakeCommit {
+  SnapshotId snapshot;
+  TimestampMs committed_ms = 0;
+  std::string changes_made;
+  std::optional<std::string> commit_message;
+  /// ducklake_snapshot_changes.commit_extra_info: for a commit made through us
+  /// the client's summary as a JSON object.
+  std::optional<std::string> extra_info;
+
+  friend bool operator==(const LakeCommit&, const LakeCommit&) = default;
+};
+
+/// Everything that happened to the rows of a table in the snapshots
+/// (after, up_to], oldest first, with the rows that the changes touch: files
+/// that begin or end in that range, the files that deletes in it refer to with
+/// all their deletes, and inlined rows: all that share a begin_snapshot and a
+/// table with one that begins or ends in it.
+struct LakeChanges {
+  std::optional<SnapshotId> after;  ///< Nothing: from the beginning.
+  SnapshotId up_to;
+  std::vector<LakeCommit> commits;
+  std::map<DataFileId, LakeDataFile> data_files;
+  std::vector<LakeDeleteFile> delete_files;
+  std::vector<LakeInlinedTable> inlined;
+  std::vector<LakeInlinedDelete> inlined_deletes;
+  /// Of the files with a partial_max that were looked into. Commits that see
+  /// only a part of another one are not among `commits`.
+  std::map<DataFileId, std::shared_ptr<const RowBegins>> row_begins;
+  /// Of the delete files that may hold deletes of several snapshots, by id.
+  std::map<std::int64_t, std::shared_ptr<const RowEnds>> row_ends;
+};
+
+/// How DuckDB finds the columns of files that it did not write: one mapping_id
+/// of ducklake_name_mapping.
+struct LakeNameMap {
+  struct Column {
+    std::string name;      ///< In the file, or in its path.
+    bool in_path = false;  ///< Its value stands in the path ("name=value").
+
+    friend bool operator==(const Column&, const Column&) = default;
+  };
+  /// By the table's field; what the files do not hold is not in it.
+  std::map<FieldId, Column> columns;
+
+  friend bool operator==(const LakeNameMap&, const LakeNameMap&) = default;
+};
+
+/// How a lake partition's values belong to the fields of the spec it is shown as.
+struct PartitionKeys {
+  std::int64_t count = 0;  ///< Keys of the lake's partition; some may not be shown.
+  /// For each field of the spec its partition_key_index, or nothing.
+  std::vector<std::optional<std::int64_t>> of_field;
+
+  friend bool operator==(const PartitionKeys&, const PartitionKeys&) = default;
+};
+
+/// A table's definition and history, without its files.
+struct LakeTable {
+  TableId table_id;
+  NamespaceId namespace_id;
+  std::string name;
+  LakeVersion version;  ///< The state of the catalog it was read at.
+  /// Iceberg's view without snapshots: uuid, location, schemas, specs, sort
+  /// orders, properties, refs, format version, metadata log.
+  TableMetadata metadata;
+  /// Which Iceberg schema is current from a lake snapshot on, oldest first.
+  std::map<SnapshotId, std::int32_t> schema_at;
+  /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
+  /// stand under `unpartitioned_spec_id`.
+  std::map<std::int64_t, std::int32_t> spec_of_partition;
+  std::int32_t unpartitioned_spec_id = 0;
+  std::map<std::int64_t, PartitionKeys> keys_of_partition;
+  /// The lake's partition of now, if a bucket is among its keys: DuckDB looks for
+  /// a value of the column only in files that have the bucket's number there.
+  std::optional<std::int64_t> bucketed_partition = std::nullopt;
+  /// The columns that DuckDB partitions the table by now, also those of which clients
+  /// see nothing.
+  std::vector<FieldId> partition_columns = {};
+  LakeSort sort = {};  ///< By which DuckDB sorts the table now.
+  /// By mapping_id, of all data files that have one. The property
+  /// "schema.name-mapping.default" shows them to Iceberg's readers.
+  std::map<std::int64_t, LakeNameMap> name_maps;
+  /// By mapping_id, the spec of files of which the values of columns stand in their
+  /// paths alone, where such a spec can be.
+  std::map<std::int64_t, std::int32_t> spec_of_mapping = {};
+  /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
+  /// was materialised for an earlier epoch may name files that are gone.
+  std::int64_t epoch = 0;
+  /// Metadata files written so far: the sequence of the newest one, 0 for none.
+  /// metadata.metadata_log lists the last 101 of them, oldest first.
+  std::int64_t metadata_sequence = 0;
+  /// Snapshots materialised for this epoch, from our sidecar. The totals of the
+  /// last one carry the summary forward without a look at older files.
+  SnapshotList materialized;
+  /// Lake snapshot that created the table.
+  SnapshotId created;
+  /// The lake snapshot that took main away, with all rows; the table has no
+  /// current snapshot until a later one adds rows.
+  std::optional<SnapshotId> cleared_at = std::nullopt;
+  /// Lake snapshots after the last materialised one that changed rows.
+  std::vector<SnapshotId> pending;
+  /// Client-chosen snapshot ids and the lake's ids that stand for them.
+  std::map<std::int64_t, SnapshotId> aliases;
+};
+
+}  // namespace lake::model

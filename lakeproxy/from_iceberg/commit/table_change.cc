@@ -1,0 +1,87 @@
+#include "lakeproxy/from_iceberg/commit/table_change.h"
+
+#include <set>
+#include <string>
+
+#include "lakeproxy/from_iceberg/commit/client_snapshot.h"
+#include "lakeproxy/from_iceberg/commit/snapshot_base.h"
+#include "lakeproxy/from_iceberg/commit/update_plan.h"
+#include "lakeproxy/from_iceberg/commit/used_specs.h"
+#include "lakeproxy/from_iceberg/deletes/restored_files.h"
+#include "lakeproxy/operation/catalog/now.h"
+#include "lakeproxy/storage/location_rules.h"
+
+namespace lake::operation {
+
+bool creates(const model::TableCommit& commit) {
+  for (const auto& requirement : commit.requirements) {
+    if (std::holds_alternative<model::AssertCreate>(requirement)) return true;
+  }
+  return false;
+}
+
+base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext context,
+                                                        Catalog* catalog,
+                                                        publish::TableViewPtr view,
+                                                        const model::TableCommit* commit) {
+  const Rebase rebase = may_rebase(view->metadata, *commit);
+  CO_RETURN_IF_ERROR(check_requirements(*view, *commit, rebase));
+  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&view->table, view->metadata, commit->updates));
+  CO_RETURN_IF_ERROR(
+      co_await check_specs_unused(context, catalog, &plan.after, &plan.removed_specs));
+  PreparedChange prepared;
+  ducklake::TableChange& change = prepared.change;
+  change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
+  change.after = std::move(plan.after);
+  change.after.last_updated_ms = now_ms(*catalog->clock);
+  if (plan.clears_main) change.content = ducklake::Content::kEnds;
+  change.restores = plan.restores;
+  if (plan.restores) {
+    CO_ASSIGN_OR_RETURN(change.partly_shown,
+                        co_await cut_files_back(context, catalog, &view->table, *plan.restores));
+  }
+  if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
+  CommitFiles files;
+  const model::LakeTable* rows_of = plan.clears_main ? nullptr : &view->table;
+  for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
+    SnapshotBase on{rows_of,      &change.after, {}, &files, i + 1 < plan.snapshots.size(),
+                    plan.spec_ids};
+    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
+    CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
+                                                                 plan.snapshots[i]));
+    change.snapshots.push_back(std::move(read.added));
+    for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
+  }
+  spare_data_files(change.snapshots, prepared.left_over);
+  co_return prepared;
+}
+
+void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
+                      std::vector<std::string>& left_over) {
+  if (snapshots.size() < 2) return;  // Of its own ones each snapshot knows.
+  std::set<std::string> added;
+  for (const auto& snapshot : snapshots) {
+    for (const auto& file : snapshot.files) added.insert(storage::canonical(file.file.file_path));
+  }
+  std::erase_if(left_over, [&](const std::string& location) { return added.contains(location); });
+}
+
+base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
+                                  std::vector<std::string> locations) {
+  std::vector<storage::ObjectKey> keys;
+  for (const auto& text : locations) {
+    auto location = storage::Location::parse(text);
+    if (!location) continue;
+    if (auto key = location->key()) keys.push_back(*key);
+  }
+  context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto removed = co_await catalog->removals->remove(context, std::move(keys));
+  if (!removed) {
+    catalog->log->for_request(context.request_id)
+        .warning("manifests of a client were left behind after its commit",
+                 {{"error", removed.error().message()}, {"detail", removed.error().detail()}});
+  }
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kCleaned);
+}
+
+}  // namespace lake::operation

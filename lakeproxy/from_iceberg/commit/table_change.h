@@ -1,0 +1,40 @@
+#pragma once
+
+// A client's commit to one table, made ready for the lake: requirements and
+// updates applied to the table as a value, and what its new snapshots add read
+// from the object store. A commit of one table and one of several begin so.
+// Source: Iceberg REST description, "CommitTableRequest".
+
+#include <string>
+#include <vector>
+
+#include "lakeproxy/iceberg/update/table_update.h"
+#include "lakeproxy/operation/catalog/catalog.h"
+
+namespace lake::operation {
+
+/// Whether the commit makes the table (assert-create).
+[[nodiscard]] bool creates(const model::TableCommit& commit);
+
+struct PreparedChange {
+  ducklake::TableChange change;
+  std::vector<std::string> left_over;  ///< The client's lists and manifests.
+};
+
+/// `commit` outlives the task.
+/// Errors: kConflict  a requirement does not hold; those of plan_updates() and
+///         read_client_snapshot().
+[[nodiscard]] base::Task<base::Result<PreparedChange>> prepare_change(
+    base::RequestContext context, Catalog* catalog, publish::TableViewPtr view,
+    const model::TableCommit* commit);
+
+/// Leaves out of `left_over` what one of `snapshots` adds as a data file, and
+/// another named as an object of its own.
+void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
+                      std::vector<std::string>& left_over);
+
+/// Removes what a client wrote and nothing names any more; a failure is logged.
+[[nodiscard]] base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
+                                                std::vector<std::string> locations);
+
+}  // namespace lake::operation

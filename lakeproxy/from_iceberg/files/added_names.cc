@@ -1,0 +1,84 @@
+#include "lakeproxy/from_iceberg/files/added_names.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/runtime/gather.h"
+#include "lakeproxy/derive/exporter.h"
+#include "lakeproxy/from_iceberg/files/path_values.h"
+#include "lakeproxy/iceberg/schema/name_mapping.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+using model::LakeNameMap;
+using Names = std::optional<LakeNameMap>;
+
+constexpr base::AtOnce kLooksAtOnce{16};
+
+base::Error refused(const ducklake::AddedFile& added, const base::Error& why) {
+  return base::fail(why.kind(), fmt::format("{}: {}", added.file.file_path, why.message()));
+}
+
+// A column that the file does not hold and its partition says stands in the path,
+// or DuckDB does not find it.
+base::Status add_columns_of_path(const model::TableMetadata& metadata,
+                                 const model::NameMapping& mapping,
+                                 const ducklake::AddedFile& added, LakeNameMap& names) {
+  const model::PartitionSpec* spec = metadata.find_spec(added.spec_id);
+  if (spec == nullptr) return {};
+  const model::PartitionTuple& tuple = added.file.partition;
+  for (std::size_t i = 0; i < spec->fields.size() && i < tuple.size(); ++i) {
+    const model::PartitionField& field = spec->fields[i];
+    if (field.transform.kind != model::TransformKind::kIdentity) continue;
+    const model::Field* source = metadata.current_schema().find(field.source_id);
+    if (source == nullptr || names.columns.contains(source->id)) continue;
+    auto name = name_in_path(added.file.file_path, *source, mapping, tuple[i]);
+    if (!name) {
+      return base::fail(ErrorKind::kUnsupported,
+                        fmt::format("the value of column '{}' is its partition's alone, and its "
+                                    "path does not say it",
+                                    source->name));
+    }
+    names.columns[source->id] = {*name, true};
+  }
+  return {};
+}
+
+// A file without field ids has names.
+base::Task<base::Result<Names>> look_into(base::RequestContext context,
+                                          exporter::Exporter* exporter, storage::Location prefix,
+                                          const ducklake::AddedFile* added,
+                                          const model::NameMapping* mapping,
+                                          const model::TableMetadata* metadata) {
+  auto names =
+      co_await exporter->names_in_file(context, std::move(prefix), &added->file, mapping, metadata);
+  if (!names) co_return refused(*added, names.error());
+  co_return names;
+}
+
+}  // namespace
+
+base::Task<base::Status> name_columns(base::RequestContext context, Catalog* catalog,
+                                      const model::TableMetadata* metadata,
+                                      std::vector<ducklake::AddedFile*> files) {
+  auto property = metadata->properties.find(std::string(model::kNameMappingProperty));
+  if (property == metadata->properties.end()) co_return base::Status{};
+  CO_ASSIGN_OR_RETURN(auto mapping, model::parse_name_mapping(property->second));
+  CO_ASSIGN_OR_RETURN(auto prefix, storage::Location::parse(catalog->lake.data_path));
+  auto look = [&](std::size_t i) {
+    return look_into(context, catalog->exporter, prefix, files[i], &mapping, metadata);
+  };
+  auto keep = [&](std::size_t i, Names names) -> base::Status {
+    if (!names) return {};
+    auto done = add_columns_of_path(*metadata, mapping, *files[i], *names);
+    if (!done) return refused(*files[i], done.error());
+    files[i]->names = std::move(*names);
+    return {};
+  };
+  co_return co_await base::gather_few(kLooksAtOnce, files.size(), look, keep);
+}
+
+}  // namespace lake::operation

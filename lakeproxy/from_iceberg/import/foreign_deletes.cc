@@ -1,0 +1,169 @@
+#include "lakeproxy/from_iceberg/import/foreign_deletes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "lakeproxy/derive/exporter.h"
+#include "lakeproxy/from_iceberg/deletes/client_deletes.h"
+#include "lakeproxy/from_iceberg/deletes/equality_deletes.h"
+#include "lakeproxy/storage/location_rules.h"
+
+namespace lake::operation {
+namespace {
+
+using exporter::PositionsByFile;
+
+// A data file may stand in a table several times, added at different times: these
+// are its places among the data files.
+using Places = std::map<std::string, std::vector<std::size_t>>;
+
+Places places_of(const std::vector<SequencedFile>& data) {
+  Places places;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    places[data[i].added.file.file_path].push_back(i);
+  }
+  return places;
+}
+
+std::vector<model::DataFile> position_deletes(const ForeignFiles& files,
+                                              std::vector<std::int64_t>& numbers) {
+  std::vector<model::DataFile> given;
+  for (const SequencedFile& file : files.deletes) {
+    if (file.added.file.content == model::FileContent::kEqualityDeletes) continue;
+    given.push_back(file.added.file);
+    numbers.push_back(file.sequence_number);
+  }
+  return given;
+}
+
+// What is deleted of each data file, by its place.
+class Found {
+ public:
+  Found(const ForeignFiles& files, const Places& places) : files_(files), places_(places) {}
+
+  // A position delete counts in files of its own commit, too.
+  void add(PositionsByFile positions, std::int64_t number) {
+    for (auto& [location, rows] : positions) {
+      auto places = places_.find(storage::canonical(location));
+      if (places == places_.end()) continue;
+      for (std::size_t place : places->second) {
+        if (files_.data[place].sequence_number <= number) add(place, rows);
+      }
+    }
+  }
+  void add(std::size_t place, const exporter::Positions& rows) {
+    exporter::Positions& all = by_place_[place];
+    exporter::Positions both;
+    std::ranges::set_union(all, rows, std::back_inserter(both));
+    all = std::move(both);
+  }
+
+  // Readers apply a delete of a path to all of its places: these cannot differ.
+  [[nodiscard]] base::Result<DeleteChanges> changes() && {
+    PositionsByFile all;
+    for (const auto& [location, places] : places_) {
+      const exporter::Positions& rows = by_place_[places.front()];
+      for (std::size_t place : places) {
+        if (by_place_[place] == rows) continue;
+        return base::fail(base::ErrorKind::kUnsupported,
+                          "metadata-location: a data file stands in the table twice, and not with "
+                          "the same deleted rows: " +
+                              location);
+      }
+      if (!rows.empty()) all.emplace(location, rows);
+    }
+    DeleteChanges changes;
+    changes.by_position.emplace("of the table", std::move(all));
+    return changes;
+  }
+
+ private:
+  const ForeignFiles& files_;
+  const Places& places_;
+  std::map<std::size_t, exporter::Positions> by_place_;
+};
+
+base::Task<base::Status> read_positions(base::RequestContext context, Catalog* catalog,
+                                        const ForeignFiles* files, Found* found) {
+  CO_ASSIGN_OR_RETURN(auto prefix, storage::Location::parse(catalog->lake.data_path));
+  std::vector<std::int64_t> numbers;
+  auto given = position_deletes(*files, numbers);
+  if (given.empty()) co_return base::Status{};
+  CO_ASSIGN_OR_RETURN(
+      auto read, co_await catalog->exporter->read_positions(context, prefix, std::move(given)));
+  for (std::size_t i = 0; i < read.size(); ++i) found->add(std::move(read[i]), numbers[i]);
+  co_return base::Status{};
+}
+
+// The search of the data files at `places`, no two of which have one path. An
+// equality delete counts in older files only.
+base::Result<exporter::EqualitySearch> search_of(const Catalog& catalog,
+                                                 const model::TableMetadata& metadata,
+                                                 const ForeignFiles& files,
+                                                 const std::vector<std::size_t>& places) {
+  ASSIGN_OR_RETURN(auto prefix, storage::Location::parse(catalog.lake.data_path));
+  exporter::EqualitySearch search{std::move(prefix), metadata.current_schema(), {}, {}};
+  std::vector<ducklake::AddedFile> deletes;
+  std::vector<std::int64_t> of;
+  for (const SequencedFile& file : files.deletes) {
+    if (file.added.file.content != model::FileContent::kEqualityDeletes) continue;
+    search.deletes.push_back(file.added.file);
+    deletes.push_back(file.added);
+    of.push_back(file.sequence_number);
+  }
+  const auto names = mapping_of(metadata);
+  for (std::size_t place : places) {
+    const SequencedFile& file = files.data[place];
+    auto candidate = candidate_of(metadata, deletes, file.added);
+    std::erase_if(candidate.deletes, [&](std::size_t i) { return of[i] <= file.sequence_number; });
+    candidate.names = names;
+    if (!candidate.deletes.empty()) search.candidates.push_back(std::move(candidate));
+  }
+  return search;
+}
+
+base::Task<base::Status> search_values(base::RequestContext context, Catalog* catalog,
+                                       const model::TableMetadata* metadata,
+                                       const ForeignFiles* files, const Places* places,
+                                       Found* found) {
+  for (std::size_t turn = 0;; ++turn) {
+    std::vector<std::size_t> chosen;
+    for (const auto& [location, all] : *places) {
+      if (turn < all.size()) chosen.push_back(all[turn]);
+    }
+    if (chosen.empty()) co_return base::Status{};
+    CO_ASSIGN_OR_RETURN(auto search, search_of(*catalog, *metadata, *files, chosen));
+    if (search.candidates.empty()) continue;
+    CO_ASSIGN_OR_RETURN(auto rows,
+                        co_await catalog->exporter->find_equal(context, std::move(search)));
+    for (const auto& [location, positions] : rows) {
+      found->add(places->at(location)[turn], positions);
+    }
+  }
+}
+
+// Every data file as one that the table's first snapshot adds.
+ListDiff all_added(const ForeignFiles& files) {
+  ListDiff diff;
+  for (const SequencedFile& file : files.data) diff.added.push_back(file.added);
+  return diff;
+}
+
+}  // namespace
+
+base::Task<base::Result<ducklake::RowDeletes>> convert_foreign_deletes(
+    base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
+    const ForeignFiles* files) {
+  const Places places = places_of(files->data);
+  Found found(*files, places);
+  CO_RETURN_IF_ERROR(co_await read_positions(context, catalog, files, &found));
+  CO_RETURN_IF_ERROR(co_await search_values(context, catalog, metadata, files, &places, &found));
+  CO_ASSIGN_OR_RETURN(const DeleteChanges changes, std::move(found).changes());
+  CommitFiles of_table;
+  of_table.begin(all_added(*files));
+  const DeleteBase base{nullptr, metadata, {}, {}};
+  co_return co_await convert_deletes(context, catalog, &base, &changes, &of_table);
+}
+
+}  // namespace lake::operation

@@ -1,0 +1,40 @@
+#pragma once
+
+// The files of a foreign table's snapshot, with what tells which delete file
+// applies to which data file.
+// Source: Iceberg table specification, "Sequence Number Inheritance", "First Row ID
+// Inheritance".
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lakeproxy/from_iceberg/rows/lake_files.h"
+#include "lakeproxy/operation/catalog/catalog.h"
+
+namespace lake::operation {
+
+struct SequencedFile {
+  ducklake::AddedFile added;
+  std::int64_t sequence_number = 0;
+};
+
+struct ForeignFiles {
+  std::vector<SequencedFile> data;  ///< With the row ids that they have.
+  std::vector<SequencedFile> deletes;
+};
+
+/// `location` lies under the catalog's prefix. Errors: kInvalid  names `what`.
+[[nodiscard]] base::Status check_foreign_place(const Catalog& catalog, const std::string& what,
+                                               const std::string& location);
+
+/// What is missing or does not parse is the client's fault; the store being away is not.
+[[nodiscard]] base::Error as_client_fault(base::Error error, const std::string& what);
+
+/// Reads the manifest list at `list` and its manifests.
+/// Errors: kInvalid  one is outside of the catalog's prefix, missing or broken;
+///         kTooLarge  over 500,000 files; kUnavailable, kTimeout.
+[[nodiscard]] base::Task<base::Result<ForeignFiles>> read_foreign_files(
+    base::RequestContext context, Catalog* catalog, std::string list);
+
+}  // namespace lake::operation

@@ -1,0 +1,166 @@
+#include "lakeproxy/from_iceberg/rows/lake_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "lakeproxy/from_iceberg/rows/partition_text.h"
+#include "lakeproxy/iceberg/value/single_value.h"
+#include "lakeproxy/mapping/lake_text.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using model::LakeColumnStats;
+using model::LakeDataFile;
+using Count = std::optional<std::int64_t>;
+
+base::Status check(const AddedFile& added) {
+  const model::DataFile& file = added.file;
+  if (file.content != model::FileContent::kData ||
+      file.file_format != model::FileFormat::kParquet) {
+    return base::fail(ErrorKind::kUnsupported,
+                      "only Parquet data files can be added: " + file.file_path);
+  }
+  if (file.record_count < 0 || file.file_size_in_bytes < 0) {
+    return base::fail(
+        ErrorKind::kInvalid,
+        "record_count and file_size_in_bytes must not be negative: " + file.file_path);
+  }
+  return {};
+}
+
+std::optional<std::string> bound_text(const std::optional<std::string>& bound,
+                                      const model::Type& type) {
+  if (!bound) return std::nullopt;
+  auto literal = materialize::decode_single_value(*bound, type);
+  if (!literal) return std::nullopt;
+  std::string text = model::to_lake_text(type, *literal);
+  // PostgreSQL holds neither in a text.
+  if (text.find('\0') != std::string::npos || !base::is_utf8(text)) return std::nullopt;
+  return text;
+}
+
+// A count below zero is none.
+Count known_count(Count count) { return count && *count >= 0 ? count : std::nullopt; }
+
+// DuckLake counts the values that are not null; Iceberg counts all of them.
+Count non_null_count(const model::ColumnMetrics& metrics) {
+  std::int64_t nulls = std::max<std::int64_t>(metrics.null_count.value_or(0), 0);
+  if (!metrics.value_count || *metrics.value_count < nulls) return std::nullopt;
+  return *metrics.value_count - nulls;
+}
+
+std::vector<LakeColumnStats> stats_of(const model::DataFile& file, const model::Schema& schema) {
+  std::vector<LakeColumnStats> all;
+  for (const auto& [id, metrics] : file.metrics) {
+    const model::Field* field = schema.find(id);
+    if (field == nullptr || !field->type.is_primitive()) continue;
+    LakeColumnStats stats{.column_id = id,
+                          .column_size_bytes = known_count(metrics.column_size),
+                          .value_count = non_null_count(metrics),
+                          .null_count = known_count(metrics.null_count),
+                          .min_value = bound_text(metrics.lower_bound, field->type),
+                          .max_value = bound_text(metrics.upper_bound, field->type),
+                          .contains_nan = std::nullopt,
+                          .nan_count = metrics.nan_count,
+                          .nan_count_settled = metrics.nan_count.has_value()};
+    if (metrics.nan_count) stats.contains_nan = *metrics.nan_count > 0;
+    all.push_back(std::move(stats));
+  }
+  return all;
+}
+
+// The lake's partition that the spec is shown for, if each of its keys has a
+// field: a file must not claim a partition without a value for every key.
+std::optional<std::int64_t> lake_partition_of(const model::LakeTable& table, std::int32_t spec_id) {
+  for (const auto& [partition, spec] : table.spec_of_partition) {
+    auto keys = table.keys_of_partition.find(partition);
+    if (spec != spec_id || keys == table.keys_of_partition.end()) continue;
+    auto mapped = std::ranges::count_if(keys->second.of_field,
+                                        [](const auto& key) { return key.has_value(); });
+    if (mapped == keys->second.count) return partition;
+  }
+  return std::nullopt;
+}
+
+// More keys than this no partition has.
+constexpr std::int64_t kMaxKeys = 1000;
+
+void set_partition_values(const model::LakeTable& before, const model::TableMetadata& after,
+                          const model::PartitionSpec& spec, const model::PartitionTuple& tuple,
+                          LakeDataFile& file) {
+  const auto& keys = before.keys_of_partition.at(*file.partition_id).of_field;
+  for (std::size_t i = 0; i < spec.fields.size() && i < keys.size(); ++i) {
+    if (!keys[i] || *keys[i] < 0 || *keys[i] >= kMaxKeys) continue;
+    auto index = static_cast<std::size_t>(*keys[i]);
+    if (file.partition_values.size() <= index) file.partition_values.resize(index + 1);
+    file.partition_values[index] = lake_partition_text(spec.fields[i], tuple[i], after);
+  }
+}
+
+// DuckDB would look for a value of the bucketed column elsewhere, and not find
+// the file's rows.
+base::Status check_bucket(const model::LakeTable& table, std::int32_t spec_id,
+                          const LakeDataFile& file) {
+  if (!table.bucketed_partition || file.partition_id == table.bucketed_partition) return {};
+  return base::fail(
+      ErrorKind::kUnsupported,
+      fmt::format("partition spec {}: DuckDB looks for rows by the bucket that it partitions the "
+                  "table by, and files of this spec have no number of it; in DuckDB, RESET "
+                  "PARTITIONED BY takes the bucket away",
+                  spec_id));
+}
+
+base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTable& before,
+                                     const model::TableMetadata& after) {
+  RETURN_IF_ERROR(check(added));
+  const model::PartitionSpec* spec = after.find_spec(added.spec_id);
+  if (!after.shows_spec(added.spec_id)) {
+    return base::fail(ErrorKind::kInvalid,
+                      fmt::format("partition spec {} does not exist", added.spec_id));
+  }
+  ASSIGN_OR_RETURN(auto checked, check_partition(*spec, added.file.partition, after));
+  LakeDataFile file{.path = added.file.file_path,
+                    .record_count = added.file.record_count,
+                    .file_size_bytes = added.file.file_size_in_bytes,
+                    .partition_id = lake_partition_of(before, added.spec_id),
+                    .stats = stats_of(added.file, after.current_schema())};
+  RETURN_IF_ERROR(check_bucket(before, added.spec_id, file));
+  if (file.partition_id) set_partition_values(before, after, *spec, checked.tuple, file);
+  file.iceberg = {.spec_id = added.spec_id,
+                  .partition = std::move(checked.tuple),
+                  .split_offsets = added.file.split_offsets,
+                  .sort_order_id = added.file.sort_order_id,
+                  .key_metadata = added.file.key_metadata};
+  return file;
+}
+
+}  // namespace
+
+base::Result<std::vector<LakeDataFile>> lake_files(const FilePlace& place,
+                                                   const model::LakeTable& before,
+                                                   const model::TableMetadata& after,
+                                                   const std::vector<AddedFile>& files) {
+  std::vector<LakeDataFile> result;
+  result.reserve(files.size());
+  std::int64_t file_id = place.first_file_id;
+  std::int64_t row_id = place.first_row_id;
+  std::int64_t bytes = 0;
+  for (const AddedFile& added : files) {
+    ASSIGN_OR_RETURN(LakeDataFile file, lake_file(added, before, after));
+    file.id = model::DataFileId(file_id++);
+    file.begin = model::SnapshotId(place.begin);
+    file.row_id_start = added.first_row_id.value_or(row_id);
+    if (__builtin_add_overflow(row_id, file.record_count, &row_id) ||
+        __builtin_add_overflow(bytes, file.file_size_bytes, &bytes)) {
+      return base::fail(ErrorKind::kInvalid, "record_count or file_size_in_bytes: too large");
+    }
+    result.push_back(std::move(file));
+  }
+  return result;
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,43 @@
+#pragma once
+
+// DuckLake keeps calendar parts where Iceberg counts from 1970: the month of a
+// file is 1 to 12 there and 648 here.
+// Source: DuckLake specification 1.0, "Partitioning".
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "lakeproxy/iceberg/manifest/manifest.h"
+#include "lakeproxy/iceberg/manifest/partition_struct.h"
+#include "lakeproxy/iceberg/metadata/table_metadata.h"
+
+namespace lake::ducklake {
+
+/// Partition values, each of the type of its column.
+struct CheckedPartition {
+  std::vector<materialize::PartitionColumn> columns;
+  model::PartitionTuple tuple;
+};
+
+/// `given` as a client's manifest has it, whose idea of the types is its own.
+/// Errors: kInvalid  another number of values than fields, a value of another
+///         type than its field's, or a field whose source column is not there.
+[[nodiscard]] base::Result<CheckedPartition> check_partition(const model::PartitionSpec& spec,
+                                                             const model::PartitionTuple& given,
+                                                             const model::TableMetadata& table);
+
+/// A JSON array of the values, in Iceberg's single-value form.
+[[nodiscard]] std::string to_json(const CheckedPartition& partition);
+
+/// The lake's text of one Iceberg partition value; nothing for null.
+[[nodiscard]] std::optional<std::string> lake_partition_text(
+    const model::PartitionField& field, const std::optional<model::Literal>& value,
+    const model::TableMetadata& table);
+
+/// The column that a partition field stands on, in any of the table's schemas.
+[[nodiscard]] const model::Field* find_source(const model::TableMetadata& table,
+                                              model::FieldId source_id);
+
+}  // namespace lake::ducklake

@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lakeproxy/ducklake/commit/committer.h"
+#include "lakeproxy/ducklake/lake/change_log.h"
+#include "lakeproxy/from_iceberg/rows/column_rows.h"
+#include "lakeproxy/from_iceberg/rows/content_change.h"
+#include "lakeproxy/from_iceberg/rows/sort_rows.h"
+#include "lakeproxy/from_iceberg/rows/spec_rows.h"
+#include "lakeproxy/from_iceberg/write/change_facts.h"
+#include "lakeproxy/from_iceberg/write/kept_begins.h"
+#include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/from_iceberg/write/snapshot_rows.h"
+#include "lakeproxy/from_iceberg/write/table_steps.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::pg::param;
+using base::pg::Query;
+using base::pg::RowsPtr;
+
+bool only_adds(const TableChange& change) {
+  return std::ranges::all_of(change.snapshots, [](const AddedSnapshot& added) {
+    return added.removed.empty() && added.deletes.empty();
+  });
+}
+
+std::set<std::int32_t> schema_ids(const model::TableMetadata& metadata) {
+  std::set<std::int32_t> ids;
+  for (const auto& schema : metadata.schemas) ids.insert(schema.schema_id);
+  return ids;
+}
+
+std::set<std::int32_t> spec_ids(const model::TableMetadata& metadata) {
+  std::set<std::int32_t> ids;
+  for (const auto& spec : metadata.partition_specs) ids.insert(spec.spec_id);
+  return ids;
+}
+
+base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
+                             const ChangeFacts& facts, LakeDelta& delta) {
+  std::int64_t table = change.before->table_id.value;
+  std::int64_t begin = head.snapshot.value + 1;
+  const model::Schema& before = change.before->metadata.current_schema();
+  ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
+  auto current = read_columns(*facts[kAsked]);
+  ColumnDiff diff = diff_columns(current, wanted);
+  if (diff.empty()) return {};
+  if (!diff.ended.empty()) delta.queries.push_back(end_columns(sql, table, begin, diff.ended));
+  if (!diff.begun.empty()) delta.queries.push_back(insert_columns(sql, table, begin, diff.begun));
+  delta.altered_tables.push_back(table);
+  delta.changes.push_back(fmt::format("altered_table:{}", table));
+  if (facts[kInlined]->empty()) return {};
+  for (Query& query : make_inlined_table(sql, table, head.schema_version + 1, wanted)) {
+    delta.queries.push_back(std::move(query));
+  }
+  return {};
+}
+
+bool same_sidecar(const model::TableMetadata& a, const model::TableMetadata& b) {
+  return a.properties == b.properties && kept_refs(a) == kept_refs(b) &&
+         a.table_uuid == b.table_uuid && a.format_version == b.format_version &&
+         a.sort_orders == b.sort_orders && a.default_sort_order_id == b.default_sort_order_id &&
+         a.last_partition_id == b.last_partition_id && a.statistics == b.statistics &&
+         a.partition_statistics == b.partition_statistics && a.out_of_sight == b.out_of_sight;
+}
+
+// The table's own names of columns change with such a file.
+bool names_columns(const TableChange& change) {
+  return std::ranges::any_of(change.snapshots, [](const AddedSnapshot& snapshot) {
+    return std::ranges::any_of(snapshot.files, [](const auto& file) { return bool(file.names); });
+  });
+}
+
+// Files beside those that the change adds under the new default spec.
+OtherFiles other_files(const TableChange& change, const ChangeFacts& facts) {
+  if (change.restores || add_to_another_spec(change.snapshots, change.after.default_spec_id)) {
+    return OtherFiles::kSome;
+  }
+  if (!has_new_spec(change) || change.content == Content::kEnds) return OtherFiles::kNone;
+  const std::size_t fact = asks_columns(change) ? kAsked + 1 : kAsked;
+  return facts[fact]->empty() ? OtherFiles::kNone : OtherFiles::kSome;
+}
+
+// What changes besides rows. Its value says what becomes of the lake's partition.
+base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableChange& change,
+                                              const LakeHead& head, const ChangeFacts& facts,
+                                              LakeDelta& delta, CommitPlan& plan) {
+  const model::LakeTable& before = *change.before;
+  SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
+  bool new_current = has_new_schema(change);
+  if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, facts, delta));
+  auto known = schema_ids(before.metadata);
+  if (new_current || !std::ranges::includes(known, schema_ids(change.after))) {
+    put_schemas(sql, place, change.after, known, plan.sidecar_queries);
+  }
+  const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, facts)};
+  ASSIGN_OR_RETURN(PartitionChange partition,
+                   put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta,
+                                 plan.sidecar_queries));
+  if (!partition.ended) {
+    partition = change_default_spec(sql, spec_place, before.metadata, change.after, delta,
+                                    plan.sidecar_queries);
+  }
+  if (!partition.ended && new_current) {
+    // The files that are there have no number of a bucket that is begun anew.
+    partition = end_without_columns(sql, {place, head.next_catalog_id, OtherFiles::kSome}, before,
+                                    change.after, delta, plan.sidecar_queries);
+  }
+  follow_sort(sql, place, head.next_catalog_id, before, change.after, delta);
+  if (delta.changes.empty() && !delta.queries.empty()) {
+    delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));
+    delta.altered_tables.push_back(before.table_id.value);
+  }
+  const bool clears = change.content == Content::kEnds;
+  if (clears || !plan.sidecar_queries.empty() || !same_sidecar(before.metadata, change.after)) {
+    plan.sidecar_queries.push_back(put_table(sql, place, change.after));
+  }
+  if (change.after.out_of_sight != before.metadata.out_of_sight) {
+    plan.sidecar_queries.push_back(put_out_of_sight(sql, place, change.after.out_of_sight));
+  }
+  if (clears && change.snapshots.empty()) {
+    plan.sidecar_queries.push_back(
+        {sql("UPDATE @lakeproxy_table SET cleared_at = $2 WHERE table_id = $1"),
+         {param(place.table_id), param(place.begin)}});
+  }
+  return partition;
+}
+
+// What becomes of the rows that are there.
+base::Status plan_content(const SchemaSql& sql, const TableChange& change, const FilePlace& place,
+                          const ChangeFacts& facts, LakeDelta& delta) {
+  const HasInlined inlined = facts[kInlined]->empty() ? HasInlined::kNo : HasInlined::kYes;
+  if (change.content == Content::kEnds) {
+    end_content(sql, place, inlined, change.after.current_schema(), delta);
+  }
+  if (!change.restores) return {};
+  const Restore restore{*change.restores,
+                        inlined,
+                        facts[facts.size() - 2].get(),
+                        facts.back().get(),
+                        &change.partly_shown,
+                        change.before->metadata.location + "/",
+                        &change.after.current_schema()};
+  return restore_content(sql, place, restore, delta);
+}
+
+base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
+                                     const LakeHead& head, const ChangeFacts& facts) {
+  const model::LakeTable& before = *change.before;
+  CommitPlan plan;
+  LakeDelta delta;
+  ASSIGN_OR_RETURN(auto partition, plan_definition(sql, change, head, facts, delta, plan));
+  FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
+                  facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
+  RETURN_IF_ERROR(plan_content(sql, change, files, facts, delta));
+  plan.only_rows = !names_columns(change) && delta.changes.empty() &&
+                   plan.sidecar_queries.empty() && only_adds(change) &&
+                   !is_told(facts, touches_table, before.table_id);
+  std::optional<model::LakeTable> other;
+  if (partition.ended) other = partition.applied_to(before);
+  RETURN_IF_ERROR(add_snapshots(sql,
+                                {files, other ? &*other : &before, &change.after, &change.snapshots,
+                                 LiveFiles(*facts[kLiveFiles])},
+                                std::move(delta), plan));
+  RETURN_IF_ERROR(begin_ranges(sql, change, head, facts, plan));
+  return plan;
+}
+
+}  // namespace
+
+TableStep change_step(const SchemaSql& sql, TableChange change) {
+  std::vector<Query> facts = fact_queries(sql, change);
+  auto plan = [sql, change = std::move(change)](const LakeHead& first, const LakeHead& head,
+                                                ChangeFacts rows) -> base::Result<CommitPlan> {
+    RETURN_IF_ERROR(check_unchanged(change, first, rows));
+    RETURN_IF_ERROR(check_new(rows));
+    return plan_change(sql, change, head, rows);
+  };
+  return {std::move(facts), std::move(plan)};
+}
+
+base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestContext context,
+                                                                TableChange change) {
+  std::shared_ptr<const model::LakeTable> before = change.before;
+  std::vector<model::SnapshotId> aliases;
+  for (const AddedSnapshot& added : change.snapshots) aliases.push_back(added.client_snapshot_id);
+  TableStep step = change_step(sql_, std::move(change));
+  Planner planner = [plan = std::move(step.plan)](const LakeHead& head,
+                                                  const std::vector<RowsPtr>& rows) {
+    return plan(head, head, rows);
+  };
+  CO_ASSIGN_OR_RETURN(auto committed, co_await committer_->commit(context, std::move(step.facts),
+                                                                  std::move(planner), key_));
+  ChangedTable changed{committed, std::nullopt};
+  if (committed.only_rows && !aliases.empty() && before->pending.empty()) {
+    changed.appended = append_to(*before, std::move(committed), aliases);
+  }
+  co_return changed;
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+
+#include "base/core/text.h"
+#include "lakeproxy/ducklake/commit/committer.h"
+#include "lakeproxy/ducklake/lake/lake_path.h"
+#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/not_there.h"
+#include "lakeproxy/ducklake/lake/path_names.h"
+#include "lakeproxy/ducklake/lake/relations.h"
+#include "lakeproxy/ducklake/maintenance/upkeep.h"
+#include "lakeproxy/from_iceberg/rows/column_rows.h"
+#include "lakeproxy/from_iceberg/rows/spec_rows.h"
+#include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/from_iceberg/write/snapshot_rows.h"
+#include "lakeproxy/from_iceberg/write/table_life.h"
+#include "lakeproxy/from_iceberg/write/table_steps.h"
+
+namespace lake::ducklake {
+namespace {
+
+using base::ErrorKind;
+using base::pg::param;
+using base::pg::Query;
+using base::pg::RowsPtr;
+using Facts = std::span<const RowsPtr>;
+
+struct StoredPath {
+  std::string path;
+  bool relative;
+};
+
+StoredPath stored_path(const std::string& location, const std::string& data_path,
+                       const base::pg::Rows& schema) {
+  std::string base = std::string(schema.text(0, 1));
+  if (schema.boolean(0, 2)) base.insert(0, data_path);
+  std::string full = location + "/";
+  if (full.starts_with(base) && full.size() > base.size()) return {full.substr(base.size()), true};
+  return {full, false};
+}
+
+// A table that has the name is refused, or goes in the snapshot before.
+base::Status end_existing(const SchemaSql& sql, const NewTable& table,
+                          const base::pg::Rows& relation, LakeHead& head, CommitPlan& plan) {
+  const auto found = read_relation(relation);
+  if (!found) return {};
+  if (table.existing == Existing::kRefused || found->kind != RelationKind::kTable) {
+    return name_taken(table.identifier, RelationKind::kTable, found->kind);
+  }
+  plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
+  head = head_after(head, plan.deltas.back());
+  return {};
+}
+
+LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const StoredPath& path,
+                       const std::vector<ColumnRow>& columns, const LakeHead& head,
+                       std::int64_t schema_id) {
+  std::int64_t id = head.next_catalog_id;
+  std::int64_t begin = head.snapshot.value + 1;
+  LakeDelta delta;
+  delta.queries.push_back(
+      {sql("INSERT INTO @ducklake_table (table_id, table_uuid, begin_snapshot, end_snapshot, "
+           "schema_id, table_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, NULL, $4, $5, "
+           "$6, $7)"),
+       {param(id), param(base::to_string(table.metadata.table_uuid)), param(begin),
+        param(schema_id), param(table.identifier.name), param(path.path), param(path.relative)}});
+  delta.queries.push_back(insert_columns(sql, id, begin, columns));
+  delta.changes.push_back(
+      "created_table:" + quote_change_name(flat_schema_name(table.identifier.name_space)) + "." +
+      quote_change_name(table.identifier.name));
+  delta.altered_tables.push_back(id);
+  delta.catalog_ids_used = 1;
+  return delta;
+}
+
+// Rows that a table brings along have ids already; the next one follows these.
+Query begin_row_ids(const SchemaSql& sql, std::int64_t table_id, std::int64_t next_row_id) {
+  return {sql("INSERT INTO @ducklake_table_stats (table_id, record_count, next_row_id, "
+              "file_size_bytes) VALUES ($1, 0, $2, 0)"),
+          {param(table_id), param(next_row_id)}};
+}
+
+// A table that is registered may bring files of several specs.
+OtherFiles other_files(const NewTable& table) {
+  const bool any = add_to_another_spec(table.snapshots, table.metadata.default_spec_id);
+  return any ? OtherFiles::kSome : OtherFiles::kNone;
+}
+
+base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
+                                     const NewTable& table, const std::vector<ColumnRow>& columns,
+                                     LakeHead head, const Facts& facts) {
+  if (facts[0]->empty()) return no_such_namespace(table.identifier.name_space);
+  CommitPlan plan;
+  RETURN_IF_ERROR(end_existing(sql, table, *facts[1], head, plan));
+  StoredPath path = stored_path(table.metadata.location, data_path, *facts[0]);
+  LakeDelta delta = create_delta(sql, table, path, columns, head, facts[0]->int64(0, 0));
+  SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
+  ASSIGN_OR_RETURN(auto partition,
+                   put_new_specs(sql, {place, head.next_catalog_id, other_files(table)},
+                                 table.metadata, {}, delta, plan.sidecar_queries));
+  put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
+  plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
+  // One that was unregistered is here again: its files are this table's.
+  plan.sidecar_queries.push_back({sql("DELETE FROM @lakeproxy_unregistered WHERE folder = "
+                                      "rtrim(@lakeproxy_canonical($1), '/') || '/'"),
+                                  {param(table.metadata.location)}});
+  plan.deltas.push_back(std::move(delta));
+  // Its first rows come in the snapshots after the one that makes the table.
+  model::LakeTable fresh;
+  fresh.metadata = table.metadata;
+  fresh = partition.applied_to(std::move(fresh));
+  FilePlace files{place.table_id, place.begin + 1, head.next_file_id, table.metadata.next_row_id};
+  if (files.first_row_id > 0) {
+    plan.deltas.back().queries.push_back(begin_row_ids(sql, files.table_id, files.first_row_id));
+  }
+  RETURN_IF_ERROR(
+      add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots, {}}, {}, plan));
+  return plan;
+}
+
+// DuckDB may write rows that have no value of the table's partition: small
+// inserts, or a file over several days. They stand under a spec without fields,
+// which is out of sight until a manifest needs it.
+void add_unpartitioned_spec(model::TableMetadata& metadata) {
+  std::int32_t last = -1;
+  for (const model::PartitionSpec& spec : metadata.partition_specs) {
+    if (spec.is_unpartitioned()) return;
+    last = std::max(last, spec.spec_id);
+  }
+  metadata.partition_specs.push_back({last + 1, {}});
+  metadata.out_of_sight.specs.emplace(last + 1, 0);
+}
+
+// The table's whole path.
+Query find_place(const SchemaSql& sql, const model::TableIdentifier& identifier) {
+  return {sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative FROM "
+              "@ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id AND "
+              "s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 AND "
+              "t.end_snapshot IS NULL"),
+          {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
+}
+
+std::string read_folder(const base::pg::Rows& rows, const std::string& data_path) {
+  std::string schema = resolve_path(data_path, {rows.text(0, 0), rows.boolean(0, 1)});
+  std::string path = resolve_path(schema, {rows.text(0, 2), rows.boolean(0, 3)});
+  return without_trailing_slash(std::move(path)) + "/";
+}
+
+base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const std::string& data_path,
+                                   const model::TableIdentifier& identifier, Files files,
+                                   const LakeHead& head, const Facts& facts) {
+  const auto found = read_relation(*facts[0]);
+  if (!found || found->kind != RelationKind::kTable) return no_such_table(identifier.display());
+  CommitPlan plan;
+  plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
+  if (files == Files::kGo) {
+    plan.sidecar_queries.push_back(
+        insert_purge(sql, found->id, identifier, read_folder(*facts[1], data_path)));
+  }
+  return plan;
+}
+
+// DuckLake renames by ending the table's row and beginning one with the same id.
+base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& data_path,
+                                     const model::TableIdentifier& from,
+                                     const model::TableIdentifier& to, const LakeHead& head,
+                                     const Facts& facts) {
+  const auto source = read_relation(*facts[0]);
+  if (!source || source->kind != RelationKind::kTable) return no_such_table(from.display());
+  if (facts[1]->empty()) return no_such_namespace(to.name_space);
+  if (auto found = read_relation(*facts[2])) return cannot_rename(from, to, found->kind);
+  std::int64_t id = source->id;
+  std::int64_t begin = head.snapshot.value + 1;
+  LakeDelta delta;
+  delta.queries.push_back(
+      insert_table_row(sql, data_path, {id, begin, to.name, facts[1]->int64(0, 0), std::nullopt}));
+  delta.queries.push_back(
+      {sql("UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
+           "NULL AND begin_snapshot < $2"),
+       {param(id), param(begin)}});
+  if (!facts[3]->empty()) {
+    auto inlined = make_inlined_table(sql, id, head.schema_version + 1, read_columns(*facts[4]));
+    for (Query& query : inlined) delta.queries.push_back(std::move(query));
+  }
+  delta.changes.push_back("created_table:" + quote_change_name(flat_schema_name(to.name_space)) +
+                          "." + quote_change_name(to.name));
+  delta.altered_tables.push_back(id);
+  CommitPlan plan;
+  plan.deltas.push_back(std::move(delta));
+  plan.sidecar_queries.push_back({sql("UPDATE @lakeproxy_table SET revision = $2 WHERE table_id = "
+                                      "$1"),
+                                  {param(id), param(head.revision + 1)}});
+  return plan;
+}
+
+std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifier& from,
+                                const model::TableIdentifier& to) {
+  std::string by_name =
+      "(SELECT t.table_id FROM @ducklake_table t JOIN @ducklake_schema s USING (schema_id) WHERE "
+      "s.schema_name = $1 AND s.end_snapshot IS NULL AND t.table_name = $2 AND t.end_snapshot IS "
+      "NULL)";
+  std::vector<base::pg::Param> names{param(flat_schema_name(from.name_space)), param(from.name)};
+  return {
+      find_relation(sql, from),
+      find_schema_path(sql, to.name_space),
+      find_relation(sql, to),
+      {sql("SELECT 1 FROM @ducklake_inlined_data_tables WHERE table_id = " + by_name), names},
+      {sql(fmt::format("SELECT {} FROM @ducklake_column WHERE end_snapshot IS NULL AND table_id "
+                       "= {} ORDER BY column_order",
+                       kColumnParts, by_name)),
+       names}};
+}
+
+}  // namespace
+
+LakeWriter::LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
+                       base::Random& random, CommitWatch watch)
+    : pool_(&pool),
+      options_(std::move(options)),
+      sql_(options_.metadata_schema),
+      clock_(&clock),
+      random_(&random),
+      committer_(std::make_shared<Committer>(pool, sql_, watch)) {}
+
+std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std::string_view table,
+                                           const base::Uuid& uuid) const {
+  return name_space.location + "/" + unique_path_name(table, base::to_string(uuid));
+}
+
+base::Result<TableStep> create_step(const SchemaSql& sql, const std::string& data_path,
+                                    NewTable table) {
+  ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
+  add_unpartitioned_spec(table.metadata);
+  std::vector<Query> facts{find_schema_path(sql, table.identifier.name_space),
+                           find_relation(sql, table.identifier)};
+  auto plan = [sql, data_path, table = std::move(table), columns = std::move(columns)](
+                  const LakeHead&, const LakeHead& head, Facts rows) {
+    return plan_create(sql, data_path, table, columns, head, rows);
+  };
+  return TableStep{std::move(facts), std::move(plan)};
+}
+
+base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestContext context,
+                                                                  NewTable table) {
+  CO_ASSIGN_OR_RETURN(auto step, create_step(sql_, options_.data_path, std::move(table)));
+  auto id = std::make_shared<model::TableId>();
+  Planner planner = [plan = std::move(step.plan), id](const LakeHead& head,
+                                                      const std::vector<RowsPtr>& rows) {
+    *id = model::TableId(head.next_catalog_id);
+    return plan(head, head, rows);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await committer_->commit(context, std::move(step.facts), std::move(planner), key_));
+  co_return *id;
+}
+
+base::Task<base::Result<void>> LakeWriter::drop_table(base::RequestContext context,
+                                                      model::TableIdentifier identifier,
+                                                      Files files) {
+  std::vector<Query> facts{find_relation(sql_, identifier), find_place(sql_, identifier)};
+  Planner planner = [sql = sql_, identifier, files, data_path = options_.data_path](
+                        const LakeHead& head, const std::vector<RowsPtr>& rows) {
+    return plan_drop(sql, data_path, identifier, files, head, rows);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+  co_return base::Result<void>{};
+}
+
+base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext context,
+                                                        model::TableIdentifier from,
+                                                        model::TableIdentifier to) {
+  std::vector<Query> facts = rename_facts(sql_, from, to);
+  Planner planner = [sql = sql_, data_path = options_.data_path, from, to](const LakeHead& head,
+                                                                           const Facts& rows) {
+    return plan_rename(sql, data_path, from, to, head, rows);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+  co_return base::Result<void>{};
+}
+
+}  // namespace lake::ducklake

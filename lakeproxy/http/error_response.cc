@@ -1,0 +1,129 @@
+#include "lakeproxy/http/error_response.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/json/json.h"
+#include "lakeproxy/ducklake/lake/reasons.h"
+#include "lakeproxy/iceberg/view/view_change.h"
+
+namespace lake::http {
+namespace {
+
+using base::ErrorKind;
+
+struct Shape {
+  unsigned status;
+  std::string_view type;
+  bool retry_later = false;
+};
+
+Shape not_found(std::string_view reason) {
+  if (reason == ducklake::kNoSuchNamespace) return {404, "NoSuchNamespaceException"};
+  if (reason == ducklake::kNoSuchTable) return {404, "NoSuchTableException"};
+  if (reason == ducklake::kNoSuchView) return {404, "NoSuchViewException"};
+  return {404, "NotFoundException"};
+}
+
+Shape conflict(std::string_view reason) {
+  if (reason == ducklake::kNamespaceNotEmpty) return {409, "NamespaceNotEmptyException"};
+  return {409, "CommitFailedException", reason == ducklake::kBusy};
+}
+
+Shape unavailable(Effect effect) {
+  if (effect == Effect::kCommit) return {409, "CommitFailedException", true};
+  return {503, "ServiceUnavailableException", true};
+}
+
+Shape unknown(Effect effect) {
+  if (effect == Effect::kCommit) return {500, "CommitStateUnknownException"};
+  return {503, "ServiceUnavailableException", true};
+}
+
+Shape shape_of(const base::Error& error, Effect effect) {
+  switch (error.kind()) {
+    case ErrorKind::kInvalid:
+      if (error.reason() == kUnprocessable) return {422, "UnprocessableEntityException"};
+      if (error.reason() == model::kDialectTwice) return {400, "IllegalArgumentException"};
+      return {400, "BadRequestException"};
+    case ErrorKind::kUnauthenticated: return {401, "NotAuthorizedException"};
+    case ErrorKind::kForbidden: return {403, "ForbiddenException"};
+    case ErrorKind::kNotFound: return not_found(error.reason());
+    case ErrorKind::kAlreadyExists: return {409, "AlreadyExistsException"};
+    case ErrorKind::kConflict: return conflict(error.reason());
+    case ErrorKind::kTooLarge: return {413, "PayloadTooLargeException"};
+    case ErrorKind::kUnsupported: return {501, "UnsupportedOperationException"};
+    case ErrorKind::kRateLimited: return {429, "TooManyRequestsException", true};
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled: return unavailable(effect);
+    case ErrorKind::kOutcomeUnknown: return unknown(effect);
+    case ErrorKind::kCorrupt:
+    case ErrorKind::kInternal: return {500, "InternalServerError"};
+  }
+  return {500, "InternalServerError"};
+}
+
+// No word and no message of ours is as long: these hold what a client sent.
+constexpr std::size_t kMostWord = 200;
+constexpr std::size_t kMostMessage = 320;
+constexpr std::size_t kMostShown = 200;
+
+bool is_ours(std::string_view message) {
+  if (message.size() > kMostMessage) return false;
+  while (message.size() > kMostWord) {
+    const std::size_t end = message.find_first_of(" \n\t");
+    if (std::min(end, message.size()) > kMostWord) return false;
+    message.remove_prefix(end + 1);
+  }
+  return true;
+}
+
+base::http::Response make(const Shape& shape, std::string_view message) {
+  std::string body = R"({"error":{"message":)";
+  base::json::append_quoted(body, shown_message(message));
+  body += fmt::format(R"(,"type":"{}","code":{}}}}})", shape.type, shape.status);
+  base::http::Response response;
+  response.status = shape.status;
+  response.headers.add("Content-Type", "application/json");
+  if (shape.retry_later) response.headers.add("Retry-After", "1");
+  if (shape.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
+  response.body = base::http::Body(std::move(body));
+  return response;
+}
+
+std::string_view type_of(unsigned status) {
+  switch (status) {
+    case 404: return "NotFoundException";
+    case 405: return "MethodNotAllowedException";
+    case 408: return "RequestTimeoutException";
+    case 413: return "PayloadTooLargeException";
+    case 415: return "UnsupportedMediaTypeException";
+    case 431: return "RequestHeaderFieldsTooLargeException";
+    case 501: return "UnsupportedOperationException";
+    case 503: return "ServiceUnavailableException";
+    default: return status < 500 ? "BadRequestException" : "InternalServerError";
+  }
+}
+
+}  // namespace
+
+std::string shown_message(std::string_view message) {
+  return is_ours(message) ? std::string(message) : base::shorten(message, kMostShown);
+}
+
+base::http::Response error_response(const base::Error& error, Effect effect,
+                                    const std::string& request_id) {
+  Shape shape = shape_of(error, effect);
+  bool inner = error.kind() == ErrorKind::kInternal || error.kind() == ErrorKind::kCorrupt;
+  if (inner) return make(shape, "Internal error; request id " + request_id);
+  return make(shape, error.message());
+}
+
+base::http::Response refusal(unsigned status, std::string_view message) {
+  return make({status, type_of(status), status == 503}, message);
+}
+
+}  // namespace lake::http

@@ -1,0 +1,119 @@
+#include "lakeproxy/http/idempotency.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "lakeproxy/http/route_table.h"
+
+namespace lake::http {
+namespace {
+
+using base::http::Method;
+
+struct Asked {
+  base::http::Request request;
+  Call call;
+};
+
+std::unique_ptr<Asked> ask(Method method, const std::string& target, const char* key) {
+  auto asked = std::make_unique<Asked>();
+  asked->request.method = method;
+  asked->request.target = target;
+  if (key != nullptr) asked->request.headers.add("Idempotency-Key", key);
+  asked->call.request = &asked->request;
+  asked->call.route = match(method, asked->request.path()).route;
+  asked->call.principal = auth::unauthenticated();
+  return asked;
+}
+
+constexpr const char* kKey = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F";
+constexpr const char* kChange = "/v1/lake/namespaces/a/tables/t";
+
+TEST(IdempotencyKey, is_a_uuid_of_version_7) {
+  const char* refused[] = {"",
+                           "key",
+                           "017F22E2-79B0-4CC3-98C4-DC0C0C07398F",
+                           "017F22E2-79B0-7CC3-18C4-DC0C0C07398F",
+                           "017F22E279B07CC398C4DC0C0C07398F",
+                           "017F22E2-79B0-7CC3-98C4-DC0C0C07398G",
+                           "017F22E2-79B0-7CC3-98C4-DC0C0C07398F0"};
+  for (const char* key : refused) {
+    auto parsed = change_key_of(ask(Method::kDelete, kChange, key)->call);
+    ASSERT_FALSE(parsed) << key;
+    EXPECT_EQ(parsed.error().kind(), base::ErrorKind::kInvalid);
+  }
+  auto upper = change_key_of(ask(Method::kDelete, kChange, kKey)->call);
+  auto lower =
+      change_key_of(ask(Method::kDelete, kChange, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")->call);
+  ASSERT_TRUE(upper && *upper && lower && *lower);
+  EXPECT_EQ((*upper)->id, (*lower)->id);
+}
+
+TEST(IdempotencyKey, means_nothing_to_a_read_and_may_be_absent) {
+  auto read = change_key_of(ask(Method::kGet, kChange, "garbage")->call);
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(*read);
+  auto absent = change_key_of(ask(Method::kDelete, kChange, nullptr)->call);
+  ASSERT_TRUE(absent);
+  EXPECT_FALSE(*absent);
+}
+
+TEST(IdempotencyKey, tells_one_request_from_another) {
+  auto hash = [](const Call& call) { return change_key_of(call)->value().request_hash; };
+  auto one = ask(Method::kDelete, kChange, kKey);
+  EXPECT_EQ(hash(one->call), hash(ask(Method::kDelete, kChange, kKey)->call));
+  EXPECT_NE(hash(one->call), hash(ask(Method::kPost, kChange, kKey)->call));
+  EXPECT_NE(hash(one->call),
+            hash(ask(Method::kDelete, "/v1/lake/namespaces/a/tables/u", kKey)->call));
+  EXPECT_NE(hash(one->call),
+            hash(ask(Method::kDelete, std::string(kChange) + "?purgeRequested=true", kKey)->call));
+  auto other_body = ask(Method::kDelete, kChange, kKey);
+  other_body->request.body = "{}";
+  EXPECT_NE(hash(one->call), hash(other_body->call));
+  auto other_client = ask(Method::kDelete, kChange, kKey);
+  other_client->call.principal.subject = "someone else";
+  EXPECT_NE(hash(one->call), hash(other_client->call));
+  auto other_issuer = ask(Method::kDelete, kChange, kKey);
+  other_issuer->call.principal.issuer = "https://elsewhere";
+  EXPECT_NE(hash(one->call), hash(other_issuer->call));
+}
+
+TEST(IdempotencyKey, parts_of_a_request_do_not_run_into_each_other) {
+  auto hash = [](const Call& call) { return change_key_of(call)->value().request_hash; };
+  auto subject = ask(Method::kDelete, kChange, kKey);
+  subject->call.principal.subject = "a\nb";
+  auto body = ask(Method::kDelete, kChange, kKey);
+  body->call.principal.subject = "a";
+  body->request.body = "b\n";
+  EXPECT_NE(hash(subject->call), hash(body->call));
+}
+
+base::Task<base::http::Response> act_never(base::RequestContext, Call*) {
+  ADD_FAILURE() << "the operation was reached";
+  co_return base::http::Response{};
+}
+
+TEST(IdempotencyKey, policy_is_asked_before_the_key_is_looked_up) {
+  auto asked = ask(Method::kDelete, kChange, kKey);
+  asked->call.key = *change_key_of(asked->call);
+  asked->call.principal.superuser = false;
+  ASSERT_EQ(asked->call.catalog(), nullptr) << "whoever looks a key up here, crashes";
+  boost::asio::io_context loop;
+  auto answer =
+      boost::asio::co_spawn(loop, act_once({}, &asked->call, act_never), boost::asio::use_future);
+  loop.run();
+  EXPECT_EQ(answer.get().status, 403U);
+}
+
+TEST(IdempotencyKey, every_change_can_be_told_again) {
+  for (const Route& route : route_table()) {
+    bool takes_key = route.effect != Effect::kRead && route.path.starts_with("/v1/{prefix}/");
+    EXPECT_EQ(remake_of(route) != nullptr, takes_key) << route.operation;
+  }
+}
+
+}  // namespace
+}  // namespace lake::http

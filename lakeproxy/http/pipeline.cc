@@ -1,0 +1,242 @@
+#include "lakeproxy/http/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "lakeproxy/http/idempotency.h"
+#include "lakeproxy/http/route_table.h"
+
+namespace lake::http {
+namespace {
+
+using base::http::Response;
+
+// A stage lets the call pass, or answers it.
+using Stage = std::optional<Response> (*)(Call&);
+
+std::optional<Response> find_route(Call& call) {
+  Match found = match(call.request->method, call.request->path());
+  if (found.route == nullptr) {
+    if (found.allow.empty()) return refusal(404, "No such path.");
+    Response response = refusal(405, "The path does not have that method.");
+    response.headers.add("Allow", found.allow);
+    return response;
+  }
+  call.route = found.route;
+  call.parameters = std::move(found.parameters);
+  return std::nullopt;
+}
+
+std::optional<Response> check_media_type(Call& call) {
+  if (call.request->body.empty()) return std::nullopt;
+  auto type = call.request->headers.get("Content-Type");
+  if (!type || type->starts_with("application/json")) return std::nullopt;
+  return refusal(415, "Content-Type: must be application/json");
+}
+
+std::optional<Response> authenticate(Call& call) {
+  call.principal = auth::unauthenticated();
+  return std::nullopt;
+}
+
+std::optional<Response> check_opened(Call& call) {
+  bool service = !call.route->path.starts_with("/v1/");
+  if (service || call.services->opened()) return std::nullopt;
+  return refusal(503, "The lake is not open yet.");
+}
+
+// The one stage that may wait: a catalog that is not at hand is looked up.
+base::Task<base::Result<void>> find_catalog(base::RequestContext context, Call* call) {
+  call->of_path = call->services->home;
+  auto prefix = call->parameters.find("prefix");
+  if (prefix == call->parameters.end()) co_return base::Result<void>{};
+  CO_ASSIGN_OR_RETURN(call->of_path, co_await reach_catalog(context, call->services,
+                                                            call->principal, prefix->second));
+  co_return base::Result<void>{};
+}
+
+std::optional<Response> name_change(Call& call) {
+  auto key = change_key_of(call);
+  if (!key) return error_response(key.error(), call.route->effect, "");
+  call.key = std::move(*key);
+  return std::nullopt;
+}
+
+// The order is the design:
+constexpr Stage kStages[] = {
+    find_route,        // nothing else is known before the route is
+    check_media_type,  // cheap, and independent of who asks
+    authenticate,      // who it is, before anything is said about what exists
+    check_opened,      // without a lake no name can be looked up
+    name_change,       // a change that was made already is answered, not made again
+    // then find_catalog: names to things; policy and the operation follow in the action
+};
+
+}  // namespace
+
+/// What became of the commits of one route. Those that are only told again under
+/// their Idempotency-Key are not among them.
+class CommitOutcomes {
+ public:
+  CommitOutcomes(base::metrics::Registry& registry, std::string_view operation)
+      : committed_(counter(registry, operation, "committed")),
+        conflict_(counter(registry, operation, "conflict")),
+        refused_(counter(registry, operation, "refused")),
+        unavailable_(counter(registry, operation, "unavailable")),
+        unknown_(counter(registry, operation, "unknown")),
+        failed_(counter(registry, operation, "failed")) {}
+
+  /// Nothing: it was made.
+  void count(std::optional<base::ErrorKind> error) const { of(error).add(); }
+
+ private:
+  static base::metrics::Counter counter(base::metrics::Registry& registry,
+                                        std::string_view operation, const char* outcome) {
+    return registry.counter("lakeproxy_commits_total", "Commits by what became of them.",
+                            {{"operation", std::string(operation)}, {"outcome", outcome}});
+  }
+  [[nodiscard]] const base::metrics::Counter& of(std::optional<base::ErrorKind> error) const;
+
+  base::metrics::Counter committed_, conflict_, refused_, unavailable_, unknown_, failed_;
+};
+
+const base::metrics::Counter& CommitOutcomes::of(std::optional<base::ErrorKind> error) const {
+  using base::ErrorKind;
+  if (!error) return committed_;
+  switch (*error) {
+    case ErrorKind::kConflict:
+    case ErrorKind::kAlreadyExists: return conflict_;
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled: return unavailable_;
+    case ErrorKind::kOutcomeUnknown: return unknown_;
+    case ErrorKind::kCorrupt:
+    case ErrorKind::kInternal: return failed_;
+    default: return refused_;
+  }
+}
+
+namespace {
+
+// Series of one route, resolved once.
+struct RouteMetrics {
+  base::metrics::Histogram seconds;
+  std::array<base::metrics::Counter, 5> by_class;  ///< 1xx to 5xx.
+  std::optional<CommitOutcomes> outcomes;          ///< Of a route that commits.
+  base::metrics::Counter plain_bytes, gzip_bytes;  ///< Of the answers' bodies, as they are sent.
+};
+
+using AllMetrics = std::map<const Route*, RouteMetrics>;
+
+RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route) {
+  auto counter = [&](const char* status) {
+    return registry.counter("lakeproxy_http_requests_total", "Requests by route and status class.",
+                            {{"operation", std::string(route.operation)}, {"status", status}});
+  };
+  auto bytes = [&](const char* encoding) {
+    return registry.counter("lakeproxy_http_response_bytes_total",
+                            "Bytes of answers by route and content coding.",
+                            {{"operation", std::string(route.operation)}, {"encoding", encoding}});
+  };
+  return {registry.histogram("lakeproxy_http_request_seconds", "Time to answer a request.",
+                             {{"operation", std::string(route.operation)}}),
+          {counter("1xx"), counter("2xx"), counter("3xx"), counter("4xx"), counter("5xx")},
+          route.effect == Effect::kCommit ? std::optional(CommitOutcomes(registry, route.operation))
+                                          : std::nullopt,
+          bytes("identity"),
+          bytes("gzip")};
+}
+
+void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
+                 unsigned status) {
+  auto log = call.services->home->log->for_request(context.request_id);
+  std::string message = shown_message(error.message());
+  base::log::Fields fields = {{"operation", call.route->operation},
+                              {"status", status},
+                              {"kind", to_string(error.kind())},
+                              {"error", message},
+                              {"detail", error.detail()}};
+  if (status >= 500) {
+    log.error("request failed", fields);
+  } else {
+    log.info("request refused", fields);
+  }
+}
+
+Response fail(const base::RequestContext& context, const Call& call, const base::Error& error) {
+  Response response = error_response(error, call.route->effect, context.id_text());
+  log_failure(call, context, error, response.status);
+  return response;
+}
+
+base::Task<Response> act(base::RequestContext context, Call* call) {
+  auto result = co_await call->route->action(context, *call);
+  if (call->outcomes != nullptr) {
+    call->outcomes->count(result ? std::nullopt : std::optional(result.error().kind()));
+  }
+  if (result) co_return std::move(*result);
+  co_return fail(context, *call, result.error());
+}
+
+base::Task<Response> answer(base::RequestContext context, Call* call, const AllMetrics* metrics) {
+  for (Stage stage : kStages) {
+    if (auto response = stage(*call)) co_return std::move(*response);
+  }
+  if (call->route->effect == Effect::kCommit) call->outcomes = &*metrics->at(call->route).outcomes;
+  auto found = co_await find_catalog(context, call);
+  if (!found) co_return fail(context, *call, found.error());
+  if (call->key) co_return co_await act_once(context, call, act);
+  co_return co_await act(context, call);
+}
+
+base::Task<Response> handle(base::RequestContext context, base::http::Request request,
+                            Services* services, std::shared_ptr<const AllMetrics> metrics) {
+  auto begin = std::chrono::steady_clock::now();
+  Call call;
+  call.request = &request;
+  call.services = services;
+  Response response = co_await answer(context, &call, metrics.get());
+  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  if (auto found = metrics->find(call.route); found != metrics->end()) {
+    found->second.seconds.observe(elapsed.count());
+    found->second.by_class[std::min(response.status / 100, 5U) - 1].add();
+    const RouteMetrics& of_route = found->second;
+    (response.headers.get("Content-Encoding") ? of_route.gzip_bytes : of_route.plain_bytes)
+        .add(response.body.size());
+  }
+  services->home->log->for_request(context.request_id)
+      .debug("request", {{"operation", call.route != nullptr ? call.route->operation : "none"},
+                         {"status", response.status},
+                         {"ms", elapsed.count() * 1000}});
+  co_return response;
+}
+
+}  // namespace
+
+base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
+    base::RequestContext context, Services* services, auth::Principal principal, std::string id) {
+  if (id == services->home->lake.catalog) co_return services->home;
+  auto attached = services->attached(id);
+  if (attached && policy::may_reach(principal, attached->account_id)) co_return attached;
+  CO_ASSIGN_OR_RETURN(auto registered, co_await services->find_registered(context, id));
+  if (!policy::may_reach(principal, registered.account_id)) co_return ducklake::no_such_catalog(id);
+  co_return co_await services->attach(context, std::move(registered));
+}
+
+base::http::Handler make_handler(Services& services, base::metrics::Registry& metrics) {
+  auto all = std::make_shared<AllMetrics>();
+  for (const Route& route : route_table()) all->emplace(&route, make_metrics(metrics, route));
+  std::shared_ptr<const AllMetrics> shared = std::move(all);
+  return [&services, shared](base::RequestContext context, base::http::Request request) {
+    return handle(context, std::move(request), &services, shared);
+  };
+}
+
+base::http::Refusal make_refusal() {
+  return [](unsigned status, std::string_view message) { return refusal(status, message); };
+}
+
+}  // namespace lake::http

@@ -1,0 +1,94 @@
+#pragma once
+
+// What a route is: a method, a path, the permission it asks for and the action
+// that answers it. The table of all routes is route_table.cc.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/http/message.h"
+#include "base/metrics/registry.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/auth/principal.h"
+#include "lakeproxy/ducklake/registry/catalog_registry.h"
+#include "lakeproxy/http/error_response.h"
+#include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/policy/authorized.h"
+
+namespace lake::http {
+
+/// What the routes of one event loop reach.
+struct Services {
+  std::shared_ptr<operation::Catalog> home;  ///< The default catalog.
+  /// A registered catalog that is attached; null where it is not.
+  std::function<std::shared_ptr<operation::Catalog>(const std::string& id)> attached;
+  /// What PostgreSQL has of a registered catalog. Errors: kNotFound (kNoSuchCatalog).
+  std::function<base::Task<base::Result<model::RegisteredCatalog>>(base::RequestContext,
+                                                                   std::string id)>
+      find_registered;
+  /// Attaches a registered catalog, and opens its lake if need be. Errors: those of open_lake.
+  std::function<base::Task<base::Result<std::shared_ptr<operation::Catalog>>>(
+      base::RequestContext, model::RegisteredCatalog)>
+      attach;
+  ducklake::CatalogRegistry* registry = nullptr;
+  const base::metrics::Registry* metrics = nullptr;
+  /// Whether the database answers, for /readyz.
+  std::function<base::Task<base::Status>(base::RequestContext)> ready;
+  /// Whether the lake has been opened; requests before that are 503.
+  std::function<bool()> opened;
+};
+
+struct Route;
+class CommitOutcomes;
+
+/// Decoded path parts by their names in the route's path.
+using PathParameters = std::map<std::string, std::string, std::less<>>;
+
+/// One request on its way through the stages.
+struct Call {
+  const base::http::Request* request = nullptr;
+  const Route* route = nullptr;
+  PathParameters parameters;
+  auth::Principal principal;
+  std::optional<model::ChangeKey> key;  ///< Of a change that the client named.
+  Services* services = nullptr;
+  const CommitOutcomes* outcomes = nullptr;     ///< Null where the route is no commit.
+  std::shared_ptr<operation::Catalog> of_path;  ///< The catalog of the path's prefix.
+
+  [[nodiscard]] operation::Catalog* catalog() const { return of_path.get(); }
+  [[nodiscard]] const std::string& parameter(std::string_view name) const {
+    return parameters.find(name)->second;
+  }
+};
+
+using Action = base::Task<base::Result<base::http::Response>> (*)(base::RequestContext, Call);
+
+/// No member has a default: a route without a permission does not compile.
+struct Route {
+  base::http::Method method;
+  std::string_view path;       ///< "/v1/{prefix}/namespaces/{namespace}"
+  std::string_view operation;  ///< As the API description names it.
+  policy::Permission permission;
+  Effect effect;
+  Action action;
+};
+
+/// The catalog `id`, if the principal may know of it. Whose it is is asked before
+/// its lake is opened, and the same is done for one of another account as for none.
+/// Errors: kNotFound  no such catalog, or one of another account, which must
+///         look the same; those of Services::attach.
+[[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
+    base::RequestContext context, Services* services, auth::Principal principal, std::string id);
+
+/// Asks policy for what the call's route says.
+template <class T>
+[[nodiscard]] base::Result<policy::Authorized<T>> authorized(const Call& call, T request) {
+  return policy::authorize(call.principal, call.route->permission, std::move(request), call.key);
+}
+
+}  // namespace lake::http

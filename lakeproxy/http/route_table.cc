@@ -1,0 +1,140 @@
+#include "lakeproxy/http/route_table.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/core/text.h"
+#include "lakeproxy/http/actions.h"
+
+namespace lake::http {
+namespace {
+
+using base::http::Method;
+using policy::Permission;
+
+constexpr std::string_view kNamespaces = "/v1/{prefix}/namespaces";
+constexpr std::string_view kNamespace = "/v1/{prefix}/namespaces/{namespace}";
+constexpr std::string_view kProperties = "/v1/{prefix}/namespaces/{namespace}/properties";
+constexpr std::string_view kTables = "/v1/{prefix}/namespaces/{namespace}/tables";
+constexpr std::string_view kTable = "/v1/{prefix}/namespaces/{namespace}/tables/{table}";
+constexpr std::string_view kReports = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics";
+constexpr std::string_view kRegister = "/v1/{prefix}/namespaces/{namespace}/register";
+constexpr std::string_view kUnregister =
+    "/v1/{prefix}/namespaces/{namespace}/tables/{table}/unregister";
+constexpr std::string_view kCredentials =
+    "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
+constexpr std::string_view kCompact =
+    "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
+constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
+constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
+constexpr std::string_view kViews = "/v1/{prefix}/namespaces/{namespace}/views";
+constexpr std::string_view kView = "/v1/{prefix}/namespaces/{namespace}/views/{view}";
+constexpr std::string_view kRegisterView = "/v1/{prefix}/namespaces/{namespace}/register-view";
+constexpr std::string_view kRenameView = "/v1/{prefix}/views/rename";
+
+// clang-format off
+constexpr Route kRoutes[] = {
+    {Method::kGet,    "/healthz",      "health",        Permission::kPublic, Effect::kRead, get_health},
+    {Method::kGet,    "/readyz",       "ready",         Permission::kPublic, Effect::kRead, get_ready},
+    {Method::kGet,    "/metrics",      "metrics",       Permission::kPublic, Effect::kRead, get_metrics},
+    {Method::kGet,    "/openapi.json", "openapi",       Permission::kPublic, Effect::kRead, get_openapi},
+    {Method::kGet,    "/v1/config",    "getConfig",     Permission::kPublic, Effect::kRead, get_config},
+    {Method::kPost,   "/v1/catalogs",  "createCatalog", Permission::kManageCatalogs, Effect::kChange, create_catalog},
+    {Method::kGet,    kNamespaces,     "listNamespaces",   Permission::kReadNamespace,    Effect::kRead,   list_namespaces},
+    {Method::kPost,   kNamespaces,     "createNamespace",  Permission::kManageNamespaces, Effect::kChange, create_namespace},
+    {Method::kGet,    kNamespace,      "loadNamespaceMetadata", Permission::kReadNamespace, Effect::kRead, load_namespace},
+    {Method::kHead,   kNamespace,      "namespaceExists",  Permission::kReadNamespace,    Effect::kRead,   namespace_exists},
+    {Method::kDelete, kNamespace,      "dropNamespace",    Permission::kManageNamespaces, Effect::kChange, drop_namespace},
+    {Method::kPost,   kProperties,     "updateProperties", Permission::kWriteNamespace,   Effect::kChange, update_namespace_properties},
+    {Method::kGet,    kTables,         "listTables",       Permission::kReadNamespace,    Effect::kRead,   list_tables},
+    {Method::kPost,   kTables,         "createTable",      Permission::kWriteNamespace,   Effect::kChange, create_table},
+    {Method::kGet,    kTable,          "loadTable",        Permission::kReadNamespace,    Effect::kRead,   load_table},
+    {Method::kHead,   kTable,          "tableExists",      Permission::kReadNamespace,    Effect::kRead,   table_exists},
+    {Method::kPost,   kTable,          "updateTable",      Permission::kWriteNamespace,   Effect::kCommit, commit_table},
+    {Method::kDelete, kTable,          "dropTable",        Permission::kWriteNamespace,   Effect::kChange, drop_table},
+    {Method::kGet,    kCredentials,    "loadCredentials",  Permission::kReadNamespace,    Effect::kRead,   load_credentials},
+    {Method::kPost,   kReports,        "reportMetrics",    Permission::kReadNamespace,    Effect::kRead,   report_metrics},
+    {Method::kPost,   kTransaction,    "commitTransaction", Permission::kWriteNamespace,  Effect::kCommit, commit_transaction},
+    {Method::kPost,   kRegister,       "registerTable",    Permission::kWriteNamespace,   Effect::kChange, register_table},
+    {Method::kPost,   kUnregister,     "unregisterTable",  Permission::kWriteNamespace,   Effect::kChange, unregister_table},
+    {Method::kPost,   kCompact,        "compactTable",     Permission::kManageCatalogs,   Effect::kChange, compact_table},
+    {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange, rename_table},
+    {Method::kGet,    kViews,          "listViews",        Permission::kReadNamespace,    Effect::kRead,   list_views},
+    {Method::kPost,   kViews,          "createView",       Permission::kWriteNamespace,   Effect::kChange, create_view},
+    {Method::kGet,    kView,           "loadView",         Permission::kReadNamespace,    Effect::kRead,   load_view},
+    {Method::kHead,   kView,           "viewExists",       Permission::kReadNamespace,    Effect::kRead,   view_exists},
+    {Method::kPost,   kView,           "replaceView",      Permission::kWriteNamespace,   Effect::kCommit, replace_view},
+    {Method::kDelete, kView,           "dropView",         Permission::kWriteNamespace,   Effect::kChange, drop_view},
+    {Method::kPost,   kRegisterView,   "registerView",     Permission::kWriteNamespace,   Effect::kChange, register_view},
+    {Method::kPost,   kRenameView,     "renameView",       Permission::kWriteNamespace,   Effect::kChange, rename_view},
+};
+// clang-format on
+
+// Takes the next part off a path that starts with '/'.
+std::string_view take_part(std::string_view& path) {
+  path.remove_prefix(1);
+  std::string_view part = path.substr(0, path.find('/'));
+  path.remove_prefix(part.size());
+  return part;
+}
+
+bool is_parameter(std::string_view part) { return part.starts_with('{'); }
+
+// Each route of a service is asked, so nothing is decoded or allocated here.
+bool has_form(std::string_view pattern, std::string_view path) {
+  while (!pattern.empty() && !path.empty() && path.front() == '/') {
+    std::string_view wanted = take_part(pattern);
+    std::string_view given = take_part(path);
+    if (is_parameter(wanted) ? given.empty() : wanted != given) return false;
+  }
+  return pattern.empty() && path.empty();
+}
+
+// Of a path that has the pattern's form. Nothing: a part is wrongly encoded.
+std::optional<PathParameters> parameters_of(std::string_view pattern, std::string_view path) {
+  PathParameters parameters;
+  while (!pattern.empty()) {
+    std::string_view wanted = take_part(pattern);
+    std::string_view given = take_part(path);
+    if (!is_parameter(wanted)) continue;
+    auto value = base::percent_decode(given);
+    if (!value) return std::nullopt;
+    parameters[std::string(wanted.substr(1, wanted.size() - 2))] = std::move(*value);
+  }
+  return parameters;
+}
+
+std::string methods_of(std::string_view path) {
+  std::string methods;
+  for (const Route& route : kRoutes) {
+    if (!has_form(route.path, path) || !parameters_of(route.path, path)) continue;
+    if (!methods.empty()) methods += ", ";
+    methods += to_string(route.method);
+  }
+  return methods;
+}
+
+}  // namespace
+
+std::span<const Route> route_table() { return kRoutes; }
+
+std::vector<std::string> announced_endpoints() {
+  std::vector<std::string> endpoints;
+  for (const Route& route : kRoutes) {
+    // What operators call is not part of Iceberg's API, and its clients look for that alone.
+    if (!route.path.starts_with("/v1/{prefix}/")) continue;
+    if (route.path.starts_with("/v1/{prefix}/admin/")) continue;
+    endpoints.push_back(std::string(to_string(route.method)) + " " + std::string(route.path));
+  }
+  return endpoints;
+}
+
+Match match(Method method, std::string_view path) {
+  for (const Route& route : kRoutes) {
+    if (route.method != method || !has_form(route.path, path)) continue;
+    if (auto found = parameters_of(route.path, path)) return {&route, std::move(*found), ""};
+  }
+  return {nullptr, {}, methods_of(path)};
+}
+
+}  // namespace lake::http

@@ -1,0 +1,118 @@
+#include "lakeproxy/http/table_answer.h"
+
+#include <fmt/format.h>
+
+#include "base/http/accept_encoding.h"
+#include "lakeproxy/http/wire.h"
+#include "lakeproxy/to_iceberg/publish/table_at.h"
+
+namespace lake::http {
+namespace {
+
+using Snapshots = model::SnapshotSelection;
+
+// Packing a shorter answer saves nothing that the network would notice.
+constexpr std::size_t kLeastPacked = 1024;
+
+// The forms of one table are so many representations. Each is there with and without
+// gzip, equal in content and not in bytes, which is what a weak tag says. Clients give it
+// back as they got it, whatever coding they name then.
+std::string etag_of(const publish::TableView& view, Snapshots snapshots,
+                    std::optional<model::SnapshotId> at = std::nullopt) {
+  return fmt::format("W/\"{}{}{}\"", view.etag, at ? fmt::format("-at-{}", at->value) : "",
+                     snapshots == Snapshots::kRefs ? "-refs" : "");
+}
+
+// Compared without the "W/": RFC 9110, section 8.8.3.2.
+bool matches(const base::http::Request& request, std::string_view etag) {
+  auto header = request.headers.get("If-None-Match");
+  return header &&
+         (*header == "*" || header->find(etag.substr(etag.find('"'))) != std::string_view::npos);
+}
+
+base::http::Response not_modified(std::string etag) {
+  base::http::Response response;
+  response.status = 304;
+  response.headers.add("ETag", std::move(etag));
+  response.headers.add("Vary", "Accept-Encoding");
+  return response;
+}
+
+base::http::Response body_response(model::JsonText bytes, bool is_gzip, std::string etag) {
+  auto response = json_response(200, base::http::Body(std::move(bytes)));
+  response.headers.reserve(response.headers.fields().size() + 3);
+  response.headers.add("ETag", std::move(etag));
+  response.headers.add("Vary", "Accept-Encoding");
+  if (is_gzip) response.headers.add("Content-Encoding", "gzip");
+  return response;
+}
+
+// Nothing: the client takes gzip, and nobody has packed this form yet.
+std::optional<base::http::Response> ready_response(const Call& call, const publish::TableView& view,
+                                                   Snapshots snapshots, std::string& etag) {
+  const auto accepted = base::http::accepted_codings(call.request->headers);
+  const model::JsonText& plain = view.body_of(snapshots);
+  if (!accepted.gzip || (plain->size() < kLeastPacked && accepted.identity)) {
+    return body_response(plain, false, std::move(etag));
+  }
+  auto packed = view.packed_of(snapshots).get();
+  if (!packed) return std::nullopt;
+  return body_response(std::move(packed), true, std::move(etag));
+}
+
+}  // namespace
+
+base::Result<Snapshots> snapshots_of(const Call& call) {
+  auto text = call.request->query("snapshots");
+  if (!text || *text == "all") return Snapshots::kAll;
+  if (*text == "refs") return Snapshots::kRefs;
+  return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
+}
+
+std::optional<base::http::Response> ready_answer(const Call& call, const publish::TableView& view,
+                                                 Snapshots snapshots) {
+  std::string etag = etag_of(view, snapshots);
+  if (matches(*call.request, etag)) return not_modified(std::move(etag));
+  return ready_response(call, view, snapshots, etag);
+}
+
+ActionResult packed_answer(base::RequestContext context, Call call,
+                           model::TableIdentifier identifier, publish::TableViewPtr view,
+                           Snapshots snapshots) {
+  auto packed =
+      co_await call.catalog()->views->packed(context, std::move(identifier), view, snapshots);
+  std::string etag = etag_of(*view, snapshots);
+  // What was done is done: without the packed bytes it is told with plain ones.
+  if (!packed) co_return body_response(view->body_of(snapshots), false, std::move(etag));
+  co_return body_response(std::move(*packed), true, std::move(etag));
+}
+
+ActionResult view_response(base::RequestContext context, Call call,
+                           model::TableIdentifier identifier, publish::TableViewPtr view) {
+  std::string etag = etag_of(*view, Snapshots::kAll);
+  if (auto ready = ready_response(call, *view, Snapshots::kAll, etag)) co_return std::move(*ready);
+  co_return co_await packed_answer(context, std::move(call), std::move(identifier), std::move(view),
+                                   Snapshots::kAll);
+}
+
+base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
+                                    Snapshots snapshots) {
+  std::string etag = etag_of(*table.view, snapshots, table.snapshot_id);
+  if (matches(*call.request, etag)) return not_modified(std::move(etag));
+  auto response = json_response(
+      200, base::http::Body(publish::body_at(*table.view, table.snapshot_id, snapshots,
+                                             call.catalog()->client_config)));
+  response.headers.add("ETag", std::move(etag));
+  return response;
+}
+
+ActionResult tell_table(base::RequestContext context, Call call,
+                        model::TableIdentifier identifier) {
+  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
+  CO_ASSIGN_OR_RETURN(auto view,
+                      co_await operation::load_table(context, call.catalog(), std::move(request)));
+  co_return co_await view_response(context, std::move(call), std::move(identifier),
+                                   std::move(view));
+}
+
+}  // namespace lake::http

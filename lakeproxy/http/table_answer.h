@@ -1,0 +1,41 @@
+#pragma once
+
+// A table as an answer: its bytes, as they are or as gzip, the tag of the form that
+// was asked for, and whether the client has that form already.
+// Source: Iceberg REST description, "loadTable"; RFC 9110, sections 8.8.3, 12.5.3, 13.1.2.
+
+#include <optional>
+#include <string>
+
+#include "lakeproxy/http/actions.h"
+#include "lakeproxy/operation/tables.h"
+
+namespace lake::http {
+
+/// "snapshots" of the query. Errors: kInvalid  neither all nor refs.
+[[nodiscard]] base::Result<model::SnapshotSelection> snapshots_of(const Call& call);
+
+/// LoadTableResult with all snapshots and the tag of this form, as gzip where the client
+/// takes that. `identifier` is the table's; never an error.
+[[nodiscard]] ActionResult view_response(base::RequestContext context, Call call,
+                                         model::TableIdentifier identifier,
+                                         publish::TableViewPtr view);
+/// The answer to a load that waits for nothing: 304 to a client that has this form, or
+/// bytes that are there. Nothing: packed_answer makes them.
+[[nodiscard]] std::optional<base::http::Response> ready_answer(const Call& call,
+                                                               const publish::TableView& view,
+                                                               model::SnapshotSelection snapshots);
+/// The answer to a load as gzip, which the first of its kind waits for.
+[[nodiscard]] ActionResult packed_answer(base::RequestContext context, Call call,
+                                         model::TableIdentifier identifier,
+                                         publish::TableViewPtr view,
+                                         model::SnapshotSelection snapshots);
+/// The table as of one of its snapshots, or 304.
+[[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
+                                                  model::SnapshotSelection snapshots);
+
+/// Loads the table for an answer that tells it with all its snapshots.
+[[nodiscard]] ActionResult tell_table(base::RequestContext context, Call call,
+                                      model::TableIdentifier identifier);
+
+}  // namespace lake::http

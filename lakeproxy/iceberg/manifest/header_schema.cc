@@ -1,0 +1,72 @@
+#include "lakeproxy/iceberg/manifest/header_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace lake::materialize {
+namespace {
+
+using model::Literal;
+using model::TypeKind;
+
+template <class To, class From>
+void convert(Literal& value) {
+  const auto* held = std::get_if<From>(&value);
+  if (held == nullptr) return;
+  if constexpr (sizeof(To) < sizeof(From)) {
+    if (*held > std::numeric_limits<To>::max() || *held < std::numeric_limits<To>::lowest()) return;
+    if (static_cast<From>(static_cast<To>(*held)) != *held) return;
+  }
+  value = static_cast<To>(*held);
+}
+
+void fit(Literal& value, TypeKind kind) {
+  switch (kind) {
+    case TypeKind::kLong: return convert<std::int64_t, std::int32_t>(value);
+    case TypeKind::kInt: return convert<std::int32_t, std::int64_t>(value);
+    case TypeKind::kDouble: return convert<double, float>(value);
+    case TypeKind::kFloat: return convert<float, double>(value);
+    default: return;
+  }
+}
+
+}  // namespace
+
+base::Result<model::Schema> header_schema(const model::TableMetadata& table,
+                                          const model::PartitionSpec& spec,
+                                          std::int32_t snapshot_schema_id) {
+  if (spec.is_unpartitioned()) {
+    const model::Schema* found = table.find_schema(snapshot_schema_id);
+    return found != nullptr ? *found : table.current_schema();
+  }
+  for (auto schema = table.schemas.rbegin(); schema != table.schemas.rend(); ++schema) {
+    bool has_all = std::ranges::all_of(spec.fields, [&](const model::PartitionField& field) {
+      return field.transform.kind == model::TransformKind::kVoid ||
+             schema->find(field.source_id) != nullptr;
+    });
+    if (has_all) return *schema;
+  }
+  return base::fail(
+      base::ErrorKind::kCorrupt,
+      fmt::format("no schema has all the source columns of partition spec {}", spec.spec_id));
+}
+
+void fit_partition(const std::vector<PartitionColumn>& columns, model::PartitionTuple& tuple) {
+  for (std::size_t i = 0; i < std::min(tuple.size(), columns.size()); ++i) {
+    if (tuple[i]) fit(*tuple[i], columns[i].type.kind());
+  }
+}
+
+base::Status fit_partitions(const model::Schema& schema, const model::PartitionSpec& spec,
+                            std::vector<model::ManifestEntry>& entries) {
+  if (spec.is_unpartitioned()) return {};
+  ASSIGN_OR_RETURN(auto columns, partition_columns(schema, spec));
+  for (model::ManifestEntry& entry : entries) {
+    fit_partition(columns, entry.data_file.partition);
+  }
+  return {};
+}
+
+}  // namespace lake::materialize

@@ -1,0 +1,64 @@
+#include "lakeproxy/mapping/default_text.h"
+
+#include <fmt/format.h>
+
+#include "base/core/text.h"
+#include "lakeproxy/mapping/lake_text.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::TypeKind;
+
+constexpr std::string_view kEscape = "\\x";
+constexpr std::size_t kEscapedSize = 4;
+
+bool is_bytes(const model::Type& type) {
+  return type.kind() == TypeKind::kBinary || type.kind() == TypeKind::kFixed;
+}
+
+std::string escaped(const std::string& bytes) {
+  std::string text;
+  for (char c : bytes) text += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+  return text;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string bytes;
+  while (!text.empty()) {
+    if (!text.starts_with(kEscape)) {
+      if (text.front() < ' ' || text.front() > '~' || text.front() == '\\') return std::nullopt;
+      bytes.push_back(text.front());
+      text.remove_prefix(1);
+      continue;
+    }
+    auto byte = base::from_hex(text.substr(kEscape.size(), 2));
+    if (text.size() < kEscapedSize || !byte) return std::nullopt;
+    bytes += *byte;
+    text.remove_prefix(kEscapedSize);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<model::Literal> parse_default(const model::Type& type, std::string_view text) {
+  if (text == kNoDefault) return std::nullopt;
+  if (!is_bytes(type)) return model::parse_lake_text(type, text);
+  auto bytes = unescaped(text);
+  if (!bytes) return std::nullopt;
+  if (type.kind() == TypeKind::kFixed && bytes->size() != static_cast<std::size_t>(type.length())) {
+    return std::nullopt;
+  }
+  return model::Bytes{std::move(*bytes)};
+}
+
+base::Result<std::string> default_text(const model::Field& field, const model::Literal& value) {
+  std::string text = is_bytes(field.type) ? escaped(std::get<model::Bytes>(value).value)
+                                          : model::to_lake_text(field.type, value);
+  if (text != kNoDefault) return text;
+  return base::fail(base::ErrorKind::kUnsupported,
+                    fmt::format("column {}: the lake takes the default NULL for none", field.name));
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,52 @@
+#include "lakeproxy/mapping/default_text.h"
+
+#include <gtest/gtest.h>
+
+namespace lake::ducklake {
+namespace {
+
+using model::Literal;
+using model::Type;
+using model::TypeKind;
+
+model::Field field(Type type) { return {.id = 1, .name = "c", .type = std::move(type)}; }
+
+TEST(DefaultText, is_read_back_as_it_was_written) {
+  struct Case {
+    Type type;
+    Literal value;
+    const char* text;
+  };
+  const Case cases[] = {
+      {Type(TypeKind::kInt), std::int32_t{-7}, "-7"},
+      {Type(TypeKind::kString), std::string("it's \\x41"), "it's \\x41"},
+      {Type(TypeKind::kBinary), model::Bytes{std::string("\xAA\0b", 3)}, "\\xAA\\x00\\x62"},
+      {Type::fixed(1), model::Bytes{"a"}, "\\x61"},
+      {Type(TypeKind::kTimestampNs), std::int64_t{1}, "1970-01-01 00:00:00.000000001"},
+      {Type(TypeKind::kTimestamptz), std::int64_t{0}, "1970-01-01 00:00:00+00"}};
+  for (const Case& c : cases) {
+    auto text = default_text(field(c.type), c.value);
+    ASSERT_TRUE(text) << c.text;
+    EXPECT_EQ(*text, c.text);
+    EXPECT_EQ(parse_default(c.type, *text), c.value) << c.text;
+  }
+}
+
+TEST(DefaultText, printable_bytes_may_stand_for_themselves) {
+  EXPECT_EQ(parse_default(Type(TypeKind::kBinary), "a\\x00~"),
+            Literal(model::Bytes{std::string("a\0~", 3)}));
+  for (const char* bad : {"\\", "\\x", "\\x0", "\\xZZ", "\x01", "\xC3\xA9"}) {
+    EXPECT_EQ(parse_default(Type(TypeKind::kBinary), bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(parse_default(Type::fixed(2), "a"), std::nullopt);
+}
+
+TEST(DefaultText, null_is_no_default) {
+  EXPECT_EQ(parse_default(Type(TypeKind::kString), "NULL"), std::nullopt);
+  auto text = default_text(field(Type(TypeKind::kString)), std::string("NULL"));
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().kind(), base::ErrorKind::kUnsupported);
+}
+
+}  // namespace
+}  // namespace lake::ducklake

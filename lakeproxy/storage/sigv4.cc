@@ -1,0 +1,143 @@
+#include "lakeproxy/storage/sigv4.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "base/core/text.h"
+
+namespace lake::storage {
+namespace {
+
+using base::http::Headers;
+
+constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+
+std::string_view as_text(const Sha256& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  });
+  return out;
+}
+
+// Without spaces at the ends, and with one where there were several.
+std::string trimmed(std::string_view value) {
+  std::string out;
+  for (char c : value) {
+    if (c == '\t') c = ' ';
+    if (c == ' ' && (out.empty() || out.back() == ' ')) continue;
+    out.push_back(c);
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+struct CanonicalHeaders {
+  std::string lines;
+  std::string names;
+};
+
+CanonicalHeaders canonical_headers(const std::string& host, const Headers& headers) {
+  std::map<std::string, std::string> sorted{{"host", trimmed(host)}};
+  for (const auto& field : headers.fields()) {
+    auto [at, added] = sorted.try_emplace(lower_case(field.name), trimmed(field.value));
+    if (!added) at->second += "," + trimmed(field.value);
+  }
+  CanonicalHeaders out;
+  for (const auto& [name, value] : sorted) {
+    out.lines += name + ":" + value + "\n";
+    if (!out.names.empty()) out.names += ';';
+    out.names += name;
+  }
+  return out;
+}
+
+}  // namespace
+
+Sha256 sha256(std::string_view bytes) {
+  Sha256 out;
+  if (EVP_Digest(bytes.data(), bytes.size(), out.data(), nullptr, EVP_sha256(), nullptr) != 1) {
+    std::abort();  // Out of memory, or a library without SHA-256.
+  }
+  return out;
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
+  Sha256 out;
+  unsigned size = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(),
+           &size) == nullptr) {
+    std::abort();
+  }
+  return out;
+}
+
+std::string canonical_path(std::string_view path) {
+  return base::percent_encode(path, base::Slash::kKeep);
+}
+
+std::string canonical_query(const std::vector<Parameter>& query) {
+  std::vector<std::pair<std::string, std::string>> encoded;
+  encoded.reserve(query.size());
+  for (const auto& parameter : query) {
+    encoded.emplace_back(base::percent_encode(parameter.name, base::Slash::kEncode),
+                         base::percent_encode(parameter.value, base::Slash::kEncode));
+  }
+  std::ranges::sort(encoded);
+  std::string out;
+  for (const auto& [name, value] : encoded) {
+    if (!out.empty()) out += '&';
+    out += name + "=" + value;
+  }
+  return out;
+}
+
+const std::string& Signer::key_of(const std::string& day) {
+  if (day_ != day) {
+    Sha256 key = hmac_sha256("AWS4" + credentials_.secret_key.reveal(), day);
+    for (std::string_view part : {std::string_view(region_), std::string_view(service_),
+                                  std::string_view("aws4_request")}) {
+      key = hmac_sha256(as_text(key), part);
+    }
+    day_key_ = base::Secret(std::string(as_text(key)));
+    day_ = day;
+  }
+  return day_key_.reveal();
+}
+
+Headers Signer::sign(const SignableRequest& request, base::WallTime now) {
+  auto seconds = std::chrono::floor<std::chrono::seconds>(now);
+  std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(seconds));
+  std::string day = time.substr(0, 8);
+  Headers headers = request.headers;
+  headers.set("x-amz-date", time);
+  headers.set("x-amz-content-sha256", request.payload_hash);
+  if (!credentials_.session_token.empty()) {
+    headers.set("x-amz-security-token", credentials_.session_token.reveal());
+  }
+  CanonicalHeaders canonical = canonical_headers(request.host, headers);
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", to_string(request.method),
+                                 canonical_path(request.path), canonical_query(request.query),
+                                 canonical.lines, canonical.names, request.payload_hash);
+  std::string scope = fmt::format("{}/{}/{}/aws4_request", day, region_, service_);
+  std::string to_sign =
+      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, scope, base::to_hex(sha256(text)));
+  std::string signature = base::to_hex(hmac_sha256(key_of(day), to_sign));
+  headers.set("Authorization",
+              fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
+                          credentials_.access_key, scope, canonical.names, signature));
+  return headers;
+}
+
+}  // namespace lake::storage

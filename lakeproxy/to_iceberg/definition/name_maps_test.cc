@@ -1,0 +1,71 @@
+#include "lakeproxy/to_iceberg/definition/name_maps.h"
+
+#include <gtest/gtest.h>
+
+namespace lake::ducklake {
+namespace {
+
+using model::Field;
+using model::LakeNameMap;
+using model::NameMapping;
+using model::Schema;
+using model::Type;
+using model::TypeKind;
+
+Field field(model::FieldId id, std::string name, Type type = Type(TypeKind::kInt)) {
+  return {.id = id, .name = std::move(name), .type = std::move(type)};
+}
+
+const std::vector<Schema> kSchemas = {
+    {.schema_id = 0, .fields = {field(1, "a"), field(2, "p")}},
+    {.schema_id = 1,
+     .fields = {field(1, "b"), field(2, "p"), field(3, "a"),
+                field(4, "l", Type::list(5, Type::structure({field(6, "x")}), false))}},
+};
+
+TEST(NameMaps, a_column_has_the_names_of_all_files) {
+  auto mapping = name_mapping_of({{1, {{{1, {"a"}}, {2, {"P"}}}}}, {2, {{{1, {"b"}}, {2, {"p"}}}}}},
+                                 {kSchemas[0]});
+  ASSERT_TRUE(mapping) << mapping.error().message();
+  EXPECT_EQ(*mapping, (NameMapping{{1, {"a", "b"}, {}}, {2, {"P", "p"}, {}}}));
+}
+
+TEST(NameMaps, the_parts_of_a_list_have_the_names_that_readers_give_them) {
+  const LakeNameMap map{{{4, {"L"}}, {5, {"list"}}, {6, {"X"}}}};
+  auto mapping = name_mapping_of({{1, map}}, kSchemas);
+  ASSERT_TRUE(mapping) << mapping.error().message();
+  EXPECT_EQ(*mapping, (NameMapping{{4, {"L"}, {{5, {"element"}, {{6, {"X"}, {}}}}}}}));
+}
+
+TEST(NameMaps, columns_of_paths_and_columns_that_no_schema_has_are_left_out) {
+  auto mapping = name_mapping_of({{1, {{{1, {"a"}}, {2, {"p", true}}, {9, {"gone"}}}}}}, kSchemas);
+  ASSERT_TRUE(mapping) << mapping.error().message();
+  EXPECT_EQ(*mapping, (NameMapping{{1, {"a"}, {}}}));
+}
+
+TEST(NameMaps, a_name_that_means_two_columns_is_refused_with_both) {
+  auto mapping = name_mapping_of({{1, {{{1, {"a"}}}}}, {2, {{{3, {"a"}}}}}}, kSchemas);
+  ASSERT_FALSE(mapping);
+  EXPECT_EQ(mapping.error().kind(), base::ErrorKind::kUnsupported);
+  EXPECT_NE(mapping.error().message().find("'a' is the column with field id 1"), std::string::npos);
+  // At another level it is another name.
+  EXPECT_TRUE(
+      name_mapping_of({{1, {{{1, {"a"}}, {4, {"l"}}, {5, {"list"}}, {6, {"a"}}}}}}, kSchemas));
+}
+
+TEST(NameMaps, a_clients_names_are_added_where_they_mean_nothing_yet) {
+  NameMapping mapping = {{1, {"a"}, {}}, {2, {"p"}, {{3, {"x"}, {}}}}};
+  add_names({{1, {"b", "a"}, {}},
+             {2, {"p"}, {{4, {"x"}, {}}, {5, {"y"}, {}}}},
+             {6, {"a"}, {}},
+             {7, {"c"}, {}},
+             {std::nullopt, {"d", "p"}, {}}},
+            mapping);
+  EXPECT_EQ(mapping, (NameMapping{{1, {"a", "b"}, {}},
+                                  {2, {"p"}, {{3, {"x"}, {}}, {5, {"y"}, {}}}},
+                                  {7, {"c"}, {}},
+                                  {std::nullopt, {"d"}, {}}}));
+}
+
+}  // namespace
+}  // namespace lake::ducklake

@@ -1,0 +1,99 @@
+#include "lakeproxy/to_iceberg/definition/partition_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "lakeproxy/mapping/transform_text.h"
+#include "lakeproxy/mapping/type_mapping.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::PartitionField;
+using model::Transform;
+using model::TransformKind;
+
+std::string default_name(const std::string& column, const Transform& transform) {
+  switch (transform.kind) {
+    case TransformKind::kBucket: return column + "_bucket";
+    case TransformKind::kTruncate: return column + "_trunc";
+    case TransformKind::kYear: return column + "_year";
+    case TransformKind::kMonth: return column + "_month";
+    case TransformKind::kDay: return column + "_day";
+    case TransformKind::kHour: return column + "_hour";
+    default: return column;
+  }
+}
+
+const LakeColumn* source_of(const LakeColumns& columns, const LakePartitionKey& key,
+                            model::SnapshotId at) {
+  auto found = std::ranges::find_if(columns.columns, [&](const LakeColumn& column) {
+    return column.id == key.column_id && column.shown_at(at);
+  });
+  return found == columns.columns.end() ? nullptr : &*found;
+}
+
+bool can_show(const Transform& transform, const LakeColumn& source, std::int32_t version) {
+  auto type = iceberg_type(source.type, version);
+  if (!type || !model::can_transform(transform, *type)) return false;
+  return transform.kind != TransformKind::kBucket || bucket_is_icebergs(source.type);
+}
+
+// A client's spec may have a bucket that the lake fills by another hash.
+bool means_the_same(const LakeColumns& columns, const LakePartition& partition,
+                    const LakePartitionKey& key, const Transform& transform) {
+  if (transform.kind != TransformKind::kBucket) return true;
+  const LakeColumn* source = source_of(columns, key, partition.begin);
+  return source != nullptr && bucket_is_icebergs(source->type);
+}
+
+std::string free_name(const LakeColumns& columns, const std::vector<PartitionField>& fields,
+                      const std::string& name, const PartitionField& field) {
+  auto taken = [&](const std::string& wanted) {
+    return std::ranges::any_of(fields, [&](const auto& f) { return f.name == wanted; }) ||
+           std::ranges::any_of(columns.columns, [&](const LakeColumn& column) {
+             const bool source =
+                 column.id == field.source_id && field.transform.kind == TransformKind::kIdentity;
+             return !source && !column.parent && column.name == wanted;
+           });
+  };
+  std::string wanted = name;
+  for (int suffix = 2; taken(wanted); ++suffix) wanted = fmt::format("{}_{}", name, suffix);
+  return wanted;
+}
+
+}  // namespace
+
+std::vector<PartitionField> partition_fields(const LakeColumns& columns,
+                                             const LakePartition& partition) {
+  std::vector<PartitionField> fields;
+  for (const LakePartitionKey& key : partition.keys) {
+    auto transform = iceberg_transform(key.transform);
+    const LakeColumn* source = source_of(columns, key, partition.begin);
+    if (!transform || source == nullptr) continue;
+    if (!can_show(*transform, *source, columns.format_version)) continue;
+    PartitionField field{.source_id = key.column_id, .transform = *transform};
+    field.name = free_name(columns, fields, default_name(source->name, *transform), field);
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+model::PartitionKeys keys_of_fields(const LakeColumns& columns, const model::PartitionSpec& spec,
+                                    const LakePartition& partition) {
+  model::PartitionKeys keys{.count = static_cast<std::int64_t>(partition.keys.size())};
+  for (const PartitionField& field : spec.fields) {
+    auto found = std::ranges::find_if(partition.keys, [&](const LakePartitionKey& key) {
+      return key.column_id == field.source_id &&
+             iceberg_transform(key.transform) == std::optional(field.transform) &&
+             means_the_same(columns, partition, key, field.transform);
+    });
+    keys.of_field.push_back(found == partition.keys.end() ? std::nullopt
+                                                          : std::optional(found->index));
+  }
+  return keys;
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,27 @@
+#pragma once
+
+// One lake partition's keys as fields of an Iceberg spec, and back.
+// Source: DuckLake specification 1.0, "Partitioning"; Iceberg table
+// specification, "Partition Transforms".
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lakeproxy/to_iceberg/definition/spec_history.h"
+
+namespace lake::ducklake {
+
+/// The fields that can be shown, named as Iceberg's clients name them, without
+/// field ids. Names never meet a column's name that is not their source's.
+[[nodiscard]] std::vector<model::PartitionField> partition_fields(const LakeColumns& columns,
+                                                                  const LakePartition& partition);
+
+/// Where the values of a spec's fields stand in the lake's partition. A field
+/// whose values the lake computes in another way has none there.
+[[nodiscard]] model::PartitionKeys keys_of_fields(const LakeColumns& columns,
+                                                  const model::PartitionSpec& spec,
+                                                  const LakePartition& partition);
+
+}  // namespace lake::ducklake

@@ -1,0 +1,71 @@
+#include "lakeproxy/to_iceberg/definition/schema_extras.h"
+
+#include <algorithm>
+
+#include "lakeproxy/mapping/type_mapping.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::Field;
+using model::FieldId;
+using model::Schema;
+using model::Type;
+using model::TypeKind;
+
+class Extras {
+ public:
+  Extras(const Schema& before, const std::set<FieldId>& documented)
+      : before_(before), documented_(documented) {}
+
+  [[nodiscard]] Field field(const Field& held) const {
+    Field out = held;
+    const Field* old = before_.find(held.id);
+    if (!held.type.is_primitive()) {
+      out.type = nested(held.type);
+    } else if (old != nullptr && can_stand_for(held.type, old->type)) {
+      out.type = old->type;
+    }
+    if (old != nullptr && !documented_.contains(held.id)) out.doc = old->doc;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Type nested(const Type& type) const {
+    std::vector<Field> parts;
+    for (const Field& part : type.children()) {
+      parts.push_back(field(part));
+      const Field* old = before_.find(part.id);
+      parts.back().required = old != nullptr && old->required;
+    }
+    switch (type.kind()) {
+      case TypeKind::kList: return Type::list(parts[0].id, parts[0].type, parts[0].required);
+      case TypeKind::kMap:
+        return Type::map(parts[0].id, parts[0].type, parts[1].id, parts[1].type, parts[1].required);
+      default: return Type::structure(std::move(parts));
+    }
+  }
+
+  const Schema& before_;
+  const std::set<FieldId>& documented_;
+};
+
+}  // namespace
+
+bool same_lake_columns(const std::vector<Field>& lake, const std::vector<Field>& client) {
+  return std::ranges::equal(lake, client, [](const Field& held, const Field& given) {
+    return held.id == given.id && held.name == given.name && can_stand_for(held.type, given.type) &&
+           same_lake_columns(held.type.children(), given.type.children());
+  });
+}
+
+void take_over_extras(Schema& schema, const Schema& before, const std::set<FieldId>& documented) {
+  const Extras extras(before, documented);
+  for (Field& field : schema.fields) field = extras.field(field);
+  for (FieldId id : before.identifier_field_ids) {
+    const Field* field = schema.find(id);
+    if (field != nullptr && field->required) schema.identifier_field_ids.push_back(id);
+  }
+}
+
+}  // namespace lake::ducklake

@@ -1,0 +1,151 @@
+#include "lakeproxy/to_iceberg/publish/publisher.h"
+
+#include <algorithm>
+
+#include "lakeproxy/to_iceberg/publish/mapped_looks.h"
+#include "lakeproxy/to_iceberg/publish/partial_looks.h"
+#include "lakeproxy/to_iceberg/snapshot/change_split.h"
+#include "lakeproxy/to_iceberg/snapshot/plan_exports.h"
+
+namespace lake::publish {
+
+using ducklake::CommitStep;
+
+namespace {
+
+// There is nothing to put either.
+bool is_nothing(const ducklake::Published& published) {
+  return published.snapshots.empty() && published.into_sight.empty() && !published.metadata_file;
+}
+
+}  // namespace
+
+base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
+    base::RequestContext context, const model::LakeTable* table) {
+  std::optional<model::SnapshotId> after;
+  if (!table->materialized.empty()) after = table->materialized.back().snapshot_id;
+  CO_ASSIGN_OR_RETURN(auto changes, co_await tools_.reader->read_changes(context, table, after,
+                                                                         table->pending.back()));
+  // Others may have committed since the table was read.
+  std::erase_if(changes.commits, [&](const model::LakeCommit& commit) {
+    return !std::ranges::binary_search(table->pending, commit.snapshot);
+  });
+  co_return changes;
+}
+
+base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
+                                                                  const model::LakeTable* table,
+                                                                  model::LakeChanges changes) {
+  CO_RETURN_IF_ERROR(co_await look_into_mapped_files(context, tools_.exporter, table, &changes));
+  CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, tools_.exporter, &changes));
+  CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, tools_.nan_counting, tools_.counter,
+                                                  tools_.writer, table, &changes));
+  auto plan = materialize::plan_exports(*table, changes);
+  materialize::Exported exported;
+  if (!plan.empty()) {
+    CO_ASSIGN_OR_RETURN(exported, co_await tools_.exporter->make(context, &plan));
+  }
+  CO_ASSIGN_OR_RETURN(auto split, materialize::split_changes(*table, changes, plan, exported));
+  co_return co_await build_series(context, tools_.manifests, tools_.exporter, table,
+                                  std::move(split));
+}
+
+base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
+    base::RequestContext context, model::LakeTable table, std::optional<model::LakeChanges> changes,
+    TableViewPtr before) {
+  ducklake::Published published{.metadata_schema = tools_.writer->lake().metadata_schema,
+                                .table = table.table_id,
+                                .read_at = table.version,
+                                .epoch = table.epoch,
+                                .format_version = table.metadata.format_version};
+  SnapshotSeries built;
+  if (!table.pending.empty()) {
+    if (!changes) {
+      CO_ASSIGN_OR_RETURN(changes, co_await read_pending(context, &table));
+    }
+    CO_ASSIGN_OR_RETURN(built, co_await build_pending(context, &table, std::move(*changes)));
+    for (const auto& snapshot : built.snapshots) table.materialized.push_back(snapshot);
+    table.pending.clear();
+    for (std::int32_t spec : built.into_sight) table.metadata.out_of_sight.specs.erase(spec);
+  }
+  published.snapshots = std::move(built.snapshots);
+  published.into_sight = std::move(built.into_sight);
+  std::int64_t known_files = table.metadata_sequence;
+  std::shared_ptr<TableView> view = make_view(std::move(table), before, config_);
+  if (view->metadata_sequence > known_files) {
+    published.metadata_sequence = view->metadata_sequence;
+    published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
+  }
+  view->trail = std::make_shared<Trail>(std::move(published), before ? before->trail : nullptr);
+  if (is_nothing(view->trail->published()) && !view->trail->before()) view->trail->record();
+  co_return Prepared{std::move(view), std::move(built.objects)};
+}
+
+base::Task<base::Status> Publisher::record(TableViewPtr view, RecordTime time) {
+  if (view->trail == nullptr || view->trail->is_recorded()) co_return base::Status{};
+  CO_RETURN_IF_ERROR(co_await tools_.records->record(view->trail, time));
+  if (view->trail->published().metadata_file) {
+    co_await reached(tools_.steps, CommitStep::kRecorded);
+  }
+  co_return base::Status{};
+}
+
+base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext context,
+                                                          model::LakeTable table,
+                                                          TableViewPtr before) {
+  CO_ASSIGN_OR_RETURN(auto prepared,
+                      co_await prepare(context, std::move(table), std::nullopt, before));
+  std::shared_ptr<TableView> view = std::move(prepared.view);
+  const ducklake::Published& published = view->trail->published();
+  if (published.metadata_file) {
+    prepared.objects.push_back(
+        {view->metadata_location, std::string(view->document()), view->document_sha256});
+  }
+  // Nobody is told of the view before all that it names is there.
+  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
+  view->trail->put();
+  if (!published.snapshots.empty()) co_await reached(tools_.steps, CommitStep::kListed);
+  if (published.metadata_file) co_await reached(tools_.steps, CommitStep::kFilePut);
+  // Of two servers that publish a table at once the record decides whose publication counts.
+  auto recorded = co_await record(view, RecordTime::kNow);
+  if (!recorded && recorded.error().reason() == ducklake::kStale) {
+    co_return std::move(recorded).error();
+  }
+  // The first one of a long history holds all its snapshots once more.
+  if (recorded) view->trail = nullptr;
+  co_return TableViewPtr(std::move(view));
+}
+
+base::Task<base::Result<TableViewPtr>> Publisher::publish_known(base::RequestContext context,
+                                                                model::LakeTable table,
+                                                                model::LakeChanges changes,
+                                                                TableViewPtr before) {
+  CO_ASSIGN_OR_RETURN(auto prepared,
+                      co_await prepare(context, std::move(table), std::move(changes), before));
+  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
+  co_await reached(tools_.steps, CommitStep::kListed);
+  co_return TableViewPtr(std::move(prepared.view));
+}
+
+base::Task<base::Status> Publisher::finish(base::RequestContext context, TableViewPtr view) {
+  const std::shared_ptr<Trail> trail = view->trail;
+  if (trail == nullptr || trail->is_put()) co_return base::Status{};
+  if (trail->has_failed()) {
+    co_return base::fail(base::ErrorKind::kConflict, "the publication has failed")
+        .with_reason(ducklake::kStale);
+  }
+  if (trail->published().metadata_file) {
+    std::vector<materialize::NewObject> file;
+    file.push_back({view->metadata_location, std::string(view->document()), view->document_sha256});
+    auto put = co_await tools_.manifests->put(context, std::move(file));
+    if (!put) {
+      trail->fail();
+      co_return std::move(put).error();
+    }
+    co_await reached(tools_.steps, CommitStep::kFilePut);
+  }
+  trail->put();
+  co_return base::Status{};
+}
+
+}  // namespace lake::publish

@@ -1,0 +1,85 @@
+#pragma once
+
+// Puts what Iceberg clients need of a table into the object store: for each
+// lake commit that is not published yet its manifests and manifest list, and
+// the metadata file that shows them all. Commit and load run the same code;
+// two servers doing it at once make the same objects.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/derive/exporter.h"
+#include "lakeproxy/ducklake/commit/commit_step.h"
+#include "lakeproxy/ducklake/read/lake_reader.h"
+#include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/to_iceberg/publish/manifest_store.h"
+#include "lakeproxy/to_iceberg/publish/nan_counts.h"
+#include "lakeproxy/to_iceberg/publish/record_queue.h"
+#include "lakeproxy/to_iceberg/publish/snapshot_series.h"
+#include "lakeproxy/to_iceberg/publish/table_view.h"
+
+namespace lake::publish {
+
+/// What a publisher works with; all outlive it.
+struct PublisherTools {
+  ducklake::LakeReader* reader = nullptr;
+  ducklake::LakeWriter* writer = nullptr;
+  RecordQueue* records = nullptr;
+  exporter::Exporter* exporter = nullptr;  ///< Of what an answer waits for.
+  exporter::Exporter* counter = nullptr;   ///< Of NaN counts.
+  ManifestStore* manifests = nullptr;
+  const NanCounting* nan_counting = nullptr;
+  const ducklake::StepWatch* steps = nullptr;  ///< May be null.
+};
+
+/// One event loop's publisher of one lake.
+/// `config` is what every LoadTableResult tells its client, a JSON object.
+class Publisher {
+ public:
+  Publisher(PublisherTools tools, std::string config) : tools_(tools), config_(std::move(config)) {}
+
+  /// Publishes what is pending and returns the view; what it names is put. It is recorded as
+  /// well, unless its trail has failed: then the view may be told, and nothing may be built on
+  /// it. `before` is an earlier view of the table, recorded, or null.
+  /// Errors: those of LakeReader, Exporter, ObjectStore and of the encoders;
+  ///         kConflict with reason kStale  another server published first: read
+  ///         the table again.
+  [[nodiscard]] base::Task<base::Result<TableViewPtr>> publish(base::RequestContext context,
+                                                               model::LakeTable table,
+                                                               TableViewPtr before);
+  /// The same after a commit whose table and changes are known; what finish() and record()
+  /// do is left to be done. `before` may be unrecorded. Errors: as publish(), without kStale.
+  [[nodiscard]] base::Task<base::Result<TableViewPtr>> publish_known(base::RequestContext context,
+                                                                     model::LakeTable table,
+                                                                     model::LakeChanges changes,
+                                                                     TableViewPtr before);
+  /// Puts the metadata file.
+  /// Errors: those of ObjectStore; kConflict with reason kStale  the publication has failed
+  ///         before: read the table again.
+  [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context, TableViewPtr view);
+  /// Records a publication that is finished. Errors: as RecordQueue::record().
+  [[nodiscard]] base::Task<base::Status> record(TableViewPtr view, RecordTime time);
+
+ private:
+  /// A view, and those of its objects that are not yet put.
+  struct Prepared {
+    std::shared_ptr<TableView> view;
+    std::vector<materialize::NewObject> objects;
+  };
+  base::Task<base::Result<Prepared>> prepare(base::RequestContext context, model::LakeTable table,
+                                             std::optional<model::LakeChanges> changes,
+                                             TableViewPtr before);
+  base::Task<base::Result<SnapshotSeries>> build_pending(base::RequestContext context,
+                                                         const model::LakeTable* table,
+                                                         model::LakeChanges changes);
+  base::Task<base::Result<model::LakeChanges>> read_pending(base::RequestContext context,
+                                                            const model::LakeTable* table);
+
+  PublisherTools tools_;
+  std::string config_;  ///< The "config" of every LoadTableResult, as JSON.
+};
+
+}  // namespace lake::publish

@@ -1,0 +1,80 @@
+#include "lakeproxy/to_iceberg/publish/table_at.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json/json.h"
+
+namespace lake::publish {
+namespace {
+
+using model::SnapshotId;
+using model::TableMetadata;
+
+template <class Fields>
+bool has_sources(const model::Schema& schema, const Fields& fields) {
+  return std::ranges::all_of(
+      fields, [&](const auto& field) { return schema.find(field.source_id) != nullptr; });
+}
+
+// A default that sorts or parts by a column of a later schema fits none of the
+// readers: they see the one without fields.
+void fit_defaults(const model::LakeTable& table, TableMetadata& metadata) {
+  const model::Schema& schema = metadata.current_schema();
+  const auto* spec = metadata.find_spec(metadata.default_spec_id);
+  if (spec != nullptr && !has_sources(schema, spec->fields)) {
+    metadata.default_spec_id = table.unpartitioned_spec_id;
+  }
+  const auto* order = metadata.find_sort_order(metadata.default_sort_order_id);
+  if (order != nullptr && !has_sources(schema, order->fields)) metadata.default_sort_order_id = 0;
+}
+
+void keep_up_to(SnapshotId last, TableMetadata& metadata) {
+  model::SnapshotList kept;
+  for (const model::SnapshotPtr& snapshot : metadata.snapshots.items()) {
+    kept.push_back(snapshot);
+    if (snapshot->snapshot_id == last) break;
+  }
+  metadata.snapshots = std::move(kept);
+  std::erase_if(metadata.snapshot_log, [&](const auto& entry) {
+    return metadata.find_snapshot(entry.snapshot_id) == nullptr;
+  });
+  drop_dangling(metadata);
+}
+
+}  // namespace
+
+std::optional<SnapshotId> find_snapshot(const TableView& view, SnapshotId id) {
+  if (view.metadata.find_snapshot(id) != nullptr) return id;
+  auto alias = view.table.aliases.find(id.value);
+  if (alias == view.table.aliases.end()) return std::nullopt;
+  if (view.metadata.find_snapshot(alias->second) == nullptr) return std::nullopt;
+  return alias->second;
+}
+
+TableMetadata metadata_at(const TableView& view, SnapshotId id) {
+  TableMetadata metadata = view.metadata;
+  keep_up_to(id, metadata);
+  const model::Snapshot& snapshot = metadata.snapshots.back();
+  metadata.current_snapshot_id = id;
+  metadata.refs[std::string(model::kMainBranch)].snapshot_id = id;
+  metadata.last_sequence_number = snapshot.sequence_number;
+  metadata.last_updated_ms = snapshot.timestamp_ms;
+  if (snapshot.schema_id && metadata.find_schema(*snapshot.schema_id) != nullptr) {
+    metadata.current_schema_id = *snapshot.schema_id;
+  }
+  fit_defaults(view.table, metadata);
+  return metadata;
+}
+
+std::string body_at(const TableView& view, SnapshotId snapshot, model::SnapshotSelection selection,
+                    std::string_view config) {
+  std::string body = R"({"metadata-location":)";
+  base::json::append_quoted(body, view.metadata_location);
+  body += fmt::format(R"(,"metadata":{},"config":{}}})",
+                      model::write_metadata(metadata_at(view, snapshot), selection), config);
+  return body;
+}
+
+}  // namespace lake::publish
