@@ -124,7 +124,7 @@ module(lakeproxy/from_iceberg/deletes USES base/core base/runtime lakeproxy/deri
   lakeproxy/engine/deletes lakeproxy/from_iceberg/files lakeproxy/from_iceberg/rows lakeproxy/operation/catalog)
 # Against the order, to operation/catalog: They are handed struct Catalog whole. Goes when each takes the services
 # that it uses.
-# Against the order, to to_iceberg/publish: A commit begins at the TableView that a load answers. Goes when the
+# Against the order, to to_iceberg/publish: A commit begins at the LoadedTable that a load answers. Goes when the
 # table and its answer are two values.
 module(lakeproxy/from_iceberg/commit USES base/json base/runtime lakeproxy/derive/plan lakeproxy/ducklake/table
   lakeproxy/from_iceberg/deletes lakeproxy/from_iceberg/files lakeproxy/from_iceberg/write lakeproxy/iceberg/update

@@ -1,4 +1,4 @@
-# The oracle: random histories of a lake, read through both doors. docs/oracle.md.
+# The oracle: random histories of a lake, read through both access paths. docs/oracle.md.
 
 ORACLE_STACK=oracle
 

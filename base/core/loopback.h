@@ -1,7 +1,7 @@
 #pragma once
 
 // Plaintext, and trust without a certificate, are for this machine alone. What
-// counts as its address stands here, so that no door has a wider rule.
+// counts as its address stands here, so that no listener has a wider rule.
 
 #include <string_view>
 

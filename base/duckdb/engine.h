@@ -37,9 +37,9 @@ struct EngineOptions {
   /// read whatever folder its temporary files are in.
   std::string data_dir;
   ExternalAccess external_access = ExternalAccess::kClosed;
-  /// Files of extensions, absolute; they are loaded before the doors close.
+  /// Files of extensions, absolute; they are loaded before the engine is locked down.
   std::vector<std::string> extensions = {};
-  /// Run after them and before the doors close: what makes secrets and attaches.
+  /// Run after them and before the engine is locked down: what makes secrets and attaches.
   /// When one fails, only the first line of the engine's words is kept, since
   /// the rest repeats the statement.
   std::vector<Secret> opening = {};

@@ -53,18 +53,18 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       writer_(pool_for(tools, pace), shared_->lake, *tools.shared->clock, *tools.shared->random,
               {tools.shared->steps, tools.meter}),
       view_store_(pool_for(tools, pace), shared_->lake, {tools.shared->steps, tools.meter}),
-      receipts_(pool_for(tools, pace), shared_->lake.metadata_schema),
+      idempotency_records_(pool_for(tools, pace), shared_->lake.metadata_schema),
       upkeep_(pool_for(tools, pace), shared_->lake),
       table_upkeep_(pool_for(tools, pace), shared_->lake),
       publisher_(publisher_tools(tools, pace), client_config(*tools.shared->settings)),
-      views_(reader_, publisher_, shared_->views) {
+      loaded_tables_(reader_, publisher_, shared_->tables) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;
-  catalog_.receipts = &receipts_;
+  catalog_.idempotency_records = &idempotency_records_;
   catalog_.upkeep = &upkeep_;
   catalog_.table_upkeep = &table_upkeep_;
-  catalog_.views = &views_;
+  catalog_.loaded_tables = &loaded_tables_;
   catalog_.manifests = tools.manifests;
   catalog_.exporter = &tools.exporters->commit;
   catalog_.store = tools.store;

@@ -13,7 +13,7 @@
 #include "base/runtime/task_group.h"
 #include "lakeproxy/app/shared.h"
 #include "lakeproxy/derive/exporter.h"
-#include "lakeproxy/ducklake/commit/receipts.h"
+#include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/maintenance/table_upkeep.h"
 #include "lakeproxy/ducklake/maintenance/upkeep.h"
 #include "lakeproxy/measure/wait_meter.h"
@@ -27,13 +27,13 @@ namespace lake::app {
 
 /// One catalog as all event loops of the process see it; safe from any thread.
 struct SharedCatalog {
-  SharedCatalog(publish::ViewCache& cache, ducklake::LakeOptions options,
+  SharedCatalog(publish::TableCache& cache, ducklake::LakeOptions options,
                 std::optional<std::string> account)
-      : lake(std::move(options)), account_id(std::move(account)), views(cache) {}
+      : lake(std::move(options)), account_id(std::move(account)), tables(cache) {}
 
   ducklake::LakeOptions lake;
   std::optional<std::string> account_id;
-  publish::SharedViews views;
+  publish::LakeTableCache tables;
   std::atomic<bool> opened = false;
 };
 
@@ -42,13 +42,13 @@ struct SharedCatalog {
 class SharedCatalogs {
  public:
   /// `cache` outlives it and what it gives.
-  explicit SharedCatalogs(publish::ViewCache& cache) : cache_(&cache) {}
+  explicit SharedCatalogs(publish::TableCache& cache) : cache_(&cache) {}
   /// The one for `lake.catalog`, made when nobody holds it.
   [[nodiscard]] std::shared_ptr<SharedCatalog> get(const ducklake::LakeOptions& lake,
                                                    const std::optional<std::string>& account);
 
  private:
-  publish::ViewCache* cache_;
+  publish::TableCache* cache_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<SharedCatalog>> held_;
 };
@@ -96,11 +96,11 @@ class CatalogServices {
   ducklake::LakeReader reader_;
   ducklake::LakeWriter writer_;
   ducklake::ViewStore view_store_;
-  ducklake::Receipts receipts_;
+  ducklake::IdempotencyRecords idempotency_records_;
   ducklake::LakeUpkeep upkeep_;
   ducklake::TableUpkeep table_upkeep_;
   publish::Publisher publisher_;
-  publish::TableViews views_;
+  publish::LoadedTables loaded_tables_;
   operation::Catalog catalog_;
 };
 

@@ -120,9 +120,10 @@ class Process {
       : settings_(settings),
         log_({settings.log.format, settings.log.level}, clock_),
         engine_pools_(settings.engine, metrics_, watches.engine_jobs),
-        views_({.values = settings.catalog.cache_max, .bytes = settings.catalog.cache_max_bytes},
-               metrics_),
-        catalogs_(views_),
+        table_cache_(
+            {.values = settings.catalog.cache_max, .bytes = settings.catalog.cache_max_bytes},
+            metrics_),
+        catalogs_(table_cache_),
         manifests_(settings.catalog.manifest_cache_max_bytes, metrics_),
         nan_counting_(settings.engine.nan_count_max_bytes, metrics_),
         records_(metrics_),
@@ -162,7 +163,7 @@ class Process {
   base::log::LogOutput log_;
   base::metrics::Registry metrics_;
   EnginePools engine_pools_;
-  publish::ViewCache views_;
+  publish::TableCache table_cache_;
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
   publish::NanCounting nan_counting_;

@@ -20,7 +20,7 @@
 #include "lakeproxy/operation/compact_table.h"
 #include "lakeproxy/settings/settings.h"
 #include "lakeproxy/storage/store.h"
-#include "lakeproxy/table_cache/table_views.h"
+#include "lakeproxy/table_cache/loaded_tables.h"
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 
 namespace lake::app {

@@ -52,8 +52,8 @@ class Exporter {
   /// When each row of a partial file began. Only the footer and one column are
   /// read. Nothing where the file does not say it.
   /// Errors: as make().
-  [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowBegins>>> row_begins(
-      base::RequestContext context, const model::LakeDataFile* file);
+  [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowSnapshotIds>>>
+  row_snapshot_ids(base::RequestContext context, const model::LakeDataFile* file);
 
   /// When each position of a Parquet delete file was deleted. Errors: as make().
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowEnds>>> row_ends(

@@ -186,7 +186,7 @@ TEST_F(ExporterMinioTest, tells_when_the_rows_of_a_partial_file_began) {
                            "SELECT hash(i) AS x, 5 + i // 100000 AS _ducklake_internal_snapshot_id "
                            "FROM range(200000) r(i)",
                            200000);
-  auto begins = run(exporter->row_begins(context(), &merged));
+  auto begins = run(exporter->row_snapshot_ids(context(), &merged));
   ASSERT_TRUE(begins) << begins.error().message() << begins.error().detail();
   EXPECT_THAT((*begins)->rows_of_snapshots(),
               ElementsAre(Pair(model::SnapshotId(5), 100000), Pair(model::SnapshotId(6), 100000)));
@@ -198,12 +198,12 @@ TEST_F(ExporterMinioTest, tells_when_the_rows_of_a_partial_file_began) {
   ASSERT_TRUE(made);
   EXPECT_EQ(made->at(at("t/d")).record_count, 100001);
   const auto silent = file("silent.parquet", "SELECT 1 AS x", 1);
-  EXPECT_EQ(*run(exporter->row_begins(context(), &silent)), nullptr);
+  EXPECT_EQ(*run(exporter->row_snapshot_ids(context(), &silent)), nullptr);
   auto broken = merged;
   broken.file_size_bytes -= 1;
-  EXPECT_EQ(kind_of(run(exporter->row_begins(context(), &broken))), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of(run(exporter->row_snapshot_ids(context(), &broken))), ErrorKind::kCorrupt);
   broken.path = at("none");
-  EXPECT_EQ(kind_of(run(exporter->row_begins(context(), &broken))), ErrorKind::kCorrupt);
+  EXPECT_EQ(kind_of(run(exporter->row_snapshot_ids(context(), &broken))), ErrorKind::kCorrupt);
   EXPECT_TRUE(engine.scratch_is_empty());
 }
 

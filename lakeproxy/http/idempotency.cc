@@ -11,7 +11,7 @@ namespace lake::http {
 namespace {
 
 using base::http::Response;
-using ducklake::Receipt;
+using ducklake::IdempotencyRecord;
 
 ActionResult nothing(base::RequestContext, Call) { co_return no_content(); }
 
@@ -20,7 +20,7 @@ struct Remake {
   Action action;
 };
 
-// Answers without a body, and those whose receipt holds it, need no state.
+// Answers without a body, and those whose record holds it, need no state.
 constexpr Remake kRemakes[] = {
     {"createNamespace", created_namespace},
     {"dropNamespace", nothing},
@@ -53,7 +53,7 @@ std::string hash_of(const Call& call) {
   return std::string(base::crypto::view(digest));
 }
 
-// Receipts stand in a catalog's own schema: a change of none has nowhere to keep one.
+// Records stand in a catalog's own schema: a change of none has nowhere to keep one.
 bool takes_key(const Route& route) {
   return route.effect != Effect::kRead && route.path.starts_with("/v1/{prefix}/");
 }
@@ -96,27 +96,28 @@ Response made_but_not_shown(base::RequestContext context, const Call& call,
 
 // What became of a change is told to whoever may make it.
 base::Task<Response> tell(base::RequestContext context, Call* call,
-                          policy::Authorized<Receipt> known) {
-  const Receipt& receipt = *known;
-  if (!base::crypto::equal(receipt.request_hash, call->key->request_hash)) {
+                          policy::Authorized<IdempotencyRecord> known) {
+  const IdempotencyRecord& record = *known;
+  if (!base::crypto::equal(record.request_hash, call->key->request_hash)) {
     auto error =
         base::fail(base::ErrorKind::kInvalid, "Idempotency-Key: was used for another request")
             .with_reason(kUnprocessable);
     co_return error_response(error, call->route->effect, context.id_text());
   }
-  if (receipt.refused_status) {
-    co_return json_response(*receipt.refused_status, base::http::Body(receipt.answer));
+  if (record.refused_status) {
+    co_return json_response(*record.refused_status, base::http::Body(record.answer));
   }
-  if (!receipt.answer.empty()) {
-    co_return json_response(200, base::http::Body(receipt.answer));
+  if (!record.answer.empty()) {
+    co_return json_response(200, base::http::Body(record.answer));
   }
   auto result = co_await remake_of(*call->route)(context, *call);
   if (result) co_return std::move(*result);
   co_return made_but_not_shown(context, *call, result.error());
 }
 
-base::Task<Response> tell_if_allowed(base::RequestContext context, Call* call, Receipt receipt) {
-  auto known = authorized(*call, std::move(receipt));
+base::Task<Response> tell_if_allowed(base::RequestContext context, Call* call,
+                                     IdempotencyRecord record) {
+  auto known = authorized(*call, std::move(record));
   if (!known) co_return error_response(known.error(), call->route->effect, context.id_text());
   co_return co_await tell(context, call, std::move(*known));
 }
@@ -130,29 +131,29 @@ Action remake_of(const Route& route) {
   return nullptr;
 }
 
-base::Result<std::optional<model::ChangeKey>> change_key_of(const Call& call) {
+base::Result<std::optional<model::IdempotencyKey>> idempotency_key_of(const Call& call) {
   auto header = call.request->headers.get("Idempotency-Key");
   if (!header || !takes_key(*call.route)) return std::nullopt;
   auto uuid = base::parse_uuid(*header);
   if (!uuid || !is_version_7(*uuid)) {
     return base::fail(base::ErrorKind::kInvalid, "Idempotency-Key: must be a UUID of version 7");
   }
-  return model::ChangeKey{*uuid, hash_of(call)};
+  return model::IdempotencyKey{*uuid, hash_of(call)};
 }
 
 base::Task<Response> act_once(base::RequestContext context, Call* call, Act act) {
   // Before the key is looked up: that it was used tells something, too.
-  auto allowed = authorized(*call, Receipt{});
+  auto allowed = authorized(*call, IdempotencyRecord{});
   if (!allowed) co_return error_response(allowed.error(), call->route->effect, context.id_text());
-  ducklake::Receipts* receipts = call->catalog()->receipts;
-  auto known = co_await receipts->find(context, call->key->id);
+  ducklake::IdempotencyRecords* idempotency_records = call->catalog()->idempotency_records;
+  auto known = co_await idempotency_records->find(context, call->key->id);
   if (!known) co_return cannot_tell(context, *call, known.error());
   if (*known) co_return co_await tell_if_allowed(context, call, std::move(**known));
   Response response = co_await act(context, call);
   if (!is_final(response)) co_return response;
   // The same request may have come twice, and the other one was served.
-  auto stands = co_await receipts->keep_refusal(context, *call->key, response.status,
-                                                std::string(response.body.view()));
+  auto stands = co_await idempotency_records->keep_refusal(context, *call->key, response.status,
+                                                           std::string(response.body.view()));
   if (!stands) co_return cannot_tell(context, *call, stands.error());
   co_return co_await tell_if_allowed(context, call, std::move(*stands));
 }

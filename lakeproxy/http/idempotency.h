@@ -13,7 +13,8 @@ namespace lake::http {
 
 /// The key of a request that changes something; nothing when it has none.
 /// Errors: kInvalid  not a UUID of version 7.
-[[nodiscard]] base::Result<std::optional<model::ChangeKey>> change_key_of(const Call& call);
+[[nodiscard]] base::Result<std::optional<model::IdempotencyKey>> idempotency_key_of(
+    const Call& call);
 
 using Act = base::Task<base::http::Response> (*)(base::RequestContext, Call*);
 

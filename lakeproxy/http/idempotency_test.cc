@@ -13,20 +13,20 @@ namespace {
 
 using base::http::Method;
 
-struct Asked {
+struct TestCall {
   base::http::Request request;
   Call call;
 };
 
-std::unique_ptr<Asked> ask(Method method, const std::string& target, const char* key) {
-  auto asked = std::make_unique<Asked>();
-  asked->request.method = method;
-  asked->request.target = target;
-  if (key != nullptr) asked->request.headers.add("Idempotency-Key", key);
-  asked->call.request = &asked->request;
-  asked->call.route = match(method, asked->request.path()).route;
-  asked->call.principal = auth::unauthenticated();
-  return asked;
+std::unique_ptr<TestCall> ask(Method method, const std::string& target, const char* key) {
+  auto test_call = std::make_unique<TestCall>();
+  test_call->request.method = method;
+  test_call->request.target = target;
+  if (key != nullptr) test_call->request.headers.add("Idempotency-Key", key);
+  test_call->call.request = &test_call->request;
+  test_call->call.route = match(method, test_call->request.path()).route;
+  test_call->call.principal = auth::unauthenticated();
+  return test_call;
 }
 
 constexpr const char* kKey = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F";
@@ -41,28 +41,28 @@ TEST(IdempotencyKey, is_a_uuid_of_version_7) {
                            "017F22E2-79B0-7CC3-98C4-DC0C0C07398G",
                            "017F22E2-79B0-7CC3-98C4-DC0C0C07398F0"};
   for (const char* key : refused) {
-    auto parsed = change_key_of(ask(Method::kDelete, kChange, key)->call);
+    auto parsed = idempotency_key_of(ask(Method::kDelete, kChange, key)->call);
     ASSERT_FALSE(parsed) << key;
     EXPECT_EQ(parsed.error().kind(), base::ErrorKind::kInvalid);
   }
-  auto upper = change_key_of(ask(Method::kDelete, kChange, kKey)->call);
-  auto lower =
-      change_key_of(ask(Method::kDelete, kChange, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")->call);
+  auto upper = idempotency_key_of(ask(Method::kDelete, kChange, kKey)->call);
+  auto lower = idempotency_key_of(
+      ask(Method::kDelete, kChange, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")->call);
   ASSERT_TRUE(upper && *upper && lower && *lower);
   EXPECT_EQ((*upper)->id, (*lower)->id);
 }
 
 TEST(IdempotencyKey, means_nothing_to_a_read_and_may_be_absent) {
-  auto read = change_key_of(ask(Method::kGet, kChange, "garbage")->call);
+  auto read = idempotency_key_of(ask(Method::kGet, kChange, "garbage")->call);
   ASSERT_TRUE(read);
   EXPECT_FALSE(*read);
-  auto absent = change_key_of(ask(Method::kDelete, kChange, nullptr)->call);
+  auto absent = idempotency_key_of(ask(Method::kDelete, kChange, nullptr)->call);
   ASSERT_TRUE(absent);
   EXPECT_FALSE(*absent);
 }
 
 TEST(IdempotencyKey, tells_one_request_from_another) {
-  auto hash = [](const Call& call) { return change_key_of(call)->value().request_hash; };
+  auto hash = [](const Call& call) { return idempotency_key_of(call)->value().request_hash; };
   auto one = ask(Method::kDelete, kChange, kKey);
   EXPECT_EQ(hash(one->call), hash(ask(Method::kDelete, kChange, kKey)->call));
   EXPECT_NE(hash(one->call), hash(ask(Method::kPost, kChange, kKey)->call));
@@ -82,7 +82,7 @@ TEST(IdempotencyKey, tells_one_request_from_another) {
 }
 
 TEST(IdempotencyKey, parts_of_a_request_do_not_run_into_each_other) {
-  auto hash = [](const Call& call) { return change_key_of(call)->value().request_hash; };
+  auto hash = [](const Call& call) { return idempotency_key_of(call)->value().request_hash; };
   auto subject = ask(Method::kDelete, kChange, kKey);
   subject->call.principal.subject = "a\nb";
   auto body = ask(Method::kDelete, kChange, kKey);
@@ -97,13 +97,13 @@ base::Task<base::http::Response> act_never(base::RequestContext, Call*) {
 }
 
 TEST(IdempotencyKey, policy_is_asked_before_the_key_is_looked_up) {
-  auto asked = ask(Method::kDelete, kChange, kKey);
-  asked->call.key = *change_key_of(asked->call);
-  asked->call.principal.superuser = false;
-  ASSERT_EQ(asked->call.catalog(), nullptr) << "whoever looks a key up here, crashes";
+  auto test_call = ask(Method::kDelete, kChange, kKey);
+  test_call->call.key = *idempotency_key_of(test_call->call);
+  test_call->call.principal.superuser = false;
+  ASSERT_EQ(test_call->call.catalog(), nullptr) << "whoever looks a key up here, crashes";
   boost::asio::io_context loop;
-  auto answer =
-      boost::asio::co_spawn(loop, act_once({}, &asked->call, act_never), boost::asio::use_future);
+  auto answer = boost::asio::co_spawn(loop, act_once({}, &test_call->call, act_never),
+                                      boost::asio::use_future);
   loop.run();
   EXPECT_EQ(answer.get().status, 403U);
 }

@@ -34,12 +34,12 @@ ActionResult load_table(base::RequestContext context, Call call) {
     co_return answer_load_at(call, table, snapshots);
   }
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
-  CO_ASSIGN_OR_RETURN(auto view,
+  CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
-  if (auto ready = ready_answer(call, *view, snapshots)) co_return std::move(*ready);
+  if (auto ready = ready_answer(call, *loaded, snapshots)) co_return std::move(*ready);
   CO_ASSIGN_OR_RETURN(identifier, table_of(call));
-  co_return co_await packed_answer(context, std::move(call), std::move(identifier), std::move(view),
-                                   snapshots);
+  co_return co_await packed_answer(context, std::move(call), std::move(identifier),
+                                   std::move(loaded), snapshots);
 }
 
 ActionResult table_exists(base::RequestContext context, Call call) {
@@ -78,13 +78,13 @@ ActionResult report_metrics(base::RequestContext context, Call call) {
 ActionResult load_credentials(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{std::move(identifier)}));
-  CO_ASSIGN_OR_RETURN(auto view,
+  CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
   std::string body = R"({"storage-credentials":[)";
   const std::string& config = call.catalog()->client_credentials;
   if (!config.empty()) {
     body += R"({"prefix":)";
-    json::append_quoted(body, view->metadata.location + "/");
+    json::append_quoted(body, loaded->metadata.location + "/");
     body += R"(,"config":)" + config + "}";
   }
   auto response = json_response(200, base::http::Body(body + "]}"));

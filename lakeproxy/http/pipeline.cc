@@ -59,7 +59,7 @@ base::Task<base::Result<void>> find_catalog(base::RequestContext context, Call* 
 }
 
 std::optional<Response> name_change(Call& call) {
-  auto key = change_key_of(call);
+  auto key = idempotency_key_of(call);
   if (!key) return error_response(key.error(), call.route->effect, "");
   call.key = std::move(*key);
   return std::nullopt;

@@ -55,7 +55,7 @@ struct Call {
   const Route* route = nullptr;
   PathParameters parameters;
   auth::Principal principal;
-  std::optional<model::ChangeKey> key;  ///< Of a change that the client named.
+  std::optional<model::IdempotencyKey> key;  ///< The Idempotency-Key of a change; none for reads.
   Services* services = nullptr;
   const CommitOutcomes* outcomes = nullptr;     ///< Null where the route is no commit.
   std::shared_ptr<operation::Catalog> of_path;  ///< The catalog of the path's prefix.

@@ -86,7 +86,7 @@ ActionResult get_config(base::RequestContext context, Call call) {
   json::Object answer{{"defaults", json::Object{{"warehouse", catalog}}},
                       {"overrides", json::Object{{"prefix", catalog}}},
                       {"endpoints", std::move(endpoints)},
-                      {"idempotency-key-lifetime", ducklake::kReceiptLifetime}};
+                      {"idempotency-key-lifetime", ducklake::kIdempotencyKeyLifetime}};
   co_return json_response(200, json::Value(std::move(answer)));
 }
 

@@ -43,7 +43,7 @@ ActionResult create_table(base::RequestContext context, Call call) {
     co_return json_response(200, base::http::Body(std::move(*created.staged_body)));
   }
   co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(created.view));
+                                   std::move(created.loaded));
 }
 
 ActionResult commit_table(base::RequestContext context, Call call) {
@@ -53,9 +53,9 @@ ActionResult commit_table(base::RequestContext context, Call call) {
   CO_ASSIGN_OR_RETURN(auto request,
                       authorized(call, operation::CommitTable{identifier, std::move(commit)}));
   CO_ASSIGN_OR_RETURN(
-      auto view, co_await operation::commit_table(context, call.catalog(), std::move(request)));
+      auto loaded, co_await operation::commit_table(context, call.catalog(), std::move(request)));
   co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(view));
+                                   std::move(loaded));
 }
 
 ActionResult commit_transaction(base::RequestContext context, Call call) {
@@ -94,9 +94,9 @@ ActionResult register_table(base::RequestContext context, Call call) {
   model::TableIdentifier identifier = table.identifier;
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(table)));
   CO_ASSIGN_OR_RETURN(
-      auto view, co_await operation::register_table(context, call.catalog(), std::move(request)));
+      auto loaded, co_await operation::register_table(context, call.catalog(), std::move(request)));
   co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(view));
+                                   std::move(loaded));
 }
 
 ActionResult unregister_table(base::RequestContext context, Call call) {

@@ -17,9 +17,9 @@ constexpr std::size_t kLeastPacked = 1024;
 // The forms of one table are so many representations. Each is there with and without
 // gzip, equal in content and not in bytes, which is what a weak tag says. Clients give it
 // back as they got it, whatever coding they name then.
-std::string etag_of(const publish::TableView& view, Snapshots snapshots,
+std::string etag_of(const publish::LoadedTable& loaded, Snapshots snapshots,
                     std::optional<model::SnapshotId> at = std::nullopt) {
-  return fmt::format("W/\"{}{}{}\"", view.etag, at ? fmt::format("-at-{}", at->value) : "",
+  return fmt::format("W/\"{}{}{}\"", loaded.etag, at ? fmt::format("-at-{}", at->value) : "",
                      snapshots == Snapshots::kRefs ? "-refs" : "");
 }
 
@@ -48,14 +48,15 @@ base::http::Response body_response(model::JsonText bytes, bool is_gzip, std::str
 }
 
 // Nothing: the client takes gzip, and nobody has packed this form yet.
-std::optional<base::http::Response> ready_response(const Call& call, const publish::TableView& view,
+std::optional<base::http::Response> ready_response(const Call& call,
+                                                   const publish::LoadedTable& loaded,
                                                    Snapshots snapshots, std::string& etag) {
   const auto accepted = base::http::accepted_codings(call.request->headers);
-  const model::JsonText& plain = view.body_of(snapshots);
+  const model::JsonText& plain = loaded.body_of(snapshots);
   if (!accepted.gzip || (plain->size() < kLeastPacked && accepted.identity)) {
     return body_response(plain, false, std::move(etag));
   }
-  auto packed = view.packed_of(snapshots).get();
+  auto packed = loaded.packed_of(snapshots).get();
   if (!packed) return std::nullopt;
   return body_response(std::move(packed), true, std::move(etag));
 }
@@ -69,38 +70,41 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
   return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
 }
 
-std::optional<base::http::Response> ready_answer(const Call& call, const publish::TableView& view,
+std::optional<base::http::Response> ready_answer(const Call& call,
+                                                 const publish::LoadedTable& loaded,
                                                  Snapshots snapshots) {
-  std::string etag = etag_of(view, snapshots);
+  std::string etag = etag_of(loaded, snapshots);
   if (matches(*call.request, etag)) return not_modified(std::move(etag));
-  return ready_response(call, view, snapshots, etag);
+  return ready_response(call, loaded, snapshots, etag);
 }
 
 ActionResult packed_answer(base::RequestContext context, Call call,
-                           model::TableIdentifier identifier, publish::TableViewPtr view,
+                           model::TableIdentifier identifier, publish::LoadedTablePtr loaded,
                            Snapshots snapshots) {
-  auto packed =
-      co_await call.catalog()->views->packed(context, std::move(identifier), view, snapshots);
-  std::string etag = etag_of(*view, snapshots);
+  auto packed = co_await call.catalog()->loaded_tables->packed(context, std::move(identifier),
+                                                               loaded, snapshots);
+  std::string etag = etag_of(*loaded, snapshots);
   // What was done is done: without the packed bytes it is told with plain ones.
-  if (!packed) co_return body_response(view->body_of(snapshots), false, std::move(etag));
+  if (!packed) co_return body_response(loaded->body_of(snapshots), false, std::move(etag));
   co_return body_response(std::move(*packed), true, std::move(etag));
 }
 
 ActionResult view_response(base::RequestContext context, Call call,
-                           model::TableIdentifier identifier, publish::TableViewPtr view) {
-  std::string etag = etag_of(*view, Snapshots::kAll);
-  if (auto ready = ready_response(call, *view, Snapshots::kAll, etag)) co_return std::move(*ready);
-  co_return co_await packed_answer(context, std::move(call), std::move(identifier), std::move(view),
-                                   Snapshots::kAll);
+                           model::TableIdentifier identifier, publish::LoadedTablePtr loaded) {
+  std::string etag = etag_of(*loaded, Snapshots::kAll);
+  if (auto ready = ready_response(call, *loaded, Snapshots::kAll, etag)) {
+    co_return std::move(*ready);
+  }
+  co_return co_await packed_answer(context, std::move(call), std::move(identifier),
+                                   std::move(loaded), Snapshots::kAll);
 }
 
 base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
                                     Snapshots snapshots) {
-  std::string etag = etag_of(*table.view, snapshots, table.snapshot_id);
+  std::string etag = etag_of(*table.loaded, snapshots, table.snapshot_id);
   if (matches(*call.request, etag)) return not_modified(std::move(etag));
   auto response = json_response(
-      200, base::http::Body(publish::body_at(*table.view, table.snapshot_id, snapshots,
+      200, base::http::Body(publish::body_at(*table.loaded, table.snapshot_id, snapshots,
                                              call.catalog()->client_config)));
   response.headers.add("ETag", std::move(etag));
   return response;
@@ -109,10 +113,10 @@ base::http::Response answer_load_at(const Call& call, const operation::TableAt& 
 ActionResult tell_table(base::RequestContext context, Call call,
                         model::TableIdentifier identifier) {
   CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
-  CO_ASSIGN_OR_RETURN(auto view,
+  CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await operation::load_table(context, call.catalog(), std::move(request)));
   co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(view));
+                                   std::move(loaded));
 }
 
 }  // namespace lake::http

@@ -19,16 +19,16 @@ namespace lake::http {
 /// takes that. `identifier` is the table's; never an error.
 [[nodiscard]] ActionResult view_response(base::RequestContext context, Call call,
                                          model::TableIdentifier identifier,
-                                         publish::TableViewPtr view);
+                                         publish::LoadedTablePtr loaded);
 /// The answer to a load that waits for nothing: 304 to a client that has this form, or
 /// bytes that are there. Nothing: packed_answer makes them.
 [[nodiscard]] std::optional<base::http::Response> ready_answer(const Call& call,
-                                                               const publish::TableView& view,
+                                                               const publish::LoadedTable& loaded,
                                                                model::SnapshotSelection snapshots);
 /// The answer to a load as gzip, which the first of its kind waits for.
 [[nodiscard]] ActionResult packed_answer(base::RequestContext context, Call call,
                                          model::TableIdentifier identifier,
-                                         publish::TableViewPtr view,
+                                         publish::LoadedTablePtr loaded,
                                          model::SnapshotSelection snapshots);
 /// The table as of one of its snapshots, or 304.
 [[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,

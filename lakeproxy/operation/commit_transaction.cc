@@ -17,7 +17,7 @@ constexpr int kAttempts = 20;
 
 struct Prepared {
   std::vector<ducklake::TableCommitPart> parts;
-  std::vector<std::string> left_over;
+  std::vector<std::string> obsolete_objects;
 };
 
 void keep(std::vector<std::string> from, std::vector<std::string>& to) {
@@ -32,12 +32,13 @@ base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog
       CO_ASSIGN_OR_RETURN(
           auto made, co_await prepare_new_table(context, catalog, *commit.identifier, &commit));
       all.parts.emplace_back(std::move(made.table));
-      keep(std::move(made.left_over), all.left_over);
+      keep(std::move(made.obsolete_objects), all.obsolete_objects);
     } else {
-      CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, *commit.identifier));
-      CO_ASSIGN_OR_RETURN(auto changed, co_await prepare_change(context, catalog, view, &commit));
+      CO_ASSIGN_OR_RETURN(auto loaded,
+                          co_await catalog->loaded_tables->get(context, *commit.identifier));
+      CO_ASSIGN_OR_RETURN(auto changed, co_await prepare_change(context, catalog, loaded, &commit));
       all.parts.emplace_back(std::move(changed.change));
-      keep(std::move(changed.left_over), all.left_over);
+      keep(std::move(changed.obsolete_objects), all.obsolete_objects);
     }
   }
   co_return all;
@@ -45,19 +46,21 @@ base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog
 
 base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
                                std::vector<model::TableIdentifier> tables,
-                               std::vector<std::string> left_over) {
+                               std::vector<std::string> obsolete_objects) {
   base::RequestContext own = context;
   own.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (const model::TableIdentifier& table : tables) {
-    auto view = co_await catalog->views->get(own, table);
-    if (view || view.error().kind() == base::ErrorKind::kNotFound) continue;
+    auto loaded = co_await catalog->loaded_tables->get(own, table);
+    if (loaded || loaded.error().kind() == base::ErrorKind::kNotFound) continue;
     catalog->log->for_request(context.request_id)
         .warning("a table could not be published; its next request repeats it",
                  {{"table", table.display()},
-                  {"error", view.error().message()},
-                  {"detail", view.error().detail()}});
+                  {"error", loaded.error().message()},
+                  {"detail", loaded.error().detail()}});
   }
-  if (!left_over.empty()) co_await remove_left_over(context, catalog, std::move(left_over));
+  if (!obsolete_objects.empty()) {
+    co_await remove_obsolete_objects(context, catalog, std::move(obsolete_objects));
+  }
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ base::Task<base::Result<void>> commit_transaction(base::RequestContext context, 
       std::vector<model::TableIdentifier> tables;
       for (const auto& commit : commits) tables.push_back(*commit.identifier);
       catalog->background.spawn(finish_behind, context, std::move(tables),
-                                std::move(prepared.left_over));
+                                std::move(prepared.obsolete_objects));
       co_return base::Result<void>{};
     }
     if (committed.error().reason() != ducklake::kStale) co_return std::move(committed).error();

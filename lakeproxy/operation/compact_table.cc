@@ -11,7 +11,7 @@
 
 #include "lakeproxy/operation/compact_table.h"
 
-#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/maintenance/removal/prefix_owner.h"
 
 namespace lake::operation {
@@ -94,7 +94,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
   // What cannot be published afterwards is not begun.
-  CO_RETURN_IF_ERROR(co_await catalog->views->get_recorded(context, *identifier));
+  CO_RETURN_IF_ERROR(co_await catalog->loaded_tables->get_recorded(context, *identifier));
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;
@@ -103,7 +103,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
                                           without_the_end(context), &place,
                                           job_of(context, *catalog, *identifier, std::move(old))));
   std::ranges::move(skipped, std::back_inserter(compacted.done.skipped));
-  CO_RETURN_IF_ERROR(co_await catalog->views->get_recorded(context, *identifier));
+  CO_RETURN_IF_ERROR(co_await catalog->loaded_tables->get_recorded(context, *identifier));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kPublished);
   auto removed = co_await remove_old_files(context, catalog, table);
   if (!removed && removed.error().kind() != ErrorKind::kConflict) {

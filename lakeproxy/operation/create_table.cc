@@ -31,8 +31,8 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
   CO_RETURN_IF_ERROR(
       co_await catalog->writer->keyed(request.key())
           .create_table(context, ducklake::NewTable{identifier, std::move(metadata), {}}));
-  CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, identifier));
-  co_return CreatedTable{std::move(view), std::nullopt};
+  CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, identifier));
+  co_return CreatedTable{std::move(loaded), std::nullopt};
 }
 
 }  // namespace lake::operation

@@ -16,14 +16,16 @@ namespace {
 // back; it is there before the table goes. The drop does not depend on it.
 base::Task<void> finish_publication(base::RequestContext context, Catalog* catalog,
                                     const model::TableIdentifier* identifier) {
-  if (catalog->views->newest_known(*identifier) == nullptr) co_return;
-  auto settled = co_await catalog->views->remembered(context, *identifier);
+  if (catalog->loaded_tables->newest_known(*identifier) == nullptr) co_return;
+  auto recorded = co_await catalog->loaded_tables->remembered(context, *identifier);
   // What was published may be gone from the store: it is made anew.
-  if (settled && *settled == nullptr) settled = co_await catalog->views->get(context, *identifier);
-  if (settled) co_return;
+  if (recorded && *recorded == nullptr) {
+    recorded = co_await catalog->loaded_tables->get(context, *identifier);
+  }
+  if (recorded) co_return;
   catalog->log->for_request(context.request_id)
       .warning("a table is dropped before its last metadata file is there",
-               {{"table", identifier->display()}, {"error", settled.error().message()}});
+               {{"table", identifier->display()}, {"error", recorded.error().message()}});
 }
 
 PurgeTools purge_tools(const Catalog& catalog) {

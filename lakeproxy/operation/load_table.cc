@@ -5,22 +5,22 @@
 
 namespace lake::operation {
 
-base::Task<base::Result<publish::TableViewPtr>> load_table(base::RequestContext context,
-                                                           Catalog* catalog,
-                                                           policy::Authorized<LoadTable> request) {
-  co_return co_await catalog->views->get(context, request->identifier);
+base::Task<base::Result<publish::LoadedTablePtr>> load_table(
+    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request) {
+  co_return co_await catalog->loaded_tables->get(context, request->identifier);
 }
 
 base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Catalog* catalog,
                                                 policy::Authorized<LoadTableAt> request) {
-  CO_ASSIGN_OR_RETURN(auto view, co_await catalog->views->get(context, request->identifier));
-  auto snapshot = publish::find_snapshot(*view, request->snapshot_id);
+  CO_ASSIGN_OR_RETURN(auto loaded,
+                      co_await catalog->loaded_tables->get(context, request->identifier));
+  auto snapshot = publish::find_snapshot(*loaded, request->snapshot_id);
   if (!snapshot) {
     co_return base::fail(
         base::ErrorKind::kNotFound,
         fmt::format("snapshot-id: the table has no snapshot {}", request->snapshot_id.value));
   }
-  co_return TableAt{std::move(view), *snapshot};
+  co_return TableAt{std::move(loaded), *snapshot};
 }
 
 }  // namespace lake::operation

@@ -16,7 +16,7 @@ base::Task<base::Result<ducklake::NamespaceInfo>> find_view_place(
 }
 
 base::Task<base::Result<ViewAnswer>> put_new_view(base::RequestContext context, Catalog* catalog,
-                                                  std::optional<model::ChangeKey> key,
+                                                  std::optional<model::IdempotencyKey> key,
                                                   model::TableIdentifier identifier,
                                                   model::ViewMetadata metadata) {
   CO_ASSIGN_OR_RETURN(auto file, publish::view_file(metadata));

@@ -19,10 +19,8 @@ namespace lake::operation {
 /// Puts the metadata file, to which nothing points yet, and makes the view in
 /// one transaction of PostgreSQL. Errors: those of view_file(), ObjectStore and
 /// ViewStore::create_view().
-[[nodiscard]] base::Task<base::Result<ViewAnswer>> put_new_view(base::RequestContext context,
-                                                                Catalog* catalog,
-                                                                std::optional<model::ChangeKey> key,
-                                                                model::TableIdentifier identifier,
-                                                                model::ViewMetadata metadata);
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> put_new_view(
+    base::RequestContext context, Catalog* catalog, std::optional<model::IdempotencyKey> key,
+    model::TableIdentifier identifier, model::ViewMetadata metadata);
 
 }  // namespace lake::operation

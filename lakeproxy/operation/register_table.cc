@@ -59,7 +59,7 @@ base::Task<base::Status> register_foreign(base::RequestContext context, Catalog*
 
 }  // namespace
 
-base::Task<base::Result<publish::TableViewPtr>> register_table(
+base::Task<base::Result<publish::LoadedTablePtr>> register_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterTable> request) {
   const model::TableIdentifier& identifier = request->identifier;
   CO_RETURN_IF_ERROR(model::validate_new_name(identifier.name));
@@ -81,7 +81,7 @@ base::Task<base::Result<publish::TableViewPtr>> register_table(
     CO_RETURN_IF_ERROR(co_await register_foreign(context, catalog, &*request, &writer,
                                                  std::move(metadata), replaced));
   }
-  co_return co_await catalog->views->get(context, identifier);
+  co_return co_await catalog->loaded_tables->get(context, identifier);
 }
 
 }  // namespace lake::operation

@@ -18,7 +18,7 @@ constexpr int kAttempts = 20;
 
 base::Task<base::Result<ViewAnswer>> attempt(base::RequestContext context, Catalog* catalog,
                                              const ReplaceView* request,
-                                             const std::optional<model::ChangeKey>* key) {
+                                             const std::optional<model::IdempotencyKey>* key) {
   CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await catalog->view_store->load_view(context, request->identifier));
   auto view = std::make_shared<const ducklake::LakeView>(std::move(loaded));

@@ -29,7 +29,7 @@ struct CreateTableIn {
 };
 /// A table that exists, or with stage_create the answer for one that does not.
 struct CreatedTable {
-  publish::TableViewPtr view;
+  publish::LoadedTablePtr loaded;
   std::optional<std::string> staged_body;
 };
 /// Errors: kAlreadyExists; kInvalid; kUnsupported  a type.
@@ -39,7 +39,7 @@ struct CreatedTable {
 struct LoadTable {
   model::TableIdentifier identifier;
 };
-[[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> load_table(
+[[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> load_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request);
 
 struct LoadTableAt {
@@ -47,7 +47,7 @@ struct LoadTableAt {
   model::SnapshotId snapshot_id;  ///< The lake's, or the client's own.
 };
 struct TableAt {
-  publish::TableViewPtr view;
+  publish::LoadedTablePtr loaded;
   model::SnapshotId snapshot_id;  ///< The lake's.
 };
 /// Errors: kNotFound  also for a snapshot that the table does not have.
@@ -68,7 +68,7 @@ struct CommitTable {
 /// Errors: kConflict  a requirement does not hold, or the table keeps changing:
 ///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
 ///         kOutcomeUnknown  read the table before trying again.
-[[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> commit_table(
+[[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> commit_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTable> request);
 
 struct CommitTransaction {
@@ -102,7 +102,7 @@ struct RegisterTable {
 /// Errors: kAlreadyExists; kInvalid  a location outside of the catalog's prefix,
 ///         or what stands there is no table's metadata; kUnsupported  what the
 ///         lake cannot hold, named; kConflict  the lake has expired the table.
-[[nodiscard]] base::Task<base::Result<publish::TableViewPtr>> register_table(
+[[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> register_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterTable> request);
 
 struct UnregisterTable {

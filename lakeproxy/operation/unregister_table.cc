@@ -7,10 +7,10 @@ namespace {
 // The table changed between the reading and the drop so many times in a row.
 constexpr int kAttempts = 20;
 
-std::string body_of(const publish::TableView& view) {
+std::string body_of(const publish::LoadedTable& loaded) {
   std::string body = R"({"metadata-location":)";
-  base::json::append_quoted(body, view.metadata_location);
-  return body.append(R"(,"metadata":)").append(view.document()).append("}");
+  base::json::append_quoted(body, loaded.metadata_location);
+  return body.append(R"(,"metadata":)").append(loaded.document()).append("}");
 }
 
 }  // namespace
@@ -18,13 +18,13 @@ std::string body_of(const publish::TableView& view) {
 base::Task<base::Result<std::string>> unregister_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<UnregisterTable> request) {
   for (int i = 0; i < kAttempts; ++i) {
-    CO_ASSIGN_OR_RETURN(auto view,
-                        co_await catalog->views->get_recorded(context, request->identifier));
-    std::string answer = body_of(*view);
-    auto dropped =
-        co_await catalog->writer->keyed(request.key())
-            .unregister_table(context, request->identifier,
-                              std::shared_ptr<const model::LakeTable>(view, &view->table), answer);
+    CO_ASSIGN_OR_RETURN(
+        auto loaded, co_await catalog->loaded_tables->get_recorded(context, request->identifier));
+    std::string answer = body_of(*loaded);
+    auto dropped = co_await catalog->writer->keyed(request.key())
+                       .unregister_table(
+                           context, request->identifier,
+                           std::shared_ptr<const model::LakeTable>(loaded, &loaded->table), answer);
     if (dropped) co_return answer;
     if (dropped.error().reason() != ducklake::kStale) co_return std::move(dropped).error();
   }

@@ -9,7 +9,7 @@
 
 #include "base/core/result.h"
 #include "lakeproxy/auth/principal.h"
-#include "lakeproxy/model/change_key.h"
+#include "lakeproxy/model/idempotency_key.h"
 
 namespace lake::policy {
 
@@ -29,20 +29,20 @@ class Authorized {
   [[nodiscard]] const T* operator->() const { return &request_; }
   [[nodiscard]] const auth::Principal& principal() const { return principal_; }
   /// The name that the client gave the change, for the transaction that makes it.
-  [[nodiscard]] const std::optional<model::ChangeKey>& key() const { return key_; }
+  [[nodiscard]] const std::optional<model::IdempotencyKey>& key() const { return key_; }
 
  private:
-  Authorized(auth::Principal principal, T request, std::optional<model::ChangeKey> key)
+  Authorized(auth::Principal principal, T request, std::optional<model::IdempotencyKey> key)
       : principal_(std::move(principal)), request_(std::move(request)), key_(std::move(key)) {}
 
   template <class U>
   friend base::Result<Authorized<U>> authorize(const auth::Principal& principal,
                                                Permission permission, U request,
-                                               std::optional<model::ChangeKey> key);
+                                               std::optional<model::IdempotencyKey> key);
 
   auth::Principal principal_;
   T request_;
-  std::optional<model::ChangeKey> key_;
+  std::optional<model::IdempotencyKey> key_;
 };
 
 /// Whether the principal may know of a catalog that belongs to `account`;
@@ -57,7 +57,7 @@ class Authorized {
 template <class T>
 [[nodiscard]] base::Result<Authorized<T>> authorize(
     const auth::Principal& principal, Permission permission, T request,
-    std::optional<model::ChangeKey> key = std::nullopt) {
+    std::optional<model::IdempotencyKey> key = std::nullopt) {
   if (permission != Permission::kPublic && !principal.superuser) {
     return base::fail(base::ErrorKind::kForbidden, "not allowed to " + principal.subject);
   }

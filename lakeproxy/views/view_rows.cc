@@ -3,7 +3,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
-#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/path_names.h"
 #include "lakeproxy/ducklake/lake/shown_time.h"
 #include "lakeproxy/iceberg/view/view_json.h"

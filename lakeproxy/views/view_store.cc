@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/ducklake/commit/committer.h"
-#include "lakeproxy/ducklake/lake/name_mapping.h"
 #include "lakeproxy/ducklake/lake/name_page.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/views/view_rows.h"
 
@@ -14,7 +14,7 @@ namespace {
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = std::vector<RowsPtr>;
+using PreconditionRows = std::vector<RowsPtr>;
 
 // Names that Iceberg cannot express are not listed, nor those of masks.
 constexpr auto kList = R"sql(
@@ -36,16 +36,16 @@ SELECT v.view_id, v.begin_snapshot, coalesce(p.revision, 0),
    AND v.view_name = $2 AND v.end_snapshot IS NULL)sql";
 
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& view,
-                                     const LakeHead& head, const Facts& facts) {
+                                     const LakeHead& head, const PreconditionRows& preconditions) {
   const model::TableIdentifier& identifier = view.identifier;
-  if (facts[0]->empty()) return no_such_namespace(identifier.name_space);
-  if (auto found = read_relation(*facts[1])) {
+  if (preconditions[0]->empty()) return no_such_namespace(identifier.name_space);
+  if (auto found = read_relation(*preconditions[1])) {
     return name_taken(identifier, RelationKind::kView, found->kind);
   }
   ViewPlace place{head.next_catalog_id, head.snapshot.value + 1};
   LakeDelta delta;
   delta.queries.push_back(
-      insert_view(sql, place, facts[0]->int64(0, 0), identifier.name, view.metadata));
+      insert_view(sql, place, preconditions[0]->int64(0, 0), identifier.name, view.metadata));
   put_comment(sql, place, view.metadata, delta.queries);
   delta.changes.push_back(
       "created_view:" + quote_change_name(flat_schema_name(identifier.name_space)) + "." +
@@ -69,10 +69,10 @@ bool still_holds(const LakeView& view, const base::pg::Rows& now) {
 }
 
 base::Result<CommitPlan> plan_replace(const SchemaSql& sql, const ViewChange& change,
-                                      const LakeHead& head, const Facts& facts) {
-  if (facts[0]->empty()) return no_such_view(change.identifier.display());
+                                      const LakeHead& head, const PreconditionRows& preconditions) {
+  if (preconditions[0]->empty()) return no_such_view(change.identifier.display());
   const LakeView& before = *change.before;
-  if (!still_holds(before, *facts[0])) {
+  if (!still_holds(before, *preconditions[0])) {
     return base::fail(base::ErrorKind::kConflict, "The view has changed meanwhile.")
         .with_reason(kStale);
   }
@@ -98,8 +98,8 @@ base::Result<CommitPlan> plan_replace(const SchemaSql& sql, const ViewChange& ch
 }
 
 base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdentifier& identifier,
-                                   const LakeHead& head, const Facts& facts) {
-  const auto found = read_relation(*facts[0]);
+                                   const LakeHead& head, const PreconditionRows& preconditions) {
+  const auto found = read_relation(*preconditions[0]);
   if (!found || found->kind != RelationKind::kView) return no_such_view(identifier.display());
   ViewPlace place{found->id, head.snapshot.value + 1};
   LakeDelta delta;
@@ -122,14 +122,14 @@ base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdent
 // change that DuckDB makes to it meanwhile then conflicts, as it should.
 base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIdentifier& from,
                                      const model::TableIdentifier& to, const LakeHead& head,
-                                     const Facts& facts) {
-  const auto source = read_relation(*facts[0]);
+                                     const PreconditionRows& preconditions) {
+  const auto source = read_relation(*preconditions[0]);
   if (!source || source->kind != RelationKind::kView) return no_such_view(from.display());
-  if (facts[1]->empty()) return no_such_namespace(to.name_space);
-  if (auto found = read_relation(*facts[2])) return cannot_rename(from, to, found->kind);
+  if (preconditions[1]->empty()) return no_such_namespace(to.name_space);
+  if (auto found = read_relation(*preconditions[2])) return cannot_rename(from, to, found->kind);
   ViewPlace place{source->id, head.snapshot.value + 1};
   LakeDelta delta;
-  delta.queries.push_back(move_view(sql, place, facts[1]->int64(0, 0), to.name));
+  delta.queries.push_back(move_view(sql, place, preconditions[1]->int64(0, 0), to.name));
   delta.queries.push_back(end_view(sql, place));
   delta.changes.push_back("created_view:" + quote_change_name(flat_schema_name(to.name_space)) +
                           "." + quote_change_name(to.name));
@@ -182,51 +182,52 @@ base::Task<base::Result<void>> ViewStore::check_name_is_free(base::RequestContex
 
 base::Task<base::Result<void>> ViewStore::create_view(base::RequestContext context,
                                                       NewLakeView view) {
-  std::vector<Query> facts{find_schema_path(sql_, view.identifier.name_space),
-                           find_relation(sql_, view.identifier)};
-  Planner planner = [sql = sql_, view = std::move(view)](const LakeHead& head, const Facts& rows) {
+  std::vector<Query> preconditions{find_schema_path(sql_, view.identifier.name_space),
+                                   find_relation(sql_, view.identifier)};
+  Planner planner = [sql = sql_, view = std::move(view)](const LakeHead& head,
+                                                         const PreconditionRows& rows) {
     return plan_create(sql, view, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> ViewStore::replace_view(base::RequestContext context,
                                                        ViewChange change) {
-  std::vector<Query> facts{
+  std::vector<Query> preconditions{
       {sql_(kState),
        {param(flat_schema_name(change.identifier.name_space)), param(change.identifier.name)}}};
   Planner planner = [sql = sql_, change = std::move(change)](const LakeHead& head,
-                                                             const Facts& rows) {
+                                                             const PreconditionRows& rows) {
     return plan_replace(sql, change, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> ViewStore::drop_view(base::RequestContext context,
                                                     model::TableIdentifier identifier) {
-  std::vector<Query> facts{find_relation(sql_, identifier)};
-  Planner planner = [sql = sql_, identifier](const LakeHead& head, const Facts& rows) {
+  std::vector<Query> preconditions{find_relation(sql_, identifier)};
+  Planner planner = [sql = sql_, identifier](const LakeHead& head, const PreconditionRows& rows) {
     return plan_drop(sql, identifier, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> ViewStore::rename_view(base::RequestContext context,
                                                       model::TableIdentifier from,
                                                       model::TableIdentifier to) {
-  std::vector<Query> facts{find_relation(sql_, from), find_schema_path(sql_, to.name_space),
-                           find_relation(sql_, to)};
-  Planner planner = [sql = sql_, from, to](const LakeHead& head, const Facts& rows) {
+  std::vector<Query> preconditions{find_relation(sql_, from), find_schema_path(sql_, to.name_space),
+                                   find_relation(sql_, to)};
+  Planner planner = [sql = sql_, from, to](const LakeHead& head, const PreconditionRows& rows) {
     return plan_rename(sql, from, to, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

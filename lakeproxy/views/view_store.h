@@ -17,7 +17,7 @@
 #include "lakeproxy/ducklake/lake/relations.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/iceberg/view/view.h"
-#include "lakeproxy/model/change_key.h"
+#include "lakeproxy/model/idempotency_key.h"
 
 namespace lake::ducklake {
 
@@ -59,9 +59,9 @@ class ViewStore {
  public:
   ViewStore(base::pg::Pool& pool, LakeOptions options, CommitWatch watch = {});
 
-  /// The same store for one change that the client named by a key: its receipt
+  /// The same store for one change that the client named by a key: its idempotency record
   /// is written with the change. Errors besides: kConflict (kAlreadyDone).
-  [[nodiscard]] ViewStore keyed(std::optional<model::ChangeKey> key) const {
+  [[nodiscard]] ViewStore keyed(std::optional<model::IdempotencyKey> key) const {
     ViewStore store = *this;
     store.key_ = std::move(key);
     return store;
@@ -102,7 +102,7 @@ class ViewStore {
   std::shared_ptr<Committer> committer_;
   LakeOptions options_;
   SchemaSql sql_;
-  std::optional<model::ChangeKey> key_;
+  std::optional<model::IdempotencyKey> key_;
 };
 
 }  // namespace lake::ducklake

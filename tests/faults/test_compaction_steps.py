@@ -58,7 +58,7 @@ class World:
             return requests.post(url, timeout=2 * SECONDS)
 
     def check(self, name):
-        """Through both doors, now and at each snapshot that is left; the objects are there."""
+        """Through both access paths, now and at each snapshot that is left; the objects are there."""
         self.reader.connect()
         assert self.reader.agreed(name) == LEFT
         table = self.reader.load(name)

@@ -1,4 +1,4 @@
-"""Many writers of one lake, through both doors: what was acknowledged is there once, and nobody is refused without a reason."""
+"""Many writers of one lake, through both access paths: what was acknowledged is there once, and nobody is refused without a reason."""
 import os
 import time
 

@@ -22,7 +22,7 @@ def assert_agree(truth, readers, table, snapshot=None):
 
 
 def assert_agree_always(truth, readers, catalog, table):
-    """Every snapshot that is shown reads the same through both doors. Returns the rows now."""
+    """Every snapshot that is shown reads the same through both access paths. Returns the rows now."""
     for snapshot in catalog.load_table(table).snapshots():
         assert_agree(truth, readers, table, snapshot.snapshot_id)
     return assert_agree(truth, readers, table)

@@ -99,7 +99,7 @@ def compact(rest, name):
 
 
 def as_shown(rest, duck, catalog, name):
-    """The rows of both doors at each snapshot that the table shows."""
+    """The rows of both access paths at each snapshot that the table shows."""
     name_space, table = name.split('.')
     metadata = rest.get(f'namespaces/{name_space}/tables/{table}').json()['metadata']
     both = (readers.Direct(duck), readers.PyIceberg(catalog))

@@ -68,7 +68,7 @@ class Checker:
         return loaded
 
     def compare_with_expected(self, table, truth):
-        """Both doors could agree on what nobody asked for."""
+        """Both access paths could agree on what nobody asked for."""
         for of, rows in self.world.expected:
             if of is table:
                 compare('effect of the operation', rows, truth.bag(self.world), 'the table', truth='what was asked for')
@@ -168,7 +168,7 @@ class Checker:
         compare(f'filtered rows: {chosen}', expected, bag(self.world, shown, columns), 'PyIceberg with the filter')
 
     def older(self, table, loaded, random, newest):
-        """Snapshots that both doors still have; those before a maintenance as well as those after it."""
+        """Snapshots that both access paths still have; those before a maintenance as well as those after it."""
         shown = [snapshot for snapshot in loaded.metadata.snapshots if snapshot.snapshot_id >= table.born]
         chosen = shown if self.thorough else random.sample(shown, min(2, len(shown)))
         for snapshot in chosen:

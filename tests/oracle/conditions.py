@@ -43,7 +43,7 @@ def value_in(world, random, table, column, kind):
 
 
 class Filter:
-    """One condition, to be asked of both doors."""
+    """One condition, to be asked of both access paths."""
 
     def __init__(self, sql, expression, unequal=(), equal=()):
         """`unequal` and `equal` name the columns that it compares by <>, and by = or IN."""

@@ -29,7 +29,7 @@ def client(world, text):
 
 
 def load(world, table):
-    """A table that is not shown, for whatever good reason, is not changed through this door either."""
+    """A table that is not shown, for whatever good reason, is not changed through this access path either."""
     try:
         return world.load(table)
     except NotImplementedError as refusal:

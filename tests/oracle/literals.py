@@ -1,6 +1,6 @@
 """Random values of every type that DuckLake and Iceberg share, as SQL text.
 
-Text, since one history must run the same at both doors and must be readable when it fails: Iceberg
+Text, since one history must run the same at both access paths and must be readable when it fails: Iceberg
 clients get their rows from a local engine that evaluates the same text.
 """
 import functools
@@ -20,7 +20,7 @@ UUIDS = ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffff
 INTEGERS = {'TINYINT': (-2**7, 2**7 - 1), 'SMALLINT': (-2**15, 2**15 - 1), 'INTEGER': (-2**31, 2**31 - 1),
             'BIGINT': (-2**63, 2**63 - 1)}
 
-# Types that a new column can have. Both doors make the first; only DuckDB makes the second.
+# Types that a new column can have. Both access paths make the first; only DuckDB makes the second.
 SHARED = ('BOOLEAN', 'INTEGER', 'BIGINT', 'FLOAT', 'DOUBLE', 'DECIMAL(9,2)', 'DECIMAL(18,4)', 'DECIMAL(38,10)',
           'DATE', 'TIME', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE', 'VARCHAR', 'UUID', 'BLOB', 'INTEGER[]',
           'STRUCT(a INTEGER, b VARCHAR)', 'MAP(VARCHAR, BIGINT)', 'STRUCT(x STRUCT(y VARCHAR[], d DECIMAL(9,2)))')

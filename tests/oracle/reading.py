@@ -1,4 +1,4 @@
-"""The rows of a table at a snapshot, from each door, and whether they are the same rows."""
+"""The rows of a table at a snapshot, from each access path, and whether they are the same rows."""
 import collections
 
 import pyarrow as pa

@@ -15,7 +15,7 @@ class Skip(Exception):
 
 
 class Difference(Exception):
-    """The two doors disagree, or one of them breaks a rule of its format."""
+    """The two access paths disagree, or one of them breaks a rule of its format."""
 
     def __init__(self, check, text):
         super().__init__(f'{check}: {text}')

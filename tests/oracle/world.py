@@ -1,4 +1,4 @@
-"""The lake as one history sees it: both doors, its own schema, its tables and what was done to them."""
+"""The lake as one history sees it: both access paths, its own schema, its tables and what was done to them."""
 import contextlib
 import dataclasses
 
@@ -114,7 +114,7 @@ class World:
         self.log.append(text)
 
     def run(self, sql):
-        """A statement on the lake. What DuckDB itself does not do there is no difference between the doors."""
+        """A statement on the lake. What DuckDB itself does not do there is no difference between the access paths."""
         self.note(sql)
         try:
             return self.duck.execute(sql)

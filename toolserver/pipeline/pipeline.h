@@ -1,6 +1,6 @@
 #pragma once
 
-// The only road to a tool. Whatever door a call came in by, it passes the
+// The only road to a tool. Whatever transport a call came in by, it passes the
 // stages that pipeline.cc lists, in that order, and leaves an audit record.
 // Source: docs/wire-3.0.md, "The pipeline".
 

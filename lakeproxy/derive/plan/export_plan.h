@@ -45,7 +45,7 @@ struct DeleteGroup {
   /// Rows that it deletes are shown from `snapshot` on.
   bool uncovers = false;
   /// Of a partial file: rows that begin after `snapshot` count as deleted.
-  std::shared_ptr<const model::RowBegins> begins = nullptr;
+  std::shared_ptr<const model::RowSnapshotIds> begins = nullptr;
   /// For a deletion vector: what the location of the Puffin file begins with.
   /// All groups with one beginning go into one file; the rest of its name is
   /// made from its bytes, since a vector's place in it follows from all of them.
@@ -53,7 +53,7 @@ struct DeleteGroup {
 };
 
 /// Inlined rows of which `snapshot` is the first to show none any more.
-struct GoneGroup {
+struct RemovedGroup {
   std::string location;
   model::SnapshotId snapshot;
   bool had_deletes = false;  ///< An earlier snapshot shows a delete file of it.
@@ -68,7 +68,7 @@ struct WholeFile {
 struct ExportPlan {
   std::vector<InlinedGroup> inlined;
   std::vector<DeleteGroup> deletes;
-  std::vector<GoneGroup> gone;
+  std::vector<RemovedGroup> removed;
   std::vector<WholeFile> whole;
 
   /// Whether there is nothing to make.

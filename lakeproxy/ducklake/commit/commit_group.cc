@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "lakeproxy/ducklake/commit/receipts.h"
+#include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/lake/shown_time.h"
 
 namespace lake::ducklake {
@@ -12,18 +12,18 @@ namespace {
 using base::pg::Query;
 using base::pg::RowsPtr;
 
-// What a member wants to know: its own facts, and whether its key was used.
+// What a member wants to know: its own preconditions, and whether its key was used.
 void add_facts(const SchemaSql& sql, const WaitingCommit& commit, std::vector<Query>& queries) {
-  queries.insert(queries.end(), commit.facts.begin(), commit.facts.end());
-  if (commit.key) queries.push_back(find_receipt(sql, commit.key->id));
+  queries.insert(queries.end(), commit.preconditions.begin(), commit.preconditions.end());
+  if (commit.key) queries.push_back(find_idempotency_record(sql, commit.key->id));
 }
 
-// Under the lock of lakeproxy_state nobody else can write the receipt now.
+// Under the lock of lakeproxy_state nobody else can write the record now.
 base::Status check_first_time(const WaitingCommit& commit, std::vector<RowsPtr>& rows) {
   if (!commit.key) return {};
-  const RowsPtr receipt = std::move(rows.back());
+  const RowsPtr record = std::move(rows.back());
   rows.pop_back();
-  if (receipt->empty()) return {};
+  if (record->empty()) return {};
   return base::fail(base::ErrorKind::kConflict, "The change was asked for before.")
       .with_reason(kAlreadyDone);
 }
@@ -54,7 +54,7 @@ base::Task<base::Status> CommitGroup::begin(WaitingCommit* first) {
   co_await reached(steps_, CommitStep::kLocked);
   CO_ASSIGN_OR_RETURN(auto opened, read_opening(begun.rows));
   head_ = opened.head;
-  losses_ = opened.losses;
+  foreign_conflicts_ = opened.foreign_conflicts;
   begun.rows.erase(begun.rows.begin(), begun.rows.begin() + opening);
   plan(std::move(begun.rows));
   co_return base::Status{};
@@ -106,9 +106,9 @@ void CommitGroup::answer_all() {
   }
 }
 
-void CommitGroup::plan(Rows facts) {
+void CommitGroup::plan(Rows preconditions) {
   Member& member = members_.back();
-  auto planned = plan_commit(*member.commit, head_, std::move(facts));
+  auto planned = plan_commit(*member.commit, head_, std::move(preconditions));
   if (!planned) {
     member.outcome.emplace(std::move(planned).error());
   } else {
@@ -119,7 +119,7 @@ void CommitGroup::plan(Rows facts) {
     head_ = closing.after;
     member.outcome.emplace(std::move(closing.committed));
   }
-  // What stands on nothing that may be undone is certain now.
+  // What builds on nothing that may be undone is certain now.
   if (!written_ && !member.writes) member.commit->answer = member.outcome;
   written_ = written_ || member.writes;
 }

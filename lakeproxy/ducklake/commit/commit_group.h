@@ -23,9 +23,9 @@ namespace lake::ducklake {
 /// A commit that waits for its answer.
 struct WaitingCommit {
   base::RequestContext context;
-  std::vector<base::pg::Query> facts;
+  std::vector<base::pg::Query> preconditions;
   Planner planner;
-  std::optional<model::ChangeKey> key;
+  std::optional<model::IdempotencyKey> key;
   boost::asio::steady_timer woken;  ///< Never fires: cancelled when there is news.
   bool leads = false;               ///< It runs the next group.
   bool alone = false;               ///< In a group of its own.
@@ -45,7 +45,7 @@ class CommitGroup {
   /// Commits those that `next` gives, until it gives none, and answers each.
   /// Errors: of the transaction as a whole; kOutcomeUnknown  COMMIT was sent
   ///         and not answered. Then only those have an answer whose refusal
-  ///         does not stand on what was undone.
+  ///         does not build on what was undone.
   [[nodiscard]] base::Task<base::Status> run(Next next);
 
   /// Those that took part, in their order.
@@ -59,14 +59,14 @@ class CommitGroup {
   /// When the lake's head became ours.
   [[nodiscard]] std::chrono::steady_clock::time_point locked_at() const { return locked_at_; }
   /// Of other writers, how often one lost its snapshot id, as the database counts.
-  [[nodiscard]] std::optional<std::int64_t> losses() const { return losses_; }
+  [[nodiscard]] std::optional<std::int64_t> foreign_conflicts() const { return foreign_conflicts_; }
 
  private:
   using Rows = std::vector<base::pg::RowsPtr>;
   base::Task<base::Status> begin(WaitingCommit* first);
   base::Task<base::Status> join(WaitingCommit* commit);
   base::Task<base::Status> finish();
-  void plan(Rows facts);
+  void plan(Rows preconditions);
   void take_times(Member& member, const Rows& rows);
   void answer_all();
 
@@ -74,12 +74,12 @@ class CommitGroup {
   const SchemaSql* sql_;
   const StepWatch* steps_;
   std::unique_ptr<base::pg::Transaction> transaction_;
-  LakeHead head_;  ///< What the next member stands on.
+  LakeHead head_;  ///< The base version of the next member.
   std::vector<Member> members_;
   std::vector<base::pg::Query> unsent_;  ///< Of the last member.
   bool written_ = false;                 ///< Something was planned or sent.
   std::chrono::steady_clock::time_point locked_at_;
-  std::optional<std::int64_t> losses_;
+  std::optional<std::int64_t> foreign_conflicts_;
 };
 
 }  // namespace lake::ducklake

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kAttempts = 20;
-// After so many collisions a commit tries by itself: what collides may be its own.
+// After so many collisions a commit runs by itself: what collides may be its own.
 constexpr int kAttemptsInCompany = 10;
 
 // Another writer was there first, and nothing was changed.
@@ -60,14 +60,14 @@ std::optional<base::Error> verdict(const CommitGroup::Member& member, const base
 }  // namespace
 
 base::Task<base::Result<Committed>> Committer::commit(base::RequestContext context,
-                                                      std::vector<base::pg::Query> facts,
+                                                      std::vector<base::pg::Query> preconditions,
                                                       Planner planner,
-                                                      std::optional<model::ChangeKey> key) {
+                                                      std::optional<model::IdempotencyKey> key) {
   // Others wait for what this coroutine does, so nobody may end it half-way.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   asio::steady_timer never(co_await asio::this_coro::executor, steady_clock::time_point::max());
   WaitingCommit commit{.context = context,
-                       .facts = std::move(facts),
+                       .preconditions = std::move(preconditions),
                        .planner = std::move(planner),
                        .key = std::move(key),
                        .woken = std::move(never)};
@@ -100,10 +100,10 @@ base::Task<void> Committer::lead(const WaitingCommit* leader) {
   }
 }
 
-// After a collision the other writer shall come through; and see Courtesy.
+// After a collision the other writer shall come through; and see CommitBackoff.
 base::Task<void> Committer::pause(int attempts) {
   const auto now = steady_clock::now();
-  auto until = courtesy_.next(now);
+  auto until = backoff_.next(now);
   if (attempts > 0) until = std::max(until, now + milliseconds(1 + (attempts - 1) * 5));
   if (until == now) co_return;
   asio::steady_timer timer(co_await asio::this_coro::executor, until);
@@ -113,7 +113,7 @@ base::Task<void> Committer::pause(int attempts) {
 base::Task<void> Committer::run_group() {
   CommitGroup group(*pool_, sql_, watch_.steps);
   auto done = co_await group.run([&] { return next_of(group); });
-  if (group.losses()) courtesy_.saw(*group.losses(), steady_clock::now());
+  if (group.foreign_conflicts()) backoff_.observe(*group.foreign_conflicts(), steady_clock::now());
   if (!done) settle(group, done.error());
   for (const CommitGroup::Member& member : group.members()) {
     if (member.commit->answer) member.commit->woken.cancel();

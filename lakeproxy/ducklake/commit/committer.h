@@ -1,6 +1,6 @@
 #pragma once
 
-// The one door through which an event loop commits to a lake. Commits that come
+// The one way in which an event loop commits to a lake. Commits that come
 // while another is under way wait, and then share one transaction: whoever
 // comes first leads, takes those that wait behind it along, and hands the lead
 // to the next. A commit that finds nobody waits for nobody.
@@ -8,8 +8,8 @@
 #include <deque>
 #include <memory>
 
+#include "lakeproxy/ducklake/commit/commit_backoff.h"
 #include "lakeproxy/ducklake/commit/commit_group.h"
-#include "lakeproxy/ducklake/commit/courtesy.h"
 #include "lakeproxy/measure/wait_meter.h"
 
 namespace lake::ducklake {
@@ -29,16 +29,15 @@ class Committer {
   Committer& operator=(const Committer&) = delete;
 
   /// Commits, and again after a collision with another writer, up to
-  /// `context`'s deadline and at most 20 times. With a `key` the receipt of the
+  /// `context`'s deadline and at most 20 times. With a `key` the idempotency record of the
   /// change is written in the same transaction: one commit for each key.
   /// Errors: the planner's; kConflict  20 collisions, or (kAlreadyDone) the key
-  ///         has a receipt; kOutcomeUnknown  the connection broke after COMMIT was
+  ///         has a record; kOutcomeUnknown  the connection broke after COMMIT was
   ///         sent; kUnavailable, kTimeout  nothing was changed. Those of a commit
   ///         that shares the transaction are not among them.
-  [[nodiscard]] base::Task<base::Result<Committed>> commit(base::RequestContext context,
-                                                           std::vector<base::pg::Query> facts,
-                                                           Planner planner,
-                                                           std::optional<model::ChangeKey> key);
+  [[nodiscard]] base::Task<base::Result<Committed>> commit(
+      base::RequestContext context, std::vector<base::pg::Query> preconditions, Planner planner,
+      std::optional<model::IdempotencyKey> key);
 
  private:
   base::Task<void> wait_for_news(WaitingCommit* commit);
@@ -56,7 +55,7 @@ class Committer {
   std::deque<WaitingCommit*> waiting_;  ///< In the order in which they came.
   bool leading_ = false;                ///< Somebody runs groups, or is told to.
   bool is_alone_ = false;               ///< The group under way takes nobody else.
-  Courtesy courtesy_;
+  CommitBackoff backoff_;
 };
 
 }  // namespace lake::ducklake

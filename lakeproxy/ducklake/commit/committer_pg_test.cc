@@ -11,7 +11,7 @@ namespace {
 using base::ErrorKind;
 using base::Result;
 using base::pg::Query;
-using Facts = std::vector<base::pg::RowsPtr>;
+using PreconditionRows = std::vector<base::pg::RowsPtr>;
 
 class Commits : public LakeFixture {
  protected:
@@ -23,24 +23,26 @@ class Commits : public LakeFixture {
 
   /// A commit that adds one snapshot, and what `queries` do.
   static Planner adds(std::vector<Query> queries = {}) {
-    return [queries = std::move(queries)](const LakeHead&, const Facts&) -> Result<CommitPlan> {
+    return [queries = std::move(queries)](const LakeHead&,
+                                          const PreconditionRows&) -> Result<CommitPlan> {
       CommitPlan plan;
       plan.deltas.push_back({.queries = queries, .changes = {"inserted_into_table:1"}});
       return plan;
     };
   }
   static Planner refuses(model::SnapshotId when_on) {
-    return [when_on](const LakeHead& head, const Facts& facts) -> Result<CommitPlan> {
+    return [when_on](const LakeHead& head,
+                     const PreconditionRows& preconditions) -> Result<CommitPlan> {
       if (head.snapshot == when_on) return base::fail(ErrorKind::kConflict, "not on this one");
-      return adds()(head, facts);
+      return adds()(head, preconditions);
     };
   }
   /// `planner`, with `first` done before its first call.
   static Planner after(std::function<void()> first, Planner planner) {
     auto done = std::make_shared<bool>(false);
-    return [first, done, planner](const LakeHead& head, const Facts& facts) {
+    return [first, done, planner](const LakeHead& head, const PreconditionRows& preconditions) {
       if (!std::exchange(*done, true)) first();
-      return planner(head, facts);
+      return planner(head, preconditions);
     };
   }
   /// All at once: they wait for the first of them.
@@ -114,15 +116,16 @@ TEST_F(Commits, that_follow_each_other_stand_alone) {
 
 TEST_F(Commits, see_what_those_before_them_have_written) {
   auto counts = [](std::int64_t expected) -> Planner {
-    return [expected](const LakeHead& head, const Facts& facts) {
-      EXPECT_EQ(facts[0]->int64(0, 0), expected);
-      return adds()(head, facts);
+    return [expected](const LakeHead& head, const PreconditionRows& preconditions) {
+      EXPECT_EQ(preconditions[0]->int64(0, 0), expected);
+      return adds()(head, preconditions);
     };
   };
   std::vector<base::Task<Result<Committed>>> tasks;
   for (std::int64_t i = 0; i < 3; ++i) {
-    std::vector<Query> facts{{sql_("SELECT count(*) FROM @ducklake_snapshot_changes"), {}}};
-    tasks.push_back(committer_->commit(soon(), std::move(facts), counts(i + 1), std::nullopt));
+    std::vector<Query> preconditions{{sql_("SELECT count(*) FROM @ducklake_snapshot_changes"), {}}};
+    tasks.push_back(
+        committer_->commit(soon(), std::move(preconditions), counts(i + 1), std::nullopt));
   }
   for (auto& one : run(all(std::move(tasks))).value()) EXPECT_TRUE(one);
 }
@@ -168,11 +171,12 @@ TEST_F(Commits, that_collide_with_another_writer_are_made_again) {
 
 TEST_F(Commits, are_not_refused_for_what_was_undone) {
   // The second would be refused on our first snapshot 1, and another writer takes that.
-  auto done = commit({after([&] { foreign_snapshot(1); }, adds()),
-                      [](const LakeHead& head, const Facts& facts) -> Result<CommitPlan> {
-                        if (head.snapshot.value != 1) return adds()(head, facts);
-                        return base::fail(ErrorKind::kConflict, "told too early");
-                      }});
+  auto done = commit(
+      {after([&] { foreign_snapshot(1); }, adds()),
+       [](const LakeHead& head, const PreconditionRows& preconditions) -> Result<CommitPlan> {
+         if (head.snapshot.value != 1) return adds()(head, preconditions);
+         return base::fail(ErrorKind::kConflict, "told too early");
+       }});
   EXPECT_TRUE(done[0]);
   EXPECT_TRUE(done[1]) << done[1].error().message();
   EXPECT_EQ(snapshots(), "1,2,3");
@@ -194,7 +198,7 @@ TEST_F(Commits, all_fail_with_the_connection_that_they_share) {
 }
 
 TEST_F(Commits, under_one_key_are_made_once) {
-  const model::ChangeKey key{.id = base::make_uuid_v4(random_), .request_hash = "h"};
+  const model::IdempotencyKey key{.id = base::make_uuid_v4(random_), .request_hash = "h"};
   std::vector<base::Task<Result<Committed>>> tasks;
   for (int i = 0; i < 3; ++i) tasks.push_back(committer_->commit(soon(), {}, adds(), key));
   auto done = run(all(std::move(tasks))).value();
@@ -219,7 +223,7 @@ TEST_F(Commits, that_come_too_late_are_told_so_alone) {
 }
 
 TEST_F(Commits, of_others_that_lose_their_id_to_us_are_counted) {
-  const std::string losses = "SELECT last_value FROM lk.lakeproxy_losses";
+  const std::string foreign_conflicts = "SELECT last_value FROM lk.lakeproxy_losses";
   auto lose = [&](int id) {
     auto lost = run(pool_->query(soon(), {{"INSERT INTO lk.ducklake_snapshot VALUES (" +
                                            std::to_string(id) + ", now(), 0, 1, 1)"},
@@ -227,10 +231,10 @@ TEST_F(Commits, of_others_that_lose_their_id_to_us_are_counted) {
     EXPECT_FALSE(lost);
   };
   foreign_snapshot(1);
-  EXPECT_EQ(text(losses), "0");
+  EXPECT_EQ(text(foreign_conflicts), "0");
   ASSERT_TRUE(commit({adds()}).front());
   lose(2);
-  EXPECT_EQ(text(losses), "1");
+  EXPECT_EQ(text(foreign_conflicts), "1");
 }
 
 TEST_F(Commits, of_others_that_lose_their_id_to_each_other_cost_us_nothing) {

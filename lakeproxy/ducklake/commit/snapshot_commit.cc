@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lakeproxy/ducklake/commit/receipts.h"
+#include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
 
 namespace lake::ducklake {
@@ -13,7 +13,7 @@ namespace {
 using base::pg::param;
 using base::pg::Query;
 
-using Key = std::optional<model::ChangeKey>;
+using Key = std::optional<model::IdempotencyKey>;
 
 // The snapshot's own rows. Its time is never before its predecessor's, so that
 // time travel by timestamp stays in the order of the ids.
@@ -47,11 +47,11 @@ model::LakeCommit commit_of(const LakeDelta& delta, model::SnapshotId snapshot) 
   return commit;
 }
 
-void add_receipt(const SchemaSql& sql, const Key& key, const std::string& answer,
-                 std::vector<Query>& queries) {
+void add_idempotency_record(const SchemaSql& sql, const Key& key, const std::string& answer,
+                            std::vector<Query>& queries) {
   if (!key || queries.empty()) return;
-  queries.push_back(put_receipt(sql, *key, answer));
-  queries.push_back(remove_old_receipts(sql));
+  queries.push_back(put_idempotency_record(sql, *key, answer));
+  queries.push_back(remove_old_idempotency_records(sql));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows) {
   }
   RETURN_IF_ERROR(check_lake_version(rows[0]->text(0, 3)));
   Opened opened;
-  opened.losses = rows[0]->int64(0, 2);
+  opened.foreign_conflicts = rows[0]->int64(0, 2);
   opened.head.revision = rows[0]->int64(0, 0);
   opened.head.snapshot = model::SnapshotId(rows[1]->int64(0, 0));
   opened.head.schema_version = rows[1]->int64(0, 1);
@@ -103,7 +103,7 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
   ClosingQueries closing;
   Committed& committed = closing.committed;
   committed.head = head;
-  committed.only_rows = plan.only_rows;
+  committed.is_append = plan.is_append;
   for (LakeDelta& delta : plan.deltas) {
     // The snapshot row goes first: a collision shows before any other work.
     closing.snapshot_rows.push_back(closing.queries.size());
@@ -119,7 +119,7 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
         {sql("UPDATE @lakeproxy_state SET revision = $1"), {param(head.revision)}});
     for (Query& query : plan.sidecar_queries) closing.queries.push_back(std::move(query));
   }
-  add_receipt(sql, key, plan.answer, closing.queries);
+  add_idempotency_record(sql, key, plan.answer, closing.queries);
   committed.version = head.version();
   closing.after = head;
   return closing;

@@ -8,8 +8,8 @@
 // Source: DuckLake specification 1.0, "Conflict resolution".
 //
 // What a commit does here (a fault at any moment leaves the old or the new state):
-//   begin, lock lakeproxy_state, read the head and the caller's facts (kLocked)
-//   plan: a pure function of head and facts (kPlanned)
+//   begin, lock lakeproxy_state, read the head and the caller's preconditions (kLocked)
+//   plan: a pure function of head and preconditions (kPlanned)
 //   write the rows, the snapshots and their changes, and COMMIT (kCommitted)
 
 #include <functional>
@@ -20,7 +20,7 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
-#include "lakeproxy/model/change_key.h"
+#include "lakeproxy/model/idempotency_key.h"
 
 namespace lake::ducklake {
 
@@ -51,7 +51,7 @@ struct LakeDelta {
   std::vector<model::LakeDataFile> added_files;  ///< What `queries` add of them.
 };
 
-/// The head that the snapshot after `delta` stands on.
+/// The base version of the snapshot after `delta`.
 [[nodiscard]] LakeHead head_after(LakeHead head, const LakeDelta& delta);
 
 struct CommitPlan {
@@ -62,27 +62,27 @@ struct CommitPlan {
   std::vector<base::pg::Query> sidecar_queries;
   /// The table that it is planned for differs from what the planner knew of it
   /// by the rows that this adds, and by nothing else.
-  bool only_rows = false;
-  /// What the change's receipt keeps, where no later state tells it.
+  bool is_append = false;
+  /// What the idempotency record keeps, where no later state tells it.
   std::string answer;
 };
 
 struct Committed {
   model::LakeVersion version;  ///< After the commit; nothing lies between it and `head`.
   std::vector<model::SnapshotId> snapshots;
-  LakeHead head;  ///< What the commit stands on.
-  bool only_rows = false;
+  LakeHead head;  ///< The base version of the commit.
+  bool is_append = false;
   /// The snapshots as a reader of the lake finds them, and the files they added.
   std::vector<model::LakeCommit> commits;
   std::vector<model::LakeDataFile> added_files;
 };
 
-/// Computes a plan from the locked head and the rows of the facts queries.
+/// Computes a plan from the locked head and the rows of the precondition queries.
 /// Called again after a collision; must not have effects.
 using Planner = std::function<base::Result<CommitPlan>(
-    const LakeHead& head, const std::vector<base::pg::RowsPtr>& facts)>;
+    const LakeHead& head, const std::vector<base::pg::RowsPtr>& preconditions)>;
 
-/// reason() of kConflict: a receipt of the change's key is there already.
+/// reason() of kConflict: there is a record of the idempotency key already.
 inline constexpr std::string_view kAlreadyDone = "already_done";
 
 /// What a transaction of commits begins with: the lock on lakeproxy_state, then
@@ -90,7 +90,7 @@ inline constexpr std::string_view kAlreadyDone = "already_done";
 [[nodiscard]] std::vector<base::pg::Query> opening_queries(const SchemaSql& sql);
 struct Opened {
   LakeHead head;
-  std::int64_t losses = 0;  ///< How often others lost a snapshot id; see Courtesy.
+  std::int64_t foreign_conflicts = 0;  ///< Snapshot ids that others lost to us; see CommitBackoff.
 };
 /// The rows of opening_queries(). Errors: kCorrupt  one of them is missing.
 [[nodiscard]] base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows);
@@ -100,12 +100,12 @@ struct ClosingQueries {
   std::vector<base::pg::Query> queries;
   std::vector<std::size_t> snapshot_rows;  ///< Those of `queries` that tell a snapshot's time.
   Committed committed;                     ///< Without the times of its snapshots.
-  LakeHead after;                          ///< What the next commit stands on; the same.
+  LakeHead after;                          ///< The base version of the next commit; the same.
 };
-/// With a `key` the receipt of the change is among them, unless there is nothing
+/// With a `key` its idempotency record is among them, unless there is nothing
 /// to write.
 [[nodiscard]] ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head,
-                                             const std::optional<model::ChangeKey>& key);
+                                             const std::optional<model::IdempotencyKey>& key);
 
 /// `name` in double quotes, quotes doubled, for changes_made.
 [[nodiscard]] std::string quote_change_name(std::string_view name);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 
 namespace lake::ducklake {
 namespace {

@@ -1,7 +1,7 @@
 #include "base/json/fields.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
-#include "lakeproxy/ducklake/lake/name_mapping.h"
 #include "lakeproxy/ducklake/lake/name_page.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
 

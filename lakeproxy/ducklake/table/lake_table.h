@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lakeproxy/ducklake/table/lake_sort.h"
-#include "lakeproxy/ducklake/table/row_begins.h"
+#include "lakeproxy/ducklake/table/row_snapshot_ids.h"
 #include "lakeproxy/iceberg/manifest/manifest.h"
 #include "lakeproxy/iceberg/metadata/table_metadata.h"
 #include "lakeproxy/model/ids.h"
@@ -147,7 +147,7 @@ struct LakeChanges {
   std::vector<LakeInlinedDelete> inlined_deletes;
   /// Of the files with a partial_max that were looked into. Commits that see
   /// only a part of another one are not among `commits`.
-  std::map<DataFileId, std::shared_ptr<const RowBegins>> row_begins;
+  std::map<DataFileId, std::shared_ptr<const RowSnapshotIds>> row_snapshot_ids;
   /// Of the delete files that may hold deletes of several snapshots, by id.
   std::map<std::int64_t, std::shared_ptr<const RowEnds>> row_ends;
 };

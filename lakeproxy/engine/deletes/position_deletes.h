@@ -14,7 +14,7 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
-#include "lakeproxy/ducklake/table/row_begins.h"
+#include "lakeproxy/ducklake/table/row_snapshot_ids.h"
 #include "lakeproxy/iceberg/puffin/deletion_vector.h"
 #include "lakeproxy/model/ids.h"
 

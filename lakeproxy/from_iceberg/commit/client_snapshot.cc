@@ -7,7 +7,7 @@
 
 #include "base/json/json.h"
 #include "base/runtime/gather.h"
-#include "lakeproxy/derive/plan/built_names.h"
+#include "lakeproxy/derive/plan/metadata_object_names.h"
 #include "lakeproxy/from_iceberg/deletes/client_deletes.h"
 #include "lakeproxy/from_iceberg/files/added_names.h"
 #include "lakeproxy/from_iceberg/files/client_manifests.h"
@@ -51,36 +51,36 @@ base::Error as_client_fault(base::Error error, const std::string& location) {
   return error;
 }
 
-base::Task<base::Result<ListedManifest>> read_dropped_one(base::RequestContext context,
-                                                          Catalog* catalog,
-                                                          model::ManifestFile listed) {
+base::Task<base::Result<ListedManifest>> read_removed_manifest(base::RequestContext context,
+                                                               Catalog* catalog,
+                                                               model::ManifestFile listed) {
   CO_ASSIGN_OR_RETURN(auto entries,
                       co_await catalog->manifests->entries(context, listed.manifest_path));
   co_return ListedManifest{std::move(listed), std::move(entries)};
 }
 
-base::Task<base::Result<std::vector<ListedManifest>>> read_dropped(
+base::Task<base::Result<std::vector<ListedManifest>>> read_removed_manifests(
     base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> manifests) {
   auto read = [&](std::size_t i) {
-    return read_dropped_one(context, catalog, std::move(manifests[i]));
+    return read_removed_manifest(context, catalog, std::move(manifests[i]));
   };
   co_return co_await base::gather_few(kReadsAtOnce, manifests.size(), read);
 }
 
 // `share` is kept for as long as what they hold.
-base::Task<base::Result<std::vector<ListedManifest>>> read_made(
-    base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> made,
+base::Task<base::Result<std::vector<ListedManifest>>> read_new_manifests(
+    base::RequestContext context, Catalog* catalog, std::vector<model::ManifestFile> new_manifests,
     base::ByteBudget::Share* share) {
-  CO_ASSIGN_OR_RETURN(auto read,
-                      co_await read_client_manifests(context, catalog, made, as_client_fault));
+  CO_ASSIGN_OR_RETURN(
+      auto read, co_await read_client_manifests(context, catalog, new_manifests, as_client_fault));
   *share = std::move(read.share);
   std::vector<ListedManifest> all;
-  for (std::size_t i = 0; i < made.size(); ++i) {
+  for (std::size_t i = 0; i < new_manifests.size(); ++i) {
     auto& manifest = read.manifests[i];
-    CO_RETURN_IF_ERROR(check_listed(made[i], manifest.header, manifest.entries));
+    CO_RETURN_IF_ERROR(check_listed(new_manifests[i], manifest.header, manifest.entries));
     auto entries =
         std::make_shared<const std::vector<model::ManifestEntry>>(std::move(manifest.entries));
-    all.push_back({std::move(made[i]), std::move(entries)});
+    all.push_back({std::move(new_manifests[i]), std::move(entries)});
   }
   co_return all;
 }
@@ -102,10 +102,11 @@ base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext conte
                       co_await read_client_list(context, catalog, given_list, as_client_fault));
   CO_RETURN_IF_ERROR(check_once(given));
   ManifestSplit split = split_lists(*base, given);
-  for (const auto& manifest : split.made) {
+  for (const auto& manifest : split.new_manifests) {
     CO_RETURN_IF_ERROR(check_place(manifest.manifest_path, metadata->location));
   }
-  if (std::cmp_greater(count_entries(split.made) + count_entries(split.dropped), kMostEntries)) {
+  if (std::cmp_greater(count_entries(split.new_manifests) + count_entries(split.removed_manifests),
+                       kMostEntries)) {
     co_return base::fail(ErrorKind::kTooLarge,
                          fmt::format("add-snapshot: its manifests must differ from the table's in "
                                      "at most {} entries; commit in parts",
@@ -117,11 +118,13 @@ base::Task<base::Result<ManifestSplit>> compare_lists(base::RequestContext conte
 base::Task<base::Result<ListDiff>> read_diff(base::RequestContext context, Catalog* catalog,
                                              model::SnapshotId id, ManifestSplit split,
                                              base::ByteBudget::Share* share) {
-  CO_ASSIGN_OR_RETURN(auto made,
-                      co_await read_made(context, catalog, std::move(split.made), share));
-  CO_ASSIGN_OR_RETURN(auto dropped,
-                      co_await read_dropped(context, catalog, std::move(split.dropped)));
-  co_return diff_lists(id, made, dropped);
+  CO_ASSIGN_OR_RETURN(
+      auto new_manifests,
+      co_await read_new_manifests(context, catalog, std::move(split.new_manifests), share));
+  CO_ASSIGN_OR_RETURN(
+      auto removed_manifests,
+      co_await read_removed_manifests(context, catalog, std::move(split.removed_manifests)));
+  co_return diff_lists(id, new_manifests, removed_manifests);
 }
 
 void give_spec_ids(const SnapshotBase& on, std::vector<ducklake::AddedFile>& files) {
@@ -150,14 +153,12 @@ base::Status check_diff(const model::Snapshot& given, const ListDiff& diff) {
   return {};
 }
 
-// What is of no use after the commit. Not ours to remove is what a client only
+// Objects that are obsolete after the commit. Not ours to remove is what a client only
 // names as its own: what we published, and what the lake's rows, or those of this
 // snapshot, name.
-base::Task<base::Result<std::vector<std::string>>> left_over(base::RequestContext context,
-                                                             Catalog* catalog,
-                                                             const std::string* table_location,
-                                                             std::vector<std::string> metadata,
-                                                             const ListDiff* diff) {
+base::Task<base::Result<std::vector<std::string>>> obsolete_objects(
+    base::RequestContext context, Catalog* catalog, const std::string* table_location,
+    std::vector<std::string> metadata, const ListDiff* diff) {
   std::set<std::string> objects;
   for (const auto& location : metadata) objects.insert(storage::canonical(location));
   if (!diff->added_deletes.empty()) {
@@ -173,8 +174,9 @@ base::Task<base::Result<std::vector<std::string>>> left_over(base::RequestContex
   }
   for (const auto& added : diff->added) objects.erase(storage::canonical(added.file.file_path));
   const std::string table = storage::canonical(*table_location);
-  std::erase_if(
-      objects, [&](const std::string& location) { return materialize::is_built(location, table); });
+  std::erase_if(objects, [&](const std::string& location) {
+    return materialize::is_published_object(location, table);
+  });
   co_return std::vector<std::string>(objects.begin(), objects.end());
 }
 
@@ -195,7 +197,7 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
   CO_ASSIGN_OR_RETURN(
       auto split, co_await compare_lists(context, catalog, on.metadata, base, given.manifest_list));
   std::vector<std::string> written{given.manifest_list};
-  for (const auto& made : split.made) written.push_back(made.manifest_path);
+  for (const auto& manifest : split.new_manifests) written.push_back(manifest.manifest_path);
   base::ByteBudget::Share share;
   CO_ASSIGN_OR_RETURN(
       auto diff, co_await read_diff(context, catalog, given.snapshot_id, std::move(split), &share));
@@ -220,8 +222,9 @@ base::Task<base::Result<ClientSnapshot>> read_client_snapshot(base::RequestConte
         co_await convert_deletes(context, catalog, &deletes_on, &changes, on.files));
     on.files->note_deletes(diff);
   }
-  CO_ASSIGN_OR_RETURN(snapshot.objects, co_await left_over(context, catalog, &on.metadata->location,
-                                                           std::move(written), &diff));
+  CO_ASSIGN_OR_RETURN(snapshot.objects,
+                      co_await obsolete_objects(context, catalog, &on.metadata->location,
+                                                std::move(written), &diff));
   snapshot.added.client_snapshot_id = given.snapshot_id;
   snapshot.added.files = std::move(diff.added);
   snapshot.added.removed = std::move(diff.removed);

@@ -22,7 +22,7 @@ struct ClientSnapshot {
   std::vector<std::string> objects;
 };
 
-/// What a new snapshot stands on.
+/// The base version of a new snapshot.
 struct SnapshotBase {
   /// The lake's table; nothing for one that the commit makes, or all of whose
   /// rows it ends first.

@@ -105,15 +105,15 @@ base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext c
                         co_await read_client_snapshot(context, catalog, std::move(on), snapshot));
     list = snapshot.manifest_list;
     prepared.table.snapshots.push_back(std::move(read.added));
-    for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
+    for (auto& object : read.objects) prepared.obsolete_objects.push_back(std::move(object));
   }
-  spare_data_files(prepared.table.snapshots, prepared.left_over);
+  spare_data_files(prepared.table.snapshots, prepared.obsolete_objects);
   co_return prepared;
 }
 
 base::Task<base::Result<std::vector<std::string>>> commit_new_table(
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
-    const model::TableCommit* commit, std::optional<model::ChangeKey> key) {
+    const model::TableCommit* commit, std::optional<model::IdempotencyKey> key) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare_new_table(context, catalog, identifier, commit));
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
@@ -124,7 +124,7 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
     co_return already_there(identifier);
   }
   if (!created) co_return std::move(created).error();
-  co_return std::move(prepared.left_over);
+  co_return std::move(prepared.obsolete_objects);
 }
 
 }  // namespace lake::operation

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "lakeproxy/iceberg/update/table_update.h"
-#include "lakeproxy/model/change_key.h"
+#include "lakeproxy/model/idempotency_key.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 
 namespace lake::operation {
 
 struct PreparedTable {
   ducklake::NewTable table;
-  std::vector<std::string> left_over;  ///< The client's own lists and manifests.
+  std::vector<std::string> obsolete_objects;  ///< The client's own lists and manifests.
 };
 
 /// `commit` outlives the task.
@@ -31,6 +31,6 @@ struct PreparedTable {
 /// more. Errors: those of prepare_new_table().
 [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> commit_new_table(
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
-    const model::TableCommit* commit, std::optional<model::ChangeKey> key);
+    const model::TableCommit* commit, std::optional<model::IdempotencyKey> key);
 
 }  // namespace lake::operation

@@ -11,7 +11,7 @@
 
 #include "lakeproxy/from_iceberg/commit/update_plan.h"
 #include "lakeproxy/iceberg/update/table_update.h"
-#include "lakeproxy/to_iceberg/publish/table_view.h"
+#include "lakeproxy/to_iceberg/publish/loaded_table.h"
 
 namespace lake::operation {
 
@@ -24,15 +24,15 @@ enum class Rebase { kNo, kYes };
                                 const model::TableCommit& commit);
 
 /// Errors: kConflict  a requirement does not hold. With kYes main may have moved
-///         on from a snapshot that `view` knows, or from none.
-[[nodiscard]] base::Status check_requirements(const publish::TableView& view,
+///         on from a snapshot that `loaded` knows, or from none.
+[[nodiscard]] base::Status check_requirements(const publish::LoadedTable& loaded,
                                               const model::TableCommit& commit, Rebase rebase);
 
 /// The manifest list that the i-th snapshot of `plan` was made from, empty for
 /// none: that of the snapshot before it in the same commit, else of its parent.
 /// Errors: kConflict  the parent is not the current snapshot, and the commit does
 ///         more than append or the parent is unknown; or the snapshot was added before.
-[[nodiscard]] base::Result<std::string> base_list(const publish::TableView& view,
+[[nodiscard]] base::Result<std::string> base_list(const publish::LoadedTable& loaded,
                                                   const UpdatePlan& plan, std::size_t i);
 
 }  // namespace lake::operation

@@ -10,19 +10,19 @@ using model::Operation;
 using model::SnapshotId;
 
 /// Two snapshots, 5 and 6; clients know the older one as 500.
-publish::TableView two_snapshots() {
-  publish::TableView view;
-  view.metadata.current_schema_id = 1;
+publish::LoadedTable two_snapshots() {
+  publish::LoadedTable loaded;
+  loaded.metadata.current_schema_id = 1;
   for (std::int64_t id : {5, 6}) {
     model::Snapshot snapshot;
     snapshot.snapshot_id = SnapshotId(id);
     snapshot.manifest_list = "list-" + std::to_string(id);
-    view.metadata.snapshots.push_back(snapshot);
+    loaded.metadata.snapshots.push_back(snapshot);
   }
-  view.metadata.current_snapshot_id = SnapshotId(6);
-  view.metadata.refs["main"] = {.snapshot_id = SnapshotId(6)};
-  view.table.aliases = {{500, SnapshotId(5)}, {600, SnapshotId(6)}};
-  return view;
+  loaded.metadata.current_snapshot_id = SnapshotId(6);
+  loaded.metadata.refs["main"] = {.snapshot_id = SnapshotId(6)};
+  loaded.table.aliases = {{500, SnapshotId(5)}, {600, SnapshotId(6)}};
+  return loaded;
 }
 
 model::Snapshot given(Operation operation, std::optional<std::int64_t> parent) {
@@ -52,8 +52,8 @@ UpdatePlan plan_of(std::vector<model::Snapshot> snapshots) {
 }
 
 base::Status check(const model::TableCommit& commit) {
-  const auto view = two_snapshots();
-  return check_requirements(view, commit, may_rebase(view.metadata, commit));
+  const auto loaded = two_snapshots();
+  return check_requirements(loaded, commit, may_rebase(loaded.metadata, commit));
 }
 
 TEST(SnapshotBase, an_append_may_come_from_any_snapshot_that_main_was_at) {
@@ -83,9 +83,9 @@ TEST(SnapshotBase, anything_else_must_come_from_the_current_one) {
 }
 
 TEST(SnapshotBase, a_list_is_compared_with_that_of_its_parent) {
-  const auto view = two_snapshots();
+  const auto loaded = two_snapshots();
   auto list = [&](Operation operation, std::optional<std::int64_t> parent) {
-    return base_list(view, plan_of({given(operation, parent)}), 0);
+    return base_list(loaded, plan_of({given(operation, parent)}), 0);
   };
   EXPECT_EQ(list(Operation::kDelete, 6).value(), "list-6");
   EXPECT_EQ(list(Operation::kDelete, 600).value(), "list-6");
@@ -95,14 +95,14 @@ TEST(SnapshotBase, a_list_is_compared_with_that_of_its_parent) {
   EXPECT_FALSE(list(Operation::kDelete, std::nullopt));
   EXPECT_FALSE(list(Operation::kAppend, 4)) << "unknown";
   auto two = plan_of({given(Operation::kAppend, 6), given(Operation::kDelete, 700)});
-  auto second = base_list(view, two, 1);
+  auto second = base_list(loaded, two, 1);
   EXPECT_EQ(second.value(), "given");
-  EXPECT_EQ(base_list(view, two, 0).value(), "list-6");
+  EXPECT_EQ(base_list(loaded, two, 0).value(), "list-6");
   auto late = plan_of({given(Operation::kAppend, 5), given(Operation::kDelete, 700)});
-  EXPECT_FALSE(base_list(view, late, 0)) << "the second may have decided by rows that changed";
+  EXPECT_FALSE(base_list(loaded, late, 0)) << "the second may have decided by rows that changed";
   auto replaced = plan_of({given(Operation::kAppend, std::nullopt)});
   replaced.clears_main = true;
-  EXPECT_EQ(base_list(view, replaced, 0).value(), "") << "nothing is left to compare with";
+  EXPECT_EQ(base_list(loaded, replaced, 0).value(), "") << "nothing is left to compare with";
 }
 
 TEST(SnapshotBase, a_snapshot_is_added_once) {

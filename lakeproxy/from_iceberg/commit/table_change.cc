@@ -22,52 +22,53 @@ bool creates(const model::TableCommit& commit) {
 
 base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext context,
                                                         Catalog* catalog,
-                                                        publish::TableViewPtr view,
+                                                        publish::LoadedTablePtr loaded,
                                                         const model::TableCommit* commit) {
-  const Rebase rebase = may_rebase(view->metadata, *commit);
-  CO_RETURN_IF_ERROR(check_requirements(*view, *commit, rebase));
-  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&view->table, view->metadata, commit->updates));
+  const Rebase rebase = may_rebase(loaded->metadata, *commit);
+  CO_RETURN_IF_ERROR(check_requirements(*loaded, *commit, rebase));
+  CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&loaded->table, loaded->metadata, commit->updates));
   CO_RETURN_IF_ERROR(
       co_await check_specs_unused(context, catalog, &plan.after, &plan.removed_specs));
   PreparedChange prepared;
   ducklake::TableChange& change = prepared.change;
-  change.before = std::shared_ptr<const model::LakeTable>(view, &view->table);
+  change.before = std::shared_ptr<const model::LakeTable>(loaded, &loaded->table);
   change.after = std::move(plan.after);
   change.after.last_updated_ms = now_ms(*catalog->clock);
   if (plan.clears_main) change.content = ducklake::Content::kEnds;
   change.restores = plan.restores;
   if (plan.restores) {
     CO_ASSIGN_OR_RETURN(change.partly_shown,
-                        co_await cut_files_back(context, catalog, &view->table, *plan.restores));
+                        co_await cut_files_back(context, catalog, &loaded->table, *plan.restores));
   }
-  if (rebase == Rebase::kYes) change.stands_on = ducklake::StandsOn::kDefinition;
+  if (rebase == Rebase::kYes) change.base_version_check = ducklake::BaseVersionCheck::kDefinition;
   CommitFiles files;
-  const model::LakeTable* rows_of = plan.clears_main ? nullptr : &view->table;
+  const model::LakeTable* rows_of = plan.clears_main ? nullptr : &loaded->table;
   for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
     SnapshotBase on{rows_of,      &change.after, {}, &files, i + 1 < plan.snapshots.size(),
                     plan.spec_ids};
-    CO_ASSIGN_OR_RETURN(on.list, base_list(*view, plan, i));
+    CO_ASSIGN_OR_RETURN(on.list, base_list(*loaded, plan, i));
     CO_ASSIGN_OR_RETURN(auto read, co_await read_client_snapshot(context, catalog, std::move(on),
                                                                  plan.snapshots[i]));
     change.snapshots.push_back(std::move(read.added));
-    for (auto& object : read.objects) prepared.left_over.push_back(std::move(object));
+    for (auto& object : read.objects) prepared.obsolete_objects.push_back(std::move(object));
   }
-  spare_data_files(change.snapshots, prepared.left_over);
+  spare_data_files(change.snapshots, prepared.obsolete_objects);
   co_return prepared;
 }
 
 void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
-                      std::vector<std::string>& left_over) {
+                      std::vector<std::string>& obsolete_objects) {
   if (snapshots.size() < 2) return;  // Of its own ones each snapshot knows.
   std::set<std::string> added;
   for (const auto& snapshot : snapshots) {
     for (const auto& file : snapshot.files) added.insert(storage::canonical(file.file.file_path));
   }
-  std::erase_if(left_over, [&](const std::string& location) { return added.contains(location); });
+  std::erase_if(obsolete_objects,
+                [&](const std::string& location) { return added.contains(location); });
 }
 
-base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
-                                  std::vector<std::string> locations) {
+base::Task<void> remove_obsolete_objects(base::RequestContext context, Catalog* catalog,
+                                         std::vector<std::string> locations) {
   std::vector<storage::ObjectKey> keys;
   for (const auto& text : locations) {
     auto location = storage::Location::parse(text);

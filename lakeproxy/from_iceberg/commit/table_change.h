@@ -18,23 +18,24 @@ namespace lake::operation {
 
 struct PreparedChange {
   ducklake::TableChange change;
-  std::vector<std::string> left_over;  ///< The client's lists and manifests.
+  std::vector<std::string> obsolete_objects;  ///< The client's lists and manifests.
 };
 
 /// `commit` outlives the task.
 /// Errors: kConflict  a requirement does not hold; those of plan_updates() and
 ///         read_client_snapshot().
 [[nodiscard]] base::Task<base::Result<PreparedChange>> prepare_change(
-    base::RequestContext context, Catalog* catalog, publish::TableViewPtr view,
+    base::RequestContext context, Catalog* catalog, publish::LoadedTablePtr loaded,
     const model::TableCommit* commit);
 
-/// Leaves out of `left_over` what one of `snapshots` adds as a data file, and
+/// Leaves out of `obsolete_objects` what one of `snapshots` adds as a data file, and
 /// another named as an object of its own.
 void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
-                      std::vector<std::string>& left_over);
+                      std::vector<std::string>& obsolete_objects);
 
 /// Removes what a client wrote and nothing names any more; a failure is logged.
-[[nodiscard]] base::Task<void> remove_left_over(base::RequestContext context, Catalog* catalog,
-                                                std::vector<std::string> locations);
+[[nodiscard]] base::Task<void> remove_obsolete_objects(base::RequestContext context,
+                                                       Catalog* catalog,
+                                                       std::vector<std::string> locations);
 
 }  // namespace lake::operation

@@ -8,7 +8,7 @@
 #include "base/core/text.h"
 #include "base/runtime/gather.h"
 #include "lakeproxy/derive/exporter.h"
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/from_iceberg/deletes/delete_object.h"
 
 namespace lake::operation {
@@ -93,17 +93,17 @@ base::Status Work::plan_group(const std::string& location, const materialize::In
       RETURN_IF_ERROR(files_.remember_group(location, key, found->second));
     }
   }
-  if ((group.positions.empty() && group.returned.empty()) || files_.gone_now(location) > 0) {
+  if ((group.positions.empty() && group.returned.empty()) || files_.removed_now(location) > 0) {
     return {};
   }
-  if (files_.gone(location) > 0) return no_live_file(location);
+  if (files_.removed(location) > 0) return no_live_file(location);
   groups.push_back(std::move(group));
   return {};
 }
 
 base::Status Work::plan_file(const std::string& location) {
   std::span<FileRow> rows = files_.rows(location);
-  if (rows.empty() && files_.gone_now(location) == 0 && !changes_.added_to(location).empty()) {
+  if (rows.empty() && files_.removed_now(location) == 0 && !changes_.added_to(location).empty()) {
     return no_live_file(location);
   }
   for (FileRow& row : rows) jobs.push_back({location, &row});

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "lakeproxy/derive/exporter.h"
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/from_iceberg/deletes/equality_deletes.h"
 
 namespace lake::operation {

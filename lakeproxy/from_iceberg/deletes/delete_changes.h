@@ -13,7 +13,7 @@
 
 namespace lake::operation {
 
-/// The table that a snapshot with delete files stands on.
+/// The base version of a snapshot with delete files.
 struct DeleteBase {
   /// The lake's table; nothing for one that the commit makes or replaces.
   const model::LakeTable* table = nullptr;

@@ -25,7 +25,7 @@ base::Task<base::Result<Positions>> younger_rows(base::RequestContext context, C
                                                  const model::LakeDataFile* file,
                                                  SnapshotId back_to) {
   if (!file->partial_max || *file->partial_max <= back_to) co_return Positions();
-  CO_ASSIGN_OR_RETURN(auto begins, co_await catalog->exporter->row_begins(context, file));
+  CO_ASSIGN_OR_RETURN(auto begins, co_await catalog->exporter->row_snapshot_ids(context, file));
   if (begins == nullptr) {
     co_return base::fail(
         base::ErrorKind::kUnsupported,

@@ -48,11 +48,11 @@ base::Status add_columns_of_path(const model::TableMetadata& metadata,
 }
 
 // A file without field ids has names.
-base::Task<base::Result<Names>> look_into(base::RequestContext context,
-                                          exporter::Exporter* exporter, storage::Location prefix,
-                                          const ducklake::AddedFile* added,
-                                          const model::NameMapping* mapping,
-                                          const model::TableMetadata* metadata) {
+base::Task<base::Result<Names>> read_names(base::RequestContext context,
+                                           exporter::Exporter* exporter, storage::Location prefix,
+                                           const ducklake::AddedFile* added,
+                                           const model::NameMapping* mapping,
+                                           const model::TableMetadata* metadata) {
   auto names =
       co_await exporter->names_in_file(context, std::move(prefix), &added->file, mapping, metadata);
   if (!names) co_return refused(*added, names.error());
@@ -69,7 +69,7 @@ base::Task<base::Status> name_columns(base::RequestContext context, Catalog* cat
   CO_ASSIGN_OR_RETURN(auto mapping, model::parse_name_mapping(property->second));
   CO_ASSIGN_OR_RETURN(auto prefix, storage::Location::parse(catalog->lake.data_path));
   auto look = [&](std::size_t i) {
-    return look_into(context, catalog->exporter, prefix, files[i], &mapping, metadata);
+    return read_names(context, catalog->exporter, prefix, files[i], &mapping, metadata);
   };
   auto keep = [&](std::size_t i, Names names) -> base::Status {
     if (!names) return {};

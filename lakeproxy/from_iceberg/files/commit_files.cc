@@ -15,11 +15,11 @@ base::Error too_many() {
 
 void CommitFiles::begin(const ListDiff& diff) {
   snapshots_ += 1;
-  for (auto& [location, place] : places_) place.gone_now = 0;
+  for (auto& [location, place] : places_) place.removed_now = 0;
   for (const std::string& location : diff.removed) {
     Place& place = places_[location];
-    place.gone += 1;
-    place.gone_now += 1;
+    place.removed += 1;
+    place.removed_now += 1;
   }
   for (std::size_t i = 0; i < diff.added.size(); ++i) {
     const model::DataFile& file = diff.added[i].file;
@@ -63,17 +63,17 @@ std::span<FileRow> CommitFiles::rows(const std::string& location) {
   auto found = places_.find(location);
   if (found == places_.end()) return {};
   std::span<FileRow> all = found->second.rows;
-  return all.subspan(std::min(found->second.gone, all.size()));
+  return all.subspan(std::min(found->second.removed, all.size()));
 }
 
-std::size_t CommitFiles::gone_now(const std::string& location) const {
+std::size_t CommitFiles::removed_now(const std::string& location) const {
   auto found = places_.find(location);
-  return found == places_.end() ? 0 : found->second.gone_now;
+  return found == places_.end() ? 0 : found->second.removed_now;
 }
 
-std::size_t CommitFiles::gone(const std::string& location) const {
+std::size_t CommitFiles::removed(const std::string& location) const {
   auto found = places_.find(location);
-  return found == places_.end() ? 0 : found->second.gone;
+  return found == places_.end() ? 0 : found->second.removed;
 }
 
 base::Status CommitFiles::remember(FileRow& row, const std::string& delete_file,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The snapshots of one commit stand on each other, and the lake shows none of
+// The snapshots of one commit build on each other, and the lake shows none of
 // them yet. These are the table's data files between two of them: which are
 // there, and which delete file of the commit deletes what of them.
 // Source: Iceberg table specification, "Scan Planning".
@@ -46,8 +46,8 @@ class CommitFiles {
   /// first. They stay where they are until the next begin() or know().
   [[nodiscard]] std::span<FileRow> rows(const std::string& location);
   /// How many of them went with this snapshot, and with all of the commit.
-  [[nodiscard]] std::size_t gone_now(const std::string& location) const;
-  [[nodiscard]] std::size_t gone(const std::string& location) const;
+  [[nodiscard]] std::size_t removed_now(const std::string& location) const;
+  [[nodiscard]] std::size_t removed(const std::string& location) const;
 
   /// Remembers what `delete_file` of the commit deletes of `row`.
   /// Errors: kTooLarge  more positions than one commit may delete.
@@ -81,8 +81,8 @@ class CommitFiles {
  private:
   struct Place {
     bool known = false;
-    std::size_t gone = 0;
-    std::size_t gone_now = 0;
+    std::size_t removed = 0;
+    std::size_t removed_now = 0;
     std::vector<FileRow> rows;  ///< Also those that are gone.
   };
   std::map<std::string, Place> places_;

@@ -41,14 +41,14 @@ TEST(CommitFiles, the_oldest_row_of_a_path_goes_first_whenever_the_lake_is_asked
     if (!asked_first) files.know({"a"}, {live("a", 5), live("a", 6)});
     EXPECT_THAT(rows(files, "a"), ElementsAre("new 0.1"));
     EXPECT_THAT(rows(files, "b"), ElementsAre("new 0.0"));
-    EXPECT_EQ(files.gone_now("a"), 2);
+    EXPECT_EQ(files.removed_now("a"), 2);
     files.begin({.removed = {"a"}});
     EXPECT_THAT(rows(files, "a"), IsEmpty());
-    EXPECT_EQ(files.gone_now("a"), 1);
-    EXPECT_EQ(files.gone("a"), 3);
+    EXPECT_EQ(files.removed_now("a"), 1);
+    EXPECT_EQ(files.removed("a"), 3);
     files.begin({.added = {file("a")}});
     EXPECT_THAT(rows(files, "a"), ElementsAre("new 3.0"));
-    EXPECT_EQ(files.gone_now("a"), 0);
+    EXPECT_EQ(files.removed_now("a"), 0);
   }
 }
 

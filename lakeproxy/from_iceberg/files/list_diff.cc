@@ -42,11 +42,11 @@ struct Count {
   }
 };
 
-// The live files of manifests that were dropped, to be taken one by one.
-class Gone {
+// The live files of the removed manifests, to be taken one by one.
+class RemovedFiles {
  public:
-  explicit Gone(const std::vector<ListedManifest>& dropped) {
-    for (const ListedManifest& listed : dropped) {
+  explicit RemovedFiles(const std::vector<ListedManifest>& removed_manifests) {
+    for (const ListedManifest& listed : removed_manifests) {
       for (const ManifestEntry& entry : *listed.entries) {
         if (entry.status == EntryStatus::kDeleted) continue;
         files_.emplace(key_of(entry.data_file),
@@ -113,16 +113,16 @@ base::Status check_added(const ManifestEntry& entry, const model::ManifestFile& 
   return {};
 }
 
-// Every "deleted" entry of this snapshot has a file of its own among those gone.
-base::Status check_claims(model::SnapshotId id, const std::vector<ListedManifest>& made,
-                          const Gone& gone) {
+// Every "deleted" entry of this snapshot has a file of its own among those removed.
+base::Status check_claims(model::SnapshotId id, const std::vector<ListedManifest>& new_manifests,
+                          const RemovedFiles& removed_files) {
   std::map<std::string, std::size_t> claimed;
-  for (const ListedManifest& listed : made) {
+  for (const ListedManifest& listed : new_manifests) {
     for (const ManifestEntry& entry : *listed.entries) {
       if (entry.status != EntryStatus::kDeleted) continue;
       // What an earlier snapshot has deleted may be carried along.
       if (entry.snapshot_id && *entry.snapshot_id != id) continue;
-      if (++claimed[key_of(entry.data_file)] > gone.count(entry.data_file)) {
+      if (++claimed[key_of(entry.data_file)] > removed_files.count(entry.data_file)) {
         return not_live("deleted", entry.data_file);
       }
     }
@@ -130,12 +130,12 @@ base::Status check_claims(model::SnapshotId id, const std::vector<ListedManifest
   return {};
 }
 
-base::Status take_live(model::SnapshotId id, const std::vector<ListedManifest>& made, Gone& gone,
-                       ListDiff& diff) {
-  for (const ListedManifest& listed : made) {
+base::Status take_live(model::SnapshotId id, const std::vector<ListedManifest>& new_manifests,
+                       RemovedFiles& removed_files, ListDiff& diff) {
+  for (const ListedManifest& listed : new_manifests) {
     const bool is_data = listed.manifest.content == ManifestContent::kData;
     for (const ManifestEntry& entry : *listed.entries) {
-      if (entry.status == EntryStatus::kExisting && !gone.take(entry.data_file)) {
+      if (entry.status == EntryStatus::kExisting && !removed_files.take(entry.data_file)) {
         return not_live("existing", entry.data_file);
       }
       if (entry.status != EntryStatus::kAdded) continue;
@@ -241,13 +241,14 @@ base::Status check_listed(const model::ManifestFile& listed, const model::Manife
   return {};
 }
 
-base::Result<ListDiff> diff_lists(model::SnapshotId id, const std::vector<ListedManifest>& made,
-                                  const std::vector<ListedManifest>& dropped) {
+base::Result<ListDiff> diff_lists(model::SnapshotId id,
+                                  const std::vector<ListedManifest>& new_manifests,
+                                  const std::vector<ListedManifest>& removed_manifests) {
   ListDiff diff;
-  Gone gone(dropped);
-  RETURN_IF_ERROR(take_live(id, made, gone, diff));
-  RETURN_IF_ERROR(check_claims(id, made, gone));
-  for (const auto& [key, file] : gone.left()) {
+  RemovedFiles removed_files(removed_manifests);
+  RETURN_IF_ERROR(take_live(id, new_manifests, removed_files, diff));
+  RETURN_IF_ERROR(check_claims(id, new_manifests, removed_files));
+  for (const auto& [key, file] : removed_files.left()) {
     if (file.file.content == model::FileContent::kData) {
       diff.removed.push_back(file.file.file_path);
       diff.removed_rows = saturated_sum(diff.removed_rows, file.file.record_count);

@@ -20,8 +20,8 @@ namespace lake::operation {
 
 /// Manifests that only one of two lists has.
 struct ManifestSplit {
-  std::vector<model::ManifestFile> made;     ///< Of the client.
-  std::vector<model::ManifestFile> dropped;  ///< Of the base, and left out.
+  std::vector<model::ManifestFile> new_manifests;      ///< Of the client.
+  std::vector<model::ManifestFile> removed_manifests;  ///< Of the base, and left out.
 };
 [[nodiscard]] ManifestSplit split_lists(const std::vector<model::ManifestFile>& base,
                                         const std::vector<model::ManifestFile>& given);
@@ -62,8 +62,8 @@ struct ListDiff {
 ///         location is no text; kConflict  an entry is "existing" or "deleted"
 ///         and no live file of the base that is dropped: names its location.
 [[nodiscard]] base::Result<ListDiff> diff_lists(
-    model::SnapshotId id, const std::vector<materialize::ListedManifest>& made,
-    const std::vector<materialize::ListedManifest>& dropped);
+    model::SnapshotId id, const std::vector<materialize::ListedManifest>& new_manifests,
+    const std::vector<materialize::ListedManifest>& removed_manifests);
 
 /// Compares what the client counted of its change with what its manifests hold.
 /// Delete files that are replaced, or go with their data file, may be left

@@ -53,11 +53,11 @@ TEST(ListDiff, manifests_of_one_list_alone_are_found_by_their_paths) {
     return file;
   };
   ManifestSplit split = split_lists({named("a"), named("b")}, {named("b"), named("c")});
-  ASSERT_EQ(split.made.size(), 1U);
-  EXPECT_EQ(split.made[0].manifest_path, "c");
-  ASSERT_EQ(split.dropped.size(), 1U);
-  EXPECT_EQ(split.dropped[0].manifest_path, "a");
-  EXPECT_EQ(count_entries(split.made), 2);
+  ASSERT_EQ(split.new_manifests.size(), 1U);
+  EXPECT_EQ(split.new_manifests[0].manifest_path, "c");
+  ASSERT_EQ(split.removed_manifests.size(), 1U);
+  EXPECT_EQ(split.removed_manifests[0].manifest_path, "a");
+  EXPECT_EQ(count_entries(split.new_manifests), 2);
 }
 
 TEST(ListDiff, files_that_the_list_leaves_out_are_removed_said_or_unsaid) {

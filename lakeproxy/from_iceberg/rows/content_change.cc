@@ -78,8 +78,8 @@ void end_content(const SchemaSql& sql, const FilePlace& place, HasInlined inline
   if (inlined == HasInlined::kYes) note("inlined_delete", place.table_id, delta);
 }
 
-std::vector<base::pg::Query> restore_facts(const SchemaSql& sql, model::TableId table,
-                                           model::SnapshotId back_to) {
+std::vector<base::pg::Query> restore_preconditions(const SchemaSql& sql, model::TableId table,
+                                                   model::SnapshotId back_to) {
   const std::vector<base::pg::Param> of{param(table.value), param(back_to.value)};
   return {{sql("SELECT data_file_id, ends, returns, delete_file_id, is_partial FROM "
                "@lakeproxy_files_to_restore($1, $2)"),

@@ -23,8 +23,9 @@ void end_content(const SchemaSql& sql, const FilePlace& place, HasInlined inline
                  const model::Schema& schema, LakeDelta& delta);
 
 /// What restore_content() needs to know, in its order.
-[[nodiscard]] std::vector<base::pg::Query> restore_facts(const SchemaSql& sql, model::TableId table,
-                                                         model::SnapshotId back_to);
+[[nodiscard]] std::vector<base::pg::Query> restore_preconditions(const SchemaSql& sql,
+                                                                 model::TableId table,
+                                                                 model::SnapshotId back_to);
 
 struct Restore {
   model::SnapshotId back_to;

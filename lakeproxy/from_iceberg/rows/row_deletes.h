@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/postgres/session.h"
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
 

@@ -15,7 +15,7 @@ struct Appended {
   model::LakeChanges changes;
 };
 
-/// `before` with what `committed`, which has only_rows, added to it. All
+/// `before` with what `committed`, which has is_append, added to it. All
 /// snapshots of `before` are materialised. `aliases` are the ids that the client
 /// chose, one for each of the commit's snapshots.
 [[nodiscard]] Appended append_to(const model::LakeTable& before, Committed committed,

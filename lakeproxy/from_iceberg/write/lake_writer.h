@@ -63,8 +63,8 @@ struct Origin {
   bool live = false;    ///< The table is there.
 };
 
-/// What of the table must still be as it was read when the change is written.
-enum class StandsOn {
+/// What of the base version, the table as it was read, must still hold when the change is written.
+enum class BaseVersionCheck {
   kRows,        ///< All of it.
   kDefinition,  ///< Its rows may have changed: the change only appends to them.
 };
@@ -82,7 +82,7 @@ struct TableChange {
   /// The definition after the change; snapshots and logs do not count.
   model::TableMetadata after;
   std::vector<AddedSnapshot> snapshots;
-  StandsOn stands_on = StandsOn::kRows;
+  BaseVersionCheck base_version_check = BaseVersionCheck::kRows;
   Content content = Content::kStays;
   /// The content becomes that of this snapshot again; there are no new ones.
   std::optional<model::SnapshotId> restores = std::nullopt;
@@ -119,9 +119,9 @@ class LakeWriter {
   LakeWriter(base::pg::Pool& pool, LakeOptions options, const base::Clock& clock,
              base::Random& random, CommitWatch watch = {});
 
-  /// The same writer for one change that the client named by a key: its receipt
+  /// The same writer for one change that the client named by a key: its idempotency record
   /// is written with the change. Errors besides: kConflict (kAlreadyDone).
-  [[nodiscard]] LakeWriter keyed(std::optional<model::ChangeKey> key) const {
+  [[nodiscard]] LakeWriter keyed(std::optional<model::IdempotencyKey> key) const {
     LakeWriter writer = *this;
     writer.key_ = std::move(key);
     return writer;
@@ -148,7 +148,7 @@ class LakeWriter {
                                                           model::TableIdentifier identifier,
                                                           Files files = Files::kStay);
   /// Drops a table as it was read, so that nothing is lost that was committed
-  /// meanwhile. `answer` is kept by the change's receipt.
+  /// meanwhile. `answer` is kept by the idempotency record.
   /// Errors: kNotFound (kNoSuchTable); kConflict (kStale)  read it again.
   [[nodiscard]] base::Task<base::Result<void>> unregister_table(
       base::RequestContext context, model::TableIdentifier identifier,
@@ -210,7 +210,7 @@ class LakeWriter {
   const base::Clock* clock_;
   base::Random* random_;
   std::shared_ptr<Committer> committer_;
-  std::optional<model::ChangeKey> key_;
+  std::optional<model::IdempotencyKey> key_;
 };
 
 }  // namespace lake::ducklake

@@ -8,9 +8,9 @@
 #include "lakeproxy/from_iceberg/rows/content_change.h"
 #include "lakeproxy/from_iceberg/rows/sort_rows.h"
 #include "lakeproxy/from_iceberg/rows/spec_rows.h"
-#include "lakeproxy/from_iceberg/write/change_facts.h"
-#include "lakeproxy/from_iceberg/write/kept_begins.h"
+#include "lakeproxy/from_iceberg/write/commit_preconditions.h"
 #include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/from_iceberg/write/schema_version_fence.h"
 #include "lakeproxy/from_iceberg/write/snapshot_rows.h"
 #include "lakeproxy/from_iceberg/write/table_steps.h"
 
@@ -40,19 +40,19 @@ std::set<std::int32_t> spec_ids(const model::TableMetadata& metadata) {
 }
 
 base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, const LakeHead& head,
-                             const ChangeFacts& facts, LakeDelta& delta) {
+                             const PreconditionRows& preconditions, LakeDelta& delta) {
   std::int64_t table = change.before->table_id.value;
   std::int64_t begin = head.snapshot.value + 1;
   const model::Schema& before = change.before->metadata.current_schema();
   ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
-  auto current = read_columns(*facts[kAsked]);
+  auto current = read_columns(*preconditions[kOptional]);
   ColumnDiff diff = diff_columns(current, wanted);
   if (diff.empty()) return {};
   if (!diff.ended.empty()) delta.queries.push_back(end_columns(sql, table, begin, diff.ended));
   if (!diff.begun.empty()) delta.queries.push_back(insert_columns(sql, table, begin, diff.begun));
   delta.altered_tables.push_back(table);
   delta.changes.push_back(fmt::format("altered_table:{}", table));
-  if (facts[kInlined]->empty()) return {};
+  if (preconditions[kInlined]->empty()) return {};
   for (Query& query : make_inlined_table(sql, table, head.schema_version + 1, wanted)) {
     delta.queries.push_back(std::move(query));
   }
@@ -75,28 +75,29 @@ bool names_columns(const TableChange& change) {
 }
 
 // Files beside those that the change adds under the new default spec.
-OtherFiles other_files(const TableChange& change, const ChangeFacts& facts) {
+OtherFiles other_files(const TableChange& change, const PreconditionRows& preconditions) {
   if (change.restores || add_to_another_spec(change.snapshots, change.after.default_spec_id)) {
     return OtherFiles::kSome;
   }
   if (!has_new_spec(change) || change.content == Content::kEnds) return OtherFiles::kNone;
-  const std::size_t fact = asks_columns(change) ? kAsked + 1 : kAsked;
-  return facts[fact]->empty() ? OtherFiles::kNone : OtherFiles::kSome;
+  const std::size_t optional = asks_columns(change) ? kOptional + 1 : kOptional;
+  return preconditions[optional]->empty() ? OtherFiles::kNone : OtherFiles::kSome;
 }
 
 // What changes besides rows. Its value says what becomes of the lake's partition.
 base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableChange& change,
-                                              const LakeHead& head, const ChangeFacts& facts,
+                                              const LakeHead& head,
+                                              const PreconditionRows& preconditions,
                                               LakeDelta& delta, CommitPlan& plan) {
   const model::LakeTable& before = *change.before;
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
   bool new_current = has_new_schema(change);
-  if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, facts, delta));
+  if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, preconditions, delta));
   auto known = schema_ids(before.metadata);
   if (new_current || !std::ranges::includes(known, schema_ids(change.after))) {
     put_schemas(sql, place, change.after, known, plan.sidecar_queries);
   }
-  const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, facts)};
+  const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, preconditions)};
   ASSIGN_OR_RETURN(PartitionChange partition,
                    put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta,
                                  plan.sidecar_queries));
@@ -131,16 +132,16 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
 
 // What becomes of the rows that are there.
 base::Status plan_content(const SchemaSql& sql, const TableChange& change, const FilePlace& place,
-                          const ChangeFacts& facts, LakeDelta& delta) {
-  const HasInlined inlined = facts[kInlined]->empty() ? HasInlined::kNo : HasInlined::kYes;
+                          const PreconditionRows& preconditions, LakeDelta& delta) {
+  const HasInlined inlined = preconditions[kInlined]->empty() ? HasInlined::kNo : HasInlined::kYes;
   if (change.content == Content::kEnds) {
     end_content(sql, place, inlined, change.after.current_schema(), delta);
   }
   if (!change.restores) return {};
   const Restore restore{*change.restores,
                         inlined,
-                        facts[facts.size() - 2].get(),
-                        facts.back().get(),
+                        preconditions[preconditions.size() - 2].get(),
+                        preconditions.back().get(),
                         &change.partly_shown,
                         change.before->metadata.location + "/",
                         &change.after.current_schema()};
@@ -148,38 +149,38 @@ base::Status plan_content(const SchemaSql& sql, const TableChange& change, const
 }
 
 base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& change,
-                                     const LakeHead& head, const ChangeFacts& facts) {
+                                     const LakeHead& head, const PreconditionRows& preconditions) {
   const model::LakeTable& before = *change.before;
   CommitPlan plan;
   LakeDelta delta;
-  ASSIGN_OR_RETURN(auto partition, plan_definition(sql, change, head, facts, delta, plan));
+  ASSIGN_OR_RETURN(auto partition, plan_definition(sql, change, head, preconditions, delta, plan));
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
-                  facts[kNextRow]->empty() ? 0 : facts[kNextRow]->int64(0, 0)};
-  RETURN_IF_ERROR(plan_content(sql, change, files, facts, delta));
-  plan.only_rows = !names_columns(change) && delta.changes.empty() &&
+                  preconditions[kNextRow]->empty() ? 0 : preconditions[kNextRow]->int64(0, 0)};
+  RETURN_IF_ERROR(plan_content(sql, change, files, preconditions, delta));
+  plan.is_append = !names_columns(change) && delta.changes.empty() &&
                    plan.sidecar_queries.empty() && only_adds(change) &&
-                   !is_told(facts, touches_table, before.table_id);
+                   !is_told(preconditions, touches_table, before.table_id);
   std::optional<model::LakeTable> other;
   if (partition.ended) other = partition.applied_to(before);
   RETURN_IF_ERROR(add_snapshots(sql,
                                 {files, other ? &*other : &before, &change.after, &change.snapshots,
-                                 LiveFiles(*facts[kLiveFiles])},
+                                 LiveFiles(*preconditions[kLiveFiles])},
                                 std::move(delta), plan));
-  RETURN_IF_ERROR(begin_ranges(sql, change, head, facts, plan));
+  RETURN_IF_ERROR(add_schema_version_fences(sql, change, head, preconditions, plan));
   return plan;
 }
 
 }  // namespace
 
 TableStep change_step(const SchemaSql& sql, TableChange change) {
-  std::vector<Query> facts = fact_queries(sql, change);
+  std::vector<Query> preconditions = precondition_queries(sql, change);
   auto plan = [sql, change = std::move(change)](const LakeHead& first, const LakeHead& head,
-                                                ChangeFacts rows) -> base::Result<CommitPlan> {
+                                                PreconditionRows rows) -> base::Result<CommitPlan> {
     RETURN_IF_ERROR(check_unchanged(change, first, rows));
     RETURN_IF_ERROR(check_new(rows));
     return plan_change(sql, change, head, rows);
   };
-  return {std::move(facts), std::move(plan)};
+  return {std::move(preconditions), std::move(plan)};
 }
 
 base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestContext context,
@@ -192,10 +193,11 @@ base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestCon
                                                   const std::vector<RowsPtr>& rows) {
     return plan(head, head, rows);
   };
-  CO_ASSIGN_OR_RETURN(auto committed, co_await committer_->commit(context, std::move(step.facts),
-                                                                  std::move(planner), key_));
+  CO_ASSIGN_OR_RETURN(auto committed,
+                      co_await committer_->commit(context, std::move(step.preconditions),
+                                                  std::move(planner), key_));
   ChangedTable changed{committed, std::nullopt};
-  if (committed.only_rows && !aliases.empty() && before->pending.empty()) {
+  if (committed.is_append && !aliases.empty() && before->pending.empty()) {
     changed.appended = append_to(*before, std::move(committed), aliases);
   }
   co_return changed;

@@ -3,7 +3,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/commit/committer.h"
-#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/lake/path_names.h"
 #include "lakeproxy/from_iceberg/write/lake_writer.h"
@@ -15,7 +15,7 @@ using base::ErrorKind;
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = std::vector<RowsPtr>;
+using PreconditionRows = std::vector<RowsPtr>;
 using Properties = std::map<std::string, std::string>;
 
 Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
@@ -42,11 +42,11 @@ Query put_namespace(const SchemaSql& sql, std::int64_t schema_id, const model::N
 
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const model::Namespace& name,
                                      const std::string& properties, const std::string& uuid,
-                                     const LakeHead& head, const Facts& facts) {
-  if (!facts[0]->empty()) {
+                                     const LakeHead& head, const PreconditionRows& preconditions) {
+  if (!preconditions[0]->empty()) {
     return base::fail(ErrorKind::kAlreadyExists, "Namespace already exists: " + name.display());
   }
-  if (name.levels.size() > 1 && facts[1]->empty()) {
+  if (name.levels.size() > 1 && preconditions[1]->empty()) {
     model::Namespace parent = name;
     parent.levels.pop_back();
     return no_such_namespace(parent);
@@ -68,13 +68,13 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const model::Namespac
 }
 
 base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::Namespace& name,
-                                   const LakeHead& head, const Facts& facts) {
-  if (facts[0]->empty()) return no_such_namespace(name);
-  if (!facts[1]->empty()) {
+                                   const LakeHead& head, const PreconditionRows& preconditions) {
+  if (preconditions[0]->empty()) return no_such_namespace(name);
+  if (!preconditions[1]->empty()) {
     return base::fail(ErrorKind::kConflict, "Namespace is not empty: " + name.display())
         .with_reason(kNamespaceNotEmpty);
   }
-  std::int64_t id = facts[0]->int64(0, 0);
+  std::int64_t id = preconditions[0]->int64(0, 0);
   LakeDelta delta;
   delta.queries.push_back({sql("UPDATE @ducklake_schema SET end_snapshot = $1 WHERE schema_id = $2 "
                                "AND end_snapshot IS NULL"),
@@ -103,10 +103,10 @@ Query find_content(const SchemaSql& sql, const model::Namespace& name) {
           {param(flat_schema_name(name)), base::pg::array_param(levels)}};
 }
 
-base::Result<Properties> read_properties(const Facts& facts) {
+base::Result<Properties> read_properties(const PreconditionRows& preconditions) {
   Properties properties;
-  if (facts[1]->empty()) return properties;
-  ASSIGN_OR_RETURN(auto json, base::json::parse(facts[1]->text(0, 0)));
+  if (preconditions[1]->empty()) return properties;
+  ASSIGN_OR_RETURN(auto json, base::json::parse(preconditions[1]->text(0, 0)));
   for (const auto& member : json.as_object()) {
     properties[std::string(member.key())] = std::string(member.value().as_string());
   }
@@ -143,42 +143,43 @@ base::json::Value to_json(const PropertyChanges& changes) {
 base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext context,
                                                             model::Namespace name,
                                                             Properties properties) {
-  std::vector<Query> facts{find_schema(sql_, name)};
+  std::vector<Query> preconditions{find_schema(sql_, name)};
   model::Namespace parent = name;
   parent.levels.pop_back();
-  if (!parent.levels.empty()) facts.push_back(find_schema(sql_, parent));
+  if (!parent.levels.empty()) preconditions.push_back(find_schema(sql_, parent));
   std::string uuid = base::to_string(base::make_uuid_v4(*random_));
   std::string text = properties_text(properties);
-  Planner planner = [sql = sql_, name, text, uuid](const LakeHead& head, const Facts& rows) {
+  Planner planner = [sql = sql_, name, text, uuid](const LakeHead& head,
+                                                   const PreconditionRows& rows) {
     return plan_create(sql, name, text, uuid, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> LakeWriter::drop_namespace(base::RequestContext context,
                                                           model::Namespace name) {
-  std::vector<Query> facts{find_schema(sql_, name), find_content(sql_, name)};
-  Planner planner = [sql = sql_, name](const LakeHead& head, const Facts& rows) {
+  std::vector<Query> preconditions{find_schema(sql_, name), find_content(sql_, name)};
+  Planner planner = [sql = sql_, name](const LakeHead& head, const PreconditionRows& rows) {
     return plan_drop(sql, name, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<PropertyChanges>> LakeWriter::change_namespace(
     base::RequestContext context, model::Namespace name, std::vector<std::string> removals,
     Properties updates) {
-  std::vector<Query> facts{
+  std::vector<Query> preconditions{
       find_schema(sql_, name),
       {sql_("SELECT n.properties FROM @lakeproxy_namespace n JOIN @ducklake_schema s USING "
             "(schema_id) WHERE s.schema_name = $1 AND s.end_snapshot IS NULL"),
        {param(flat_schema_name(name))}}};
   auto changes = std::make_shared<PropertyChanges>();
   Planner planner = [sql = sql_, name, removals, updates, changes](
-                        const LakeHead&, const Facts& rows) -> base::Result<CommitPlan> {
+                        const LakeHead&, const PreconditionRows& rows) -> base::Result<CommitPlan> {
     if (rows[0]->empty()) return no_such_namespace(name);
     ASSIGN_OR_RETURN(Properties properties, read_properties(rows));
     *changes = change(properties, removals, updates);
@@ -189,7 +190,7 @@ base::Task<base::Result<PropertyChanges>> LakeWriter::change_namespace(
     return plan;
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return std::move(*changes);
 }
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/ducklake/commit/committer.h"
-#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/lake/relations.h"
 #include "lakeproxy/from_iceberg/rows/column_rows.h"
@@ -15,11 +15,11 @@ using base::ErrorKind;
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = std::vector<RowsPtr>;
+using PreconditionRows = std::vector<RowsPtr>;
 
-enum Fact : std::size_t { kSchema, kRelation, kDropped, kInlined, kColumns, kPurge };
+enum Precondition : std::size_t { kSchema, kRelation, kDropped, kInlined, kColumns, kPurge };
 
-std::vector<Query> restore_facts(const SchemaSql& sql, const RestoredTable& restored) {
+std::vector<Query> restore_preconditions(const SchemaSql& sql, const RestoredTable& restored) {
   std::vector<base::pg::Param> table{param(restored.table.value)};
   return {find_schema_path(sql, restored.identifier.name_space),
           find_relation(sql, restored.identifier),
@@ -53,15 +53,16 @@ base::Result<std::int64_t> read_dropped(const RestoredTable& restored, const bas
 
 LakeDelta restore_delta(const SchemaSql& sql, const std::string& data_path,
                         const RestoredTable& restored, std::int64_t dropped, const LakeHead& head,
-                        const Facts& facts) {
+                        const PreconditionRows& preconditions) {
   const std::int64_t id = restored.table.value;
   const std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
   delta.queries.push_back(insert_table_row(
-      sql, data_path, {id, begin, restored.identifier.name, facts[kSchema]->int64(0, 0), dropped}));
+      sql, data_path,
+      {id, begin, restored.identifier.name, preconditions[kSchema]->int64(0, 0), dropped}));
   for (Query& query : undo_drop(sql, id, dropped, begin)) delta.queries.push_back(std::move(query));
-  if (!facts[kInlined]->empty()) {
-    auto columns = read_columns(*facts[kColumns]);
+  if (!preconditions[kInlined]->empty()) {
+    auto columns = read_columns(*preconditions[kColumns]);
     for (Query& query : make_inlined_table(sql, id, head.schema_version + 1, columns)) {
       delta.queries.push_back(std::move(query));
     }
@@ -75,22 +76,22 @@ LakeDelta restore_delta(const SchemaSql& sql, const std::string& data_path,
 
 base::Result<CommitPlan> plan_restore(const SchemaSql& sql, const std::string& data_path,
                                       const RestoredTable& restored, LakeHead head,
-                                      const Facts& facts) {
-  if (facts[kSchema]->empty()) return no_such_namespace(restored.identifier.name_space);
-  if (!facts[kPurge]->empty()) {
+                                      const PreconditionRows& preconditions) {
+  if (preconditions[kSchema]->empty()) return no_such_namespace(restored.identifier.name_space);
+  if (!preconditions[kPurge]->empty()) {
     return base::fail(ErrorKind::kConflict,
                       "metadata-location: the table was dropped together with its files");
   }
   CommitPlan plan;
-  if (auto found = read_relation(*facts[kRelation])) {
+  if (auto found = read_relation(*preconditions[kRelation])) {
     if (restored.existing == Existing::kRefused || found->kind != RelationKind::kTable) {
       return name_taken(restored.identifier, RelationKind::kTable, found->kind);
     }
     plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
     head = head_after(head, plan.deltas.back());
   }
-  ASSIGN_OR_RETURN(auto dropped, read_dropped(restored, *facts[kDropped]));
-  plan.deltas.push_back(restore_delta(sql, data_path, restored, dropped, head, facts));
+  ASSIGN_OR_RETURN(auto dropped, read_dropped(restored, *preconditions[kDropped]));
+  plan.deltas.push_back(restore_delta(sql, data_path, restored, dropped, head, preconditions));
   plan.sidecar_queries.push_back(
       {sql("UPDATE @lakeproxy_table SET revision = $2 WHERE table_id = $1"),
        {param(restored.table.value), param(head.revision + 1)}});
@@ -118,10 +119,10 @@ Query find_changes(const SchemaSql& sql, const model::LakeTable& before) {
 base::Result<CommitPlan> plan_unregister(const SchemaSql& sql,
                                          const model::TableIdentifier& identifier,
                                          const model::LakeTable& before, const LakeHead& head,
-                                         const Facts& facts) {
-  auto found = read_relation(*facts[0]);
+                                         const PreconditionRows& preconditions) {
+  auto found = read_relation(*preconditions[0]);
   if (!found || found->kind != RelationKind::kTable) return no_such_table(identifier.display());
-  if (found->id != before.table_id.value || !facts[1]->empty()) {
+  if (found->id != before.table_id.value || !preconditions[1]->empty()) {
     return base::fail(ErrorKind::kConflict, "The table changed while it was unregistered.")
         .with_reason(kStale);
   }
@@ -172,28 +173,29 @@ base::Task<base::Result<bool>> LakeWriter::is_location_taken(base::RequestContex
 
 base::Task<base::Result<void>> LakeWriter::restore_table(base::RequestContext context,
                                                          RestoredTable restored) {
-  std::vector<Query> facts = restore_facts(sql_, restored);
-  Planner planner = [sql = sql_, data_path = options_.data_path, restored](const LakeHead& head,
-                                                                           const Facts& rows) {
+  std::vector<Query> preconditions = restore_preconditions(sql_, restored);
+  Planner planner = [sql = sql_, data_path = options_.data_path, restored](
+                        const LakeHead& head, const PreconditionRows& rows) {
     return plan_restore(sql, data_path, restored, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> LakeWriter::unregister_table(
     base::RequestContext context, model::TableIdentifier identifier,
     std::shared_ptr<const model::LakeTable> before, std::string answer) {
-  std::vector<Query> facts{find_relation(sql_, identifier), find_changes(sql_, *before)};
+  std::vector<Query> preconditions{find_relation(sql_, identifier), find_changes(sql_, *before)};
   Planner planner = [sql = sql_, identifier, before, answer](
-                        const LakeHead& head, const Facts& rows) -> base::Result<CommitPlan> {
+                        const LakeHead& head,
+                        const PreconditionRows& rows) -> base::Result<CommitPlan> {
     ASSIGN_OR_RETURN(auto plan, plan_unregister(sql, identifier, *before, head, rows));
     plan.answer = answer;
     return plan;
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

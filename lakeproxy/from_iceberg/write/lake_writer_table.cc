@@ -3,7 +3,7 @@
 #include "base/core/text.h"
 #include "lakeproxy/ducklake/commit/committer.h"
 #include "lakeproxy/ducklake/lake/lake_path.h"
-#include "lakeproxy/ducklake/lake/name_mapping.h"
+#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/lake/path_names.h"
 #include "lakeproxy/ducklake/lake/relations.h"
@@ -22,7 +22,7 @@ using base::ErrorKind;
 using base::pg::param;
 using base::pg::Query;
 using base::pg::RowsPtr;
-using Facts = std::span<const RowsPtr>;
+using PreconditionRows = std::span<const RowsPtr>;
 
 struct StoredPath {
   std::string path;
@@ -87,12 +87,12 @@ OtherFiles other_files(const NewTable& table) {
 
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& data_path,
                                      const NewTable& table, const std::vector<ColumnRow>& columns,
-                                     LakeHead head, const Facts& facts) {
-  if (facts[0]->empty()) return no_such_namespace(table.identifier.name_space);
+                                     LakeHead head, const PreconditionRows& preconditions) {
+  if (preconditions[0]->empty()) return no_such_namespace(table.identifier.name_space);
   CommitPlan plan;
-  RETURN_IF_ERROR(end_existing(sql, table, *facts[1], head, plan));
-  StoredPath path = stored_path(table.metadata.location, data_path, *facts[0]);
-  LakeDelta delta = create_delta(sql, table, path, columns, head, facts[0]->int64(0, 0));
+  RETURN_IF_ERROR(end_existing(sql, table, *preconditions[1], head, plan));
+  StoredPath path = stored_path(table.metadata.location, data_path, *preconditions[0]);
+  LakeDelta delta = create_delta(sql, table, path, columns, head, preconditions[0]->int64(0, 0));
   SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
   ASSIGN_OR_RETURN(auto partition,
                    put_new_specs(sql, {place, head.next_catalog_id, other_files(table)},
@@ -147,14 +147,14 @@ std::string read_folder(const base::pg::Rows& rows, const std::string& data_path
 
 base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const std::string& data_path,
                                    const model::TableIdentifier& identifier, Files files,
-                                   const LakeHead& head, const Facts& facts) {
-  const auto found = read_relation(*facts[0]);
+                                   const LakeHead& head, const PreconditionRows& preconditions) {
+  const auto found = read_relation(*preconditions[0]);
   if (!found || found->kind != RelationKind::kTable) return no_such_table(identifier.display());
   CommitPlan plan;
   plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
   if (files == Files::kGo) {
     plan.sidecar_queries.push_back(
-        insert_purge(sql, found->id, identifier, read_folder(*facts[1], data_path)));
+        insert_purge(sql, found->id, identifier, read_folder(*preconditions[1], data_path)));
   }
   return plan;
 }
@@ -163,22 +163,23 @@ base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const std::string& data
 base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& data_path,
                                      const model::TableIdentifier& from,
                                      const model::TableIdentifier& to, const LakeHead& head,
-                                     const Facts& facts) {
-  const auto source = read_relation(*facts[0]);
+                                     const PreconditionRows& preconditions) {
+  const auto source = read_relation(*preconditions[0]);
   if (!source || source->kind != RelationKind::kTable) return no_such_table(from.display());
-  if (facts[1]->empty()) return no_such_namespace(to.name_space);
-  if (auto found = read_relation(*facts[2])) return cannot_rename(from, to, found->kind);
+  if (preconditions[1]->empty()) return no_such_namespace(to.name_space);
+  if (auto found = read_relation(*preconditions[2])) return cannot_rename(from, to, found->kind);
   std::int64_t id = source->id;
   std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
-  delta.queries.push_back(
-      insert_table_row(sql, data_path, {id, begin, to.name, facts[1]->int64(0, 0), std::nullopt}));
+  delta.queries.push_back(insert_table_row(
+      sql, data_path, {id, begin, to.name, preconditions[1]->int64(0, 0), std::nullopt}));
   delta.queries.push_back(
       {sql("UPDATE @ducklake_table SET end_snapshot = $2 WHERE table_id = $1 AND end_snapshot IS "
            "NULL AND begin_snapshot < $2"),
        {param(id), param(begin)}});
-  if (!facts[3]->empty()) {
-    auto inlined = make_inlined_table(sql, id, head.schema_version + 1, read_columns(*facts[4]));
+  if (!preconditions[3]->empty()) {
+    auto inlined =
+        make_inlined_table(sql, id, head.schema_version + 1, read_columns(*preconditions[4]));
     for (Query& query : inlined) delta.queries.push_back(std::move(query));
   }
   delta.changes.push_back("created_table:" + quote_change_name(flat_schema_name(to.name_space)) +
@@ -192,8 +193,8 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& da
   return plan;
 }
 
-std::vector<Query> rename_facts(const SchemaSql& sql, const model::TableIdentifier& from,
-                                const model::TableIdentifier& to) {
+std::vector<Query> rename_preconditions(const SchemaSql& sql, const model::TableIdentifier& from,
+                                        const model::TableIdentifier& to) {
   std::string by_name =
       "(SELECT t.table_id FROM @ducklake_table t JOIN @ducklake_schema s USING (schema_id) WHERE "
       "s.schema_name = $1 AND s.end_snapshot IS NULL AND t.table_name = $2 AND t.end_snapshot IS "
@@ -230,13 +231,13 @@ base::Result<TableStep> create_step(const SchemaSql& sql, const std::string& dat
                                     NewTable table) {
   ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
   add_unpartitioned_spec(table.metadata);
-  std::vector<Query> facts{find_schema_path(sql, table.identifier.name_space),
-                           find_relation(sql, table.identifier)};
+  std::vector<Query> preconditions{find_schema_path(sql, table.identifier.name_space),
+                                   find_relation(sql, table.identifier)};
   auto plan = [sql, data_path, table = std::move(table), columns = std::move(columns)](
-                  const LakeHead&, const LakeHead& head, Facts rows) {
+                  const LakeHead&, const LakeHead& head, PreconditionRows rows) {
     return plan_create(sql, data_path, table, columns, head, rows);
   };
-  return TableStep{std::move(facts), std::move(plan)};
+  return TableStep{std::move(preconditions), std::move(plan)};
 }
 
 base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestContext context,
@@ -248,34 +249,34 @@ base::Task<base::Result<model::TableId>> LakeWriter::create_table(base::RequestC
     *id = model::TableId(head.next_catalog_id);
     return plan(head, head, rows);
   };
-  CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(step.facts), std::move(planner), key_));
+  CO_RETURN_IF_ERROR(co_await committer_->commit(context, std::move(step.preconditions),
+                                                 std::move(planner), key_));
   co_return *id;
 }
 
 base::Task<base::Result<void>> LakeWriter::drop_table(base::RequestContext context,
                                                       model::TableIdentifier identifier,
                                                       Files files) {
-  std::vector<Query> facts{find_relation(sql_, identifier), find_place(sql_, identifier)};
+  std::vector<Query> preconditions{find_relation(sql_, identifier), find_place(sql_, identifier)};
   Planner planner = [sql = sql_, identifier, files, data_path = options_.data_path](
                         const LakeHead& head, const std::vector<RowsPtr>& rows) {
     return plan_drop(sql, data_path, identifier, files, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 
 base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext context,
                                                         model::TableIdentifier from,
                                                         model::TableIdentifier to) {
-  std::vector<Query> facts = rename_facts(sql_, from, to);
-  Planner planner = [sql = sql_, data_path = options_.data_path, from, to](const LakeHead& head,
-                                                                           const Facts& rows) {
+  std::vector<Query> preconditions = rename_preconditions(sql_, from, to);
+  Planner planner = [sql = sql_, data_path = options_.data_path, from, to](
+                        const LakeHead& head, const PreconditionRows& rows) {
     return plan_rename(sql, data_path, from, to, head, rows);
   };
   CO_RETURN_IF_ERROR(
-      co_await committer_->commit(context, std::move(facts), std::move(planner), key_));
+      co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));
   co_return base::Result<void>{};
 }
 

@@ -49,9 +49,9 @@ class RowChanges : public LakeFixture {
   }
   base::Result<ChangedTable> change(const LakeTablePtr& before,
                                     std::vector<AddedSnapshot> snapshots,
-                                    StandsOn stands_on = StandsOn::kRows) {
-    return run(
-        writer().change_table(soon(), {before, before->metadata, std::move(snapshots), stands_on}));
+                                    BaseVersionCheck base_version_check = BaseVersionCheck::kRows) {
+    return run(writer().change_table(
+        soon(), {before, before->metadata, std::move(snapshots), base_version_check}));
   }
   void must_change(std::vector<AddedSnapshot> snapshots) {
     auto changed = change(load(), std::move(snapshots));

@@ -1,4 +1,4 @@
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/from_iceberg/write/row_changes_fixture_test.h"
 
 namespace lake::ducklake {
@@ -156,7 +156,7 @@ TEST_F(RowChanges, an_append_goes_on_top_of_rows_that_others_changed) {
   auto exact = change(before, {adds(13, {file("c")})});
   ASSERT_FALSE(exact);
   EXPECT_EQ(exact.error().reason(), kStale);
-  auto append = change(before, {adds(13, {file("c")})}, StandsOn::kDefinition);
+  auto append = change(before, {adds(13, {file("c")})}, BaseVersionCheck::kDefinition);
   ASSERT_TRUE(append) << append.error().message();
   EXPECT_FALSE(append->appended) << "it does not know what the others did";
   EXPECT_EQ(files(), "a:2-3 b:3- c:4-");
@@ -173,7 +173,7 @@ TEST_F(RowChanges, an_append_does_not_go_on_top_of_another_definition) {
                     "FROM ducklake_snapshot; INSERT INTO ducklake_snapshot_changes SELECT "
                     "max(snapshot_id), '{}' FROM ducklake_snapshot",
                     changes));
-    auto append = change(before, {adds(11, {file("a")})}, StandsOn::kDefinition);
+    auto append = change(before, {adds(11, {file("a")})}, BaseVersionCheck::kDefinition);
     ASSERT_FALSE(append) << changes;
     EXPECT_EQ(append.error().reason(), kStale);
     exec(
@@ -185,7 +185,7 @@ TEST_F(RowChanges, an_append_does_not_go_on_top_of_another_definition) {
 TEST_F(RowChanges, a_snapshot_is_added_once) {
   const LakeTablePtr before = load();
   must_change({adds(11, {file("a")})});
-  auto again = change(before, {adds(11, {file("a")})}, StandsOn::kDefinition);
+  auto again = change(before, {adds(11, {file("a")})}, BaseVersionCheck::kDefinition);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind(), ErrorKind::kConflict);
   EXPECT_NE(again.error().reason(), kStale);

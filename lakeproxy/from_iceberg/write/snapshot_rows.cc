@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/from_iceberg/rows/name_map_rows.h"
 #include "lakeproxy/from_iceberg/rows/table_stats.h"
 

@@ -19,12 +19,13 @@ base::Result<TableStep> step_of(const SchemaSql& sql, const std::string& data_pa
 }  // namespace
 
 base::Result<CommitPlan> plan_steps(const std::vector<TableStep>& steps, const LakeHead& first,
-                                    std::span<const base::pg::RowsPtr> facts) {
+                                    std::span<const base::pg::RowsPtr> preconditions) {
   CommitPlan whole;
   LakeHead head = first;
   for (const TableStep& step : steps) {
-    ASSIGN_OR_RETURN(auto plan, step.plan(first, head, facts.first(step.facts.size())));
-    facts = facts.subspan(step.facts.size());
+    ASSIGN_OR_RETURN(auto plan,
+                     step.plan(first, head, preconditions.first(step.preconditions.size())));
+    preconditions = preconditions.subspan(step.preconditions.size());
     for (LakeDelta& delta : plan.deltas) {
       head = head_after(head, delta);
       whole.deltas.push_back(std::move(delta));
@@ -37,16 +38,17 @@ base::Result<CommitPlan> plan_steps(const std::vector<TableStep>& steps, const L
 base::Task<base::Result<Committed>> LakeWriter::commit_parts(base::RequestContext context,
                                                              std::vector<TableCommitPart> parts) {
   auto steps = std::make_shared<std::vector<TableStep>>();
-  std::vector<Query> facts;
+  std::vector<Query> preconditions;
   for (TableCommitPart& part : parts) {
     CO_ASSIGN_OR_RETURN(auto step, step_of(sql_, options_.data_path, std::move(part)));
-    facts.insert(facts.end(), step.facts.begin(), step.facts.end());
+    preconditions.insert(preconditions.end(), step.preconditions.begin(), step.preconditions.end());
     steps->push_back(std::move(step));
   }
   Planner planner = [steps](const LakeHead& head, const std::vector<base::pg::RowsPtr>& rows) {
     return plan_steps(*steps, head, rows);
   };
-  co_return co_await committer_->commit(context, std::move(facts), std::move(planner), key_);
+  co_return co_await committer_->commit(context, std::move(preconditions), std::move(planner),
+                                        key_);
 }
 
 }  // namespace lake::ducklake

@@ -16,11 +16,11 @@ namespace lake::ducklake {
 
 /// What one table's part wants to know, and its plan.
 struct TableStep {
-  std::vector<base::pg::Query> facts;
-  /// `first` is the head as it was read with the facts, `head` the one that
-  /// this part stands on.
+  std::vector<base::pg::Query> preconditions;
+  /// `first` is the head as it was read with the preconditions, `head` the one that
+  /// this part builds on.
   std::function<base::Result<CommitPlan>(const LakeHead& first, const LakeHead& head,
-                                         std::span<const base::pg::RowsPtr> facts)>
+                                         std::span<const base::pg::RowsPtr> preconditions)>
       plan;
 };
 
@@ -32,6 +32,6 @@ struct TableStep {
 /// The plans of all steps as one. Errors: the first that a step has.
 [[nodiscard]] base::Result<CommitPlan> plan_steps(const std::vector<TableStep>& steps,
                                                   const LakeHead& first,
-                                                  std::span<const base::pg::RowsPtr> facts);
+                                                  std::span<const base::pg::RowsPtr> preconditions);
 
 }  // namespace lake::ducklake

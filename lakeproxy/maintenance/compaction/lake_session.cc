@@ -123,7 +123,7 @@ base::Result<Rewritten> LakeSession::ask(const std::string& sql) {
   return Rewritten{rows.int64(0), rows.int64(1)};
 }
 
-// Asked behind the snapshot that the flush stands on: what was deleted before is seen
+// Asked behind the base version of the flush: what was deleted before is seen
 // here, and who deletes later collides with the flush. A connection of its own lets go
 // of its locks at once, where the flush drops tables.
 base::Status LakeSession::check_flush(const LakeName& name) {

@@ -43,7 +43,7 @@ base::Task<void> EagerRefresh::load(base::RequestContext context,
                                     std::shared_ptr<operation::Catalog> catalog,
                                     model::TableIdentifier table) {
   context.deadline = std::chrono::steady_clock::now() + kLoadTime;
-  auto loaded = co_await catalog->views->get(context, table);
+  auto loaded = co_await catalog->loaded_tables->get(context, table);
   if (loaded) {
     prepared_.add();
     co_return;

@@ -20,7 +20,7 @@ bool is_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// "00007-<content_hash()>.metadata.json", as to_iceberg/publish/table_view.cc names it.
+// "00007-<content_hash()>.metadata.json", as to_iceberg/publish/loaded_table.cc names it.
 bool is_own_metadata_file(std::string_view name) {
   constexpr std::string_view kEnd = ".metadata.json";
   constexpr std::size_t kHashDigits = 16;

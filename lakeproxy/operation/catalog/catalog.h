@@ -15,7 +15,7 @@
 #include "base/log/logger.h"
 #include "base/runtime/task_group.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
-#include "lakeproxy/ducklake/commit/receipts.h"
+#include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/maintenance/table_upkeep.h"
 #include "lakeproxy/ducklake/maintenance/upkeep.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
@@ -26,7 +26,7 @@
 #include "lakeproxy/operation/catalog/reported_metrics.h"
 #include "lakeproxy/storage/removal_queue.h"
 #include "lakeproxy/storage/store.h"
-#include "lakeproxy/table_cache/table_views.h"
+#include "lakeproxy/table_cache/loaded_tables.h"
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 #include "lakeproxy/views/view_store.h"
 
@@ -80,10 +80,10 @@ struct Catalog {
   ducklake::LakeReader* reader = nullptr;
   ducklake::LakeWriter* writer = nullptr;
   ducklake::ViewStore* view_store = nullptr;
-  ducklake::Receipts* receipts = nullptr;
+  ducklake::IdempotencyRecords* idempotency_records = nullptr;
   ducklake::LakeUpkeep* upkeep = nullptr;
   ducklake::TableUpkeep* table_upkeep = nullptr;
-  publish::TableViews* views = nullptr;
+  publish::LoadedTables* loaded_tables = nullptr;
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
   storage::ObjectStore* store = nullptr;

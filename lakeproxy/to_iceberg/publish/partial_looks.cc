@@ -13,10 +13,10 @@ base::Task<base::Status> look_into_data_files(base::RequestContext context,
                                               model::LakeChanges* changes) {
   const auto wanted = materialize::partial_files_to_read(*changes);
   auto look = [&](std::size_t i) {
-    return exporter->row_begins(context, &changes->data_files.at(wanted[i]));
+    return exporter->row_snapshot_ids(context, &changes->data_files.at(wanted[i]));
   };
-  auto keep = [&](std::size_t i, std::shared_ptr<const model::RowBegins> begins) {
-    if (begins) changes->row_begins.emplace(wanted[i], std::move(begins));
+  auto keep = [&](std::size_t i, std::shared_ptr<const model::RowSnapshotIds> begins) {
+    if (begins) changes->row_snapshot_ids.emplace(wanted[i], std::move(begins));
     return base::Status{};
   };
   co_return co_await base::gather_few(kLooksAtOnce, wanted.size(), look, keep);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lakeproxy/to_iceberg/publish/mapped_looks.h"
+#include "lakeproxy/to_iceberg/publish/footer_check.h"
 #include "lakeproxy/to_iceberg/publish/partial_looks.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
 #include "lakeproxy/to_iceberg/snapshot/plan_exports.h"
@@ -36,7 +36,7 @@ base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
 base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
                                                                   const model::LakeTable* table,
                                                                   model::LakeChanges changes) {
-  CO_RETURN_IF_ERROR(co_await look_into_mapped_files(context, tools_.exporter, table, &changes));
+  CO_RETURN_IF_ERROR(co_await check_footers(context, tools_.exporter, table, &changes));
   CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, tools_.exporter, &changes));
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, tools_.nan_counting, tools_.counter,
                                                   tools_.writer, table, &changes));
@@ -52,7 +52,7 @@ base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestC
 
 base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     base::RequestContext context, model::LakeTable table, std::optional<model::LakeChanges> changes,
-    TableViewPtr before) {
+    LoadedTablePtr before) {
   ducklake::Published published{.metadata_schema = tools_.writer->lake().metadata_schema,
                                 .table = table.table_id,
                                 .read_at = table.version,
@@ -71,80 +71,86 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
   published.snapshots = std::move(built.snapshots);
   published.into_sight = std::move(built.into_sight);
   std::int64_t known_files = table.metadata_sequence;
-  std::shared_ptr<TableView> view = make_view(std::move(table), before, config_);
-  if (view->metadata_sequence > known_files) {
-    published.metadata_sequence = view->metadata_sequence;
-    published.metadata_file = {view->metadata.last_updated_ms, view->metadata_location};
+  std::shared_ptr<LoadedTable> loaded = make_loaded_table(std::move(table), before, config_);
+  if (loaded->metadata_sequence > known_files) {
+    published.metadata_sequence = loaded->metadata_sequence;
+    published.metadata_file = {loaded->metadata.last_updated_ms, loaded->metadata_location};
   }
-  view->trail = std::make_shared<Trail>(std::move(published), before ? before->trail : nullptr);
-  if (is_nothing(view->trail->published()) && !view->trail->before()) view->trail->record();
-  co_return Prepared{std::move(view), std::move(built.objects)};
+  loaded->pending_metadata = std::make_shared<PendingMetadata>(
+      std::move(published), before ? before->pending_metadata : nullptr);
+  if (is_nothing(loaded->pending_metadata->published()) && !loaded->pending_metadata->before()) {
+    loaded->pending_metadata->record();
+  }
+  co_return Prepared{std::move(loaded), std::move(built.objects)};
 }
 
-base::Task<base::Status> Publisher::record(TableViewPtr view, RecordTime time) {
-  if (view->trail == nullptr || view->trail->is_recorded()) co_return base::Status{};
-  CO_RETURN_IF_ERROR(co_await tools_.records->record(view->trail, time));
-  if (view->trail->published().metadata_file) {
+base::Task<base::Status> Publisher::record(LoadedTablePtr loaded, RecordTime time) {
+  if (loaded->pending_metadata == nullptr || loaded->pending_metadata->is_recorded()) {
+    co_return base::Status{};
+  }
+  CO_RETURN_IF_ERROR(co_await tools_.records->record(loaded->pending_metadata, time));
+  if (loaded->pending_metadata->published().metadata_file) {
     co_await reached(tools_.steps, CommitStep::kRecorded);
   }
   co_return base::Status{};
 }
 
-base::Task<base::Result<TableViewPtr>> Publisher::publish(base::RequestContext context,
-                                                          model::LakeTable table,
-                                                          TableViewPtr before) {
+base::Task<base::Result<LoadedTablePtr>> Publisher::publish(base::RequestContext context,
+                                                            model::LakeTable table,
+                                                            LoadedTablePtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::nullopt, before));
-  std::shared_ptr<TableView> view = std::move(prepared.view);
-  const ducklake::Published& published = view->trail->published();
+  std::shared_ptr<LoadedTable> loaded = std::move(prepared.loaded);
+  const ducklake::Published& published = loaded->pending_metadata->published();
   if (published.metadata_file) {
     prepared.objects.push_back(
-        {view->metadata_location, std::string(view->document()), view->document_sha256});
+        {loaded->metadata_location, std::string(loaded->document()), loaded->document_sha256});
   }
-  // Nobody is told of the view before all that it names is there.
+  // Nobody is told of the loaded table before all that it names is there.
   CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
-  view->trail->put();
+  loaded->pending_metadata->put();
   if (!published.snapshots.empty()) co_await reached(tools_.steps, CommitStep::kListed);
   if (published.metadata_file) co_await reached(tools_.steps, CommitStep::kFilePut);
   // Of two servers that publish a table at once the record decides whose publication counts.
-  auto recorded = co_await record(view, RecordTime::kNow);
+  auto recorded = co_await record(loaded, RecordTime::kNow);
   if (!recorded && recorded.error().reason() == ducklake::kStale) {
     co_return std::move(recorded).error();
   }
   // The first one of a long history holds all its snapshots once more.
-  if (recorded) view->trail = nullptr;
-  co_return TableViewPtr(std::move(view));
+  if (recorded) loaded->pending_metadata = nullptr;
+  co_return LoadedTablePtr(std::move(loaded));
 }
 
-base::Task<base::Result<TableViewPtr>> Publisher::publish_known(base::RequestContext context,
-                                                                model::LakeTable table,
-                                                                model::LakeChanges changes,
-                                                                TableViewPtr before) {
+base::Task<base::Result<LoadedTablePtr>> Publisher::publish_known(base::RequestContext context,
+                                                                  model::LakeTable table,
+                                                                  model::LakeChanges changes,
+                                                                  LoadedTablePtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::move(changes), before));
   CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
   co_await reached(tools_.steps, CommitStep::kListed);
-  co_return TableViewPtr(std::move(prepared.view));
+  co_return LoadedTablePtr(std::move(prepared.loaded));
 }
 
-base::Task<base::Status> Publisher::finish(base::RequestContext context, TableViewPtr view) {
-  const std::shared_ptr<Trail> trail = view->trail;
-  if (trail == nullptr || trail->is_put()) co_return base::Status{};
-  if (trail->has_failed()) {
+base::Task<base::Status> Publisher::finish(base::RequestContext context, LoadedTablePtr loaded) {
+  const std::shared_ptr<PendingMetadata> pending = loaded->pending_metadata;
+  if (pending == nullptr || pending->is_put()) co_return base::Status{};
+  if (pending->has_failed()) {
     co_return base::fail(base::ErrorKind::kConflict, "the publication has failed")
         .with_reason(ducklake::kStale);
   }
-  if (trail->published().metadata_file) {
+  if (pending->published().metadata_file) {
     std::vector<materialize::NewObject> file;
-    file.push_back({view->metadata_location, std::string(view->document()), view->document_sha256});
+    file.push_back(
+        {loaded->metadata_location, std::string(loaded->document()), loaded->document_sha256});
     auto put = co_await tools_.manifests->put(context, std::move(file));
     if (!put) {
-      trail->fail();
+      pending->fail();
       co_return std::move(put).error();
     }
     co_await reached(tools_.steps, CommitStep::kFilePut);
   }
-  trail->put();
+  pending->put();
   co_return base::Status{};
 }
 

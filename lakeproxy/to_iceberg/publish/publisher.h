@@ -15,11 +15,11 @@
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/to_iceberg/publish/loaded_table.h"
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 #include "lakeproxy/to_iceberg/publish/nan_counts.h"
 #include "lakeproxy/to_iceberg/publish/record_queue.h"
 #include "lakeproxy/to_iceberg/publish/snapshot_series.h"
-#include "lakeproxy/to_iceberg/publish/table_view.h"
 
 namespace lake::publish {
 
@@ -41,37 +41,38 @@ class Publisher {
  public:
   Publisher(PublisherTools tools, std::string config) : tools_(tools), config_(std::move(config)) {}
 
-  /// Publishes what is pending and returns the view; what it names is put. It is recorded as
-  /// well, unless its trail has failed: then the view may be told, and nothing may be built on
-  /// it. `before` is an earlier view of the table, recorded, or null.
+  /// Publishes what is pending and returns the loaded table; what it names is put. It is
+  /// recorded as well, unless its pending metadata has failed: then it may be told, and nothing
+  /// may be built on it. `before` is an earlier one of the same table, recorded, or null.
   /// Errors: those of LakeReader, Exporter, ObjectStore and of the encoders;
   ///         kConflict with reason kStale  another server published first: read
   ///         the table again.
-  [[nodiscard]] base::Task<base::Result<TableViewPtr>> publish(base::RequestContext context,
-                                                               model::LakeTable table,
-                                                               TableViewPtr before);
+  [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish(base::RequestContext context,
+                                                                 model::LakeTable table,
+                                                                 LoadedTablePtr before);
   /// The same after a commit whose table and changes are known; what finish() and record()
   /// do is left to be done. `before` may be unrecorded. Errors: as publish(), without kStale.
-  [[nodiscard]] base::Task<base::Result<TableViewPtr>> publish_known(base::RequestContext context,
-                                                                     model::LakeTable table,
-                                                                     model::LakeChanges changes,
-                                                                     TableViewPtr before);
+  [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish_known(base::RequestContext context,
+                                                                       model::LakeTable table,
+                                                                       model::LakeChanges changes,
+                                                                       LoadedTablePtr before);
   /// Puts the metadata file.
   /// Errors: those of ObjectStore; kConflict with reason kStale  the publication has failed
   ///         before: read the table again.
-  [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context, TableViewPtr view);
+  [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context,
+                                                LoadedTablePtr loaded);
   /// Records a publication that is finished. Errors: as RecordQueue::record().
-  [[nodiscard]] base::Task<base::Status> record(TableViewPtr view, RecordTime time);
+  [[nodiscard]] base::Task<base::Status> record(LoadedTablePtr loaded, RecordTime time);
 
  private:
-  /// A view, and those of its objects that are not yet put.
+  /// A loaded table, and those of its objects that are not yet put.
   struct Prepared {
-    std::shared_ptr<TableView> view;
+    std::shared_ptr<LoadedTable> loaded;
     std::vector<materialize::NewObject> objects;
   };
   base::Task<base::Result<Prepared>> prepare(base::RequestContext context, model::LakeTable table,
                                              std::optional<model::LakeChanges> changes,
-                                             TableViewPtr before);
+                                             LoadedTablePtr before);
   base::Task<base::Result<SnapshotSeries>> build_pending(base::RequestContext context,
                                                          const model::LakeTable* table,
                                                          model::LakeChanges changes);

@@ -41,43 +41,44 @@ base::metrics::Counter counter(base::metrics::Registry& metrics, const char* res
                          {{"result", result}});
 }
 
-using Trails = std::vector<Trail*>;
+using PendingList = std::vector<PendingMetadata*>;
 
 // Each table's in their order.
-std::vector<Trails> by_table(Trails trails) {
-  std::map<std::pair<std::string, std::int64_t>, Trails> tables;
-  for (Trail* trail : trails) {
-    const ducklake::Published& published = trail->published();
-    tables[{published.metadata_schema, published.table.value}].push_back(trail);
+std::vector<PendingList> by_table(PendingList all_pending) {
+  std::map<std::pair<std::string, std::int64_t>, PendingList> tables;
+  for (PendingMetadata* pending : all_pending) {
+    const ducklake::Published& published = pending->published();
+    tables[{published.metadata_schema, published.table.value}].push_back(pending);
   }
-  std::vector<Trails> parts;
+  std::vector<PendingList> parts;
   for (auto& [table, part] : tables) parts.push_back(std::move(part));
   return parts;
 }
 
 }  // namespace
 
-Trail::Trail(ducklake::Published published, std::shared_ptr<Trail> before)
+PendingMetadata::PendingMetadata(ducklake::Published published,
+                                 std::shared_ptr<PendingMetadata> before)
     : published_(std::move(published)), before_(std::move(before)) {}
 
-std::shared_ptr<Trail> Trail::before() {
+std::shared_ptr<PendingMetadata> PendingMetadata::before() {
   std::lock_guard lock(mutex_);
   if (before_ && before_->is_recorded()) before_ = nullptr;
   return before_;
 }
 
-void Trail::put() {
+void PendingMetadata::put() {
   State open = State::kOpen;
   state_.compare_exchange_strong(open, State::kPut);
 }
 
-void Trail::record() {
+void PendingMetadata::record() {
   state_ = State::kRecorded;
   std::lock_guard lock(mutex_);
   before_ = nullptr;
 }
 
-void Trail::fail() {
+void PendingMetadata::fail() {
   State state = state_;
   while (state != State::kRecorded && !state_.compare_exchange_weak(state, State::kFailed)) {
   }
@@ -96,28 +97,28 @@ struct RecordQueue::Batch {
   Batch(const asio::any_io_executor& loop, std::chrono::milliseconds wait)
       : closing(loop, wait), done(loop, asio::steady_timer::time_point::max()) {}
 
-  /// Adds a trail and those before it, the oldest first.
+  /// Adds one and those before it, the oldest first.
   /// Errors: stale()  one of them has failed or is not put.
-  Status add(const std::shared_ptr<Trail>& trail);
+  Status add(const std::shared_ptr<PendingMetadata>& pending);
 
-  std::vector<std::shared_ptr<Trail>> trails;
+  std::vector<std::shared_ptr<PendingMetadata>> all_pending;
   asio::steady_timer closing;  ///< Cancelled when the batch waits no longer.
   asio::steady_timer done;     ///< Cancelled when it is written.
   bool is_done = false;
-  std::map<const Trail*, base::Error> errors;  ///< Other than stale().
+  std::map<const PendingMetadata*, base::Error> errors;  ///< Other than stale().
 };
 
-Status RecordQueue::Batch::add(const std::shared_ptr<Trail>& trail) {
-  std::vector<std::shared_ptr<Trail>> chain;
-  for (auto next = trail; next && !next->is_recorded(); next = next->before()) {
+Status RecordQueue::Batch::add(const std::shared_ptr<PendingMetadata>& pending) {
+  std::vector<std::shared_ptr<PendingMetadata>> chain;
+  for (auto next = pending; next && !next->is_recorded(); next = next->before()) {
     if (!next->is_put()) {
-      trail->fail();
+      pending->fail();
       return stale();
     }
     chain.push_back(next);
   }
   for (auto& one : chain | std::views::reverse) {
-    if (std::ranges::find(trails, one) == trails.end()) trails.push_back(one);
+    if (std::ranges::find(all_pending, one) == all_pending.end()) all_pending.push_back(one);
   }
   return {};
 }
@@ -127,11 +128,11 @@ RecordQueue::RecordQueue(base::pg::Pool& pool, const RecordMetrics& metrics, Rec
 
 RecordQueue::~RecordQueue() = default;
 
-Task<Status> RecordQueue::record(std::shared_ptr<Trail> trail, RecordTime time) {
-  if (trail->is_recorded()) co_return Status{};
-  if (trail->has_failed()) co_return stale();
+Task<Status> RecordQueue::record(std::shared_ptr<PendingMetadata> pending, RecordTime time) {
+  if (pending->is_recorded()) co_return Status{};
+  if (pending->has_failed()) co_return stale();
   if (waiting_ >= options_.most) {
-    trail->fail();
+    pending->fail();
     metrics_->failed.add();
     co_return base::fail(ErrorKind::kUnavailable, "too many publications wait for their records");
   }
@@ -141,9 +142,9 @@ Task<Status> RecordQueue::record(std::shared_ptr<Trail> trail, RecordTime time) 
     open_ = std::make_shared<Batch>(co_await asio::this_coro::executor, options_.wait);
   }
   auto batch = open_;
-  auto added = batch->add(trail);
+  auto added = batch->add(pending);
   if (time == RecordTime::kNow) batch->closing.expires_after(std::chrono::milliseconds(0));
-  if (batch->trails.size() >= options_.publications) {
+  if (batch->all_pending.size() >= options_.publications) {
     open_ = nullptr;
     batch->closing.expires_after(std::chrono::milliseconds(0));
   }
@@ -157,8 +158,8 @@ Task<Status> RecordQueue::record(std::shared_ptr<Trail> trail, RecordTime time) 
   --waiting_;
   metrics_->waiting.add(-1);
   if (!added) co_return added;
-  if (trail->is_recorded()) co_return Status{};
-  if (auto error = batch->errors.find(trail.get()); error != batch->errors.end()) {
+  if (pending->is_recorded()) co_return Status{};
+  if (auto error = batch->errors.find(pending.get()); error != batch->errors.end()) {
     co_return error->second;
   }
   co_return stale();
@@ -179,53 +180,53 @@ Task<void> RecordQueue::lead(std::shared_ptr<Batch> batch) {
 }
 
 Task<void> RecordQueue::write(Batch* batch) {
-  std::vector<Trail*> trails;
-  for (const auto& trail : batch->trails) {
-    if (trail->is_recorded()) continue;
-    auto before = trail->before();
-    if (before && before->has_failed()) trail->fail();
-    if (!trail->has_failed()) trails.push_back(trail.get());
+  std::vector<PendingMetadata*> all_pending;
+  for (const auto& pending : batch->all_pending) {
+    if (pending->is_recorded()) continue;
+    auto before = pending->before();
+    if (before && before->has_failed()) pending->fail();
+    if (!pending->has_failed()) all_pending.push_back(pending.get());
   }
-  if (trails.empty()) co_return;
-  auto written = co_await write_together(trails);
+  if (all_pending.empty()) co_return;
+  auto written = co_await write_together(all_pending);
   if (written) co_return;
   const ErrorKind kind = written.error().kind();
   const bool is_away = kind == ErrorKind::kUnavailable || kind == ErrorKind::kTimeout;
-  const auto tables = by_table(trails);
+  const auto tables = by_table(all_pending);
   if (is_away || tables.size() == 1) {
-    give_up(batch, trails, written.error());
+    give_up(batch, all_pending, written.error());
     co_return;
   }
   // What cannot be written of one table must not keep the others from being recorded.
-  for (const Trails& of_table : tables) {
+  for (const PendingList& of_table : tables) {
     auto alone = co_await write_together(of_table);
     if (!alone) give_up(batch, of_table, alone.error());
   }
 }
 
-void RecordQueue::give_up(Batch* batch, const std::vector<Trail*>& trails,
+void RecordQueue::give_up(Batch* batch, const std::vector<PendingMetadata*>& all_pending,
                           const base::Error& error) {
-  for (Trail* trail : trails) {
-    trail->fail();
+  for (PendingMetadata* pending : all_pending) {
+    pending->fail();
     metrics_->failed.add();
-    batch->errors.emplace(trail, error);
+    batch->errors.emplace(pending, error);
   }
 }
 
 // In one transaction. After an error nothing is known of any of them.
-Task<Status> RecordQueue::write_together(std::vector<Trail*> trails) {
+Task<Status> RecordQueue::write_together(std::vector<PendingMetadata*> all_pending) {
   std::vector<const ducklake::Published*> published;
-  for (const Trail* trail : trails) published.push_back(&trail->published());
+  for (const PendingMetadata* pending : all_pending) published.push_back(&pending->published());
   base::RequestContext own;
   own.deadline = std::chrono::steady_clock::now() + kTimeToWrite;
   metrics_->transactions.add();
   CO_ASSIGN_OR_RETURN(auto all, co_await ducklake::record_published(own, pool_, published));
-  for (std::size_t i = 0; i < trails.size(); ++i) {
+  for (std::size_t i = 0; i < all_pending.size(); ++i) {
     if (all[i]) {
-      trails[i]->record();
+      all_pending[i]->record();
       metrics_->recorded.add();
     } else {
-      trails[i]->fail();
+      all_pending[i]->fail();
       metrics_->stale.add();
     }
   }

@@ -21,12 +21,12 @@
 
 namespace lake::publish {
 
-/// What follows a publication and no answer needs to wait for: its metadata file is put, and
+/// What follows a publication, and no answer waits for: its metadata file is put, and
 /// then it is recorded. Safe from any thread.
-class Trail {
+class PendingMetadata {
  public:
   /// `before`: of the publication that this one is built on, which may be unrecorded; or null.
-  Trail(ducklake::Published published, std::shared_ptr<Trail> before);
+  PendingMetadata(ducklake::Published published, std::shared_ptr<PendingMetadata> before);
 
   [[nodiscard]] const ducklake::Published& published() const { return published_; }
   /// All that it names is in the object store.
@@ -36,7 +36,7 @@ class Trail {
   /// it since: the publication must be made anew.
   [[nodiscard]] bool has_failed() const { return state_ == State::kFailed; }
   /// Of the publication that this one is built on; null once that is recorded.
-  [[nodiscard]] std::shared_ptr<Trail> before();
+  [[nodiscard]] std::shared_ptr<PendingMetadata> before();
 
   void put();
   void record();
@@ -49,7 +49,7 @@ class Trail {
   const ducklake::Published published_;
   std::atomic<State> state_ = State::kOpen;
   std::mutex mutex_;
-  std::shared_ptr<Trail> before_;  // Guarded by mutex_.
+  std::shared_ptr<PendingMetadata> before_;  // Guarded by mutex_.
 };
 
 /// How long a record may wait for others.
@@ -85,10 +85,11 @@ class RecordQueue {
 
   /// Records a publication that is put, and those it is built on; returns when that is done. At
   /// most one connection is in use. It cannot be cancelled, since others may wait for it, and
-  /// has a time of its own. After an error the trail has failed.
+  /// has a time of its own. After an error it has failed.
   /// Errors: kConflict with reason kStale  another server published something else: read the
   ///         table again; kUnavailable  too many wait; those of record_published().
-  [[nodiscard]] base::Task<base::Status> record(std::shared_ptr<Trail> trail, RecordTime time);
+  [[nodiscard]] base::Task<base::Status> record(std::shared_ptr<PendingMetadata> pending,
+                                                RecordTime time);
   /// From now on nothing waits: the process is about to end.
   void hurry();
 
@@ -96,14 +97,15 @@ class RecordQueue {
   struct Batch;
   base::Task<void> lead(std::shared_ptr<Batch> batch);
   base::Task<void> write(Batch* batch);
-  base::Task<base::Status> write_together(std::vector<Trail*> trails);
-  void give_up(Batch* batch, const std::vector<Trail*>& trails, const base::Error& error);
+  base::Task<base::Status> write_together(std::vector<PendingMetadata*> all_pending);
+  void give_up(Batch* batch, const std::vector<PendingMetadata*>& all_pending,
+               const base::Error& error);
 
   base::pg::Pool* pool_;
   const RecordMetrics* metrics_;
   RecordOptions options_;
   std::size_t waiting_ = 0;
-  std::shared_ptr<Batch> open_;     ///< Takes more trails; null when there is none.
+  std::shared_ptr<Batch> open_;     ///< Takes more; null when there is none.
   std::shared_ptr<Batch> written_;  ///< On its way to PostgreSQL; null when there is none.
 };
 

@@ -6,14 +6,14 @@
 namespace lake::publish {
 namespace {
 
-using TrailPtr = std::shared_ptr<Trail>;
+using PendingPtr = std::shared_ptr<PendingMetadata>;
 
 class RecordQueueTest : public ducklake::LakeFixture {
  protected:
   void SetUp() override { open(); }
 
   /// Nothing of it needs to be there but its rows.
-  TrailPtr publication(std::int64_t table, std::int64_t number, TrailPtr before = nullptr) {
+  PendingPtr publication(std::int64_t table, std::int64_t number, PendingPtr before = nullptr) {
     ducklake::Published published{.metadata_schema = options_.metadata_schema,
                                   .table = model::TableId(table)};
     model::Snapshot snapshot;
@@ -22,14 +22,14 @@ class RecordQueueTest : public ducklake::LakeFixture {
     published.snapshots.push_back(snapshot);
     published.metadata_sequence = number;
     published.metadata_file = {5, "s3://lake/" + std::to_string(number) + ".metadata.json"};
-    auto trail = std::make_shared<Trail>(std::move(published), std::move(before));
-    trail->put();
-    return trail;
+    auto pending = std::make_shared<PendingMetadata>(std::move(published), std::move(before));
+    pending->put();
+    return pending;
   }
-  std::vector<base::Status> record(RecordQueue& queue, const std::vector<TrailPtr>& trails,
+  std::vector<base::Status> record(RecordQueue& queue, const std::vector<PendingPtr>& all_pending,
                                    RecordTime time = RecordTime::kWithOthers) {
     std::vector<base::Task<base::Status>> tasks;
-    for (const TrailPtr& trail : trails) tasks.push_back(queue.record(trail, time));
+    for (const PendingPtr& pending : all_pending) tasks.push_back(queue.record(pending, time));
     return run(base::gather(std::move(tasks)));
   }
   std::string rows() {
@@ -48,9 +48,9 @@ class RecordQueueTest : public ducklake::LakeFixture {
 
 TEST_F(RecordQueueTest, a_hundred_records_are_few_transactions) {
   RecordQueue queue(*pool_, counts_);
-  std::vector<TrailPtr> trails;
-  for (int i = 1; i <= 100; ++i) trails.push_back(publication(i, 1));
-  for (const auto& status : record(queue, trails)) EXPECT_TRUE(status);
+  std::vector<PendingPtr> all_pending;
+  for (int i = 1; i <= 100; ++i) all_pending.push_back(publication(i, 1));
+  for (const auto& status : record(queue, all_pending)) EXPECT_TRUE(status);
   EXPECT_EQ(rows(), "100 100");
   EXPECT_EQ(transactions(), "2") << "64, and what is left";
   EXPECT_NE(metrics_.text().find("lakeproxy_publication_record_transactions_total 2"),
@@ -97,7 +97,7 @@ TEST_F(RecordQueueTest, nothing_waits_when_the_process_ends) {
 
 TEST_F(RecordQueueTest, what_is_not_put_is_not_recorded) {
   RecordQueue queue(*pool_, counts_);
-  auto open = std::make_shared<Trail>(publication(1, 1)->published(), nullptr);
+  auto open = std::make_shared<PendingMetadata>(publication(1, 1)->published(), nullptr);
   auto built_on_it = publication(1, 2, open);
   for (const auto& status : record(queue, {open, built_on_it})) {
     ASSERT_FALSE(status);
@@ -125,7 +125,7 @@ TEST_F(RecordQueueTest, what_shows_a_commit_that_a_failover_lost_is_left_out_wit
   auto lost = publication(2, 1);
   ducklake::Published shows_it = lost->published();
   shows_it.read_at = model::LakeVersion{.snapshot = model::SnapshotId(77), .snapshot_ms = 5};
-  lost = std::make_shared<Trail>(shows_it, nullptr);
+  lost = std::make_shared<PendingMetadata>(shows_it, nullptr);
   lost->put();
   auto statuses = record(queue, {publication(1, 1), lost, publication(2, 2, lost)});
   EXPECT_TRUE(statuses[0]);
@@ -142,7 +142,7 @@ TEST_F(RecordQueueTest, lakes_share_a_transaction) {
   auto elsewhere = publication(1, 1)->published();
   elsewhere.metadata_schema = other.metadata_schema;
   elsewhere.metadata_file->metadata_file = "s3://lake/other/1.metadata.json";
-  auto of_other = std::make_shared<Trail>(elsewhere, nullptr);
+  auto of_other = std::make_shared<PendingMetadata>(elsewhere, nullptr);
   of_other->put();
   RecordQueue queue(*pool_, counts_);
   for (const auto& status : record(queue, {publication(1, 1), of_other})) EXPECT_TRUE(status);

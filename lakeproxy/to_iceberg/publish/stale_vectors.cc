@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/iceberg/puffin/deletion_vector.h"
 
 namespace lake::publish {
@@ -56,8 +56,8 @@ base::Result<materialize::DeletionVector> take(const model::DataFile& file,
 
 // Of a file that is kept for later snapshots only the places of its vectors are:
 // few files hold a vector that must go, and those are left at once.
-base::Task<base::Result<StaleVectors::Puffin>> StaleVectors::look_into(base::RequestContext context,
-                                                                       std::string location) {
+base::Task<base::Result<StaleVectors::Puffin>> StaleVectors::read_puffin(
+    base::RequestContext context, std::string location) {
   auto found = known_.find(location);
   if (found != known_.end()) co_return Puffin{&found->second, {}};
   CO_ASSIGN_OR_RETURN(std::string bytes, co_await manifests_->bytes(context, location));
@@ -74,7 +74,7 @@ base::Task<base::Status> StaleVectors::move_live(
   std::vector<materialize::DeletionVector> moved;
   Kept views;
   for (auto& [location, kept] : kept_vectors(*list, *change)) {
-    CO_ASSIGN_OR_RETURN(Puffin puffin, co_await look_into(context, location));
+    CO_ASSIGN_OR_RETURN(Puffin puffin, co_await read_puffin(context, location));
     const bool is_stale = std::ranges::any_of(*puffin.vectors, [&](const auto& vector) {
       return uncovered.contains(vector.data_file) && !is_kept(kept, vector);
     });

@@ -39,7 +39,7 @@ class StaleVectors {
     const Vectors* vectors;
     std::string bytes;  ///< Empty where it was looked into for an earlier snapshot.
   };
-  base::Task<base::Result<Puffin>> look_into(base::RequestContext context, std::string location);
+  base::Task<base::Result<Puffin>> read_puffin(base::RequestContext context, std::string location);
 
   exporter::Exporter* exporter_;
   ManifestStore* manifests_;

@@ -45,16 +45,16 @@ void keep_up_to(SnapshotId last, TableMetadata& metadata) {
 
 }  // namespace
 
-std::optional<SnapshotId> find_snapshot(const TableView& view, SnapshotId id) {
-  if (view.metadata.find_snapshot(id) != nullptr) return id;
-  auto alias = view.table.aliases.find(id.value);
-  if (alias == view.table.aliases.end()) return std::nullopt;
-  if (view.metadata.find_snapshot(alias->second) == nullptr) return std::nullopt;
+std::optional<SnapshotId> find_snapshot(const LoadedTable& loaded, SnapshotId id) {
+  if (loaded.metadata.find_snapshot(id) != nullptr) return id;
+  auto alias = loaded.table.aliases.find(id.value);
+  if (alias == loaded.table.aliases.end()) return std::nullopt;
+  if (loaded.metadata.find_snapshot(alias->second) == nullptr) return std::nullopt;
   return alias->second;
 }
 
-TableMetadata metadata_at(const TableView& view, SnapshotId id) {
-  TableMetadata metadata = view.metadata;
+TableMetadata metadata_at(const LoadedTable& loaded, SnapshotId id) {
+  TableMetadata metadata = loaded.metadata;
   keep_up_to(id, metadata);
   const model::Snapshot& snapshot = metadata.snapshots.back();
   metadata.current_snapshot_id = id;
@@ -64,16 +64,16 @@ TableMetadata metadata_at(const TableView& view, SnapshotId id) {
   if (snapshot.schema_id && metadata.find_schema(*snapshot.schema_id) != nullptr) {
     metadata.current_schema_id = *snapshot.schema_id;
   }
-  fit_defaults(view.table, metadata);
+  fit_defaults(loaded.table, metadata);
   return metadata;
 }
 
-std::string body_at(const TableView& view, SnapshotId snapshot, model::SnapshotSelection selection,
-                    std::string_view config) {
+std::string body_at(const LoadedTable& loaded, SnapshotId snapshot,
+                    model::SnapshotSelection selection, std::string_view config) {
   std::string body = R"({"metadata-location":)";
-  base::json::append_quoted(body, view.metadata_location);
+  base::json::append_quoted(body, loaded.metadata_location);
   body += fmt::format(R"(,"metadata":{},"config":{}}})",
-                      model::write_metadata(metadata_at(view, snapshot), selection), config);
+                      model::write_metadata(metadata_at(loaded, snapshot), selection), config);
   return body;
 }
 

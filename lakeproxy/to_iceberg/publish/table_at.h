@@ -7,21 +7,22 @@
 #include <optional>
 #include <string>
 
-#include "lakeproxy/to_iceberg/publish/table_view.h"
+#include "lakeproxy/to_iceberg/publish/loaded_table.h"
 
 namespace lake::publish {
 
 /// The lake's snapshot that `id` names: its own id, or one a client chose.
 /// Nothing when the table has none of that id.
-[[nodiscard]] std::optional<model::SnapshotId> find_snapshot(const TableView& view,
+[[nodiscard]] std::optional<model::SnapshotId> find_snapshot(const LoadedTable& loaded,
                                                              model::SnapshotId id);
 
 /// The metadata with `snapshot`, one of the table's, as the newest: "main", the
 /// schema and the logs are those of that time, and later snapshots are not there.
-[[nodiscard]] model::TableMetadata metadata_at(const TableView& view, model::SnapshotId snapshot);
+[[nodiscard]] model::TableMetadata metadata_at(const LoadedTable& loaded,
+                                               model::SnapshotId snapshot);
 
 /// LoadTableResult of metadata_at().
-[[nodiscard]] std::string body_at(const TableView& view, model::SnapshotId snapshot,
+[[nodiscard]] std::string body_at(const LoadedTable& loaded, model::SnapshotId snapshot,
                                   model::SnapshotSelection selection, std::string_view config);
 
 }  // namespace lake::publish

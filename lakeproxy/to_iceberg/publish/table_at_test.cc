@@ -19,9 +19,9 @@ model::Schema schema_of(std::int32_t id, std::initializer_list<model::FieldId> c
 }
 
 // Snapshots 5, 6 and 9; the client called 6 by 1000. Column 2 came before 9.
-TableView sample() {
-  TableView view;
-  model::TableMetadata& metadata = view.metadata;
+LoadedTable sample() {
+  LoadedTable loaded;
+  model::TableMetadata& metadata = loaded.metadata;
   metadata.location = "s3://lake/t";
   metadata.schemas = {schema_of(0, {1}), schema_of(1, {1, 2})};
   metadata.current_schema_id = 1;
@@ -41,17 +41,17 @@ TableView sample() {
   metadata.refs["main"].snapshot_id = SnapshotId(9);
   metadata.refs["old"] = {SnapshotId(5), model::RefType::kTag, {}, {}, {}};
   metadata.refs["new"] = {SnapshotId(9), model::RefType::kTag, {}, {}, {}};
-  view.metadata_location = "s3://lake/t/metadata/1.metadata.json";
-  view.table.aliases = {{1000, SnapshotId(6)}, {1001, SnapshotId(4)}};
-  return view;
+  loaded.metadata_location = "s3://lake/t/metadata/1.metadata.json";
+  loaded.table.aliases = {{1000, SnapshotId(6)}, {1001, SnapshotId(4)}};
+  return loaded;
 }
 
 TEST(TableAt, finds_a_snapshot_by_the_lakes_id_and_by_the_clients) {
-  TableView view = sample();
-  EXPECT_EQ(find_snapshot(view, SnapshotId(6)), SnapshotId(6));
-  EXPECT_EQ(find_snapshot(view, SnapshotId(1000)), SnapshotId(6));
-  EXPECT_FALSE(find_snapshot(view, SnapshotId(7)));
-  EXPECT_FALSE(find_snapshot(view, SnapshotId(1001))) << "of a snapshot that is gone";
+  LoadedTable loaded = sample();
+  EXPECT_EQ(find_snapshot(loaded, SnapshotId(6)), SnapshotId(6));
+  EXPECT_EQ(find_snapshot(loaded, SnapshotId(1000)), SnapshotId(6));
+  EXPECT_FALSE(find_snapshot(loaded, SnapshotId(7)));
+  EXPECT_FALSE(find_snapshot(loaded, SnapshotId(1001))) << "of a snapshot that is gone";
 }
 
 TEST(TableAt, is_the_table_of_that_time) {
@@ -72,9 +72,9 @@ TEST(TableAt, has_no_default_of_a_column_to_come) {
 }
 
 TEST(TableAt, at_its_newest_snapshot_is_the_table) {
-  TableView view = sample();
-  model::TableMetadata at = metadata_at(view, SnapshotId(9));
-  EXPECT_EQ(at.current_schema_id, view.metadata.current_schema_id);
+  LoadedTable loaded = sample();
+  model::TableMetadata at = metadata_at(loaded, SnapshotId(9));
+  EXPECT_EQ(at.current_schema_id, loaded.metadata.current_schema_id);
   EXPECT_EQ(at.snapshots.size(), 3U);
   EXPECT_EQ(at.refs.size(), 3U);
 }

@@ -35,7 +35,7 @@ void take_client_summary(const model::LakeCommit& commit, SnapshotChange& change
     if (!member.value().is_string()) continue;
     std::string value(member.value().as_string());
     if (member.key() == "operation") {
-      change.said = model::parse_operation(value);
+      change.client_operation = model::parse_operation(value);
     } else if (!is_count(member.key())) {
       change.extra_summary[std::string(member.key())] = std::move(value);
     }
@@ -193,7 +193,7 @@ base::Status Split::add_inlined() {
 }
 
 void Split::remove_inlined() {
-  for (const GoneGroup& group : plan_.gone) {
+  for (const RemovedGroup& group : plan_.removed) {
     at(group.snapshot).removed_data.push_back(group.location);
     if (group.had_deletes) at(group.snapshot).superseded_deletes.push_back(group.location);
   }

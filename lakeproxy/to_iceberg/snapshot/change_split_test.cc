@@ -188,9 +188,9 @@ LakeChanges partial(LakeChanges all, std::vector<std::int64_t> begins,
                     std::optional<SnapshotId> end = std::nullopt) {
   auto file = lake_file(1, 1, end);
   file.partial_max = at(std::ranges::max(begins));
-  auto rows = std::make_shared<model::RowBegins>();
+  auto rows = std::make_shared<model::RowSnapshotIds>();
   for (auto begin : begins) rows->add(at(begin));
-  all.row_begins.emplace(file.id, std::move(rows));
+  all.row_snapshot_ids.emplace(file.id, std::move(rows));
   return with_files(std::move(all), {file});
 }
 
@@ -367,7 +367,7 @@ TEST(ChangeSplit, keeps_a_clients_summary_but_not_its_counts) {
 TEST(ChangeSplit, the_clients_own_word_for_its_operation_is_kept) {
   struct Case {
     const char* text;
-    std::optional<model::Operation> said;
+    std::optional<model::Operation> client_operation;
   } cases[] = {
       {R"({"operation":"replace"})", model::Operation::kReplace},
       {R"({"operation":"guess"})", std::nullopt},
@@ -380,7 +380,7 @@ TEST(ChangeSplit, the_clients_own_word_for_its_operation_is_kept) {
     all.commits[0].extra_info = c.text;
     auto split = split_changes(sample_lake(), all, {}, {});
     ASSERT_TRUE(split);
-    EXPECT_EQ(split->at(0).said, c.said) << c.text;
+    EXPECT_EQ(split->at(0).client_operation, c.client_operation) << c.text;
     EXPECT_FALSE(split->at(0).extra_summary.contains("operation")) << c.text;
   }
 }

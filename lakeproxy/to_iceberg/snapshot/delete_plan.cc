@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/to_iceberg/snapshot/export_plan_parts.h"
 #include "lakeproxy/to_iceberg/snapshot/partial_files.h"
 #include "lakeproxy/to_iceberg/snapshot/shown_snapshots.h"
@@ -18,7 +18,7 @@ struct FileDeletes {
   /// Of each of `files` when its positions were deleted, or null.
   std::vector<std::shared_ptr<const model::RowEnds>> ends;
   std::vector<const model::LakeInlinedDelete*> inlined;
-  std::shared_ptr<const model::RowBegins> begins;
+  std::shared_ptr<const model::RowSnapshotIds> begins;
 };
 
 std::map<model::DataFileId, FileDeletes> deletes_by_file(const model::LakeChanges& changes) {
@@ -34,8 +34,8 @@ std::map<model::DataFileId, FileDeletes> deletes_by_file(const model::LakeChange
   }
   for (const auto& [id, file] : changes.data_files) {
     if (!shows_a_part(changes, file)) continue;
-    auto begins = changes.row_begins.find(id);
-    by_file[id].begins = begins == changes.row_begins.end() ? nullptr : begins->second;
+    auto begins = changes.row_snapshot_ids.find(id);
+    by_file[id].begins = begins == changes.row_snapshot_ids.end() ? nullptr : begins->second;
   }
   return by_file;
 }
@@ -62,7 +62,7 @@ std::set<SnapshotId> delete_snapshots(const model::LakeChanges& changes,
 // Snapshots at which the file shows more of its rows than before.
 std::set<SnapshotId> growth_snapshots(const model::LakeChanges& changes,
                                       const model::LakeDataFile& file,
-                                      const model::RowBegins* begins) {
+                                      const model::RowSnapshotIds* begins) {
   std::set<SnapshotId> snapshots;
   auto add = [&](SnapshotId begin) {
     if (shown_before(changes, begin)) return;

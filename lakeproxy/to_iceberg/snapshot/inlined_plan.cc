@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/iceberg/manifest/format_version.h"
 #include "lakeproxy/to_iceberg/snapshot/export_plan_parts.h"
 #include "lakeproxy/to_iceberg/snapshot/shown_snapshots.h"
@@ -100,7 +100,8 @@ void plan_group(const model::LakeTable& table, const model::LakeChanges& changes
   if (begins_here && gone == shown) return;
   plan_inlined_deletes(table, changes, group, plan);
   if (gone) {
-    plan.gone.push_back({group.location, *gone, shown_earlier(changes, *group.first_end, *gone)});
+    plan.removed.push_back(
+        {group.location, *gone, shown_earlier(changes, *group.first_end, *gone)});
   }
   if (begins_here) {
     InlinedGroup made{std::move(group.location), begin, inlined.columns, std::move(group.rows)};

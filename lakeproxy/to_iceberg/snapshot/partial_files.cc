@@ -31,8 +31,8 @@ struct Cost {
 using Costs = std::map<SnapshotId, Cost>;
 
 // A delete file for each commit at which rows of the file begin, until all have.
-void add_costs(const LakeChanges& changes, const LakeDataFile& file, const model::RowBegins& begins,
-               Costs& costs) {
+void add_costs(const LakeChanges& changes, const LakeDataFile& file,
+               const model::RowSnapshotIds& begins, Costs& costs) {
   std::map<SnapshotId, std::int64_t> younger;
   std::int64_t after = 0;
   const auto rows = begins.rows_of_snapshots();
@@ -70,7 +70,7 @@ struct Span {
 
 std::vector<Span> spans_of(const LakeChanges& changes) {
   std::vector<Span> spans;
-  for (const auto& [id, begins] : changes.row_begins) {
+  for (const auto& [id, begins] : changes.row_snapshot_ids) {
     const LakeDataFile& file = changes.data_files.at(id);
     spans.push_back({file.begin, whole_from(file)});
   }
@@ -152,12 +152,12 @@ std::vector<const model::LakeDeleteFile*> delete_files_to_read(const LakeChanges
 void hide_commits(LakeChanges& changes, const PartialLimits& limits) {
   std::vector<Span> unread;
   for (const auto& [id, file] : changes.data_files) {
-    if (!is_seen_in_part(file, changes) || changes.row_begins.contains(id)) continue;
+    if (!is_seen_in_part(file, changes) || changes.row_snapshot_ids.contains(id)) continue;
     unread.push_back({file.begin, whole_from(file)});
   }
   hide_inside(changes, unread, SnapshotId(INT64_MAX));
   Costs costs;
-  for (const auto& [id, begins] : changes.row_begins) {
+  for (const auto& [id, begins] : changes.row_snapshot_ids) {
     add_costs(changes, changes.data_files.at(id), *begins, costs);
   }
   for (const auto& [id, ends] : changes.row_ends) add_costs(changes, *ends, costs);

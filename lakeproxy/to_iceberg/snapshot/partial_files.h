@@ -32,7 +32,7 @@ struct PartialLimits {
     const model::LakeChanges& changes);
 
 /// Takes the commits away that would show too much: those that see a part of a
-/// file which is not among `row_begins`, and those beyond the limits.
+/// file which is not among `row_snapshot_ids`, and those beyond the limits.
 void hide_commits(model::LakeChanges& changes, const PartialLimits& limits = {});
 
 /// Whether a snapshot that is shown, in `changes` or right before them, sees

@@ -37,9 +37,9 @@ LakeChanges lake(std::vector<std::int64_t> commits, std::vector<Span> spans,
 }
 
 void read(LakeChanges& changes, std::int64_t file, std::vector<std::int64_t> begins) {
-  auto rows = std::make_shared<model::RowBegins>();
+  auto rows = std::make_shared<model::RowSnapshotIds>();
   for (std::int64_t begin : begins) rows->add(SnapshotId(begin));
-  changes.row_begins[DataFileId(file)] = std::move(rows);
+  changes.row_snapshot_ids[DataFileId(file)] = std::move(rows);
 }
 
 std::vector<std::int64_t> left(LakeChanges changes, const PartialLimits& limits = {}) {

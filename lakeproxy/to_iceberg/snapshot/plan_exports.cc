@@ -1,6 +1,6 @@
 #include "lakeproxy/to_iceberg/snapshot/plan_exports.h"
 
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/iceberg/manifest/format_version.h"
 #include "lakeproxy/to_iceberg/snapshot/export_plan_parts.h"
 

@@ -10,7 +10,7 @@
 namespace lake::materialize {
 
 /// What build_snapshot() will need for `changes`, under the names of
-/// export_names.h.
+/// derived_object_names.h.
 [[nodiscard]] ExportPlan plan_exports(const model::LakeTable& table,
                                       const model::LakeChanges& changes);
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "lakeproxy/derive/plan/export_names.h"
+#include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
 #include "lakeproxy/to_iceberg/snapshot/partial_files.h"
 #include "lakeproxy/to_iceberg/snapshot/snapshot_chain.h"
@@ -249,8 +249,9 @@ Live History::live_at(SnapshotId at, const model::LakeTable& table) const {
     auto& rows = live[file.path];
     for (std::int64_t i = 0; i < kRows; ++i) {
       auto begins = begins_.find(id);
-      if (begins != begins_.end() && begins->second[static_cast<std::size_t>(i)] > at.value)
+      if (begins != begins_.end() && begins->second[static_cast<std::size_t>(i)] > at.value) {
         continue;
+      }
       if (!gone.contains(i)) rows.insert(i);
     }
   }
@@ -274,9 +275,9 @@ class Published {
   /// Returns the last snapshot that was shown; nothing when all stay hidden.
   std::optional<SnapshotId> publish(LakeChanges changes) {
     for (DataFileId id : partial_files_to_read(changes, limits_)) {
-      auto begins = std::make_shared<model::RowBegins>();
+      auto begins = std::make_shared<model::RowSnapshotIds>();
       for (auto begin : history_.begins_of(id)) begins->add(SnapshotId(begin));
-      changes.row_begins.emplace(id, std::move(begins));
+      changes.row_snapshot_ids.emplace(id, std::move(begins));
     }
     for (const auto* file : delete_files_to_read(changes)) {
       auto ends = history_.ends_of(file->id);

@@ -27,8 +27,8 @@ struct SnapshotChange {
   std::int32_t schema_id = 0;
   bool rewrites_only = false;  ///< Merge, flush, rewrite: the rows stay the same.
   bool uncovers_rows = false;  ///< Rows of a file that was there are shown from here on.
-  /// What the client called it, for a snapshot that was committed through us.
-  std::optional<model::Operation> said = std::nullopt;
+  /// The operation that the client named, for a snapshot that was committed through us.
+  std::optional<model::Operation> client_operation = std::nullopt;
   std::map<std::string, std::string> extra_summary;
   std::vector<FileView> added_data;
   std::vector<std::string> removed_data;  ///< Paths.

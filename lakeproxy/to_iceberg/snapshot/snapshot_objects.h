@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "lakeproxy/derive/plan/built_names.h"
+#include "lakeproxy/derive/plan/metadata_object_names.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/iceberg/manifest/format_version.h"
 #include "lakeproxy/iceberg/manifest/listed_manifest.h"
@@ -35,7 +35,7 @@ class SnapshotObjects {
   [[nodiscard]] std::vector<NewObject> take() && { return std::move(objects_); }
 
  private:
-  [[nodiscard]] BuiltPlace place() const {
+  [[nodiscard]] MetadataObjectPlace place() const {
     return {table_.metadata.location, snapshot_.snapshot_id, table_.epoch};
   }
 

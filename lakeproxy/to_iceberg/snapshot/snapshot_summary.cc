@@ -62,9 +62,10 @@ model::Operation operation_of(const SnapshotChange& change, const RemovedFiles& 
   if (change.rewrites_only) return model::Operation::kReplace;
   if (change.uncovers_rows) return model::Operation::kOverwrite;
   // Readers of changes rely on these two words; a summary must not break them.
-  const bool fits = change.said && (*change.said != model::Operation::kAppend || !takes) &&
-                    (*change.said != model::Operation::kDelete || !adds);
-  if (fits) return *change.said;
+  const bool fits = change.client_operation &&
+                    (*change.client_operation != model::Operation::kAppend || !takes) &&
+                    (*change.client_operation != model::Operation::kDelete || !adds);
+  if (fits) return *change.client_operation;
   if (adds && takes) return model::Operation::kOverwrite;
   return takes ? model::Operation::kDelete : model::Operation::kAppend;
 }

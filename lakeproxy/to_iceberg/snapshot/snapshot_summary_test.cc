@@ -41,7 +41,7 @@ TEST(SnapshotSummary, names_the_operation) {
 TEST(SnapshotSummary, the_clients_word_counts_unless_it_misleads) {
   const FileView data = plain_view("f");
   struct Case {
-    Operation said;
+    Operation client_operation;
     bool adds, removes;
     Operation shown;
   } cases[] = {
@@ -56,10 +56,10 @@ TEST(SnapshotSummary, the_clients_word_counts_unless_it_misleads) {
   for (const Case& c : cases) {
     SnapshotChange change;
     RemovedFiles removed;
-    change.said = c.said;
+    change.client_operation = c.client_operation;
     if (c.adds) change.added_data = {data};
     if (c.removes) removed.data = {data.file};
-    EXPECT_EQ(operation_of(change, removed), c.shown) << to_string(c.said);
+    EXPECT_EQ(operation_of(change, removed), c.shown) << to_string(c.client_operation);
   }
 }
 

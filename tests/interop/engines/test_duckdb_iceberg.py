@@ -15,7 +15,7 @@ def ice(lake):
 
 @pytest.fixture
 def tour(ice, duck, truth, catalog, schema, version):
-    """The table rows, made through the catalog; `{t}` is it in both doors."""
+    """The table rows, made through the catalog; `{t}` is it in both access paths."""
     def run(statement):
         return ice.execute(statement.replace('lake.', 'ice.')).fetchall()
 

@@ -8,7 +8,7 @@ MERGE_ON_READ = "'write.delete.mode' = 'merge-on-read', 'write.delete.granularit
 
 @pytest.fixture
 def table(spark_tour, sql, duck, version):
-    """Three files in two partitions, inlined rows, deletes by both doors."""
+    """Three files in two partitions, inlined rows, deletes by both access paths."""
     tour = spark_tour('kept')
     name = f'lake.{tour.name}'
     sql(f"CREATE TABLE {name} (n BIGINT, s STRING) USING iceberg PARTITIONED BY (bucket(2, n)) "

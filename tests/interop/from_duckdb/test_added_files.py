@@ -186,7 +186,7 @@ def test_values_of_paths_of_a_table_without_partitions(lake, duck, truth, reader
     duck.execute(f'INSERT INTO lake.{table} SELECT 7, n, NULL FROM range(20) r(n)')
     assert specs(catalog, table) == (3, {0: [], 1: ['p', 'q'], 2: ['p'], 3: ['a']})
     assert assert_agree(truth, readers, table) == 90
-    # Rows of such files go by every door, and DuckDB writes the files anew.
+    # Rows of such files go by every access path, and DuckDB writes the files anew.
     duck.execute(f'DELETE FROM lake.{table} WHERE a IN (100, 101, 201)')
     catalog.load_table(table).delete("p = 1 and a > 110")
     assert assert_agree(truth, readers, table) == duck.execute(f'SELECT count(*) FROM lake.{table}').fetchone()[0] < 80

@@ -18,7 +18,7 @@ IDLE = {'complete': True, 'rows-flushed': 0, 'rewritten': {'files-read': 0, 'fil
 
 
 def fill(duck, catalog, name, deleted=(0, 98)):
-    """Small files of both doors, inlined rows, deletes of each kind, and a column that comes later."""
+    """Small files of both access paths, inlined rows, deletes of each kind, and a column that comes later."""
     table = catalog.load_table(name)
     for n in range(4):
         if table.metadata.format_version == 2:
@@ -123,7 +123,7 @@ def test_writers_of_both_doors_lose_nothing(rest, lake, duck, catalog, schema):
     sums = {'py': 0, 'duck': 0}
 
     def attempt(act):
-        """Whether it was done: both doors tell their user of a conflict, and nothing was changed then."""
+        """Whether it was done: both access paths tell their user of a conflict, and nothing was changed then."""
         try:
             act()
             return True

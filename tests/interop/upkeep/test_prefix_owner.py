@@ -57,7 +57,7 @@ def nothing_lost(own):
 
 
 def write(own):
-    """A commit of each door, seen by a load. What the client wrote for its own is removed behind the answer."""
+    """A commit of each access path, seen by a load. What the client wrote for its own is removed behind the answer."""
     own.catalog.load_table('o.t').append(ROWS)
     assert wait_until(lambda: not any('-m0.avro' in key for key in own.objects.keys('')), 30)
     own.duck.execute('INSERT INTO lake.o.t SELECT n FROM range(1000) r(n)')

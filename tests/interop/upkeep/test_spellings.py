@@ -54,7 +54,7 @@ def registered(own):
 
 @pytest.fixture
 def table(own, tables, request):
-    """Registered, and changed through both doors."""
+    """Registered, and changed through both access paths."""
     made = tables[request.node.name]
     name = made.name()[-1]
     is_old = request.node.name.endswith(f'[{OLD}]')

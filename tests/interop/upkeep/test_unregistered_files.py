@@ -36,7 +36,7 @@ def rows(first, count=10):
 
 
 def hand_over(own, duck, elsewhere, name):
-    """A table with files, deletes and inlined rows of both doors, unregistered here and registered there."""
+    """A table with files, deletes and inlined rows of both access paths, unregistered here and registered there."""
     own.catalog.create_table(f'u.{name}', SCHEMA).append(rows(0))
     own.catalog.load_table(f'u.{name}').append(rows(10))
     duck.execute(f"INSERT INTO lake.u.{name} SELECT n, 'duck' FROM range(100, 120) r(n)")

@@ -1,0 +1,266 @@
+#include "lakeproxy/to_iceberg/publish/loaded_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/gzip/pack.h"
+#include "base/json/json.h"
+#include "lakeproxy/derive/plan/content_hash.h"
+#include "lakeproxy/iceberg/update/metadata_change.h"
+
+namespace lake::publish {
+namespace {
+
+// As many earlier metadata files are listed as Iceberg's own clients keep,
+// unless the table says fewer.
+constexpr std::size_t kMetadataLog = 100;
+
+std::size_t metadata_log_length(const model::TableMetadata& metadata) {
+  auto wanted = metadata.properties.find("write.metadata.previous-versions-max");
+  if (wanted == metadata.properties.end()) return kMetadataLog;
+  std::int64_t count = base::parse_int64(wanted->second).value_or(kMetadataLog);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(count, 1, kMetadataLog));
+}
+
+// Snapshots are only ever added at the end, so the same place is worth a look.
+model::JsonText fragment_of(const model::SnapshotPtr& snapshot, const LoadedTablePtr& before,
+                            std::size_t index) {
+  if (before && index < before->fragments.size()) {
+    const model::SnapshotPtr& held = before->metadata.snapshots.items()[index];
+    if (held == snapshot || *held == *snapshot) return before->fragments[index].text;
+  }
+  return std::make_shared<const std::string>(model::write_fragment(*snapshot));
+}
+
+model::JsonText snapshot_log_of(const std::vector<model::SnapshotLogEntry>& log,
+                                const LoadedTablePtr& before) {
+  std::string text;
+  std::size_t known = 0;
+  if (before && before->snapshot_log) {
+    const auto& held = before->metadata.snapshot_log;
+    if (held.size() <= log.size() && std::equal(held.begin(), held.end(), log.begin())) {
+      if (held.size() == log.size()) return before->snapshot_log;
+      text.reserve(before->snapshot_log->size() + 128);
+      text = *before->snapshot_log;
+      known = held.size();
+    }
+  }
+  for (; known < log.size(); ++known) {
+    if (!text.empty()) text += ',';
+    text += model::write_fragment(log[known]);
+  }
+  if (text.empty()) return nullptr;
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+// The snapshot of main is visible also where DuckDB's upkeep moved it to a snapshot that
+// was removed before: there the lake's newest content begins then.
+bool is_hidden(const model::LakeTable& table, const model::Snapshot& snapshot) {
+  if (!table.metadata.out_of_sight.hides(snapshot.snapshot_id)) return false;
+  return snapshot.snapshot_id != table.materialized.back().snapshot_id ||
+         (table.cleared_at && snapshot.snapshot_id <= *table.cleared_at);
+}
+
+// The log begins anew behind a snapshot that was removed, as Iceberg wants it.
+void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
+  metadata.snapshots.reserve(table.materialized.size());
+  metadata.snapshot_log.reserve(table.materialized.size());
+  for (const model::SnapshotPtr& item : table.materialized.items()) {
+    const model::Snapshot& snapshot = *item;
+    metadata.last_sequence_number =
+        std::max(metadata.last_sequence_number, snapshot.sequence_number);
+    metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
+    if (is_hidden(table, snapshot)) {
+      metadata.snapshot_log.clear();
+      continue;
+    }
+    metadata.snapshots.push_back(item);
+    metadata.snapshot_log.push_back({snapshot.timestamp_ms, snapshot.snapshot_id});
+  }
+}
+
+// "main" is the newest snapshot; only its retention is a client's to say.
+void set_refs(const model::LakeTable& table, model::TableMetadata& metadata) {
+  const std::string main(model::kMainBranch);
+  const auto newest = metadata.snapshots.empty()
+                          ? std::nullopt
+                          : std::optional(metadata.snapshots.back().snapshot_id);
+  if (newest && (!table.cleared_at || *newest > *table.cleared_at)) {
+    metadata.current_snapshot_id = newest;
+    metadata.refs[main].snapshot_id = *newest;
+  } else {
+    metadata.refs.erase(main);
+  }
+}
+
+// DuckDB may have come back to the columns of a schema that was removed.
+void show_used_schemas(model::TableMetadata& metadata) {
+  auto& hidden = metadata.out_of_sight.schemas;
+  if (hidden.empty()) return;
+  hidden.erase(metadata.current_schema_id);
+  for (const model::Snapshot& snapshot : metadata.snapshots) {
+    if (snapshot.schema_id) hidden.erase(*snapshot.schema_id);
+  }
+}
+
+// The log loses entries at its front and gains some at its end, so what is left of the one
+// before stands together.
+std::vector<model::JsonText> metadata_log_of(const std::vector<model::MetadataLogEntry>& log,
+                                             const LoadedTablePtr& before) {
+  std::vector<model::JsonText> texts;
+  texts.reserve(log.size());
+  std::size_t held = 0;
+  if (before && !log.empty()) {
+    const auto& known = before->metadata.metadata_log;
+    held = static_cast<std::size_t>(std::ranges::find(known, log.front()) - known.begin());
+    for (; held < known.size() && texts.size() < log.size(); ++held) {
+      if (known[held] != log[texts.size()]) break;
+      texts.push_back(before->metadata_log[held]);
+    }
+  }
+  for (std::size_t i = texts.size(); i < log.size(); ++i) {
+    texts.push_back(std::make_shared<const std::string>(model::write_fragment(log[i])));
+  }
+  return texts;
+}
+
+struct Document {
+  std::string text;
+  std::string sha256;
+  std::string location;
+  std::int64_t sequence = 0;
+};
+
+// `log` holds every file written so far; the document lists the newest.
+Document write_document(model::TableMetadata& metadata, model::MetadataFragments& fragments,
+                        std::vector<model::MetadataLogEntry> log, const LoadedTablePtr& before,
+                        std::int64_t sequence) {
+  auto length = static_cast<std::ptrdiff_t>(metadata_log_length(metadata));
+  if (std::ssize(log) > length) log.erase(log.begin(), log.end() - length);
+  fragments.metadata_log = metadata_log_of(log, before);
+  metadata.metadata_log = std::move(log);
+  Document document;
+  document.text = model::write_metadata(metadata, fragments);
+  document.sha256 = materialize::content_sha256(document.text);
+  document.location = fmt::format("{}/metadata/{:05}-{}.metadata.json", metadata.location, sequence,
+                                  materialize::hash_in_name(document.sha256));
+  document.sequence = sequence;
+  return document;
+}
+
+// After a restart the newest file of the log may be this very state's.
+Document find_document(const model::LakeTable& table, const LoadedTablePtr& before,
+                       model::TableMetadata& metadata, model::MetadataFragments& fragments) {
+  std::vector<model::MetadataLogEntry> log = table.metadata.metadata_log;
+  bool newest_is_older = before && !log.empty() &&
+                         log.back().metadata_file == before->metadata_location &&
+                         before->fragments.size() != fragments.snapshots.size();
+  if (!log.empty() && !newest_is_older) {
+    model::MetadataLogEntry last = log.back();
+    log.pop_back();
+    Document same = write_document(metadata, fragments, log, before, table.metadata_sequence);
+    if (same.location == last.metadata_file) return same;
+    log.push_back(std::move(last));
+  }
+  return write_document(metadata, fragments, std::move(log), before, table.metadata_sequence + 1);
+}
+
+// Joined by hand: the document is large and written already.
+std::string before_document(const std::string& location) {
+  std::string head = R"({"metadata-location":)";
+  base::json::append_quoted(head, location);
+  return head + R"(,"metadata":)";
+}
+
+model::JsonText body_of(std::string_view head, std::string_view document, std::string_view config) {
+  std::string body;
+  body.reserve(head.size() + document.size() + config.size() + 16);
+  body.append(head).append(document);
+  body.append(R"(,"config":)").append(config).append("}");
+  return std::make_shared<const std::string>(std::move(body));
+}
+
+model::MetadataFragments fragments_of(const LoadedTable& loaded, const LoadedTablePtr& before) {
+  model::MetadataFragments fragments;
+  const auto& snapshots = loaded.metadata.snapshots.items();
+  fragments.snapshots.reserve(snapshots.size());
+  for (std::size_t i = 0; i < snapshots.size(); ++i) {
+    fragments.snapshots.push_back(
+        {snapshots[i]->snapshot_id, fragment_of(snapshots[i], before, i)});
+  }
+  if (loaded.snapshot_log) fragments.snapshot_log.push_back(loaded.snapshot_log);
+  return fragments;
+}
+
+}  // namespace
+
+base::Result<model::JsonText> pack_body(const LoadedTable& loaded,
+                                        model::SnapshotSelection snapshots) {
+  // Both bodies end with the same text behind their documents.
+  const std::size_t tail = loaded.body->size() - loaded.document_begin - loaded.document_size;
+  const std::string_view body = *loaded.body_of(snapshots);
+  ASSIGN_OR_RETURN(auto begun, base::gzip::pack(body.substr(0, body.size() - tail)));
+  return std::make_shared<const std::string>(
+      base::gzip::close(begun, body.substr(body.size() - tail)));
+}
+
+std::size_t bytes_of(const LoadedTable& loaded) {
+  constexpr std::size_t kDefinitions = std::size_t{16} << 10;  // Schemas, specs, properties.
+  constexpr std::size_t kSnapshot = 1024;  // With its summary, and its pointers.
+  constexpr std::size_t kAlias = 64;
+  std::size_t bytes = kDefinitions + loaded.body->size() + loaded.body_refs->size();
+  for (const auto& fragment : loaded.fragments) bytes += kSnapshot + fragment.text->size();
+  if (loaded.snapshot_log) bytes += loaded.snapshot_log->size();
+  for (const PackedBody* packed : {&loaded.packed->all, &loaded.packed->refs}) {
+    if (auto held = packed->get()) bytes += held->size();
+  }
+  return bytes + loaded.table.aliases.size() * kAlias;
+}
+
+void drop_dangling(model::TableMetadata& metadata) {
+  std::erase_if(metadata.refs, [&](const auto& ref) {
+    return metadata.find_snapshot(ref.second.snapshot_id) == nullptr;
+  });
+  auto is_dangling = [&](const base::json::Value& file) {
+    const auto snapshot = model::statistics_snapshot(file);
+    return !snapshot || metadata.find_snapshot(*snapshot) == nullptr;
+  };
+  std::erase_if(metadata.statistics, is_dangling);
+  std::erase_if(metadata.partition_statistics, is_dangling);
+}
+
+std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table, const LoadedTablePtr& before,
+                                               std::string_view config) {
+  auto loaded = std::make_shared<LoadedTable>();
+  loaded->metadata = table.metadata;
+  add_snapshots(table, loaded->metadata);
+  set_refs(table, loaded->metadata);
+  drop_dangling(loaded->metadata);
+  show_used_schemas(loaded->metadata);
+  loaded->snapshot_log = snapshot_log_of(loaded->metadata.snapshot_log, before);
+  model::MetadataFragments fragments = fragments_of(*loaded, before);
+  Document document = find_document(table, before, loaded->metadata, fragments);
+  loaded->metadata_location = std::move(document.location);
+  loaded->metadata_sequence = document.sequence;
+  std::string head = before_document(loaded->metadata_location);
+  loaded->document_begin = head.size();
+  loaded->document_size = document.text.size();
+  loaded->document_sha256 = std::move(document.sha256);
+  loaded->body = body_of(head, document.text, config);
+  loaded->body_refs = body_of(
+      head, model::write_metadata(loaded->metadata, fragments, model::SnapshotSelection::kRefs),
+      config);
+  loaded->fragments = std::move(fragments.snapshots);
+  loaded->metadata_log = std::move(fragments.metadata_log);
+  loaded->etag = materialize::content_hash(loaded->metadata_location);
+  loaded->table = std::move(table);
+  return loaded;
+}
+
+std::string staged_body(const model::TableMetadata& metadata, std::string_view config) {
+  return fmt::format(R"({{"metadata":{},"config":{}}})", model::write_metadata(metadata), config);
+}
+
+}  // namespace lake::publish
