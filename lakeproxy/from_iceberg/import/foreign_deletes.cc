@@ -1,5 +1,3 @@
-#include "lakeproxy/from_iceberg/import/foreign_deletes.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -7,6 +5,7 @@
 #include "lakeproxy/derive/exporter.h"
 #include "lakeproxy/from_iceberg/deletes/client_deletes.h"
 #include "lakeproxy/from_iceberg/deletes/equality_deletes.h"
+#include "lakeproxy/from_iceberg/import/foreign_files.h"
 #include "lakeproxy/storage/location_rules.h"
 
 namespace lake::operation {

@@ -1,15 +1,17 @@
 #pragma once
 
 // The files of a foreign table's snapshot, with what tells which delete file
-// applies to which data file.
+// applies to which data file, and what its delete files of every kind become: DuckLake's,
+// as those of a client's commit do.
 // Source: Iceberg table specification, "Sequence Number Inheritance", "First Row ID
-// Inheritance".
+// Inheritance", "Scan Planning".
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "lakeproxy/from_iceberg/rows/lake_files.h"
+#include "lakeproxy/from_iceberg/rows/row_deletes.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 
 namespace lake::operation {
@@ -36,5 +38,15 @@ struct ForeignFiles {
 ///         kTooLarge  over 500,000 files; kUnavailable, kTimeout.
 [[nodiscard]] base::Task<base::Result<ForeignFiles>> read_foreign_files(
     base::RequestContext context, Catalog* catalog, std::string list);
+
+/// The deletes of `files.data`, each of which is a file that the first snapshot
+/// of the new table adds, by its index. Puts DuckLake's delete files under the
+/// table's location; nothing names these before the table is made. Deletes of
+/// other files count for nothing. What is pointed to outlives the task.
+/// Errors: those of Exporter and convert_deletes(); kUnsupported  a data file stands
+///         in the table several times, and not with the same deleted rows.
+[[nodiscard]] base::Task<base::Result<ducklake::RowDeletes>> convert_foreign_deletes(
+    base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
+    const ForeignFiles* files);
 
 }  // namespace lake::operation

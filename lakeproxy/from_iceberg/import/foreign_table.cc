@@ -7,7 +7,7 @@
 #include "base/json/zero_escape.h"
 #include "lakeproxy/from_iceberg/files/added_names.h"
 #include "lakeproxy/from_iceberg/files/file_places.h"
-#include "lakeproxy/from_iceberg/import/foreign_deletes.h"
+#include "lakeproxy/from_iceberg/import/foreign_files.h"
 #include "lakeproxy/iceberg/metadata/table_metadata_json.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/storage/location_rules.h"
