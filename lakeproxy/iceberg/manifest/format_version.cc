@@ -2,10 +2,7 @@
 
 #include <cstdlib>
 
-#include "lakeproxy/iceberg/manifest/manifest_list_v2.h"
-#include "lakeproxy/iceberg/manifest/manifest_list_v3.h"
-#include "lakeproxy/iceberg/manifest/manifest_v2.h"
-#include "lakeproxy/iceberg/manifest/manifest_v3.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 
 namespace lake::materialize {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The files of a snapshot, as manifests and manifest lists describe them.
-// Values only: the encodings are manifest_v2.h and its kin.
+// Values only: the encodings are in manifest_versions.h.
 // Source: Iceberg table specification, "Manifests" and "Manifest Lists".
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 #include "base/avro/codec.h"
 #include "lakeproxy/iceberg/manifest/manifest_reader.h"
-#include "lakeproxy/iceberg/manifest/manifest_v2.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 #include "lakeproxy/iceberg/value/single_value.h"
 
 namespace lake::materialize {

@@ -1,8 +1,7 @@
-#include "lakeproxy/iceberg/manifest/manifest_list_v2.h"
-
 #include <utility>
 
 #include "lakeproxy/iceberg/manifest/avro_fields.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 
 namespace lake::materialize {
 

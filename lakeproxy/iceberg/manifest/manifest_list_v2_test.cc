@@ -1,5 +1,3 @@
-#include "lakeproxy/iceberg/manifest/manifest_list_v2.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,7 @@
 #include "base/testing/golden.h"
 #include "lakeproxy/iceberg/manifest/manifest_reader.h"
 #include "lakeproxy/iceberg/manifest/manifest_summary.h"
-#include "lakeproxy/iceberg/manifest/manifest_v2.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 #include "lakeproxy/iceberg/manifest/sample_manifest.h"
 
 namespace lake::materialize {

@@ -1,11 +1,10 @@
-#include "lakeproxy/iceberg/manifest/manifest_list_v3.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "lakeproxy/iceberg/manifest/avro_fields.h"
 #include "lakeproxy/iceberg/manifest/manifest_parts.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 
 namespace lake::materialize {
 namespace {

@@ -1,12 +1,10 @@
-#include "lakeproxy/iceberg/manifest/manifest_list_v3.h"
-
 #include <gtest/gtest.h>
 
 #include "base/avro/container_reader.h"
 #include "base/testing/golden.h"
 #include "lakeproxy/iceberg/manifest/manifest_reader.h"
 #include "lakeproxy/iceberg/manifest/manifest_summary.h"
-#include "lakeproxy/iceberg/manifest/manifest_v3.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 #include "lakeproxy/iceberg/manifest/sample_manifest.h"
 
 namespace lake::materialize {

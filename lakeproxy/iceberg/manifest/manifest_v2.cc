@@ -1,9 +1,8 @@
-#include "lakeproxy/iceberg/manifest/manifest_v2.h"
-
 #include <utility>
 
 #include "base/avro/container_writer.h"
 #include "lakeproxy/iceberg/manifest/manifest_parts.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 
 namespace lake::materialize {
 

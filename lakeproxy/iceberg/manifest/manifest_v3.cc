@@ -1,10 +1,9 @@
-#include "lakeproxy/iceberg/manifest/manifest_v3.h"
-
 #include <utility>
 
 #include "base/avro/container_writer.h"
 #include "lakeproxy/iceberg/manifest/avro_fields.h"
 #include "lakeproxy/iceberg/manifest/manifest_parts.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 
 namespace lake::materialize {
 namespace {

@@ -1,11 +1,10 @@
-#include "lakeproxy/iceberg/manifest/manifest_v3.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "base/testing/golden.h"
 #include "lakeproxy/iceberg/manifest/manifest_reader.h"
+#include "lakeproxy/iceberg/manifest/manifest_versions.h"
 #include "lakeproxy/iceberg/manifest/sample_manifest.h"
 
 namespace lake::materialize {

@@ -1,6 +1,6 @@
-#include "lakeproxy/iceberg/schema/decimal_text.h"
-
 #include <algorithm>
+
+#include "lakeproxy/iceberg/schema/literal_text.h"
 
 namespace lake::model {
 

@@ -1,10 +1,9 @@
-#include "lakeproxy/iceberg/schema/iso_time.h"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
 
 #include "lakeproxy/iceberg/schema/civil_date.h"
+#include "lakeproxy/iceberg/schema/literal_text.h"
 
 namespace lake::model {
 namespace {

@@ -6,8 +6,7 @@
 #include <limits>
 
 #include "base/json/json.h"
-#include "lakeproxy/iceberg/schema/decimal_text.h"
-#include "lakeproxy/iceberg/schema/iso_time.h"
+#include "lakeproxy/iceberg/schema/literal_text.h"
 
 namespace lake::model {
 namespace {

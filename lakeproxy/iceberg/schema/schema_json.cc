@@ -1,7 +1,5 @@
 #include "lakeproxy/iceberg/schema/schema_json.h"
 
-#include "lakeproxy/iceberg/schema/type_json.h"
-
 namespace lake::model {
 
 using base::json::Fields;

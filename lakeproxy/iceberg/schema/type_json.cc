@@ -1,10 +1,9 @@
-#include "lakeproxy/iceberg/schema/type_json.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "lakeproxy/iceberg/schema/literal_json.h"
+#include "lakeproxy/iceberg/schema/schema_json.h"
 
 namespace lake::model {
 namespace {

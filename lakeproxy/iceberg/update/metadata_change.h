@@ -64,11 +64,31 @@ enum class SchemaCheck : std::uint8_t {
                                                             std::optional<std::int32_t> last_added,
                                                             std::string_view what);
 
+// What a new schema may change (schema_evolution.cc). It is read over files written with the
+// old ones, so it is what every reader can bridge: a field keeps its id, its place and a type
+// that old values fit into.
+
+/// Whether values of `from` can be read as `to`: the same type, int as long,
+/// float as double, or a decimal with more digits of the same scale. Nested
+/// types only compare their kinds: their fields are compared one by one.
+[[nodiscard]] bool can_promote(const Type& from, const Type& to);
+
+/// Errors: kInvalid  a type or a default that format `version` lacks; names the column.
+/// Source: Iceberg table specification, "Primitive Types" and "Default values".
+[[nodiscard]] base::Status check_format(const Schema& schema, std::int32_t version);
+
+/// Checks that `next` may follow the table's current schema. `next` is valid.
+/// Errors: kInvalid  a field changes to a type that old values do not fit,
+///         moves to another struct, becomes required, is new and required
+///         without a default, changes its initial default, or has an id that
+///         was given away before; names the column.
+[[nodiscard]] base::Status check_evolution(const TableMetadata& table, const Schema& next);
+
 /// Adds the schema under a new id, or finds one with the same columns, which is
 /// shown again if it was out of sight; raises
 /// last_column_id. Returns the schema's id. It does not become current.
 /// Errors: kInvalid  breaks validate(), check_format() or, with kEvolution,
-///         check_evolution() (schema_evolution.h).
+///         check_evolution().
 [[nodiscard]] base::Result<std::int32_t> add_schema(TableMetadata& table, Schema schema,
                                                     SchemaCheck check);
 /// Errors: kInvalid  no such schema.

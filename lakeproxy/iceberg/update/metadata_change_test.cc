@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lakeproxy/iceberg/update/schema_evolution.h"
-
 namespace lake::model {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lakeproxy/iceberg/update/metadata_change.h"
-#include "lakeproxy/iceberg/update/schema_evolution.h"
 
 namespace lake::model {
 

@@ -1,8 +1,8 @@
-#include "lakeproxy/iceberg/update/schema_evolution.h"
-
 #include <fmt/format.h>
 
 #include <unordered_map>
+
+#include "lakeproxy/iceberg/update/metadata_change.h"
 
 namespace lake::model {
 namespace {

@@ -1,17 +1,26 @@
 #pragma once
 
-// Dates and times as ISO 8601 text, as single values stand in JSON. Every value
-// of the integer behind a date or a timestamp has a text, also years far from
-// ours, and every text reads back to the same integer.
-// Source: Iceberg table specification, Appendix D, "JSON single-value
-// serialization"; ISO 8601-1:2019, 5.2.2 (years beyond four digits have a sign).
+// The texts of single values that JSON has no form for: decimals, dates and times. Every
+// value of the integer behind a date or a timestamp has a text, also years far from ours,
+// and every text reads back to the same integer.
+// Source: Iceberg table specification, Appendix D, "JSON single-value serialization";
+// ISO 8601-1:2019, 5.2.2 (years beyond four digits have a sign).
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "lakeproxy/iceberg/schema/literal.h"
+
 namespace lake::model {
+
+/// All digits, no exponent, exactly the type's scale: "-0.05" for the unscaled value -5 of
+/// scale 2.
+[[nodiscard]] std::string format_decimal(const Decimal& decimal, int scale);
+/// Nothing when `text` is no plain number, has another scale, or more digits
+/// than `precision`.
+[[nodiscard]] std::optional<Decimal> parse_decimal(std::string_view text, int precision, int scale);
 
 inline constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
