@@ -4,7 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include "lakeproxy/app/serve.h"
+#include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/app/worker_services.h"
 
 namespace lake::app {

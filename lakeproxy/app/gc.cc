@@ -1,5 +1,3 @@
-#include "lakeproxy/app/gc.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -11,6 +9,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/app/shared.h"
+#include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/maintenance/removal/orphans.h"
 #include "lakeproxy/maintenance/removal/prefix_owner.h"

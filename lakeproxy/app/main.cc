@@ -9,8 +9,7 @@
 
 #include "base/config/describe.h"
 #include "base/config/settings_table.h"
-#include "lakeproxy/app/gc.h"
-#include "lakeproxy/app/serve.h"
+#include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/settings/settings.h"
 
 namespace {

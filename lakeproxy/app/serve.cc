@@ -1,6 +1,5 @@
-#include "lakeproxy/app/serve.h"
-
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -10,14 +9,17 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/http/server.h"
-#include "lakeproxy/app/scratch_folder.h"
+#include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/app/worker_services.h"
 #include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/maintenance/eager/eager_listener.h"
@@ -238,6 +240,53 @@ void Process::finish_workers() {
   workers_.join();
   opening_.reset();
   services_.clear();
+}
+
+/// A private folder for the embedded engine, removed with everything in it at
+/// the end. Movable, not copyable.
+class ScratchFolder {
+ public:
+  /// Below `parent`, or below the system's temporary folder when it is empty.
+  /// Errors: kInvalid  it cannot be made.
+  [[nodiscard]] static base::Result<ScratchFolder> create(const std::string& parent);
+  ~ScratchFolder();
+  ScratchFolder(ScratchFolder&& other) noexcept;
+  ScratchFolder& operator=(ScratchFolder&& other) noexcept;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+base::Result<ScratchFolder> ScratchFolder::create(const std::string& parent) {
+  std::error_code error;
+  std::filesystem::path base = parent.empty() ? std::filesystem::temp_directory_path(error)
+                                              : std::filesystem::absolute(parent, error);
+  if (error) {
+    return base::fail(base::ErrorKind::kInvalid, "no scratch folder: " + error.message());
+  }
+  std::string name = (base / "lakeproxy-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    return base::fail(base::ErrorKind::kInvalid, "LAKEPROXY_SCRATCH_DIR: cannot make a folder in " +
+                                                     base.string() + ": " + std::strerror(errno));
+  }
+  return ScratchFolder(std::move(name));
+}
+
+ScratchFolder::~ScratchFolder() {
+  if (path_.empty()) return;
+  std::error_code ignored;  // What is left is in the temporary folder.
+  std::filesystem::remove_all(path_, ignored);
+}
+
+ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+ScratchFolder& ScratchFolder::operator=(ScratchFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
 }
 
 }  // namespace

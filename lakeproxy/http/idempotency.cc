@@ -1,10 +1,9 @@
-#include "lakeproxy/http/idempotency.h"
-
 #include <array>
 
 #include "base/core/text.h"
 #include "base/crypto/digest.h"
 #include "lakeproxy/http/actions.h"
+#include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/http/wire.h"
 
 namespace lake::http {

@@ -1,11 +1,10 @@
-#include "lakeproxy/http/idempotency.h"
-
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/http/route_table.h"
 
 namespace lake::http {

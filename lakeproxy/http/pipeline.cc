@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 
-#include "lakeproxy/http/idempotency.h"
 #include "lakeproxy/http/route_table.h"
 
 namespace lake::http {

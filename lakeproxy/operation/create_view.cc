@@ -4,9 +4,11 @@
 //   3 its metadata file; nothing points to it before 4
 //   4 one PostgreSQL transaction, which checks 1 again
 
+#include <utility>
+
 #include "lakeproxy/iceberg/view/view_change.h"
-#include "lakeproxy/operation/new_view.h"
 #include "lakeproxy/operation/views.h"
+#include "lakeproxy/to_iceberg/publish/view_file.h"
 
 namespace lake::operation {
 
@@ -19,6 +21,28 @@ base::Task<base::Result<ViewAnswer>> create_view(base::RequestContext context, C
   decided.location = catalog->writer->new_table_location(parent, identifier.name, decided.uuid);
   CO_ASSIGN_OR_RETURN(auto metadata, model::new_view(request->view, decided));
   co_return co_await put_new_view(context, catalog, request.key(), identifier, std::move(metadata));
+}
+
+base::Task<base::Result<ducklake::NamespaceInfo>> find_view_place(
+    base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier) {
+  CO_ASSIGN_OR_RETURN(auto parent,
+                      co_await catalog->reader->load_namespace(context, identifier.name_space));
+  CO_RETURN_IF_ERROR(co_await catalog->view_store->check_name_is_free(
+      context, std::move(identifier), ducklake::RelationKind::kView));
+  co_return parent;
+}
+
+base::Task<base::Result<ViewAnswer>> put_new_view(base::RequestContext context, Catalog* catalog,
+                                                  std::optional<model::IdempotencyKey> key,
+                                                  model::TableIdentifier identifier,
+                                                  model::ViewMetadata metadata) {
+  CO_ASSIGN_OR_RETURN(auto file, publish::view_file(metadata));
+  CO_RETURN_IF_ERROR(co_await catalog->manifests->put(context, {file}));
+  CO_RETURN_IF_ERROR(
+      co_await catalog->view_store->keyed(std::move(key))
+          .create_view(context, ducklake::NewLakeView{std::move(identifier), std::move(metadata),
+                                                      file.location}));
+  co_return file;
 }
 
 }  // namespace lake::operation

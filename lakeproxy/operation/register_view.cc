@@ -2,7 +2,6 @@
 #include "base/json/zero_escape.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/iceberg/view/view_json.h"
-#include "lakeproxy/operation/new_view.h"
 #include "lakeproxy/operation/views.h"
 #include "lakeproxy/storage/location_rules.h"
 

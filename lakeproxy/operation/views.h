@@ -5,6 +5,7 @@
 // kTimeout, kOutcomeUnknown) and kNotFound for a missing view or namespace.
 // Source: Iceberg REST description, "/v1/{prefix}/namespaces/{namespace}/views".
 
+#include <optional>
 #include <string>
 
 #include "lakeproxy/iceberg/view/view_update.h"
@@ -32,6 +33,22 @@ struct CreateViewIn {
 ///         a reserved property.
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> create_view(
     base::RequestContext context, Catalog* catalog, policy::Authorized<CreateViewIn> request);
+
+// What making a view and registering one have in common: where it goes, and how it becomes
+// the lake's (create_view.cc).
+
+/// The namespace of a view that is to be. put_new_view() checks again.
+/// Errors: kNotFound  no such namespace; kAlreadyExists  a view or table has
+///         the name.
+[[nodiscard]] base::Task<base::Result<ducklake::NamespaceInfo>> find_view_place(
+    base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier);
+
+/// Puts the metadata file, to which nothing points yet, and makes the view in
+/// one transaction of PostgreSQL. Errors: those of view_file(), ObjectStore and
+/// ViewStore::create_view().
+[[nodiscard]] base::Task<base::Result<ViewAnswer>> put_new_view(
+    base::RequestContext context, Catalog* catalog, std::optional<model::IdempotencyKey> key,
+    model::TableIdentifier identifier, model::ViewMetadata metadata);
 
 struct LoadView {
   model::TableIdentifier identifier;

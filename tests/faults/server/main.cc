@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/config/settings_table.h"
-#include "lakeproxy/app/serve.h"
+#include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/settings/settings.h"
 

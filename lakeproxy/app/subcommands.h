@@ -1,5 +1,9 @@
 #pragma once
 
+// What main() calls, one function for each subcommand.
+
+#include <string>
+
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/engine/files/engine_pool.h"
 #include "lakeproxy/maintenance/compaction/compactor.h"
@@ -23,5 +27,23 @@ struct StepWatches {
 /// Tries each connection that the settings name and says in one line how it
 /// went. Returns the process's exit code.
 [[nodiscard]] int check(const settings::Settings& settings);
+
+enum class GcWork {
+  kShow,
+  kRemove,
+  kTakeOver,  ///< Only makes this database the owner of the prefix.
+};
+
+struct GcOptions {
+  GcWork work = GcWork::kShow;
+  bool json = false;
+  std::string older_than;  ///< Seconds, or a number with s, m, h or d.
+  std::string catalog;     ///< Empty for the default one.
+};
+
+/// Finds what is left in the bucket and nothing needs, and removes it when asked to.
+/// Returns the process's exit code: 0 done; 1 something failed or could not be
+/// removed; 2 an option is wrong.
+[[nodiscard]] int gc(const settings::Settings& settings, const GcOptions& options);
 
 }  // namespace lake::app
