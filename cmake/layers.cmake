@@ -175,6 +175,7 @@ module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json 
   lakeproxy/operation/catalog lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/publish lakeproxy/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
+install_program(lakeproxy)
 
 
 # The tool service: a message walks down from app to audit.
@@ -199,9 +200,7 @@ module(toolserver/app USES base/core base/config base/json base/log base/metrics
   toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
   toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)
-# The engine is a library of .dev/tools, which has to stay where it is.
-set_target_properties(securetool PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-install(TARGETS securetool RUNTIME COMPONENT securetool)
+install_program(securetool)
 
 # What a program that links the client looks like.
 module(examples/call_tool USES base/core base/json base/runtime toolserver/model toolserver/session toolserver/client)

@@ -54,6 +54,14 @@ function(program name folder)
   target_compile_definitions(${name} PRIVATE ${upper}_VERSION="${PROJECT_VERSION}")
 endfunction()
 
+# `cmake --install BUILD --component NAME`: a program with the engine's library beside it, so that
+# both run wherever they are moved together.
+function(install_program name)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/${name}")
+  install(TARGETS ${name} RUNTIME COMPONENT ${name})
+  install(FILES ${DUCKDB_ROOT}/libduckdb.so DESTINATION lib/${name} COMPONENT ${name})
+endfunction()
+
 # The headers nearly every file needs, compiled once.
 file(WRITE ${CMAKE_BINARY_DIR}/pch.cc "")
 add_library(project_pch STATIC ${CMAKE_BINARY_DIR}/pch.cc)
