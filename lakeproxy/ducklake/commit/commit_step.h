@@ -27,7 +27,7 @@ enum class CommitStep {
   kCleaned = 9,    ///< What the client wrote and nothing names any more is removed.
 };
 
-/// Awaited at each step. The server has none; see ADR 0039.
+/// Awaited at each step. The server has none; see ADR 0012.
 using StepWatch = std::function<base::Task<void>(CommitStep step)>;
 
 /// Tells the watch, if there is one, and waits for it. The watch outlives it.

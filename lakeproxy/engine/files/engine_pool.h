@@ -23,7 +23,7 @@ enum class EngineWork {
 };
 
 /// Called at the beginning of each job, on its thread; it may block. The server has none;
-/// see ADR 0039. The numbers go on from those of CompactionStep.
+/// see ADR 0012. The numbers go on from those of CompactionStep.
 using EngineWatch = std::function<void(EngineWork work)>;
 
 /// What is told of the jobs of one pool.

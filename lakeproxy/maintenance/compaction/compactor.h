@@ -32,7 +32,7 @@ enum class CompactionStep {
 };
 
 /// Called at each step, on whichever thread is there; it may block. The server
-/// has none; see ADR 0039.
+/// has none; see ADR 0012.
 using CompactionWatch = std::function<void(CompactionStep step)>;
 
 /// Tells the watch, if there is one.
