@@ -60,13 +60,13 @@ int main(int argc, char** argv) {
   }
   base::SystemClock clock;
   base::SystemRandom random;
+  boost::asio::io_context loop(1);  // It outlives the client.
   auto client = SecureClient::create(options_for(argv[1]), clock, random);
   if (!client) {
     fmt::print(stderr, "{}\n", client.error().message());
     return 2;
   }
   int code = 1;
-  boost::asio::io_context loop(1);
   boost::asio::co_spawn(loop, call(**client, code), boost::asio::detached);
   loop.run();
   return code;

@@ -199,12 +199,12 @@ int with_client(const ConfigFlags& flags, Work work) {
     fmt::print(stderr, "{}\n", options.error().message());
     return 2;
   }
+  asio::io_context loop(1);
   auto client = client::SecureClient::create(std::move(*options), clock, random);
   if (!client) {
     fmt::print(stderr, "{}\n", client.error().message());
     return 2;
   }
-  asio::io_context loop(1);
   std::optional<int> code;
   asio::co_spawn(loop, connected(**client, std::move(work)),
                  [&](std::exception_ptr error, int result) {

@@ -52,8 +52,8 @@ struct ToolReply {
   base::json::Object payload;  ///< All of it, with usage, redactions and audit.
 };
 
-/// Belongs to the event loop that runs its tasks. Calls may run side by side. The faults of all
-/// calls: those of the server by its codes; E_UPSTREAM  not connected, or the
+/// Belongs to the event loop that runs its tasks, which outlives it. Calls may run side by side.
+/// The faults of all calls: those of the server by its codes; E_UPSTREAM  not connected, or the
 /// connection was lost while the call was under way (whether it ran is then not
 /// known); E_TIMEOUT; E_CANCELLED; E_SIG, E_STATE, E_PARSE  the server broke
 /// the protocol, and the connection is closed.

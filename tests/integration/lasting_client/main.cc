@@ -84,9 +84,9 @@ int main(int argc, char** argv) {
   if (argc == 4) options->fresh_token = [file = std::string(argv[3])] { return read_token(file); };
   base::SystemClock clock;
   base::SystemRandom random;
+  asio::io_context loop(1);
   auto client = SecureClient::create(std::move(*options), clock, random);
   if (!client) return fail(client.error().message());
-  asio::io_context loop(1);
   Report report;
   auto end = Steady::now() + std::chrono::seconds(std::atoi(argv[2]));
   asio::co_spawn(loop, call_until(**client, end, report), [](std::exception_ptr error) {
