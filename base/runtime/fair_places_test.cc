@@ -22,9 +22,9 @@ class FairPlacesTest : public ::testing::Test {
   // Asks for a place; what comes of it is in outcomes, under the number returned.
   std::size_t ask(const std::string& key, Deadline deadline = Deadline::max()) {
     std::size_t number = count++;
-    asio::co_spawn(
-        loop, enter(this, number, key, deadline),
-        asio::bind_cancellation_slot(cancels[number].slot(), [](auto error) { ASSERT_FALSE(error); }));
+    asio::co_spawn(loop, enter(this, number, key, deadline),
+                   asio::bind_cancellation_slot(cancels[number].slot(),
+                                                [](auto error) { ASSERT_FALSE(error); }));
     settle();
     return number;
   }
