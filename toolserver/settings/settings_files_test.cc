@@ -231,6 +231,11 @@ TEST_F(SettingsTest, folders_of_connectors_hold_no_file_of_settings) {
   loaded();
   write(".env", "SCP_LOG_LEVEL=warning\n");
   loaded();
+  write("work/files/key", std::string(kGoodSecretKey));
+  const std::string secret_key =
+      std::exchange(places_.environment[1], "SCP_SECRET_KEY_FILE=work/files/key");
+  EXPECT_THAT(refused(), HasSubstr("a file of settings or secrets (key)"));
+  places_.environment[1] = secret_key;
   std::erase(places_.environment, "SCP_CONNECTORS_FILES_ROOT=work/files");
   set("SCP_CONNECTORS_FILES_ROOT=.");
   EXPECT_THAT(refused(), HasSubstr("connectors.files.root: must not hold the path of a file of "
