@@ -117,7 +117,7 @@ struct LoadReport {
   std::set<std::string, std::less<>> in_doubt;  ///< Names of settings that an error is about.
   bool file_found = false;  ///< CONFIG_FILE, one of the default files, or .env is there.
   bool unreadable = false;  ///< A whole source was refused; any setting may have stood there.
-  std::vector<std::filesystem::path> files;  ///< Of the file, .env and secrets, as far as named.
+  std::vector<std::filesystem::path> files;  ///< That were named: configuration, .env, secrets.
 };
 
 /// Reads every source and checks every entry. A file that is not there is

@@ -19,7 +19,7 @@ using Held = FairPlaces::Held;
 
 class FairPlacesTest : public ::testing::Test {
  protected:
-  // Asks for a place; what comes of it is in outcomes, under the number returned.
+  // Asks for a place; what comes of it is in held or failures, under the number returned.
   std::size_t ask(const std::string& key, Deadline deadline = Deadline::max()) {
     std::size_t number = count++;
     asio::co_spawn(loop, enter(this, number, key, deadline),

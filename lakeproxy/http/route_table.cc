@@ -80,7 +80,7 @@ std::string_view take_part(std::string_view& path) {
 
 bool is_parameter(std::string_view part) { return part.starts_with('{'); }
 
-// Each route of a service is asked, so nothing is decoded or allocated here.
+// A request is compared with many routes, so nothing is decoded or allocated here.
 bool has_form(std::string_view pattern, std::string_view path) {
   while (!pattern.empty() && !path.empty() && path.front() == '/') {
     std::string_view wanted = take_part(pattern);

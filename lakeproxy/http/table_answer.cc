@@ -50,7 +50,7 @@ base::http::Response body_response(model::JsonText bytes, bool is_gzip, std::str
 // Nothing: the client takes gzip, and nobody has packed this form yet.
 std::optional<base::http::Response> ready_response(const Call& call,
                                                    const publish::LoadedTable& loaded,
-                                                   Snapshots snapshots, std::string& etag) {
+                                                   Snapshots snapshots, std::string etag) {
   const auto accepted = base::http::accepted_codings(call.request->headers);
   const model::JsonText& plain = loaded.body_of(snapshots);
   if (!accepted.gzip || (plain->size() < kLeastPacked && accepted.identity)) {
@@ -75,7 +75,7 @@ std::optional<base::http::Response> ready_answer(const Call& call,
                                                  Snapshots snapshots) {
   std::string etag = etag_of(loaded, snapshots);
   if (matches(*call.request, etag)) return not_modified(std::move(etag));
-  return ready_response(call, loaded, snapshots, etag);
+  return ready_response(call, loaded, snapshots, std::move(etag));
 }
 
 ActionResult packed_answer(base::RequestContext context, Call call,
@@ -91,10 +91,8 @@ ActionResult packed_answer(base::RequestContext context, Call call,
 
 ActionResult view_response(base::RequestContext context, Call call,
                            model::TableIdentifier identifier, publish::LoadedTablePtr loaded) {
-  std::string etag = etag_of(*loaded, Snapshots::kAll);
-  if (auto ready = ready_response(call, *loaded, Snapshots::kAll, etag)) {
-    co_return std::move(*ready);
-  }
+  auto ready = ready_response(call, *loaded, Snapshots::kAll, etag_of(*loaded, Snapshots::kAll));
+  if (ready) co_return std::move(*ready);
   co_return co_await packed_answer(context, std::move(call), std::move(identifier),
                                    std::move(loaded), Snapshots::kAll);
 }
