@@ -64,10 +64,9 @@ void note(std::string_view member, Weights& weights) {
 }  // namespace
 
 AcceptedCodings accepted_codings(const Headers& headers) {
-  constexpr std::string_view kName = "Accept-Encoding";
   Weights weights;
   for (const Headers::Field& field : headers.fields()) {
-    if (field.name.size() != kName.size() || !iequals(field.name, kName)) continue;
+    if (!field.is("Accept-Encoding")) continue;
     std::string_view rest = field.value;
     while (!rest.empty()) {
       std::string_view member = rest.substr(0, rest.find(','));

@@ -48,15 +48,17 @@ Method parse_method(std::string_view text) {
   return Method::kOther;
 }
 
+bool Headers::Field::is(std::string_view field_name) const { return same_name(name, field_name); }
+
 void Headers::set(std::string_view name, std::string value) {
   std::string kept(name);  // `name` may be a view of a field that goes.
-  std::erase_if(fields_, [&](const Field& field) { return same_name(field.name, kept); });
+  std::erase_if(fields_, [&](const Field& field) { return field.is(kept); });
   fields_.push_back({std::move(kept), std::move(value)});
 }
 
 std::optional<std::string_view> Headers::get(std::string_view name) const {
   for (const Field& field : fields_) {
-    if (same_name(field.name, name)) return field.value;
+    if (field.is(name)) return field.value;
   }
   return std::nullopt;
 }

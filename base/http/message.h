@@ -25,6 +25,9 @@ class Headers {
   struct Field {
     std::string name;
     std::string value;
+
+    /// Whether this is its name, in whatever case.
+    [[nodiscard]] bool is(std::string_view field_name) const;
   };
 
   void add(std::string name, std::string value) {
