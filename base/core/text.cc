@@ -56,11 +56,11 @@ std::optional<std::int64_t> parse_int64(std::string_view text) {
 }
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {
-  std::string out;
-  out.reserve(bytes.size() * 2);
+  std::string out(bytes.size() * 2, '0');
+  char* to = out.data();
   for (auto b : bytes) {
-    out.push_back(kHex[b >> 4]);
-    out.push_back(kHex[b & 15]);
+    *to++ = kHex[b >> 4];
+    *to++ = kHex[b & 15];
   }
   return out;
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <vector>
 
 #include "base/core/text.h"
 
@@ -113,7 +113,7 @@ bool utf16_less(boost::json::string_view a, boost::json::string_view b) {
 }
 
 Status append_object(std::string& out, const Object& object) {
-  std::vector<const boost::json::key_value_pair*> members;
+  boost::container::small_vector<const boost::json::key_value_pair*, 16> members;
   members.reserve(object.size());
   for (const auto& member : object) members.push_back(&member);
   std::ranges::sort(members,

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 #include "base/core/text.h"
@@ -63,10 +65,31 @@ void append_escaped(std::string& out, std::string_view text) {
   out.append(text, copied);
 }
 
-bool is_ascii(std::string_view text) {
-  unsigned char bits = 0;
-  for (char c : text) bits |= static_cast<unsigned char>(c);
-  return bits < 0x80;
+// Each of the eight bytes is ASCII and stands for itself in JSON. A borrow can
+// only mark a byte above one that is marked already.
+bool is_plain(std::uint64_t bytes) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  auto has_less = [](std::uint64_t word, std::uint64_t than) {
+    return (word - kOnes * than) & ~word;
+  };
+  std::uint64_t marked = bytes | has_less(bytes, 0x20) | has_less(bytes ^ kOnes * '"', 1) |
+                         has_less(bytes ^ kOnes * '\\', 1);
+  return (marked & (kOnes * 0x80)) == 0;
+}
+
+// Nearly all texts are: names, hashes, identifiers.
+bool is_plain(std::string_view text) {
+  std::uint64_t word = 0;
+  while (text.size() >= sizeof word) {
+    std::memcpy(&word, text.data(), sizeof word);
+    if (!is_plain(word)) return false;
+    text.remove_prefix(sizeof word);
+  }
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || kEscapes[byte] != 0) return false;
+  }
+  return true;
 }
 
 void append_double(std::string& out, double value) {
@@ -111,7 +134,9 @@ void append_object(std::string& out, const Object& object) {
 
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
-  if (is_ascii(text) || is_utf8(text)) {
+  if (is_plain(text)) {
+    out += text;
+  } else if (is_utf8(text)) {
     append_escaped(out, text);
   } else {
     append_escaped(out, replace_bad_bytes(text));
