@@ -153,14 +153,14 @@ Object AuditLog::frame(std::string_view kind) const {
 }
 
 base::Result<std::uint64_t> AuditLog::open_call(const CallRecord& record) {
-  LineParts parts = line_parts(record, RecordKind::kOpen, origin_);
+  OpenLine line = open_line(record, RecordKind::kOpen, origin_);
   std::unique_lock held(mutex_);
-  ASSIGN_OR_RETURN(auto receipt, append(held, parts, Need::kBegin));
-  return receipt.seq;
+  RETURN_IF_ERROR(append(held, line, Need::kBegin));
+  return head_.seq;
 }
 
 base::Task<base::Result<AuditReceipt>> AuditLog::seal(CallRecord record) {
-  LineParts parts = line_parts(record, RecordKind::kSeal, origin_);
+  OpenLine line = open_line(record, RecordKind::kSeal, origin_);
   bool is_answered = record.decision && !record.decision->code;
   Need need = record.open_seq > 0 ? Need::kEnd : Need::kBegin;
   auto loop = co_await asio::this_coro::executor;
@@ -168,7 +168,8 @@ base::Task<base::Result<AuditReceipt>> AuditLog::seal(CallRecord record) {
   AuditReceipt receipt;
   {
     std::unique_lock held(mutex_);
-    CO_ASSIGN_OR_RETURN(receipt, append(held, parts, need));
+    CO_RETURN_IF_ERROR(append(held, line, need));
+    receipt = {head_.seq, head_.hash_text(), {}, {}, {}};
     if (options_.durability == Durability::kSynced) {
       waiter = std::make_shared<Waiter>(loop, segment_);
       waiting_.push_back(waiter);
@@ -193,8 +194,8 @@ void AuditLog::refuse(const CallRecord& record) {
   auto now = clock_.now();
   std::unique_lock held(mutex_);
   if (space_.state == SpaceState::kEnough && summaries_.admit(act, now)) {
-    LineParts parts = line_parts(record, RecordKind::kSeal, origin_);
-    if (append(held, parts, Need::kBegin)) return;
+    OpenLine line = open_line(record, RecordKind::kSeal, origin_);
+    if (append(held, line, Need::kBegin)) return;
   }
   summaries_.count(act, now);
   sign_wake_.notify_one();
@@ -338,15 +339,13 @@ base::Status AuditLog::append_own(Object members, Need need) {
   return write(next, line, need);
 }
 
-base::Result<AuditReceipt> AuditLog::append(std::unique_lock<std::mutex>& held,
-                                            const LineParts& parts, Need need) {
+base::Status AuditLog::append(std::unique_lock<std::mutex>& held, const OpenLine& open, Need need) {
   RETURN_IF_ERROR(wait_for_signature(held));
   RETURN_IF_ERROR(make_room(need));
   ChainHead next = head_;
   std::string line;
-  link(next, parts, line);
-  RETURN_IF_ERROR(write(next, line, need));
-  return AuditReceipt{head_.seq, head_.hash_text(), {}, {}, {}};
+  link(next, open, line);
+  return write(next, line, need);
 }
 
 // A full file is left behind, and what was lost is said first.

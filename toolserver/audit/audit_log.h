@@ -134,8 +134,7 @@ class AuditLog {
   base::Status start_segment();
   base::json::Object frame(std::string_view kind) const;
   base::Status wait_for_signature(std::unique_lock<std::mutex>& held);
-  base::Result<AuditReceipt> append(std::unique_lock<std::mutex>& held, const LineParts& parts,
-                                    Need need);
+  base::Status append(std::unique_lock<std::mutex>& held, const OpenLine& open, Need need);
   base::Status append_own(base::json::Object members, Need need);
   base::Result<AuditReceipt> append_event(std::unique_lock<std::mutex>& held, std::string_view what,
                                           base::json::Object details);

@@ -14,23 +14,16 @@ namespace {
 using base::crypto::Digest;
 using base::crypto::view;
 
-// A member and its comma after what stands in `out`.
-void append_member(std::string& out, std::string_view key, std::string_view json) {
-  if (out.back() != '{') out += ',';
-  out += '"';
-  out += key;
-  out += "\":";
-  out += json;
-}
+constexpr std::size_t kHexBytes = 2 * sizeof(Digest);
+// The three members that the chain adds, at the longest.
+constexpr std::size_t kChainBytes = 2 * (kHexBytes + 12) + 32;
 
 // Of a record in one part or in two.
 Digest hash_of(const Digest& prev, std::string_view record, std::string_view rest = {}) {
-  base::crypto::Sha256 hash;
+  thread_local base::crypto::Sha256 hash;  // Twice for every call: set up once.
   hash.update(view(prev)).update(record).update(rest);
   return hash.finish();
 }
-
-std::string quoted_hex(const Digest& hash) { return '"' + base::crypto::to_hex(view(hash)) + '"'; }
 
 std::string text_member(const base::json::Object& record, std::string_view key) {
   const auto* value = record.if_contains(key);
@@ -48,23 +41,29 @@ bool has_frame(const base::json::Object& record) {
 
 std::string ChainHead::hash_text() const { return base::crypto::to_hex(view(hash)); }
 
-void link(ChainHead& head, const LineParts& parts, std::string& out) {
-  std::string rest;
-  rest.reserve(parts.before_prev.size() + parts.before_seq.size() + parts.after_seq.size() + 128);
-  rest += ',';
-  rest += parts.before_prev;
-  append_member(rest, "prev", quoted_hex(head.hash));
-  rest += ',';
-  rest += parts.before_seq;
-  append_member(rest, "seq", fmt::format_int(head.seq + 1).str());
-  rest += ',';
-  rest += parts.after_seq;
-  head.hash = hash_of(head.hash, parts.before_hash, rest);
+void link(ChainHead& head, const OpenLine& line, std::string& out) {
+  std::size_t start = out.size();
+  out.reserve(start + line.text.size() + kChainBytes);
+  std::string_view text = line.text;
+  out += text.substr(0, line.hash_at);
+  out += R"(,"hash":")";
+  std::size_t hash_at = out.size();
+  out.append(kHexBytes, '0');
+  out += '"';
+  std::size_t rest = out.size();
+  out += text.substr(line.hash_at, line.prev_at - line.hash_at);
+  out += R"(,"prev":")";
+  out += head.hash_text();
+  out += '"';
+  out += text.substr(line.prev_at, line.seq_at - line.prev_at);
+  out += R"(,"seq":)";
+  fmt::format_int number(head.seq + 1);
+  out.append(number.data(), number.size());
+  out += text.substr(line.seq_at);
+  std::string_view linked = out;
+  head.hash = hash_of(head.hash, linked.substr(start, line.hash_at), linked.substr(rest));
   head.seq += 1;
-  out.reserve(out.size() + parts.before_hash.size() + rest.size() + 128);
-  out += parts.before_hash;
-  append_member(out, "hash", quoted_hex(head.hash));
-  out += rest;
+  out.replace(hash_at, kHexBytes, head.hash_text());
   out += '\n';
 }
 

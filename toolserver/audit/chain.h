@@ -32,8 +32,9 @@ struct ChainHead {
 /// message.
 inline constexpr std::size_t kMaxLine = 4 << 20;
 
-/// Appends the line of `parts`, with its line end, to `out` and moves `head` on.
-void link(ChainHead& head, const LineParts& parts, std::string& out);
+/// Appends `line` with the chain's members and its line end to `out`, and moves
+/// `head` on.
+void link(ChainHead& head, const OpenLine& line, std::string& out);
 /// The same for a record that is not a call's: `members` without hash, prev and
 /// seq. Its numbers must be integers below 2^53, or the process aborts.
 void link(ChainHead& head, base::json::Object members, std::string& out);

@@ -15,7 +15,7 @@ const Origin kOrigin{"node-a", "00112233aabbccdd"};
 std::string line_of(const CallRecord& record, RecordKind kind = RecordKind::kSeal) {
   ChainHead head;
   std::string line;
-  link(head, line_parts(record, kind, kOrigin), line);
+  link(head, open_line(record, kind, kOrigin), line);
   EXPECT_TRUE(line.ends_with('\n'));
   line.pop_back();
   return line;
@@ -99,7 +99,7 @@ TEST(ChainTest, follows_what_it_linked) {
   for (int i = 0; i < 5; ++i) {
     std::string line;
     if (i % 2 == 0) {
-      link(writer, line_parts(full(), RecordKind::kSeal, kOrigin), line);
+      link(writer, open_line(full(), RecordKind::kSeal, kOrigin), line);
     } else {
       link(writer, base::json::Object{{"kind", "event"}, {"node", "n"}, {"boot", "b"}, {"ts", "t"}},
            line);

@@ -36,9 +36,16 @@ std::shared_ptr<const base::crypto::HmacKey> derive(std::string_view secret,
 }
 
 std::string receipt_text(const AuditReceipt& receipt) {
-  Object part{{"hash", text(receipt.hash)}, {"node", text(receipt.node)}, {"seq", receipt.seq}};
-  auto canonical = base::json::canonical(part);
-  return canonical ? std::string(kReceiptPrefix) + *canonical : std::string();
+  std::string out(kReceiptPrefix);
+  out.reserve(out.size() + receipt.hash.size() + receipt.node.size() + 64);
+  out += R"({"hash":)";
+  base::json::append_quoted(out, receipt.hash);
+  out += R"(,"node":)";
+  base::json::append_quoted(out, receipt.node);
+  out += R"(,"seq":)";
+  out += std::to_string(receipt.seq);
+  out += '}';
+  return out;
 }
 
 // What is signed: every member that says what is vouched for and by whom.

@@ -10,6 +10,7 @@ namespace tool::audit {
 namespace {
 
 constexpr std::size_t kMaxText = 1024;
+constexpr std::size_t kUsualLine = 768;  // Bytes, without the arguments.
 
 // Writes members one after another. The caller names them in their canonical
 // order; the test of the folder compares every line with base::json::canonical.
@@ -44,7 +45,7 @@ class Members {
 
  private:
   void start(std::string_view key) {
-    if (!out_.empty() && out_.back() != '{') out_ += ',';
+    if (out_.back() != '{') out_ += ',';
     out_ += '"';
     out_ += key;
     out_ += "\":";
@@ -56,10 +57,9 @@ std::uint64_t micros(std::chrono::microseconds time) {
   return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
 }
 
-std::string before_hash(const CallRecord& record, const Origin& origin) {
-  std::string out = "{";
-  out.reserve(256 + record.args.size());
-  Members members(out);
+// "boot", "kind", "principal" and "ts" are in every line, so a comma comes
+// before and after each of the three places.
+void add_until_hash(Members& members, const CallRecord& record, const Origin& origin) {
   members.raw("args", record.args);
   members.text("args_mac", record.args_mac);
   members.text("boot", origin.boot);
@@ -72,26 +72,19 @@ std::string before_hash(const CallRecord& record, const Origin& origin) {
     });
   }
   members.text("guard", record.guard);
-  return out;
 }
 
-std::string before_prev(const CallRecord& record, RecordKind kind, const Origin& origin) {
-  std::string out;
-  out.reserve(192);
-  Members members(out);
+void add_until_prev(Members& members, const CallRecord& record, RecordKind kind,
+                    const Origin& origin) {
   if (record.hop > 0) members.number("hop", record.hop);
   members.text("kind", kind == RecordKind::kOpen ? "open" : "seal");
   members.text("node", origin.node);
   if (record.open_seq > 0) members.number("open", record.open_seq);
   members.text("origin", record.origin);
   members.text("peer", record.peer);
-  return out;
 }
 
-std::string before_seq(const CallRecord& record) {
-  std::string out;
-  out.reserve(256);
-  Members members(out);
+void add_until_seq(Members& members, const CallRecord& record) {
   members.object("principal", [&](Members& m) {
     if (!record.bound_to.empty()) {
       m.object("cnf", [&](Members& cnf) {
@@ -111,13 +104,9 @@ std::string before_seq(const CallRecord& record) {
     });
   }
   members.text("rid", record.request_id);
-  return out;
 }
 
-std::string after_seq(const CallRecord& record) {
-  std::string out;
-  out.reserve(256);
-  Members members(out);
+void add_rest(Members& members, const CallRecord& record) {
   members.text("sid", record.session_id);
   if (const auto& timing = record.timing) {
     members.object("timing", [&](Members& m) {
@@ -129,15 +118,24 @@ std::string after_seq(const CallRecord& record) {
   members.text("tool", record.tool);
   members.text("trace", record.trace);
   members.text("ts", time_text(record.time));
-  out += '}';
-  return out;
 }
 
 }  // namespace
 
-LineParts line_parts(const CallRecord& record, RecordKind kind, const Origin& origin) {
-  return {before_hash(record, origin), before_prev(record, kind, origin), before_seq(record),
-          after_seq(record)};
+OpenLine open_line(const CallRecord& record, RecordKind kind, const Origin& origin) {
+  OpenLine line;
+  line.text.reserve(kUsualLine + record.args.size());
+  line.text += '{';
+  Members members(line.text);
+  add_until_hash(members, record, origin);
+  line.hash_at = line.text.size();
+  add_until_prev(members, record, kind, origin);
+  line.prev_at = line.text.size();
+  add_until_seq(members, record);
+  line.seq_at = line.text.size();
+  add_rest(members, record);
+  line.text += '}';
+  return line;
 }
 
 std::string_view cut_text(std::string_view text) {

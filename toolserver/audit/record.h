@@ -6,6 +6,7 @@
 // begin another.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -73,13 +74,13 @@ struct CallRecord {
   std::uint64_t open_seq = 0;  ///< The line that opened this call; 0 for none.
 };
 
-/// A line but for what only the chain knows. The four parts lie around the
-/// members "hash", "prev" and "seq", whose places follow from their names.
-struct LineParts {
-  std::string before_hash;
-  std::string before_prev;
-  std::string before_seq;
-  std::string after_seq;
+/// A line but for what only the chain knows: the members "hash", "prev" and
+/// "seq", which are put in after the bytes that these numbers count.
+struct OpenLine {
+  std::string text;
+  std::size_t hash_at = 0;
+  std::size_t prev_at = 0;
+  std::size_t seq_at = 0;
 };
 
 /// Whose chain it is: in every line.
@@ -90,9 +91,9 @@ struct Origin {
 
 enum class RecordKind : std::uint8_t { kOpen, kSeal };
 
-/// The canonical members of a call's line, written in one pass: this runs for
-/// every call.
-[[nodiscard]] LineParts line_parts(const CallRecord& record, RecordKind kind, const Origin& origin);
+/// The canonical members of a call's line, written in one pass: this runs twice
+/// for every call.
+[[nodiscard]] OpenLine open_line(const CallRecord& record, RecordKind kind, const Origin& origin);
 
 /// The first 1,024 bytes of a text, without half a character.
 [[nodiscard]] std::string_view cut_text(std::string_view text [[clang::lifetimebound]]);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@ struct Invocation {
   std::string session_id;
   std::string peer;  ///< Network address, without port.
   std::string traceparent;
-  Principal principal;
+  std::shared_ptr<const Principal> principal;  ///< Never null; of the session, for all its calls.
   Mode mode = Mode::kSimple;
   ToolId tool;
   base::json::Object args;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -33,7 +34,8 @@ struct PipelineCall {
   std::string session_id;
   std::string peer;  ///< Network address, without port.
   std::string traceparent;
-  Principal principal;  ///< expires_at must be set.
+  /// Never null; its expires_at must be set.
+  std::shared_ptr<const Principal> principal;
   Mode mode = Mode::kSimple;
   std::string tool;  ///< As the caller wrote it.
   base::json::Object args;

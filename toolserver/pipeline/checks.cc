@@ -48,7 +48,7 @@ Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry
   auto id = ToolId::parse(call.tool);
   if (!id) return to_fault(std::move(id).error().with_context("tool"));
   auto entry = registry.find(*id);
-  if (!entry || !call.principal.scopes.allows_describe(*id)) {
+  if (!entry || !call.principal->scopes.allows_describe(*id)) {
     return refuse(Code::kTool, "no such tool");
   }
   return entry;

@@ -23,11 +23,11 @@ std::string join(std::initializer_list<std::string_view> parts) {
 
 std::string session_key(const Invocation& call, const std::string& pin) {
   return join(
-      {"session", pipeline::key_of(call.principal), call.session_id, call.tool.text(), pin});
+      {"session", pipeline::key_of(*call.principal), call.session_id, call.tool.text(), pin});
 }
 
 std::string args_key(const Invocation& call, const std::string& pin) {
-  return join({"args", pipeline::key_of(call.principal), call.tool.text(), pin, call.args_hash});
+  return join({"args", pipeline::key_of(*call.principal), call.tool.text(), pin, call.args_hash});
 }
 
 std::string_view name(ConsentScope scope) {
@@ -57,24 +57,31 @@ Approved<Invocation> ConsentStage::approved(Invocation call, std::chrono::millis
   return Approved<Invocation>(std::move(call));
 }
 
-base::Task<ConsentStage::Answer> ConsentStage::approve(
-    Invocation call, std::shared_ptr<const pipeline::ToolEntry> entry, ConsentDemand demand,
-    std::chrono::milliseconds time) {
-  ConsentRule rule = entry->capability.consent;
+std::optional<ConsentStage::Answer> ConsentStage::without_asking(Invocation& call,
+                                                                 const pipeline::ToolEntry& entry,
+                                                                 ConsentDemand demand,
+                                                                 std::chrono::milliseconds time) {
+  ConsentRule rule = entry.capability.consent;
   bool is_demanded = demand == ConsentDemand::kDemanded;
   if (rule == ConsentRule::kNever && !is_demanded) {
-    co_return Answer{approved(std::move(call), time), "not needed", {}, {}};
+    return Answer{approved(std::move(call), time), "not needed", {}, {}};
   }
-  if (call.dry_run) co_return Answer{approved(std::move(call), time), "dry run", {}, {}};
-  if (rule == ConsentRule::kFirst && !is_demanded && is_remembered(call, entry->pin)) {
-    co_return Answer{approved(std::move(call), time), "remembered", {}, {}};
+  if (call.dry_run) return Answer{approved(std::move(call), time), "dry run", {}, {}};
+  if (rule == ConsentRule::kFirst && !is_demanded && is_remembered(call, entry.pin)) {
+    return Answer{approved(std::move(call), time), "remembered", {}, {}};
   }
   if (!hook_) {
-    co_return Answer{refuse(Code::kConsent, "the call needs consent and nobody can be asked"),
-                     "no hook",
-                     {},
-                     {}};
+    return Answer{refuse(Code::kConsent, "the call needs consent and nobody can be asked"),
+                  "no hook",
+                  {},
+                  {}};
   }
+  return std::nullopt;
+}
+
+base::Task<ConsentStage::Answer> ConsentStage::ask(Invocation call,
+                                                   std::shared_ptr<const pipeline::ToolEntry> entry,
+                                                   std::chrono::milliseconds time) {
   auto asked_at = std::chrono::steady_clock::now();
   base::RequestContext context = call.context;
   context.deadline = asked_at + options_.timeout;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -43,20 +44,26 @@ class ConsentStage {
     std::chrono::microseconds waited{};
   };
 
+  /// What needs no question, or can have none; else nothing, and ask() is next.
+  /// Takes the call when it answers.
   /// Rules: never  nobody is asked, unless the policy engine demands it;
   /// first  asked unless an approval of scope session or args_hash is
   /// remembered for this tool as it is now; always, and demanded  asked each
   /// time. A dry run asks nobody. `time` is what the approved call may take
-  /// from now on: it becomes the deadline of its context. An approval for the
-  /// session of a tool that has no such scope is one for this call.
-  /// Errors (in `call`): E_CONSENT  denied, nobody to ask, the hook was not
-  /// reached, no answer in time, or an answer that is none, each in words of its
-  /// own; E_LIMIT  more arguments than can be shown; E_CANCELLED  the caller is
-  /// gone.
-  [[nodiscard]] base::Task<Answer> approve(Invocation call,
-                                           std::shared_ptr<const pipeline::ToolEntry> entry,
-                                           pipeline::ConsentDemand demand,
-                                           std::chrono::milliseconds time);
+  /// from now on: it becomes the deadline of its context.
+  /// Errors (in `call`): E_CONSENT  nobody to ask.
+  [[nodiscard]] std::optional<Answer> without_asking(Invocation& call,
+                                                     const pipeline::ToolEntry& entry,
+                                                     pipeline::ConsentDemand demand,
+                                                     std::chrono::milliseconds time);
+  /// Asks for a call that without_asking() left. An approval for the session of
+  /// a tool that has no such scope is one for this call.
+  /// Errors (in `call`): E_CONSENT  denied, the hook was not reached, no answer
+  /// in time, or an answer that is none, each in words of its own; E_LIMIT  more
+  /// arguments than can be shown; E_CANCELLED  the caller is gone.
+  [[nodiscard]] base::Task<Answer> ask(Invocation call,
+                                       std::shared_ptr<const pipeline::ToolEntry> entry,
+                                       std::chrono::milliseconds time);
 
  private:
   [[nodiscard]] bool is_remembered(const Invocation& call, const std::string& pin);

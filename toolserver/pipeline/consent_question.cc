@@ -111,10 +111,10 @@ Outcome<ConsentQuestion> question_of(const Invocation& call, const Capability& c
   ConsentQuestion question;
   question.request_id = call.request_id;
   question.session_id = call.session_id;
-  question.principal = call.principal.subject;
+  question.principal = call.principal->subject;
   question.tool = call.tool.text();
   question.summary = fmt::format(
-      "{} asks to run {}{}{}", shown_text(call.principal.subject, kShownBytes), call.tool.text(),
+      "{} asks to run {}{}{}", shown_text(call.principal->subject, kShownBytes), call.tool.text(),
       capability.title.empty() ? "" : ": ", shown_text(capability.title, kShownBytes));
   question.args_preview = "{";
   for (const auto& [key, value] : in_order(call.args, question.bytes)) {

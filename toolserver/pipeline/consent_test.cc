@@ -12,6 +12,7 @@ namespace {
 
 using testing::call_of;
 using testing::capability;
+using testing::change_principal;
 using testing::PipelineTest;
 
 class ConsentTest : public PipelineTest {
@@ -35,7 +36,7 @@ class ConsentTest : public PipelineTest {
                         std::string subject = "alice") {
     PipelineCall one = call_of("t.a", args);
     one.session_id = std::move(session);
-    one.principal.subject = std::move(subject);
+    change_principal(one, [&](Principal& caller) { caller.subject = subject; });
     return code_of(std::move(one));
   }
 
@@ -131,7 +132,8 @@ TEST_F(ConsentTest, an_approval_ends_with_its_time_and_with_a_change_of_the_tool
   EXPECT_EQ(asked_, 2);
   auto late = call_of("t.a");
   clock_.micros += std::chrono::microseconds(std::chrono::hours(12)).count();
-  late.principal.expires_at = clock_.now() + std::chrono::hours(1);
+  change_principal(
+      late, [&](Principal& caller) { caller.expires_at = clock_.now() + std::chrono::hours(1); });
   EXPECT_EQ(code_of(late), "ok");
   EXPECT_EQ(asked_, 3);
 }

@@ -32,7 +32,7 @@ Object question(const Invocation& call, const ToolResult& result) {
     content.push_back(std::move(one));
   }
   Object body{{"rid", text(call.request_id)},
-              {"principal", text(call.principal.subject)},
+              {"principal", text(call.principal->subject)},
               {"tool", text(call.tool.text())},
               {"is_error", result.is_error},
               {"content", std::move(content)}};
@@ -82,7 +82,7 @@ base::Task<Outcome<Filtered>> FilterWebhook::filter(const Invocation& call, Tool
     return fault;
   };
   auto object =
-      co_await webhook_->post(call.context, key_of(call.principal), question(call, result));
+      co_await webhook_->post(call.context, key_of(*call.principal), question(call, result));
   if (!object) co_return could_not_tell(std::move(object).error());
   base::json::Value value(std::move(*object));
   auto fields = Fields::of(value, "");

@@ -106,11 +106,19 @@ inline PipelineCall call_of(std::string tool, std::string_view args = "{}",
   call.request_id = "01JTEST";
   call.session_id = "s-1";
   call.peer = "127.0.0.1";
-  call.principal = alice(scopes);
+  call.principal = std::make_shared<const Principal>(alice(scopes));
   call.mode = Mode::kBasic;
   call.tool = std::move(tool);
   call.args = object(args);
   return call;
+}
+
+// `change` is given the principal to change.
+template <class Change>
+void change_principal(PipelineCall& call, Change change) {
+  Principal principal = *call.principal;
+  change(principal);
+  call.principal = std::make_shared<const Principal>(std::move(principal));
 }
 
 class PipelineTest : public ::testing::Test {

@@ -69,7 +69,7 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   // 1. Rate: before anything that costs, so that a flood pays for itself.
   p.stage = "rate";
   CO_ASSIGN_OR_RETURN(auto slot,
-                      rate_.admit(p.call.principal, p.call.session_id, steady_clock::now()));
+                      rate_.admit(*p.call.principal, p.call.session_id, steady_clock::now()));
   p.slot.emplace(std::move(slot));
 
   // 2. Shape: later stages see a tool that exists for this caller, and
@@ -86,7 +86,7 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
 
   // 4. Authorise: the caller's own grants, before others are bothered.
   p.stage = "authorise";
-  CO_RETURN_IF_ERROR(authorise(p.invocation->principal, p.invocation->tool, parts_.clock.now()));
+  CO_RETURN_IF_ERROR(authorise(*p.invocation->principal, p.invocation->tool, parts_.clock.now()));
   p.is_authorised = true;
 
   // 5. Mode: a grant does not make a weak channel strong.
@@ -96,7 +96,11 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   // 6. Guard: the policy engine judges only what local rules allow; it may
   //    demand consent, so it comes before it.
   p.stage = "guard";
-  CO_RETURN_IF_ERROR(co_await judge(p));
+  if (parts_.guard) {
+    CO_RETURN_IF_ERROR(co_await judge(p));
+  } else {
+    p.record.guard = "allowed: no guard";
+  }
 
   // 7. Consent: last of the checks, since no one should be asked about a call
   //    that cannot happen. It alone makes the call an approved one.
@@ -125,7 +129,10 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
 
   // 11. Output filters: nothing reaches the caller that they did not see.
   p.stage = "output_filter";
-  CO_ASSIGN_OR_RETURN(auto filtered, co_await filter(p, std::move(result)));
+  Filtered filtered{std::move(result), 0};
+  if (!parts_.filters.empty()) {
+    CO_ASSIGN_OR_RETURN(filtered, co_await filter(p, std::move(filtered.result)));
+  }
 
   // 12. Output schema, and the limit once more: a filter may have changed the
   //     answer.
@@ -196,10 +203,6 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
 }
 
 base::Task<Outcome<void>> Pipeline::judge(Passage& p) {
-  if (!parts_.guard) {
-    p.record.guard = "allowed: no guard";
-    co_return Outcome<void>();
-  }
   auto decision = co_await within(steady_clock::now() + options_.hook_time,
                                   judged(*parts_.guard, *p.invocation, p.entry->capability));
   if (!decision && decision.error().code == Code::kCancelled) co_return decision.error();
@@ -219,16 +222,18 @@ base::Task<Outcome<void>> Pipeline::judge(Passage& p) {
 base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
   p.time_limit =
       time_for(p.call.deadline, p.entry->capability, options_.deadline, options_.max_deadline);
-  auto answer =
-      co_await consent_.approve(std::move(*p.invocation), p.entry, p.demand, p.time_limit);
-  p.record.consent = std::move(answer.note);
-  if (!answer.hook_fault.empty()) {
+  auto answer = consent_.without_asking(*p.invocation, *p.entry, p.demand, p.time_limit);
+  if (!answer) {
+    answer = co_await consent_.ask(std::move(*p.invocation), p.entry, p.time_limit);
+  }
+  p.record.consent = std::move(answer->note);
+  if (!answer->hook_fault.empty()) {
     parts_.log.for_request(p.call.log_id)
         .warning("consent hook gave no answer",
-                 {{"tool", p.call.tool}, {"detail", answer.hook_fault}});
+                 {{"tool", p.call.tool}, {"detail", answer->hook_fault}});
   }
-  p.timing.consent = answer.waited;
-  co_return std::move(answer.call);
+  p.timing.consent = answer->waited;
+  co_return std::move(answer->call);
 }
 
 base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocation> call,
@@ -242,7 +247,7 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
   // Its own calls wait for one another before they keep out those of others.
   std::optional<base::FairPlaces::Held> place;
   if (p.entry->places) {
-    auto held = co_await p.entry->places->enter(key_of(call->principal), deadline);
+    auto held = co_await p.entry->places->enter(key_of(*call->principal), deadline);
     if (!held) co_return no_place(held.error());
     place.emplace(std::move(*held));
   }

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using testing::alice;
 using testing::call_of;
 using testing::capability;
+using testing::change_principal;
 using ::testing::HasSubstr;
 using testing::object;
 using testing::PipelineTest;
@@ -106,10 +107,10 @@ TEST_F(PipelineTest, the_caller_needs_the_scope_and_the_time) {
   EXPECT_EQ(code_of(call_of("t.a", "{}", "tool:describe:t.a")), "E_SCOPE");
   EXPECT_EQ(code_of(call_of("t.a", "{}", "tool:invoke:t.a")), "ok");
   auto late = call_of("t.a");
-  late.principal.expires_at = clock_.now();
+  change_principal(late, [&](Principal& caller) { caller.expires_at = clock_.now(); });
   EXPECT_EQ(code_of(late), "E_EXPIRED");
   auto never_set = call_of("t.a");
-  never_set.principal.expires_at = {};
+  change_principal(never_set, [](Principal& caller) { caller.expires_at = {}; });
   EXPECT_EQ(code_of(never_set), "E_EXPIRED");
   EXPECT_EQ(connector->invoked, 1);
 }
@@ -196,7 +197,7 @@ TEST_F(PipelineTest, calls_wait_for_a_fair_place_and_are_busy_at_their_deadline)
   std::vector<std::string> answers;
   for (const auto& row : rows) {
     PipelineCall call = call_of("t.a");
-    call.principal.subject = row.subject;
+    change_principal(call, [&](Principal& caller) { caller.subject = row.subject; });
     call.deadline = row.deadline;
     answers.emplace_back();
     boost::asio::co_spawn(loop_, pipeline().run(std::move(call), Progress()),
@@ -235,7 +236,7 @@ TEST_F(PipelineTest, the_earliest_stage_refuses) {
   expect("E_PIN", "pin");
   ASSERT_TRUE(registry_.approve(foreign.id, foreign.pin()).has_value());
   expect("E_SCOPE", "authorise");
-  call.principal = alice("tool:invoke:w.a");
+  call.principal = std::make_shared<const Principal>(alice("tool:invoke:w.a"));
   expect("E_POLICY", "min_mode");
   call.mode = Mode::kEnterprise;
   expect("E_POLICY", "guard");

@@ -36,10 +36,10 @@ audit::CallRecord AuditTrail::begin(const PipelineCall& call) const {
   record.time = clock_.now();
   record.request_id = call.request_id;
   record.session_id = call.session_id;
-  record.subject = call.principal.subject;
-  record.issuer = call.principal.issuer;
-  record.method = name(call.principal.method);
-  record.bound_to = call.principal.bound_to;
+  record.subject = call.principal->subject;
+  record.issuer = call.principal->issuer;
+  record.method = name(call.principal->method);
+  record.bound_to = call.principal->bound_to;
   record.tool = call.tool;
   record.peer = call.peer;
   record.trace = call.traceparent;

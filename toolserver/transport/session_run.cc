@@ -99,6 +99,7 @@ class Run {
   [[nodiscard]] SessionControl make_control();
   base::Task<void> run_call(session::Request request);
   base::Task<void> keep_time();
+  [[nodiscard]] bool has_room() const;
   base::Task<bool> room();
   void finish_call(const Ulid& id, Answer answer);
   [[nodiscard]] bool may_log() const;
@@ -342,13 +343,15 @@ base::Task<void> Run::run_call(session::Request request) {
   std::erase_if(calls_, [&](const Call& one) { return one.id == id; });
   // A call that was cancelled has its answer too, and waits for it like others.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  if (co_await room()) finish_call(id, std::move(answer));
+  if (has_room() || co_await room()) finish_call(id, std::move(answer));
 }
+
+bool Run::has_room() const { return !ending_ && connection_->queued() <= kBusyQueueBytes; }
 
 // Waits until the client has read what was sent before; false when nothing can
 // be sent any more. Records are numbered when they are made, so this is before.
 base::Task<bool> Run::room() {
-  while (!ending_ && connection_->queued() > kBusyQueueBytes) {
+  while (!ending_ && !has_room()) {
     if (!co_await connection_->drained()) co_return false;
   }
   co_return !ending_;

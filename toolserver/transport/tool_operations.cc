@@ -189,7 +189,7 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
   call.request_id = request.id.text();
   call.session_id = caller->session_id;
   call.peer = caller->peer;
-  call.principal = caller->principal;
+  call.principal = {caller, &caller->principal};  // As long as the caller.
   call.mode = mode_;
   std::string tool = asked->tool;
   call.tool = std::move(asked->tool);

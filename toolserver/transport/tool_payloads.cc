@@ -108,6 +108,7 @@ Outcome<InvokeRequest> read_invoke(json::Object payload) {
 
 json::Object write_content(Content content) {
   json::Object out;
+  out.reserve(3);
   bool text = pipeline::is_text(content);
   out["type"] = text ? "text" : "data";
   out["media_type"] = content.media_type;
@@ -121,12 +122,14 @@ json::Object write_content(Content content) {
 
 json::Object write_reply(pipeline::PipelineReply reply, json::Array content) {
   json::Object out;
+  out.reserve(6);
   out["content"] = std::move(content);
   if (reply.result.structured) out["structured"] = std::move(*reply.result.structured);
   out["is_error"] = reply.result.is_error;
   out["usage"] = {{"ms", reply.usage.time.count()}, {"bytes", reply.usage.bytes}};
   out["redactions"] = reply.redactions;
   auto& receipt = out["audit"].emplace_object();
+  receipt.reserve(4);
   receipt["seq"] = reply.receipt.seq;
   receipt["hash"] = reply.receipt.hash;
   if (!reply.receipt.signature.empty()) {

@@ -94,7 +94,7 @@ class SqlTest : public ::testing::Test {
                       .session_id = {},
                       .peer = {},
                       .traceparent = {},
-                      .principal = {},
+                      .principal = std::make_shared<const Principal>(),
                       .tool = *ToolId::parse(tool),
                       .args = std::move(args),
                       .args_hash = {}};
