@@ -4,15 +4,15 @@
 TEST_STACK=test
 PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 # What runs side by side, longest first. Each has servers of its own.
-LANES=(lake upkeep faults unit tools engines oracle kit)
+LANES=(faults tables lake oracle engines upkeep tools unit kit)
 FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
-FOLDERS_lake=("$ROOT/tests/interop/api" "$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients"
-  "$ROOT/tests/interop/tables")
+FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
+FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
 FOLDERS_upkeep=("$ROOT/tests/interop/hostile" "$ROOT/tests/interop/server" "$ROOT/tests/interop/upkeep")
 FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
 FOLDERS_oracle=("$ROOT/tests/oracle")
-PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_upkeep[@]}" "${FOLDERS_engines[@]}"
+PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}" "${FOLDERS_engines[@]}"
   "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 
 test_command() {
