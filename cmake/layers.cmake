@@ -101,11 +101,12 @@ module(lakeproxy/to_iceberg/snapshot USES base/core base/json lakeproxy/derive/p
   lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/value lakeproxy/mapping)
 # Against the order, to from_iceberg/write: NaN counts are recorded by LakeWriter. Goes when they are a function of
 # their own, as publication_records are.
-module(lakeproxy/to_iceberg/publish USES base/core base/gzip base/json base/metrics base/postgres base/runtime
-  lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/read
-  lakeproxy/ducklake/table lakeproxy/engine/files lakeproxy/from_iceberg/write lakeproxy/iceberg/manifest
-  lakeproxy/iceberg/metadata lakeproxy/iceberg/puffin lakeproxy/iceberg/schema lakeproxy/iceberg/update
-  lakeproxy/iceberg/view lakeproxy/mapping lakeproxy/storage lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
+module(lakeproxy/to_iceberg/publish USES base/core base/gzip base/json base/log base/metrics base/postgres
+  base/runtime lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/commit lakeproxy/ducklake/lake
+  lakeproxy/ducklake/read lakeproxy/ducklake/table lakeproxy/engine/files lakeproxy/from_iceberg/write
+  lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/puffin lakeproxy/iceberg/schema
+  lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/mapping lakeproxy/storage lakeproxy/to_iceberg/snapshot
+  TEST_USES base/testing)
 module(lakeproxy/from_iceberg/rows USES base/core base/json base/postgres lakeproxy/derive/plan
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/table lakeproxy/iceberg/manifest
   lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/iceberg/value lakeproxy/mapping)
@@ -158,9 +159,9 @@ module(lakeproxy/operation/catalog USES base/core base/json base/log base/metric
   lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/views)
 module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/ducklake/lake
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
-  lakeproxy/from_iceberg/import lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/maintenance/compaction
-  lakeproxy/maintenance/removal lakeproxy/operation/catalog lakeproxy/policy lakeproxy/storage
-  lakeproxy/to_iceberg/publish)
+  lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
+  lakeproxy/maintenance/compaction lakeproxy/maintenance/removal lakeproxy/operation/catalog lakeproxy/policy
+  lakeproxy/storage lakeproxy/to_iceberg/publish)
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth

@@ -56,7 +56,8 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       idempotency_records_(pool_for(tools, pace), shared_->lake.metadata_schema),
       upkeep_(pool_for(tools, pace), shared_->lake),
       table_upkeep_(pool_for(tools, pace), shared_->lake),
-      publisher_(publisher_tools(tools, pace), client_config(*tools.shared->settings)),
+      publisher_(publisher_tools(tools, pace), client_config(*tools.shared->settings),
+                 base::log::Logger(*tools.shared->log)),
       loaded_tables_(reader_, publisher_, shared_->tables) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;

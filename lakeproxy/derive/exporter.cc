@@ -68,12 +68,7 @@ Task<Result<Positions>> positions_of(Means means, RequestContext context,
     CO_ASSIGN_OR_RETURN(positions,
                         co_await read_source(means, context, *group->source, group->snapshot));
   }
-  CO_ASSIGN_OR_RETURN(positions, unite_positions(std::move(positions), group->positions));
-  if (group->begins) {
-    CO_ASSIGN_OR_RETURN(
-        positions, unite_positions(std::move(positions), group->begins->after(group->snapshot)));
-  }
-  co_return positions;
+  co_return unite_positions(std::move(positions), group->positions);
 }
 
 Task<Result<Made>> make_deletes(Means means, RequestContext context, const DeleteGroup* group) {

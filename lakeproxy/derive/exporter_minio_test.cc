@@ -190,13 +190,6 @@ TEST_F(ExporterMinioTest, tells_when_the_rows_of_a_partial_file_began) {
   ASSERT_TRUE(begins) << begins.error().message() << begins.error().detail();
   EXPECT_THAT((*begins)->rows_of_snapshots(),
               ElementsAre(Pair(model::SnapshotId(5), 100000), Pair(model::SnapshotId(6), 100000)));
-  ExportPlan plan{.deletes = {deletes("t/d")}};
-  plan.deletes[0].snapshot = model::SnapshotId(5);
-  plan.deletes[0].positions = {7, 150000};
-  plan.deletes[0].begins = *begins;
-  auto made = run(exporter->make(context(), &plan));
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->at(at("t/d")).record_count, 100001);
   const auto silent = file("silent.parquet", "SELECT 1 AS x", 1);
   EXPECT_EQ(*run(exporter->row_snapshot_ids(context(), &silent)), nullptr);
   auto broken = merged;

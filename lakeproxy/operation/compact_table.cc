@@ -1,7 +1,8 @@
 // A table compacted, from top to bottom:
 //   1 the lock: one compaction of a table at a time, whichever server is asked, and
 //     one of any table in this process; on connections that no other request needs
-//   2 the lake as it is, and the snapshots that its own setting lets go
+//   2 the lake as it is; the snapshots that the table's properties let go, for clients, and
+//     those that the lake's own setting lets go
 //   3 flush, rewrite, merge, expire: DuckDB's functions, each a snapshot of the
 //     lake or none (maintenance/compaction/)
 //   4 the table as clients see it now is published, so that nothing that they
@@ -12,7 +13,10 @@
 #include "lakeproxy/operation/compact_table.h"
 
 #include "lakeproxy/ducklake/lake/namespace_mapping.h"
+#include "lakeproxy/iceberg/metadata/retention.h"
 #include "lakeproxy/maintenance/removal/prefix_owner.h"
+#include "lakeproxy/operation/catalog/now.h"
+#include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
 namespace {
@@ -59,6 +63,26 @@ base::Task<base::Result<std::vector<std::int64_t>>> expirable(
   co_return std::vector<std::int64_t>{};
 }
 
+// How many snapshots clients see no more, by the table's own properties. A tag that
+// came meanwhile keeps its snapshot, and so all of them until the next compaction.
+base::Task<base::Result<std::int64_t>> remove_snapshots(
+    base::RequestContext context, Catalog* catalog, const policy::Authorized<CompactTable>* request,
+    publish::LoadedTablePtr view, std::vector<exporter::SkippedStep>* skipped) {
+  auto old = model::expired_snapshots(view->metadata, now_ms(*catalog->clock));
+  if (old.empty()) co_return 0;
+  const auto count = static_cast<std::int64_t>(old.size());
+  CommitTable change{.identifier = (*request)->identifier, .commit = {}};
+  change.commit.updates.emplace_back(model::RemoveSnapshots{std::move(old)});
+  CO_ASSIGN_OR_RETURN(auto asked,
+                      policy::authorize(request->principal(), policy::Permission::kManageCatalogs,
+                                        std::move(change)));
+  auto done = co_await commit_table(context, catalog, std::move(asked));
+  if (done) co_return count;
+  if (done.error().kind() != ErrorKind::kConflict) co_return std::move(done).error();
+  skipped->push_back({"remove-snapshots", std::string(done.error().message()), ""});
+  co_return 0;
+}
+
 base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext context,
                                                         const Catalog* catalog,
                                                         model::TableId table) {
@@ -87,17 +111,21 @@ base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext con
 }
 
 base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalog* catalog,
-                                            const model::TableIdentifier* identifier) {
+                                            const policy::Authorized<CompactTable>* request) {
+  const model::TableIdentifier* identifier = &(*request)->identifier;
   CO_ASSIGN_OR_RETURN(auto table, co_await catalog->reader->find_table(context, *identifier));
   // Before the lock: each compaction takes two connections, of few.
   CO_ASSIGN_OR_RETURN(auto place, catalog->compactor->enter());
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
   // What cannot be published afterwards is not begun.
-  CO_RETURN_IF_ERROR(co_await catalog->loaded_tables->get_recorded(context, *identifier));
+  CO_ASSIGN_OR_RETURN(auto view,
+                      co_await catalog->loaded_tables->get_recorded(context, *identifier));
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;
+  CO_ASSIGN_OR_RETURN(compacted.snapshots_removed,
+                      co_await remove_snapshots(context, catalog, request, view, &skipped));
   CO_ASSIGN_OR_RETURN(auto old, co_await expirable(context, catalog, &skipped));
   CO_ASSIGN_OR_RETURN(compacted.done, co_await catalog->compactor->run(
                                           without_the_end(context), &place,
@@ -131,7 +159,7 @@ void log_skipped(const base::log::Logger& log, const std::string& table,
 
 base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, Catalog* catalog,
                                                   policy::Authorized<CompactTable> request) {
-  auto result = co_await compact(context, catalog->unhurried.get(), &request->identifier);
+  auto result = co_await compact(context, catalog->unhurried.get(), &request);
   catalog->compaction_metrics->note(result);
   if (!result) co_return result;
   auto log = catalog->log->for_request(context.request_id);
@@ -142,6 +170,7 @@ base::Task<base::Result<Compacted>> compact_table(base::RequestContext context, 
                                      {"files_after", result->after.files},
                                      {"bytes_before", result->before.bytes},
                                      {"bytes_after", result->after.bytes},
+                                     {"snapshots_removed", result->snapshots_removed},
                                      {"snapshots_expired", result->done.snapshots_expired},
                                      {"files_removed", result->files_removed},
                                      {"steps_skipped", result->done.skipped.size()}});

@@ -22,6 +22,8 @@ struct Compacted {
   ducklake::TableTotals before;
   ducklake::TableTotals after;
   exporter::CompactionDone done;
+  /// By the table's properties history.expire.*; the lake keeps them.
+  std::int64_t snapshots_removed = 0;
   std::int64_t files_removed = 0;  ///< Objects that the lake had let go of.
 };
 

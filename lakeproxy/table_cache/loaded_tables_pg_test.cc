@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "base/gzip/gunzip.h"
@@ -362,6 +364,31 @@ TEST_F(LoadedTablesTest, a_commit_of_another_server_makes_an_entry_old) {
       soon(), {std::shared_ptr<const model::LakeTable>(mine, &mine->table), mine->metadata, {}}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason(), ducklake::kStale);
+}
+
+TEST_F(LoadedTablesTest, a_merge_is_one_more_snapshot_and_changes_none) {
+  for (int i = 0; i < 3; ++i) append(*first_, get(*first_));
+  const LoadedTablePtr before = get(*first_);
+  exec(fmt::format(
+      "BEGIN; INSERT INTO ducklake_snapshot SELECT snapshot_id + 1, now(), schema_version, "
+      "next_catalog_id, next_file_id + 1 FROM ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1; "
+      "INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, path, "
+      "path_is_relative, file_format, record_count, file_size_bytes, partial_max) SELECT (SELECT "
+      "max(next_file_id) - 1 FROM ducklake_snapshot), {0}, min(begin_snapshot), 'merged.parquet', "
+      "true, 'parquet', sum(record_count), 30, max(begin_snapshot) FROM ducklake_data_file WHERE "
+      "table_id = {0}; DELETE FROM ducklake_data_file WHERE table_id = {0} AND path <> "
+      "'merged.parquet'; INSERT INTO ducklake_snapshot_changes (snapshot_id, changes_made) SELECT "
+      "max(snapshot_id), 'merge_adjacent:{0}' FROM ducklake_snapshot; COMMIT",
+      before->table.table_id.value));
+  const LoadedTablePtr after = get(*first_);
+  const auto& entry = before->metadata.snapshots.items();
+  const auto& shown = after->metadata.snapshots.items();
+  ASSERT_EQ(shown.size(), entry.size() + 1);
+  for (std::size_t i = 0; i < entry.size(); ++i) EXPECT_EQ(*shown[i], *entry[i]);
+  EXPECT_EQ(shown.back()->operation, model::Operation::kReplace);
+  EXPECT_EQ(shown.back()->summary.at("total-data-files"), "1");
+  EXPECT_EQ(shown.back()->summary.at("total-records"), "3");
+  EXPECT_EQ(get(*second_)->metadata_location, after->metadata_location);
 }
 
 }  // namespace

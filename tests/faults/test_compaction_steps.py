@@ -37,12 +37,18 @@ class World:
         self.made = 0
 
     def table(self):
-        """With work for every step: small files, rows in PostgreSQL, files of deleted rows, old snapshots and files."""
+        """With work for every step: small files, rows in PostgreSQL, files of deleted rows, old snapshots and the files that
+        they name."""
         self.made += 1
         name = f'compacted_{self.made}'
         duck, table = self.reader.duck, self.reader.iceberg.create_table(f'faults.{name}', SCHEMA)
-        for batch in range(BATCHES):
-            duck.execute(f'INSERT INTO lake.faults.{name} SELECT {batch}, range FROM range({ROWS})')
+        for batch in (1, 2, 'merge', 0, *range(3, BATCHES)):
+            if batch == 'merge':
+                self.reader.load(name)
+                duck.execute(f"CALL ducklake_merge_adjacent_files('lake', '{name}', schema => 'faults')")
+                self.reader.load(name)
+            else:
+                duck.execute(f'INSERT INTO lake.faults.{name} SELECT {batch}, range FROM range({ROWS})')
         duck.execute(f'DELETE FROM lake.faults.{name} WHERE batch = 0 AND row < {GONE}')
         table.refresh()
         table.append(pa.table({'batch': [100] * 2, 'row': [0, 1]}, schema=SCHEMA))

@@ -18,10 +18,13 @@ def bigs(count, rows=20):
                      for n in range(count)) + '\n'
 
 
-def run(duck, schema, statements):
+def run(duck, schema, statements, then=None):
+    """`then` is called after each of them."""
     for statement in statements.format(s=schema).splitlines():
         if statement:
             duck.execute(statement)
+            if then:
+                then()
 
 
 def last_snapshot(duck):

@@ -25,12 +25,27 @@ class Checker:
         if loaded is None:
             return
         check_metadata(loaded)
+        self.check_shown(table, loaded.metadata)
         # One transaction: DuckDB asks PostgreSQL for the lake's state once, not with every read.
         self.world.duck.execute('BEGIN')
         try:
             self.compare(table, loaded, random)
         finally:
             self.world.recover()
+
+    def check_shown(self, table, metadata):
+        """A snapshot that was shown keeps its manifest list, and goes only with the lake's or by a client's wish."""
+        lists = {snapshot.snapshot_id: snapshot.manifest_list for snapshot in metadata.snapshots}
+        held = table.seen if table.seen_version == metadata.format_version else {}
+        changed = sorted(each for each in held.keys() & lists.keys() if held[each] != lists[each])
+        if changed:
+            raise Difference('published snapshots', f'{table.name} shows {changed} with other manifest lists than before')
+        missing = held.keys() - lists.keys()
+        if missing:
+            there = {row[0] for row in self.world.duck.execute("SELECT snapshot_id FROM ducklake_snapshots('lake')").fetchall()}
+            if missing & there:
+                raise Difference('published snapshots', f'{table.name} hides {sorted(missing & there)}, which it had shown')
+        table.seen, table.seen_version = lists, metadata.format_version
 
     def compare(self, table, loaded, random):
         truth = Truth(self.world, table)

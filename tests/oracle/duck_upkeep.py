@@ -96,9 +96,19 @@ def expire(world, random):
     clean_up(world, random)
 
 
-@operation('duck.clean_up', 1)
+@operation('duck.clean_up', 2)
 def clean_up(world, random):
-    world.run("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    """By force it takes files that published snapshots name as well: those are hidden. Otherwise they stay."""
+    forced = random.random() < 0.3
+    if forced:
+        world.forget_shown()
+    world.run(f"CALL ducklake_cleanup_old_files('lake', {'cleanup_all => true' if forced else 'older_than => now()'})")
+
+
+@operation('duck.clean_orphans', 1)
+def clean_orphans(world, random):
+    """Whatever no row names, however young."""
+    world.run("CALL ducklake_delete_orphaned_files('lake', older_than => now() + INTERVAL 1 DAY)")
 
 
 @operation('duck.add_data_files', 1)

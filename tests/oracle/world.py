@@ -40,6 +40,8 @@ class Table:
     nan_lost: bool = False  # DuckDB does not know of a NaN in the table
     unbounded: bool = False  # DuckDB forgot what values the table's columns have
     renumbered: bool = False  # DuckDB gave rows other ids when it merged their files
+    seen: dict = dataclasses.field(default_factory=dict)  # {snapshot: its manifest list} as shown last, of one format version
+    seen_version: int = 0
 
     @property
     def shares_ids(self):
@@ -204,6 +206,11 @@ class World:
         rows = self.duck.execute("SELECT view_name FROM duckdb_views() WHERE database_name = 'lake' AND schema_name = ? "
                                  'ORDER BY 1', [schema]).fetchall()
         return [name for name, in rows]
+
+    def forget_shown(self, table=None):
+        """From here on snapshots of the table, or of all, may be hidden."""
+        for each in self.tables if table is None else [table]:
+            each.seen = {}
 
     def identifier(self, table):
         return (table.schema, table.name)

@@ -1,7 +1,7 @@
 #pragma once
 
 // Names of the files that are made of what no Iceberg client can read: inlined
-// rows, and deletes. They are a function of table, snapshot, epoch and format
+// rows, and deletes. They are a function of table, snapshot and format
 // version, so that a later change finds the files again (ADR 0010).
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace lake::materialize {
 [[nodiscard]] std::string inlined_location(const model::LakeTable& table,
                                            std::int64_t schema_version, model::SnapshotId begin);
 
-/// What such a location names; nothing for any other, or of another epoch.
+/// What such a location names; nothing for any other.
 struct InlinedPlace {
   std::int64_t schema_version = 0;
   model::SnapshotId begin;

@@ -8,16 +8,19 @@ namespace {
 TEST(DerivedObjectNames, the_place_of_inlined_rows_is_found_by_its_location_alone) {
   model::LakeTable table;
   table.metadata.location = "s3://lake/t";
-  table.epoch = 7;
   auto place = parse_inlined_location(table, inlined_location(table, 3, model::SnapshotId(12)));
   ASSERT_TRUE(place);
   EXPECT_EQ(place->schema_version, 3);
   EXPECT_EQ(place->begin, model::SnapshotId(12));
+  place = parse_inlined_location(table, "s3://lake/t/metadata/inlined-3-12-7");
+  ASSERT_TRUE(place) << "a name of an earlier release";
+  EXPECT_EQ(place->begin, model::SnapshotId(12));
   for (const char* other :
-       {"s3://lake/t/metadata/inlined-3-12-8", "s3://lake/t/metadata/inlined-3-12",
-        "s3://lake/t/metadata/inlined-03-12-7", "s3://lake/t/metadata/inlined-3-x-7",
-        "s3://lake/t/metadata/inlined-3-12-7.parquet", "s3://lake/u/metadata/inlined-3-12-7",
-        "s3://lake/t/data/a.parquet", "inlined-3-12-7", ""}) {
+       {"s3://lake/t/metadata/inlined-3-12-07", "s3://lake/t/metadata/inlined-3-12",
+        "s3://lake/t/metadata/inlined-3-12-0-v3", "s3://lake/t/metadata/inlined-03-12-7",
+        "s3://lake/t/metadata/inlined-3-x-7", "s3://lake/t/metadata/inlined-3-12-7.parquet",
+        "s3://lake/u/metadata/inlined-3-12-7", "s3://lake/t/data/a.parquet", "inlined-3-12-7",
+        ""}) {
     EXPECT_FALSE(parse_inlined_location(table, other)) << other;
   }
 }

@@ -42,10 +42,6 @@ struct DeleteGroup {
   std::optional<model::DataFileId> data_file_id = std::nullopt;
   /// An earlier snapshot shows another delete file of the data file.
   bool replaces = false;
-  /// Rows that it deletes are shown from `snapshot` on.
-  bool uncovers = false;
-  /// Of a partial file: rows that begin after `snapshot` count as deleted.
-  std::shared_ptr<const model::RowSnapshotIds> begins = nullptr;
   /// For a deletion vector: what the location of the Puffin file begins with.
   /// All groups with one beginning go into one file; the rest of its name is
   /// made from its bytes, since a vector's place in it follows from all of them.
@@ -59,17 +55,10 @@ struct RemovedGroup {
   bool had_deletes = false;  ///< An earlier snapshot shows a delete file of it.
 };
 
-/// A data file of which `snapshot` is the first to show every row.
-struct WholeFile {
-  std::string data_file;  ///< Its location.
-  model::SnapshotId snapshot;
-};
-
 struct ExportPlan {
   std::vector<InlinedGroup> inlined;
   std::vector<DeleteGroup> deletes;
   std::vector<RemovedGroup> removed;
-  std::vector<WholeFile> whole;
 
   /// Whether there is nothing to make.
   [[nodiscard]] bool empty() const { return inlined.empty() && deletes.empty(); }

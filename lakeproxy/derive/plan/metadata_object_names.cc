@@ -26,6 +26,7 @@ bool is_hash(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// Behind the snapshot stands 0; earlier releases counted there how often files were replaced.
 bool is_list(std::string_view name) {
   return take(name, "snap-") && take_number(name) && take(name, "-") && take_number(name) &&
          take(name, "-") && is_hash(name);
@@ -40,13 +41,13 @@ bool is_manifest(std::string_view name) {
 
 std::string manifest_location(const MetadataObjectPlace& place, std::size_t part,
                               std::string_view hash) {
-  return fmt::format("{}/metadata/{}-{}-m{}-{}.avro", place.table_location, place.snapshot.value,
-                     place.epoch, part, hash);
+  return fmt::format("{}/metadata/{}-0-m{}-{}.avro", place.table_location, place.snapshot.value,
+                     part, hash);
 }
 
 std::string list_location(const MetadataObjectPlace& place, std::string_view hash) {
-  return fmt::format("{}/metadata/snap-{}-{}-{}.avro", place.table_location, place.snapshot.value,
-                     place.epoch, hash);
+  return fmt::format("{}/metadata/snap-{}-0-{}.avro", place.table_location, place.snapshot.value,
+                     hash);
 }
 
 bool is_published_object(std::string_view location, std::string_view table_location) {

@@ -16,7 +16,6 @@ namespace lake::materialize {
 struct MetadataObjectPlace {
   std::string_view table_location;
   model::SnapshotId snapshot;
-  std::int64_t epoch = 0;
 };
 
 /// `part` sets the manifests of one snapshot apart; `hash` is content_hash().

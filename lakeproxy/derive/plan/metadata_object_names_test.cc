@@ -8,11 +8,13 @@ namespace lake::materialize {
 namespace {
 
 constexpr std::string_view kTable = "s3://b/data/s/t";
-constexpr MetadataObjectPlace kPlace{kTable, model::SnapshotId(12), 3};
+constexpr MetadataObjectPlace kPlace{kTable, model::SnapshotId(12)};
 
 TEST(MetadataObjectNames, what_is_published_is_known_by_its_name) {
   EXPECT_TRUE(is_published_object(manifest_location(kPlace, 0, content_hash("x")), kTable));
   EXPECT_TRUE(is_published_object(list_location(kPlace, content_hash("x")), kTable));
+  EXPECT_TRUE(is_published_object("s3://b/data/s/t/metadata/12-3-m0-0123456789abcdef.avro", kTable))
+      << "by an earlier release";
   EXPECT_TRUE(is_published_object("s3://b/data/s/t/metadata/deletes-1-2-3", kTable));
   EXPECT_TRUE(is_published_object("s3://b/data/s/t/metadata/inlined-1-2-3", kTable));
 }

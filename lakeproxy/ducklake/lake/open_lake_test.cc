@@ -238,6 +238,146 @@ TEST_F(ScheduledFiles, a_file_elsewhere_that_a_client_recorded_is_never_removed)
   EXPECT_TRUE(is_scheduled(1, "main/t/f.parquet", true));
 }
 
+// Files 1 and 2 of a table whose snapshots 1 and 2 are published; DuckDB merges them at 6.
+class KeptFiles : public ScheduledFiles {
+ protected:
+  void merge() {
+    add_row(1, "f.parquet", true, "NULL");
+    add_row(2, "g.parquet", true, "NULL");
+    exec(
+        "INSERT INTO ducklake_snapshot VALUES (1, now(), 0, 1, 0), (2, now(), 0, 1, 0), (6, "
+        "now(), 0, 1, 0);"
+        "UPDATE ducklake_data_file SET begin_snapshot = 2 WHERE data_file_id = 2");
+    publish(1);
+    publish(2);
+    exec(
+        "DELETE FROM ducklake_data_file WHERE data_file_id IN (1, 2); "
+        "INSERT INTO ducklake_files_scheduled_for_deletion VALUES (1, 'main/t/f.parquet', true, "
+        "now()), (2, 'main/t/g.parquet', true, now())");
+  }
+  void publish(int snapshot) {
+    exec(
+        fmt::format("INSERT INTO lakeproxy_snapshot (table_id, snapshot_id, snapshot_json) "
+                    "VALUES (1, {}, '{{}}')",
+                    snapshot));
+  }
+  void release() { exec("SELECT lakeproxy_release_files(1)"); }
+  std::string kept() {
+    return text(
+        "SELECT coalesce(string_agg(data_file_id::text, ' ' ORDER BY data_file_id), '-') FROM "
+        "lk.ducklake_files_scheduled_for_deletion WHERE schedule_start > '9000-01-01'");
+  }
+  std::string published() {
+    return text(
+        "SELECT string_agg(snapshot_id::text, ' ' ORDER BY snapshot_id) FROM "
+        "lk.lakeproxy_snapshot");
+  }
+};
+
+TEST_F(KeptFiles, what_published_snapshots_name_is_kept_until_they_expire) {
+  merge();
+  EXPECT_EQ(kept(), "1 2");
+  publish(6);
+  release();
+  EXPECT_EQ(kept(), "1 2");
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 1");
+  EXPECT_EQ(kept(), "1 2") << "2 names both";
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 2");
+  EXPECT_EQ(kept(), "-");
+  EXPECT_EQ(text("SELECT count(*) FROM lk.ducklake_files_scheduled_for_deletion WHERE "
+                 "schedule_start <= now()"),
+            "2");
+  EXPECT_EQ(text("SELECT count(*) FROM lk.lakeproxy_kept_file"), "0");
+}
+
+TEST_F(KeptFiles, a_client_that_removes_snapshots_lets_go_of_their_files) {
+  merge();
+  publish(6);
+  exec("INSERT INTO lakeproxy_table (table_id, revision, updated_ms) VALUES (1, 1, 1)");
+  exec(R"(UPDATE lakeproxy_table SET out_of_sight = '{"snapshots": [[1, 1]]}')");
+  EXPECT_EQ(kept(), "1 2");
+  exec(R"(UPDATE lakeproxy_table SET out_of_sight = '{"snapshots": [[1, 2]]}')");
+  EXPECT_EQ(kept(), "-");
+}
+
+TEST_F(KeptFiles, files_stay_until_a_snapshot_without_them_is_published) {
+  merge();
+  exec("DELETE FROM lakeproxy_snapshot");
+  release();
+  EXPECT_EQ(kept(), "1 2") << "a snapshot with them may be on its way";
+  publish(6);
+  release();
+  EXPECT_EQ(kept(), "-");
+}
+
+TEST_F(KeptFiles, a_forced_clean_up_hides_the_snapshots_that_named_them) {
+  merge();
+  publish(6);
+  const std::string before = text("SELECT snapshots_removed_revision FROM lk.lakeproxy_state");
+  exec("DELETE FROM ducklake_files_scheduled_for_deletion WHERE data_file_id = 2");
+  EXPECT_EQ(published(), "1 6") << "1 names the other file alone";
+  EXPECT_NE(text("SELECT snapshots_removed_revision FROM lk.lakeproxy_state"), before);
+  exec("DELETE FROM ducklake_files_scheduled_for_deletion");
+  EXPECT_EQ(published(), "6");
+}
+
+TEST_F(KeptFiles, a_file_that_no_snapshot_needs_is_not_kept) {
+  add_row(1, "f.parquet", true, "3");
+  exec(
+      "DELETE FROM ducklake_snapshot WHERE snapshot_id < 5; DELETE FROM ducklake_data_file; "
+      "INSERT INTO ducklake_files_scheduled_for_deletion VALUES (1, 'main/t/f.parquet', true, "
+      "now())");
+  EXPECT_EQ(kept(), "-");
+  EXPECT_EQ(text("SELECT count(*) FROM lk.ducklake_files_scheduled_for_deletion"), "1");
+}
+
+TEST_F(KeptFiles, a_clients_file_elsewhere_is_known_until_its_snapshots_go_and_never_removed) {
+  const auto entries = [&] {
+    return text("SELECT count(*) FROM lk.ducklake_files_scheduled_for_deletion");
+  };
+  add_row(1, "s3://lake/data/elsewhere/f.parquet", false, "NULL");
+  add_row(2, "s3://lake/data/elsewhere/g", false, "NULL");
+  add_row(3, "s3://other/f.parquet", false, "NULL");
+  exec(
+      "INSERT INTO lakeproxy_file (data_file_id, table_id) VALUES (1, 1), (2, 1), (3, 1);"
+      "INSERT INTO ducklake_snapshot VALUES (1, now(), 0, 1, 0), (6, now(), 0, 1, 0)");
+  publish(1);
+  exec(
+      "DELETE FROM ducklake_data_file; "
+      "INSERT INTO ducklake_files_scheduled_for_deletion VALUES (1, 'elsewhere/f.parquet', true, "
+      "now()), (2, 'elsewhere/g', true, now()), (3, 's3://other/f.parquet', false, now())");
+  EXPECT_EQ(kept(), "1") << "the removal of orphans would take it, and not the others";
+  EXPECT_EQ(entries(), "1");
+  publish(6);
+  release();
+  EXPECT_EQ(entries(), "1") << "1 names it";
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 1");
+  EXPECT_EQ(entries(), "0");
+  EXPECT_EQ(published(), "1 6") << "nobody forced anything";
+  EXPECT_EQ(text("SELECT count(*) FROM lk.lakeproxy_kept_file"), "0");
+}
+
+TEST_F(KeptFiles, files_of_an_unregistered_table_stay_until_it_is_registered) {
+  merge();
+  publish(6);
+  exec("INSERT INTO lakeproxy_unregistered VALUES (1, 's3://lake/data/main/t/')");
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id < 5");
+  EXPECT_EQ(kept(), "1 2");
+  exec("DELETE FROM lakeproxy_unregistered");
+  release();
+  EXPECT_EQ(kept(), "-");
+}
+
+TEST_F(KeptFiles, an_object_that_came_back_is_not_removed_with_them) {
+  merge();
+  publish(6);
+  add_row(9, "f.parquet", true, "NULL");
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id < 5");
+  EXPECT_EQ(text("SELECT string_agg(data_file_id::text, ' ') FROM "
+                 "lk.ducklake_files_scheduled_for_deletion"),
+            "2");
+}
+
 TEST_F(ScheduledFiles, what_a_client_recorded_goes_only_from_its_own_tables_folder) {
   exec(
       "INSERT INTO lakeproxy_file (data_file_id, table_id) VALUES (1, 1), (3, 3), (4, 4);"

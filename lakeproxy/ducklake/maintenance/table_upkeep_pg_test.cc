@@ -77,7 +77,7 @@ TEST_F(TableUpkeepTest, files_go_after_their_grace_and_from_their_own_table) {
 
 TEST_F(TableUpkeepTest, a_file_stays_while_a_list_that_names_it_may_be_read) {
   exec(
-      "INSERT INTO lakeproxy_snapshot VALUES (1, 2, 0, '{\"manifest-list\": \"one\"}'); "
+      "INSERT INTO lakeproxy_snapshot VALUES (1, 2, '{\"manifest-list\": \"one\"}'); "
       "UPDATE lakeproxy_snapshot SET recorded_at = now() - interval '90 hours'");
   schedule(20, "main/t/old.parquet", "50 hours");
   schedule(21, "main/t/older.parquet", "100 hours");

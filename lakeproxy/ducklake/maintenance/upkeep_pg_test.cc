@@ -95,8 +95,8 @@ TEST_F(Upkeep, a_folder_is_shared_by_its_own_and_outer_tables_of_kept_snapshots)
 
 TEST_F(Upkeep, a_list_that_is_replaced_or_forgotten_stays_known_for_a_time) {
   exec(
-      "INSERT INTO lakeproxy_snapshot VALUES (1, 1, 0, '{\"manifest-list\": \"one\"}'), (1, 2, 0, "
-      "'{\"manifest-list\": \"two\"}'), (1, 0, 0, '{\"manifest-list\": \"expired\"}'), (99, 3, 0, "
+      "INSERT INTO lakeproxy_snapshot VALUES (1, 1, '{\"manifest-list\": \"one\"}'), (1, 2, "
+      "'{\"manifest-list\": \"two\"}'), (1, 0, '{\"manifest-list\": \"expired\"}'), (99, 3, "
       "'{\"manifest-list\": \"dropped\"}')");
   ListMark mark;
   auto lists = run(upkeep().manifest_lists(soon(), &mark));
@@ -109,7 +109,7 @@ TEST_F(Upkeep, a_list_that_is_replaced_or_forgotten_stays_known_for_a_time) {
   const base::WallTime later = base::SystemClock().now() + std::chrono::hours(1);
   exec(
       "UPDATE lakeproxy_snapshot SET snapshot_json = '{\"manifest-list\": \"new\"}' WHERE "
-      "snapshot_id = 1; UPDATE lakeproxy_snapshot SET epoch = 1 WHERE snapshot_id = 2");
+      "snapshot_id = 1; UPDATE lakeproxy_snapshot SET format_version = 3 WHERE snapshot_id = 2");
   ASSERT_TRUE(run(upkeep().forget_expired(soon(), long_ago)));
   auto superseded = run(upkeep().lists_superseded(soon(), long_ago));
   ASSERT_TRUE(superseded);

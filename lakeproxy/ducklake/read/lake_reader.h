@@ -89,9 +89,11 @@ class LakeReader {
   [[nodiscard]] base::Task<base::Result<model::LakeTable>> load_table(
       base::RequestContext context, model::TableId table,
       std::shared_ptr<const model::LakeTable> known = nullptr);
-  /// Row-level changes in (after, up_to]; from the beginning when `after` is nothing.
+  /// Row-level changes in (after, up_to]; from the beginning when `after` is nothing. Where
+  /// files were replaced after `after`, all that is shown from there on, with `published`.
   /// `table` outlives the task.
-  /// Errors: kUnsupported  a file of another format than Parquet.
+  /// Errors: kUnsupported  a file of another format than Parquet; kConflict (kStale)  files
+  ///         were replaced since `table` was read.
   [[nodiscard]] base::Task<base::Result<model::LakeChanges>> read_changes(
       base::RequestContext context, const model::LakeTable* table,
       std::optional<model::SnapshotId> after, model::SnapshotId up_to);

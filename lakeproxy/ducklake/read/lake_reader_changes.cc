@@ -1,3 +1,5 @@
+#include "lakeproxy/ducklake/lake/reasons.h"
+#include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/change_rows.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
 #include "lakeproxy/ducklake/read/table_rows.h"
@@ -25,17 +27,21 @@ enum Read : std::size_t {
   kDeleteFiles,
   kInlinedRows,
   kInlinedDeletes,
+  kMaintained,
   kSchemaVersions,
   kColumns,
 };
 
+// In kDeleteFiles, behind the file's own columns.
+constexpr std::size_t kFlushedAt = 10;
+
 std::vector<Query> change_queries(const LakeSql& sql, std::int64_t table, std::int64_t after,
-                                  std::int64_t up_to) {
-  std::vector<Query> queries;
+                                  std::int64_t up_to, bool anew) {
+  std::vector<Query> queries{{sql.commits, {param(table), param(after), param(up_to)}}};
   for (const base::pg::Statement* statement :
-       {&sql.commits, &sql.data_files, &sql.file_stats, &sql.partition_values, &sql.file_facts,
-        &sql.delete_files, &sql.inlined_rows, &sql.inlined_deletes}) {
-    queries.push_back({*statement, {param(table), param(after), param(up_to)}});
+       {&sql.data_files, &sql.file_stats, &sql.partition_values, &sql.file_facts, &sql.delete_files,
+        &sql.inlined_rows, &sql.inlined_deletes, &sql.maintained}) {
+    queries.push_back({*statement, {param(table), param(after), param(up_to), param(anew)}});
   }
   queries.push_back({sql.schema_versions, {param(table)}});
   queries.push_back({sql.columns, {param(table)}});
@@ -50,10 +56,19 @@ Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable
   read_partition_values(*rows[kPartitionValues], changes.data_files);
   RETURN_IF_ERROR(read_file_facts(*rows[kFileFacts], table.metadata, changes.data_files));
   ASSIGN_OR_RETURN(changes.delete_files, read_delete_files(*rows[kDeleteFiles], folder));
+  for (std::size_t i = 0; i < changes.delete_files.size(); ++i) {
+    changes.delete_files[i].flushed_at = opt_snapshot(*rows[kDeleteFiles], i, kFlushedAt);
+  }
   ASSIGN_OR_RETURN(changes.inlined, read_inlined_rows(*rows[kInlinedRows], *rows[kSchemaVersions],
                                                       read_lake_columns(*rows[kColumns]), table));
   changes.inlined_deletes = read_inlined_deletes(*rows[kInlinedDeletes]);
+  const base::pg::Rows& maintained = *rows[kMaintained];
+  if (!maintained.empty()) changes.first_row_change = opt_snapshot(maintained, 0, 1);
   return changes;
+}
+
+std::optional<SnapshotId> last_maintenance(const base::pg::Rows& maintained) {
+  return maintained.empty() ? std::nullopt : opt_snapshot(maintained, 0, 0);
 }
 
 }  // namespace
@@ -62,11 +77,16 @@ Task<Result<LakeChanges>> LakeReader::read_changes(RequestContext context, const
                                                    std::optional<SnapshotId> after,
                                                    SnapshotId up_to) {
   const SnapshotId from = after.value_or(SnapshotId(-1));
+  const bool anew = after && table->last_maintenance > after;
   CO_ASSIGN_OR_RETURN(
       auto rows, co_await impl_->read(context, change_queries(impl_->sql, table->table_id.value,
-                                                              from.value, up_to.value)));
+                                                              from.value, up_to.value, anew)));
+  if (last_maintenance(*rows[kMaintained]) != table->last_maintenance) {
+    co_return base::fail(base::ErrorKind::kConflict, "the table's files were replaced meanwhile")
+        .with_reason(kStale);
+  }
   CO_ASSIGN_OR_RETURN(LakeChanges changes, changes_of(rows, *table));
-  changes.after = after;
+  (anew ? changes.published : changes.after) = after;
   changes.up_to = up_to;
   co_return changes;
 }

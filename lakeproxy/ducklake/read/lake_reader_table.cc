@@ -47,13 +47,10 @@ std::vector<base::pg::Param> unknown_snapshots(TableId table, std::int64_t defau
                                                const LakeTable* known) {
   const base::pg::Param none = param(std::int64_t{-1});
   if (known == nullptr || known->materialized.empty()) {
-    return {param(table.value), none, none, none, param(default_version), none};
+    return {param(table.value), none, none, param(default_version), none};
   }
-  return {param(table.value),
-          param(known->epoch),
-          param(known->materialized.back().snapshot_id.value),
-          param(known->version.revision),
-          param(default_version),
+  return {param(table.value), param(known->materialized.back().snapshot_id.value),
+          param(known->version.revision), param(default_version),
           param(std::int64_t{known->metadata.format_version})};
 }
 
@@ -81,7 +78,7 @@ void set_plain_parts(TableRow& row, LakeTable& table) {
   table.namespace_id = row.namespace_id;
   table.name = std::move(row.name);
   table.created = row.created;
-  table.epoch = row.epoch;
+  table.last_maintenance = row.last_maintenance;
   table.cleared_at = row.cleared_at;
   table.metadata.format_version = row.format_version;
   table.metadata.table_uuid = row.uuid;
@@ -159,7 +156,7 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, 
 
 // Whether the statement left out what `known` holds: the same condition there.
 bool left_out(const Rows& rows, const LakeTable& table, const LakeTable* known) {
-  return known != nullptr && !known->materialized.empty() && table.epoch == known->epoch &&
+  return known != nullptr && !known->materialized.empty() &&
          table.metadata.format_version == known->metadata.format_version &&
          rows[kRemoved]->int64(0, 0) <= known->version.revision;
 }

@@ -1,3 +1,4 @@
+#include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/ducklake/read/reader_fixture_test.h"
 
 namespace lake::ducklake {
@@ -64,10 +65,10 @@ TEST_F(Reader, pending_are_the_snapshots_that_changed_rows) {
            "'parquet', 1, 100, 10, NULL, NULL)");
   snapshot(6, "deleted_from_table:1", "UPDATE ducklake_data_file SET end_snapshot = 6");
   EXPECT_EQ(pending(), (Ids{2, 5, 6}));
-  materialize(2, 0);
+  materialize(2);
   EXPECT_EQ(pending(), (Ids{5, 6}));
   EXPECT_EQ(load().materialized.size(), 1);
-  materialize(6, 0);
+  materialize(6);
   EXPECT_EQ(pending(), Ids{});
 }
 
@@ -77,7 +78,7 @@ TEST_F(Reader, a_snapshot_that_was_removed_is_stood_for_by_the_next) {
   snapshot(3, "inserted_into_table:1", data_file(2, 3));
   snapshot(4, "inserted_into_table:9");
   snapshot(5, "inserted_into_table:1", data_file(3, 5));
-  materialize(2, 0);
+  materialize(2);
   exec("DELETE FROM ducklake_snapshot WHERE snapshot_id IN (0, 1, 2, 3)");
   EXPECT_TRUE(load().materialized.empty()) << "its snapshot is gone";
   EXPECT_EQ(pending(), (Ids{4, 5})) << "the rows of 3 are seen at 4";
@@ -98,28 +99,30 @@ TEST_F(Reader, a_snapshot_without_the_table_stands_for_none) {
   EXPECT_EQ(pending(), (Ids{2, 5, 6})) << "the rows of 3 are seen at 5";
 }
 
-TEST_F(Reader, maintenance_begins_an_epoch) {
+TEST_F(Reader, maintenance_is_one_more_snapshot) {
   make_table();
   snapshot(2, "inserted_into_table:1", data_file(1, 2));
-  materialize(2, 0);
-  EXPECT_EQ(load().epoch, 0);
+  materialize(2);
   snapshot(3, "created_table:\"main\".\"x,merge_adjacent:1\"");
   snapshot(4, "merge_adjacent:11,inline_flush:12");
-  EXPECT_EQ(load().epoch, 0) << "other tables";
+  EXPECT_EQ(load().last_maintenance, std::nullopt) << "other tables";
+  EXPECT_EQ(pending(), Ids{});
+  Ids all;
   for (const char* entry :
        {"merge_adjacent", "inline_flush", "flushed_inlined", "rewrite_delete", "compacted_table"}) {
     const int id = static_cast<int>(load().version.snapshot.value) + 1;
     snapshot(id, fmt::format("inline_flush:8,{}:1", entry));
-    EXPECT_EQ(load().epoch, id) << entry;
-    EXPECT_TRUE(load().materialized.empty());
-    EXPECT_EQ(pending(), Ids{2});
+    all.push_back(id);
+    EXPECT_EQ(load().last_maintenance, SnapshotId(id)) << entry;
+    EXPECT_EQ(load().materialized.size(), 1) << "what is published stays";
+    EXPECT_EQ(pending(), all);
   }
-  materialize(2, static_cast<int>(load().epoch));
-  EXPECT_EQ(load().materialized.size(), 1);
-  EXPECT_EQ(pending(), Ids{});
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 9");
+  snapshot(10, "inserted_into_table:11");
+  EXPECT_EQ(pending(), (Ids{5, 6, 7, 8, 10})) << "the next that is kept stands for the last";
 }
 
-TEST_F(Reader, snapshots_at_which_a_part_of_a_file_may_begin_are_pending) {
+TEST_F(Reader, a_file_of_several_snapshots_is_seen_whole_at_the_last) {
   make_table();
   for (int id : {2, 4, 6, 8}) {
     snapshot(id, "inlined_insert:1");
@@ -127,29 +130,112 @@ TEST_F(Reader, snapshots_at_which_a_part_of_a_file_may_begin_are_pending) {
   }
   EXPECT_EQ(pending(), Ids{}) << "no file, no rows";
   exec(data_file(1, 2) + ";" + data_file(2, 4, "NULL", "8"));
-  EXPECT_EQ(pending(), (Ids{2, 4, 6, 8}));
-  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id IN (4, 6)");
-  exec("DELETE FROM ducklake_snapshot_changes WHERE snapshot_id IN (4, 6)");
-  EXPECT_EQ(pending(), (Ids{2, 5, 7, 8})) << "the next that are kept stand for them";
+  EXPECT_EQ(pending(), (Ids{2, 4, 8}));
 }
 
-TEST_F(Reader, snapshots_of_deletes_that_were_flushed_are_pending) {
+TEST_F(Reader, a_delete_file_beside_flushed_rows_ends_with_their_flush) {
   make_table();
-  for (int id : {2, 3}) snapshot(id, "inlined_insert:1");
-  for (int id : {4, 5, 6}) snapshot(id, "inlined_delete:1");
-  snapshot(7, "inserted_into_table:11");
-  exec(data_file(1, 2, "NULL", "3"));
-  exec(
-      "INSERT INTO ducklake_delete_file VALUES (2, 1, 4, NULL, 1, 'd.parquet', true, 'parquet', 2, "
-      "100, 10, NULL, NULL)");
+  auto flushed_at = [&] {
+    const model::LakeTable table = load();
+    auto lake = reader();
+    auto changes = run(lake.read_changes(soon(), &table, std::nullopt, SnapshotId(9)));
+    EXPECT_TRUE(changes) << changes.error().detail();
+    return changes->delete_files.at(0).flushed_at;
+  };
+  snapshot(2, "inlined_insert:1");
+  snapshot(3, "inlined_delete:1,created_table:\"main\".\"x,inline_flush:1,\"");
+  snapshot(4, "inlined_insert:1");
+  snapshot(5, "inline_flush:11");
+  snapshot(6, "inline_flush:1",
+           data_file(1, 2, "NULL", "2") +
+               "; INSERT INTO ducklake_delete_file VALUES (2, 1, 3, NULL, 1, 'd', true, 'parquet', "
+               "1, 100, 10, NULL, NULL)");
   snapshot(8, "inline_flush:1");
-  EXPECT_EQ(pending(), (Ids{2, 3, 4, 5, 6})) << "its partial_max is not there";
+  EXPECT_EQ(flushed_at(), SnapshotId(6)) << "and not with the last maintenance";
+  exec("DELETE FROM ducklake_snapshot_changes WHERE snapshot_id = 6");
+  EXPECT_EQ(flushed_at(), SnapshotId(8));
+  exec("DELETE FROM ducklake_snapshot_changes WHERE snapshot_id = 8");
+  EXPECT_EQ(flushed_at(), SnapshotId(8)) << "the log does not tell";
+  exec("UPDATE ducklake_delete_file SET partial_max = 3");
+  EXPECT_EQ(flushed_at(), std::nullopt) << "it says so itself";
+}
+
+TEST_F(Reader, a_delete_file_that_is_written_anew_changes_what_is_published) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  snapshot(3, "deleted_from_table:1",
+           "INSERT INTO ducklake_delete_file VALUES (2, 1, 3, NULL, 1, 'd', true, 'parquet', 1, "
+           "100, 10, NULL, NULL)");
+  materialize(3);
+  EXPECT_EQ(pending(), Ids{});
+  snapshot(4, "deleted_from_table:1");
+  snapshot(5, "deleted_from_table:1",
+           "UPDATE ducklake_delete_file SET delete_file_id = 3, partial_max = 5, path = 'e'");
+  EXPECT_EQ(pending(), (Ids{4, 5})) << "the file says what 4 deleted";
+  const model::LakeTable table = load();
+  auto lake = reader();
+  auto changes = run(lake.read_changes(soon(), &table, SnapshotId(3), SnapshotId(5)));
+  ASSERT_TRUE(changes) << changes.error().detail();
+  EXPECT_EQ(changes->data_files.size(), 1U);
+  EXPECT_EQ(changes->delete_files.size(), 1U);
+}
+
+TEST_F(Reader, maintenance_stands_for_a_removed_snapshot) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  snapshot(3, "inserted_into_table:1", data_file(2, 3));
+  snapshot(4, "merge_adjacent:1");
+  auto standing = [&] {
+    const model::LakeTable table = load();
+    auto lake = reader();
+    auto changes = run(lake.read_changes(soon(), &table, std::nullopt, SnapshotId(9)));
+    EXPECT_TRUE(changes) << changes.error().detail();
+    return changes->commits.back().stands_for_others;
+  };
+  EXPECT_FALSE(standing());
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 3");
+  EXPECT_TRUE(standing());
+}
+
+TEST_F(Reader, behind_maintenance_all_is_read_that_is_shown) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2) + ";" + data_file(2, 2));
+  materialize(2);
+  auto read = [&](const model::LakeTable& table) {
+    auto lake = reader();
+    return run(lake.read_changes(soon(), &table, SnapshotId(2), SnapshotId(9)));
+  };
+  snapshot(3, "inserted_into_table:11");
+  snapshot(4, "deleted_from_table:1",
+           "UPDATE ducklake_data_file SET end_snapshot = 4 WHERE "
+           "data_file_id = 2");
+  const model::LakeTable before = load();
+  auto changes = read(before);
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes->data_files.size(), 1) << "the one that ends";
+  EXPECT_EQ(changes->after, SnapshotId(2));
+  EXPECT_EQ(changes->published, std::nullopt);
+
+  snapshot(5, "merge_adjacent:1");
+  EXPECT_EQ(read(before).error().reason(), kStale) << "the files are others than the table's";
+  changes = read(load());
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes->data_files.size(), 2);
+  EXPECT_EQ(changes->after, std::nullopt);
+  EXPECT_EQ(changes->published, SnapshotId(2));
+  EXPECT_EQ(changes->first_row_change, SnapshotId(4));
+  exec(
+      "UPDATE ducklake_snapshot_changes SET changes_made = 'deleted_from_table:1,inline_flush:1' "
+      "WHERE snapshot_id = 4");
+  EXPECT_EQ(read(load())->first_row_change, std::nullopt) << "a flush of deletes";
+  exec("DELETE FROM ducklake_snapshot WHERE snapshot_id = 3");
+  EXPECT_EQ(read(load())->first_row_change, SnapshotId(4)) << "nobody knows what 3 was";
 }
 
 TEST_F(Reader, the_newest_published_version_goes_before_a_lower_default) {
   make_table();
   snapshot(2, "inserted_into_table:1", data_file(1, 2));
-  materialize(2, 0);
+  materialize(2);
   EXPECT_EQ(load().metadata.format_version, 2);
   EXPECT_EQ(load().materialized.size(), 1);
   options_.default_format_version = 3;

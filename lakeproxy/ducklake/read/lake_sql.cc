@@ -110,6 +110,7 @@ LakeSql::LakeSql(const SchemaSql& sql)
       delete_files(sql(kDeleteFiles)),
       inlined_rows(sql(kInlinedRows)),
       inlined_deletes(sql(kInlinedDeletes)),
+      maintained(sql(kMaintained)),
       schema_versions(sql(kSchemaVersions)) {}
 
 }  // namespace lake::ducklake

@@ -56,6 +56,7 @@ struct LakeSql {
   base::pg::Statement delete_files;
   base::pg::Statement inlined_rows;
   base::pg::Statement inlined_deletes;
+  base::pg::Statement maintained;
   base::pg::Statement schema_versions;  ///< $1 alone.
 };
 

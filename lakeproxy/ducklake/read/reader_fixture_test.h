@@ -41,13 +41,13 @@ class Reader : public LakeFixture {
     for (model::SnapshotId id : load().pending) ids.push_back(id.value);
     return ids;
   }
-  void materialize(int snapshot_id, int epoch) {
+  void materialize(int snapshot_id) {
     exec(fmt::format(
-        "INSERT INTO lakeproxy_snapshot VALUES (1, {0}, {1}, '{{\"snapshot-id\": {0}, "
+        "INSERT INTO lakeproxy_snapshot (table_id, snapshot_id, snapshot_json) VALUES (1, {0}, "
+        "'{{\"snapshot-id\": {0}, "
         "\"sequence-number\": 1, \"timestamp-ms\": 5, \"manifest-list\": \"s3://l/m.avro\", "
-        "\"summary\": {{\"operation\": \"append\"}}}}') "
-        "ON CONFLICT (table_id, snapshot_id) DO UPDATE SET epoch = excluded.epoch",
-        snapshot_id, epoch));
+        "\"summary\": {{\"operation\": \"append\"}}}}')",
+        snapshot_id));
   }
 };
 

@@ -40,7 +40,7 @@ enum Column : std::size_t {
   kLastPartitionId,
   kUpdatedMs,
   kClearedAt,
-  kEpoch,
+  kLastMaintenance,
   kComment,
   kNextRowId,
   kLastChangeMs,
@@ -115,7 +115,7 @@ Result<TableRow> read_table(const Rows& rows) {
                  .location = location_of(rows),
                  .created = SnapshotId(rows.int64(0, kCreated)),
                  .cleared_at = opt_snapshot(rows, 0, kClearedAt),
-                 .epoch = rows.int64(0, kEpoch),
+                 .last_maintenance = opt_snapshot(rows, 0, kLastMaintenance),
                  .next_row_id = rows.opt_int64(0, kNextRowId).value_or(0)};
   ASSIGN_OR_RETURN(table.properties, read_properties(rows));
   ASSIGN_OR_RETURN(table.refs, read_refs(rows));

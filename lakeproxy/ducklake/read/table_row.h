@@ -30,7 +30,7 @@ struct TableRow {
   SortOrders sort_orders;
   std::int32_t last_partition_id = model::kNoPartitionFieldId;
   std::optional<model::SnapshotId> cleared_at = std::nullopt;
-  std::int64_t epoch = 0;
+  std::optional<model::SnapshotId> last_maintenance;
   std::int64_t next_row_id = 0;
   model::TimestampMs last_updated_ms = 0;
 };

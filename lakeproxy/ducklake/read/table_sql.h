@@ -12,7 +12,7 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
        (SELECT min(begin_snapshot) FROM @ducklake_table WHERE table_id = $1),
        p.table_uuid, @lakeproxy_format_version($1, $2), p.properties, p.refs, p.sort_orders,
        p.default_sort_order_id, p.last_partition_id, p.updated_ms, p.cleared_at,
-       coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0),
+       (SELECT m.snapshot_id FROM @lakeproxy_maintained m WHERE m.table_id = $1),
        (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = $1 AND g.key = 'comment'
            AND g.end_snapshot IS NULL ORDER BY g.begin_snapshot DESC LIMIT 1),
        (SELECT max(r.next_row_id) FROM @ducklake_table_stats r WHERE r.table_id = $1),
@@ -122,11 +122,10 @@ SELECT rule.place - 1
 inline constexpr auto kMaterialized = R"sql(
 SELECT m.snapshot_json FROM @lakeproxy_snapshot m
  WHERE m.table_id = $1
-   AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
-   AND m.format_version = (SELECT @lakeproxy_format_version($1, $5))
+   AND m.format_version = (SELECT @lakeproxy_format_version($1, $4))
    AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
-   AND NOT (m.epoch = $2 AND m.format_version = $6 AND m.snapshot_id <= $3
-            AND (SELECT snapshots_removed_revision FROM @lakeproxy_state) <= $4)
+   AND NOT (m.format_version = $5 AND m.snapshot_id <= $2
+            AND (SELECT snapshots_removed_revision FROM @lakeproxy_state) <= $3)
  ORDER BY m.snapshot_id)sql";
 
 inline constexpr auto kRemoved = R"sql(
@@ -145,7 +144,6 @@ inline constexpr auto kPending = R"sql(
 SELECT at FROM @lakeproxy_row_changes($1, coalesce((
   SELECT max(m.snapshot_id) FROM @lakeproxy_snapshot m
    WHERE m.table_id = $1
-     AND m.epoch = coalesce((SELECT e.snapshot_id FROM @lakeproxy_epoch e WHERE e.table_id = $1), 0)
      AND m.format_version = (SELECT @lakeproxy_format_version($1, $2))
      AND EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE s.snapshot_id = m.snapshot_id)
   ), -1), (SELECT max(snapshot_id) FROM @ducklake_snapshot)) AS at)sql";

@@ -93,6 +93,9 @@ struct LakeDeleteFile {
   std::int64_t file_size_bytes = 0;
   /// Holds deletes of snapshots up to this one, each with its snapshot.
   std::optional<SnapshotId> partial_max;
+  /// Without a partial_max, of a file whose rows a flush has written: the flush. A delete file
+  /// that begins before it was written with them, and holds deletes of any snapshot before it.
+  std::optional<SnapshotId> flushed_at = std::nullopt;
 };
 
 /// One row that DuckDB keeps in PostgreSQL, in ducklake_inlined_data_*.
@@ -128,6 +131,8 @@ struct LakeCommit {
   /// ducklake_snapshot_changes.commit_extra_info: for a commit made through us
   /// the client's summary as a JSON object.
   std::optional<std::string> extra_info;
+  /// Rows may have changed since the commit before in snapshots that are gone or hidden.
+  bool stands_for_others = false;
 
   friend bool operator==(const LakeCommit&, const LakeCommit&) = default;
 };
@@ -145,11 +150,15 @@ struct LakeChanges {
   std::vector<LakeDeleteFile> delete_files;
   std::vector<LakeInlinedTable> inlined;
   std::vector<LakeInlinedDelete> inlined_deletes;
-  /// Of the files with a partial_max that were looked into. Commits that see
-  /// only a part of another one are not among `commits`.
-  std::map<DataFileId, std::shared_ptr<const RowSnapshotIds>> row_snapshot_ids;
-  /// Of the delete files that may hold deletes of several snapshots, by id.
+  /// Of the delete files that were looked into for deletes of several snapshots, by id.
   std::map<std::int64_t, std::shared_ptr<const RowEnds>> row_ends;
+  /// Files were replaced after this snapshot was published: instead of changes
+  /// there is all that some snapshot from it on shows, as the lake has it now, and
+  /// `after` is nothing. The first of `commits` is told apart from what is published.
+  std::optional<SnapshotId> published;
+  /// Beside `published`: the first snapshot after it at which rows may differ from its own,
+  /// by the lake's log. Nothing when maintenance alone happened.
+  std::optional<SnapshotId> first_row_change;
 };
 
 /// How DuckDB finds the columns of files that it did not write: one mapping_id
@@ -205,13 +214,12 @@ struct LakeTable {
   /// By mapping_id, the spec of files of which the values of columns stand in their
   /// paths alone, where such a spec can be.
   std::map<std::int64_t, std::int32_t> spec_of_mapping = {};
-  /// The last lake snapshot that rewrote history (merge, flush, rewrite); what
-  /// was materialised for an earlier epoch may name files that are gone.
-  std::int64_t epoch = 0;
+  /// The last lake snapshot that replaced files and changed no row (merge, flush, rewrite).
+  std::optional<SnapshotId> last_maintenance = std::nullopt;
   /// Metadata files written so far: the sequence of the newest one, 0 for none.
   /// metadata.metadata_log lists the last 101 of them, oldest first.
   std::int64_t metadata_sequence = 0;
-  /// Snapshots materialised for this epoch, from our sidecar. The totals of the
+  /// Published snapshots, from our sidecar. The totals of the
   /// last one carry the summary forward without a look at older files.
   SnapshotList materialized;
   /// Lake snapshot that created the table.
@@ -223,6 +231,11 @@ struct LakeTable {
   std::vector<SnapshotId> pending;
   /// Client-chosen snapshot ids and the lake's ids that stand for them.
   std::map<std::int64_t, SnapshotId> aliases;
+
+  /// Whether the newest published snapshot names files that the lake has replaced.
+  [[nodiscard]] bool replaced_since_published() const {
+    return !materialized.empty() && last_maintenance > materialized.back().snapshot_id;
+  }
 };
 
 }  // namespace lake::model

@@ -17,8 +17,6 @@ using ducklake::PartlyShown;
 using exporter::Positions;
 using model::SnapshotId;
 
-// A snapshot is shown only where its parts of files could be read within the
-// limits of a publication, so only the number at once is bounded here.
 constexpr base::AtOnce kFilesAtOnce{8};
 
 base::Task<base::Result<Positions>> younger_rows(base::RequestContext context, Catalog* catalog,

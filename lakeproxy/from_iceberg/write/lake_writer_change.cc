@@ -197,7 +197,8 @@ base::Task<base::Result<ChangedTable>> LakeWriter::change_table(base::RequestCon
                       co_await committer_->commit(context, std::move(step.preconditions),
                                                   std::move(planner), key_));
   ChangedTable changed{committed, std::nullopt};
-  if (committed.is_append && !aliases.empty() && before->pending.empty()) {
+  if (committed.is_append && !aliases.empty() && before->pending.empty() &&
+      !before->replaced_since_published()) {
     changed.appended = append_to(*before, std::move(committed), aliases);
   }
   co_return changed;

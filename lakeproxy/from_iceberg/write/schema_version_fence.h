@@ -6,7 +6,7 @@
 // on, beside what it took the place of. It merges only files that begin within one
 // range of a table's schema versions, so such a snapshot begins a range: a fence.
 // Sources: Iceberg table specification, "Row Lineage"; DuckLake specification 1.0,
-// "ducklake_schema_versions"; what DuckDB 1.5.5 merges was looked at (ADR 0054).
+// "ducklake_schema_versions"; what DuckDB 1.5.5 merges was looked at (ADR 0093).
 
 #include "lakeproxy/from_iceberg/write/commit_preconditions.h"
 

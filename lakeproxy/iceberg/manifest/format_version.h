@@ -3,7 +3,7 @@
 // What building a snapshot does differently from one format version to the
 // other, as one value that the builder gets once.
 // Source: Iceberg table specification, "Versions of the table format"; the
-// numbers: docs/adr/0005-sequence-numbers.md.
+// numbers: docs/adr/0036-format-versions.md.
 
 #include <cstdint>
 #include <span>

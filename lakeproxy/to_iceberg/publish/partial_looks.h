@@ -1,7 +1,7 @@
 #pragma once
 
-// Files that hold rows or deletes of several snapshots are looked into before
-// their snapshots are published, each once.
+// Delete files that hold deletes of several snapshots are looked into before these are
+// published, each once.
 
 #include "base/core/result.h"
 #include "base/runtime/request_context.h"
@@ -11,10 +11,9 @@
 
 namespace lake::publish {
 
-/// Adds to `changes` what the files say, and takes away the commits that cannot
-/// be shown. Both outlive the task. Errors: those of Exporter.
-[[nodiscard]] base::Task<base::Status> look_into_partial_files(base::RequestContext context,
-                                                               exporter::Exporter* exporter,
-                                                               model::LakeChanges* changes);
+/// Adds to `changes` what the files say. Both outlive the task. Errors: those of Exporter.
+[[nodiscard]] base::Task<base::Status> look_into_delete_files(base::RequestContext context,
+                                                              exporter::Exporter* exporter,
+                                                              model::LakeChanges* changes);
 
 }  // namespace lake::publish

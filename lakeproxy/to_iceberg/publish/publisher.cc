@@ -5,7 +5,9 @@
 #include "lakeproxy/to_iceberg/publish/footer_check.h"
 #include "lakeproxy/to_iceberg/publish/partial_looks.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
+#include "lakeproxy/to_iceberg/snapshot/partial_files.h"
 #include "lakeproxy/to_iceberg/snapshot/plan_exports.h"
+#include "lakeproxy/to_iceberg/snapshot/rebase.h"
 
 namespace lake::publish {
 
@@ -18,14 +20,18 @@ bool is_nothing(const ducklake::Published& published) {
   return published.snapshots.empty() && published.into_sight.empty() && !published.metadata_file;
 }
 
+std::optional<model::SnapshotId> newest_published(const model::LakeTable& table) {
+  if (table.materialized.empty()) return std::nullopt;
+  return table.materialized.back().snapshot_id;
+}
+
 }  // namespace
 
 base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
     base::RequestContext context, const model::LakeTable* table) {
-  std::optional<model::SnapshotId> after;
-  if (!table->materialized.empty()) after = table->materialized.back().snapshot_id;
-  CO_ASSIGN_OR_RETURN(auto changes, co_await tools_.reader->read_changes(context, table, after,
-                                                                         table->pending.back()));
+  CO_ASSIGN_OR_RETURN(auto changes,
+                      co_await tools_.reader->read_changes(context, table, newest_published(*table),
+                                                           table->pending.back()));
   // Others may have committed since the table was read.
   std::erase_if(changes.commits, [&](const model::LakeCommit& commit) {
     return !std::ranges::binary_search(table->pending, commit.snapshot);
@@ -33,19 +39,45 @@ base::Task<base::Result<model::LakeChanges>> Publisher::read_pending(
   co_return changes;
 }
 
+void Publisher::hide_unpublished(const base::RequestContext& context, const model::LakeTable& table,
+                                 model::LakeChanges& changes) const {
+  const bool hides = materialize::hide_commits(changes);
+  if (changes.commits.empty() || !log_) return;
+  const model::SnapshotId first = changes.commits.front().snapshot;
+  const bool passes_over = changes.first_row_change && *changes.first_row_change < first;
+  if (!hides && !passes_over) return;
+  log_->for_request(context.request_id)
+      .info(
+          "snapshots of a table are not shown: their files were replaced before they were "
+          "published",
+          {{"table", table.name},
+           {"after", changes.published.value_or(model::SnapshotId(-1)).value},
+           {"first_shown", first.value}});
+}
+
 base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
                                                                   const model::LakeTable* table,
                                                                   model::LakeChanges changes) {
+  CO_RETURN_IF_ERROR(co_await look_into_delete_files(context, tools_.exporter, &changes));
+  hide_unpublished(context, *table, changes);
+  if (changes.commits.empty()) co_return SnapshotSeries();
+  std::optional<materialize::Rebase> rebase;
+  if (changes.published) {
+    CO_ASSIGN_OR_RETURN(auto list, co_await published_files(context, tools_.manifests, table));
+    rebase.emplace(list, changes);
+    rebase->leave_out_known(changes);
+  }
   CO_RETURN_IF_ERROR(co_await check_footers(context, tools_.exporter, table, &changes));
-  CO_RETURN_IF_ERROR(co_await look_into_partial_files(context, tools_.exporter, &changes));
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, tools_.nan_counting, tools_.counter,
                                                   tools_.writer, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);
+  if (rebase) rebase->leave_out_known(plan);
   materialize::Exported exported;
   if (!plan.empty()) {
     CO_ASSIGN_OR_RETURN(exported, co_await tools_.exporter->make(context, &plan));
   }
   CO_ASSIGN_OR_RETURN(auto split, materialize::split_changes(*table, changes, plan, exported));
+  if (rebase) rebase->apply(changes, split.front());
   co_return co_await build_series(context, tools_.manifests, tools_.exporter, table,
                                   std::move(split));
 }
@@ -56,8 +88,10 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
   ducklake::Published published{.metadata_schema = tools_.writer->lake().metadata_schema,
                                 .table = table.table_id,
                                 .read_at = table.version,
-                                .epoch = table.epoch,
+                                .built_on = newest_published(table),
                                 .format_version = table.metadata.format_version};
+  published.replaces_files =
+      !table.pending.empty() && (table.materialized.empty() || table.replaced_since_published());
   SnapshotSeries built;
   if (!table.pending.empty()) {
     if (!changes) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/log/logger.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/derive/exporter.h"
@@ -39,7 +40,9 @@ struct PublisherTools {
 /// `config` is what every LoadTableResult tells its client, a JSON object.
 class Publisher {
  public:
-  Publisher(PublisherTools tools, std::string config) : tools_(tools), config_(std::move(config)) {}
+  Publisher(PublisherTools tools, std::string config,
+            std::optional<base::log::Logger> log = std::nullopt)
+      : tools_(tools), config_(std::move(config)), log_(std::move(log)) {}
 
   /// Publishes what is pending and returns the loaded table; what it names is put. It is
   /// recorded as well, unless its pending metadata has failed: then it may be told, and nothing
@@ -73,6 +76,9 @@ class Publisher {
   base::Task<base::Result<Prepared>> prepare(base::RequestContext context, model::LakeTable table,
                                              std::optional<model::LakeChanges> changes,
                                              LoadedTablePtr before);
+  /// Snapshots that were never published cannot be shown from files that hold rows of later ones.
+  void hide_unpublished(const base::RequestContext& context, const model::LakeTable& table,
+                        model::LakeChanges& changes) const;
   base::Task<base::Result<SnapshotSeries>> build_pending(base::RequestContext context,
                                                          const model::LakeTable* table,
                                                          model::LakeChanges changes);
@@ -81,6 +87,7 @@ class Publisher {
 
   PublisherTools tools_;
   std::string config_;  ///< The "config" of every LoadTableResult, as JSON.
+  std::optional<base::log::Logger> log_;
 };
 
 }  // namespace lake::publish

@@ -20,6 +20,7 @@ class RecordQueueTest : public ducklake::LakeFixture {
     snapshot.snapshot_id = model::SnapshotId(number);
     snapshot.manifest_list = "s3://lake/list-" + std::to_string(number);
     published.snapshots.push_back(snapshot);
+    if (before) published.built_on = before->published().snapshots.back().snapshot_id;
     published.metadata_sequence = number;
     published.metadata_file = {5, "s3://lake/" + std::to_string(number) + ".metadata.json"};
     auto pending = std::make_shared<PendingMetadata>(std::move(published), std::move(before));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/runtime/gather.h"
@@ -55,6 +56,15 @@ base::Task<base::Status> read_entries(base::RequestContext context, ManifestStor
 }
 
 }  // namespace
+
+base::Task<base::Result<std::vector<materialize::ListedManifest>>> published_files(
+    base::RequestContext context, ManifestStore* manifests, const model::LakeTable* table) {
+  CO_ASSIGN_OR_RETURN(auto list, co_await last_list(context, manifests, table));
+  std::vector<std::size_t> all(list.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  CO_RETURN_IF_ERROR(co_await read_entries(context, manifests, &list, std::move(all)));
+  co_return list;
+}
 
 base::Task<base::Result<SnapshotSeries>> build_series(
     base::RequestContext context, ManifestStore* manifests, exporter::Exporter* exporter,

@@ -25,6 +25,11 @@ struct SnapshotSeries {
   std::set<std::int32_t> into_sight = {};
 };
 
+/// The list of the newest published snapshot of `table`, with the entries of every
+/// manifest. Errors: those of ManifestStore.
+[[nodiscard]] base::Task<base::Result<std::vector<materialize::ListedManifest>>> published_files(
+    base::RequestContext context, ManifestStore* manifests, const model::LakeTable* table);
+
 /// Builds the snapshots of `changes`, the first on the last one of `table` that
 /// was published. Their objects are put as they become many; nobody is told of
 /// them. All that it is given outlives the task.

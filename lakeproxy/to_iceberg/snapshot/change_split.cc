@@ -61,19 +61,6 @@ bool is_rewrite(std::string_view entry) {
   return std::ranges::any_of(kRewrites, [&](auto kind) { return entry.starts_with(kind); });
 }
 
-// Merge, flush and rewrite never share a commit with other changes. Readers of
-// changes pass over a snapshot that only rewrites, so in doubt it does more.
-bool rewrites_only(std::string_view changes_made) {
-  std::string entries = without_names(changes_made);
-  std::string_view rest = entries;
-  while (is_rewrite(rest)) {
-    std::size_t comma = rest.find(',');
-    if (comma == std::string_view::npos) return true;
-    rest.remove_prefix(comma + 1);
-  }
-  return false;
-}
-
 std::int32_t schema_id_at(const model::LakeTable& table, SnapshotId snapshot) {
   auto after = table.schema_at.upper_bound(snapshot);
   return after == table.schema_at.begin() ? table.metadata.current_schema_id
@@ -238,16 +225,9 @@ base::Status Split::add_deletes() {
     place_deletes(group, exported, view.file);
     SnapshotChange& change = at(group.snapshot);
     if (group.replaces) change.superseded_deletes.push_back(group.data_file);
-    change.uncovers_rows = change.uncovers_rows || group.uncovers;
-    if (group.uncovers) change.uncovered.push_back(group.data_file);
     // A file that was written again may hold deletes of later snapshots alone.
     if (exported.record_count == 0) continue;
     change.added_deletes.push_back(std::move(view));
-  }
-  for (const WholeFile& file : plan_.whole) {
-    at(file.snapshot).superseded_deletes.push_back(file.data_file);
-    at(file.snapshot).uncovers_rows = true;
-    at(file.snapshot).uncovered.push_back(file.data_file);
   }
   return {};
 }
@@ -263,7 +243,7 @@ base::Result<std::vector<SnapshotChange>> Split::run() {
     change.snapshot_id = commit.snapshot;
     change.timestamp_ms = commit.committed_ms;
     change.schema_id = schema_id_at(table_, commit.snapshot);
-    change.rewrites_only = rewrites_only(commit.changes_made);
+    change.rewrites_only = rewrites_only(commit.changes_made) && !commit.stands_for_others;
     take_client_summary(commit, change);
     note_returned(change);
     result.push_back(std::move(change));
@@ -272,6 +252,20 @@ base::Result<std::vector<SnapshotChange>> Split::run() {
 }
 
 }  // namespace
+
+// Readers of changes pass over a snapshot that only rewrites, so in doubt it does more. A
+// flush of deletes that PostgreSQL held names them as deletes once more.
+bool rewrites_only(std::string_view changes_made) {
+  const std::string entries = without_names(changes_made);
+  const bool flushes = entries.find("inline_flush:") != std::string::npos;
+  std::string_view rest = entries;
+  while (is_rewrite(rest) || (flushes && rest.starts_with("deleted_from_table:"))) {
+    std::size_t comma = rest.find(',');
+    if (comma == std::string_view::npos) return true;
+    rest.remove_prefix(comma + 1);
+  }
+  return false;
+}
 
 base::Result<std::vector<SnapshotChange>> split_changes(const model::LakeTable& table,
                                                         const model::LakeChanges& changes,

@@ -3,6 +3,7 @@
 // The lake's rows say from when to when each file counts; Iceberg's manifests
 // say what each snapshot added and removed. This turns one into the other.
 
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
@@ -17,5 +18,8 @@ namespace lake::materialize {
 [[nodiscard]] base::Result<std::vector<SnapshotChange>> split_changes(
     const model::LakeTable& table, const model::LakeChanges& changes, const ExportPlan& plan,
     const Exported& exported);
+
+/// Whether a snapshot replaced files and changed no row of any table, by the lake's log.
+[[nodiscard]] bool rewrites_only(std::string_view changes_made);
 
 }  // namespace lake::materialize

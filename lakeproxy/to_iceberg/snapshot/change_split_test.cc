@@ -55,9 +55,6 @@ std::string short_name(const std::string& path) {
 // Each group as its data file, its positions, and the delete file that counts too.
 std::string told(const DeleteGroup& group) {
   auto positions = group.positions;
-  if (group.begins) {
-    for (auto younger : group.begins->after(group.snapshot)) positions.push_back(younger);
-  }
   std::ranges::sort(positions);
   return fmt::format("{}[{}{}]", short_name(group.data_file), fmt::join(positions, ","),
                      group.source ? fmt::format("+d{}", group.source->id) : "");
@@ -183,103 +180,45 @@ TEST(ChangeSplit, deletes_of_rows_in_files) {
   });
 }
 
-// File 1 with three rows, from 1 on, which begin as `begins` says.
-LakeChanges partial(LakeChanges all, std::vector<std::int64_t> begins,
-                    std::optional<SnapshotId> end = std::nullopt) {
-  auto file = lake_file(1, 1, end);
-  file.partial_max = at(std::ranges::max(begins));
-  auto rows = std::make_shared<model::RowSnapshotIds>();
-  for (auto begin : begins) rows->add(at(begin));
-  all.row_snapshot_ids.emplace(file.id, std::move(rows));
-  return with_files(std::move(all), {file});
-}
-
-LakeChanges with_deletes(LakeChanges all, model::LakeDeleteFile file, model::RowEnds ends) {
-  if (!ends.empty()) {
-    all.row_ends.emplace(file.id, std::make_shared<const model::RowEnds>(std::move(ends)));
-  }
-  all.delete_files.push_back(std::move(file));
-  return all;
-}
-
-TEST(ChangeSplit, files_that_hold_rows_of_several_snapshots) {
-  expect_splits({
-      {"younger_rows_are_deleted",
-       partial(changes(kStart, {1, 2, 3}), {1, 2, 3}),
-       {"1: +f1 f1[1,2]", "2: f1[2] xf1", "3: xf1"}},
-      {"wherever_they_stand",
-       partial(changes(kStart, {1, 2, 3}), {3, 1, 3}),
-       {"1: +f1 f1[0,2]", "2: ", "3: xf1"}},
-      {"removed_snapshots",
-       partial(changes(kStart, {2, 4}), {1, 2, 3}),
-       {"2: +f1 f1[2]", "4: xf1"}},
-      {"whole_when_first_shown", partial(changes(kStart, {3}), {1, 2, 3}), {"3: +f1"}},
-      {"dropped_inside_the_span",
-       partial(changes(kStart, {1, 2, 3}), {1, 2, 4}, at(3)),
-       {"1: +f1 f1[1,2]", "2: f1[2] xf1", "3: -f1 xf1"}},
-      {"older_span", partial(changes(at(1), {2, 3}), {1, 2, 3}), {"2: f1[2] xf1", "3: xf1"}},
-      {"older_span_that_ends_unseen", partial(changes(at(2), {4}), {1, 2, 3}), {"4: xf1"}},
-      {"with_real_deletes",
-       with_deletes(partial(changes(kStart, {1, 2, 3}), {1, 2, 3}), delete_file(5, 1, 2), {}),
-       {"1: +f1 f1[1,2]", "2: f1[2+d5] xf1", "3: f1[+d5] xf1"}},
-      {"with_deletes_of_several_snapshots",
-       with_deletes(partial(changes(kStart, {1, 2, 3, 4}), {1, 2, 3}), delete_file(5, 1, 2),
-                    {{0, at(2)}, {2, at(4)}}),
-       {"1: +f1 f1[1,2]", "2: f1[0,2] xf1", "3: f1[0] xf1", "4: f1[0,2] xf1"}},
-  });
-}
-
-TEST(ChangeSplit, rows_that_come_to_light_are_an_overwrite) {
-  const auto table = sample_lake();
-  auto all = partial(changes(kStart, {1, 2, 3, 4}), {1, 2, 4});
-  all = with_deletes(std::move(all), delete_file(5, 1, 3), {{0, at(3)}});
-  ExportPlan plan = plan_exports(table, all);
-  auto split = split_changes(table, all, plan, export_all(plan));
-  ASSERT_TRUE(split);
-  std::vector<bool> uncovers;
-  for (const auto& change : *split) uncovers.push_back(change.uncovers_rows);
-  EXPECT_EQ(uncovers, (std::vector{false, true, false, true})) << "3 only deletes";
-}
-
 TEST(ChangeSplit, rows_in_postgresql) {
   expect_splits({
       {"groups_by_snapshot",
        with_rows(changes(kStart, {1, 2}), {row(0, 1), row(1, 1), row(2, 2)}),
-       {"1: +inlined-1-1-2", "2: +inlined-1-2-2"}},
+       {"1: +inlined-1-1-0", "2: +inlined-1-2-0"}},
       {"positions_follow_row_ids",
        with_rows(changes(kStart, {1, 2}), {row(9, 1), row(5, 1, at(2)), row(2, 1)}),
-       {"1: +inlined-1-1-2", "2: inlined-1-1-2[1]"}},
+       {"1: +inlined-1-1-0", "2: inlined-1-1-0[1]"}},
       {"deletes_add_up",
        with_rows(changes(kStart, {1, 2, 3}), {row(0, 1, at(3)), row(1, 1, at(2)), row(2, 1)}),
-       {"1: +inlined-1-1-2", "2: inlined-1-1-2[1]", "3: inlined-1-1-2[0,1] xinlined-1-1-2"}},
+       {"1: +inlined-1-1-0", "2: inlined-1-1-0[1]", "3: inlined-1-1-0[0,1] xinlined-1-1-0"}},
       {"whole_group_gone_at_once",
        with_rows(changes(kStart, {1, 2}), {row(0, 1, at(2)), row(1, 1, at(2))}),
-       {"1: +inlined-1-1-2", "2: -inlined-1-1-2"}},
+       {"1: +inlined-1-1-0", "2: -inlined-1-1-0"}},
       {"whole_group_gone_in_steps",
        with_rows(changes(kStart, {1, 2, 3}), {row(0, 1, at(2)), row(1, 1, at(3))}),
-       {"1: +inlined-1-1-2", "2: inlined-1-1-2[0]", "3: -inlined-1-1-2 xinlined-1-1-2"}},
+       {"1: +inlined-1-1-0", "2: inlined-1-1-0[0]", "3: -inlined-1-1-0 xinlined-1-1-0"}},
       {"inserted_and_deleted_by_one_commit",
        with_rows(changes(kStart, {1, 2}), {row(0, 1, at(1)), row(1, 1, at(2)), row(2, 1)}),
-       {"1: +inlined-1-1-2", "2: inlined-1-1-2[0]"}},
+       {"1: +inlined-1-1-0", "2: inlined-1-1-0[0]"}},
       {"only_that", with_rows(changes(kStart, {1}), {row(0, 1, at(1))}), {"1: "}},
       {"older_group",
        with_rows(changes(at(2), {3}), {row(0, 1, at(2)), row(1, 1, at(3)), row(2, 1)}),
-       {"3: inlined-1-1-2[0,1] xinlined-1-1-2"}},
+       {"3: inlined-1-1-0[0,1] xinlined-1-1-0"}},
       {"older_group_gone",
        with_rows(changes(at(2), {3}), {row(0, 1, at(2)), row(1, 1, at(3))}),
-       {"3: -inlined-1-1-2 xinlined-1-1-2"}},
+       {"3: -inlined-1-1-0 xinlined-1-1-0"}},
       {"older_group_gone_before",
        with_rows(changes(at(2), {3}), {row(0, 1, at(2)), row(1, 3)}),
-       {"3: +inlined-1-3-2"}},
+       {"3: +inlined-1-3-0"}},
       {"came_and_went_unseen",
        with_rows(changes(kStart, {4}), {row(0, 2, at(3)), row(1, 3)}),
-       {"4: +inlined-1-3-2"}},
+       {"4: +inlined-1-3-0"}},
       {"partly_deleted_unseen",
        with_rows(changes(kStart, {4}), {row(0, 2, at(3)), row(1, 2)}),
-       {"4: +inlined-1-2-2 inlined-1-2-2[0]"}},
+       {"4: +inlined-1-2-0 inlined-1-2-0[0]"}},
       {"ends_later",
        with_rows(changes(kStart, {1}), {row(0, 1, at(2)), row(1, 1, at(3))}),
-       {"1: +inlined-1-1-2"}},
+       {"1: +inlined-1-1-0"}},
       {"begins_later", with_rows(changes(kStart, {1}), {row(0, 2)}), {"1: "}},
   });
 }
@@ -329,6 +268,9 @@ TEST(ChangeSplit, takes_a_commit_for_a_rewrite_only_if_it_is_nothing_else) {
       {"flushed_inlined:3", true},
       {"compacted_table:3", true},
       {"inline_flush:3,inserted_into_table:3", false},
+      {"deleted_from_table:3,inline_flush:3", true},
+      {"deleted_from_table:3", false},
+      {"deleted_from_table:3,merge_adjacent:3", false},
       {"inserted_into_table:3,merge_adjacent:4", false},
       {R"(created_table:"main"."merge_adjacent:3",inserted_into_table:3)", false},
       {R"(created_table:"a"",inline_flush:3,""b"."t")", false},

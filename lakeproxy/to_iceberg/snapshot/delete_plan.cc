@@ -5,7 +5,6 @@
 
 #include "lakeproxy/derive/plan/derived_object_names.h"
 #include "lakeproxy/to_iceberg/snapshot/export_plan_parts.h"
-#include "lakeproxy/to_iceberg/snapshot/partial_files.h"
 #include "lakeproxy/to_iceberg/snapshot/shown_snapshots.h"
 
 namespace lake::materialize {
@@ -18,7 +17,6 @@ struct FileDeletes {
   /// Of each of `files` when its positions were deleted, or null.
   std::vector<std::shared_ptr<const model::RowEnds>> ends;
   std::vector<const model::LakeInlinedDelete*> inlined;
-  std::shared_ptr<const model::RowSnapshotIds> begins;
 };
 
 std::map<model::DataFileId, FileDeletes> deletes_by_file(const model::LakeChanges& changes) {
@@ -31,11 +29,6 @@ std::map<model::DataFileId, FileDeletes> deletes_by_file(const model::LakeChange
   }
   for (const auto& row : changes.inlined_deletes) {
     by_file[row.data_file_id].inlined.push_back(&row);
-  }
-  for (const auto& [id, file] : changes.data_files) {
-    if (!shows_a_part(changes, file)) continue;
-    auto begins = changes.row_snapshot_ids.find(id);
-    by_file[id].begins = begins == changes.row_snapshot_ids.end() ? nullptr : begins->second;
   }
   return by_file;
 }
@@ -50,29 +43,17 @@ std::set<SnapshotId> delete_snapshots(const model::LakeChanges& changes,
     if (shown_before(changes, begin)) return;
     if (auto at = shown_at(changes, begin)) snapshots.insert(*at);
   };
-  for (const auto* source : deletes.files) add(source->begin);
-  for (const auto& ends : deletes.ends) {
-    if (!ends) continue;
-    for (const model::RowEnd& row : *ends) add(row.end);
+  for (std::size_t i = 0; i < deletes.files.size(); ++i) {
+    const model::LakeDeleteFile& source = *deletes.files[i];
+    add(source.begin);
+    if (!deletes.ends[i]) {
+      // DuckDB writes it anew when more rows go; it is seen whole from then on.
+      add(source.partial_max.value_or(source.begin));
+      continue;
+    }
+    for (const model::RowEnd& row : *deletes.ends[i]) add(row.end);
   }
   for (const auto* row : deletes.inlined) add(row->begin);
-  return snapshots;
-}
-
-// Snapshots at which the file shows more of its rows than before.
-std::set<SnapshotId> growth_snapshots(const model::LakeChanges& changes,
-                                      const model::LakeDataFile& file,
-                                      const model::RowSnapshotIds* begins) {
-  std::set<SnapshotId> snapshots;
-  auto add = [&](SnapshotId begin) {
-    if (shown_before(changes, begin)) return;
-    if (auto at = shown_at(changes, begin)) snapshots.insert(*at);
-  };
-  if (!shows_a_part(changes, file)) return snapshots;
-  add(file.begin);
-  add(whole_from(file));
-  if (begins == nullptr) return snapshots;
-  for (const auto& [begin, rows] : begins->rows_of_snapshots()) add(begin);
   return snapshots;
 }
 
@@ -94,10 +75,7 @@ void add_source(const FileDeletes& deletes, SnapshotId at, DeleteGroup& group) {
 void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& changes,
                        const model::LakeDataFile& file, const FileDeletes& deletes,
                        SnapshotId first, ExportPlan& plan) {
-  const std::set<SnapshotId> growth = growth_snapshots(changes, file, deletes.begins.get());
-  std::set<SnapshotId> snapshots = delete_snapshots(changes, file, deletes);
-  snapshots.insert(growth.begin(), growth.end());
-  for (SnapshotId at : snapshots) {
+  for (SnapshotId at : delete_snapshots(changes, file, deletes)) {
     if (file.end && *file.end <= at) continue;
     DeleteGroup group{delete_location(table, fmt::to_string(file.id.value), at),
                       file.path,
@@ -110,13 +88,7 @@ void plan_file_deletes(const model::LakeTable& table, const model::LakeChanges& 
     for (const auto* row : deletes.inlined) {
       if (row->begin <= at) group.positions.push_back(row->row_id);
     }
-    if (at < whole_from(file)) group.begins = deletes.begins;
-    group.uncovers = group.replaces && growth.contains(at);
-    if (group.source || group.begins || !group.positions.empty()) {
-      plan.deletes.push_back(std::move(group));
-    } else if (group.replaces) {
-      plan.whole.push_back({file.path, at});
-    }
+    if (group.source || !group.positions.empty()) plan.deletes.push_back(std::move(group));
   }
 }
 
@@ -130,9 +102,6 @@ std::map<model::DataFileId, SnapshotId> first_deletes(const model::LakeChanges& 
   };
   for (const auto& file : changes.delete_files) add(file.data_file_id, file.begin);
   for (const auto& row : changes.inlined_deletes) add(row.data_file_id, row.begin);
-  for (const auto& [id, file] : changes.data_files) {
-    if (shows_a_part(changes, file)) add(id, file.begin);
-  }
   return first;
 }
 

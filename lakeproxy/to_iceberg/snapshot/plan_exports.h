@@ -14,8 +14,7 @@ namespace lake::materialize {
 [[nodiscard]] ExportPlan plan_exports(const model::LakeTable& table,
                                       const model::LakeChanges& changes);
 
-/// The first snapshot at which rows of each data file were deleted, or were
-/// not there yet.
+/// The first snapshot at which rows of each data file were deleted.
 [[nodiscard]] std::map<model::DataFileId, model::SnapshotId> first_deletes(
     const model::LakeChanges& changes);
 

@@ -17,7 +17,6 @@ inline model::LakeTable sample_lake(model::Type type = model::Type(model::TypeKi
   model::LakeTable table;
   table.table_id = model::TableId(3);
   table.name = "t";
-  table.epoch = 2;
   table.metadata.location = "s3://lake/t";
   table.metadata.schemas = {{.fields = {{.id = 1, .name = "v", .type = std::move(type)}}}};
   table.metadata.partition_specs = {

@@ -50,6 +50,13 @@ class SnapshotChain {
     return std::move(*built);
   }
 
+  /// The entries of every manifest of the list.
+  void load_all() {
+    for (ListedManifest& listed : list) {
+      if (!listed.entries) load(listed);
+    }
+  }
+
   /// As after a restart: nothing but the stored list is known.
   void forget() {
     auto files = read_manifest_list(objects.at(snapshots.back().manifest_list));

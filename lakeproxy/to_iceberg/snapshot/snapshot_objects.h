@@ -1,7 +1,7 @@
 #pragma once
 
 // What one snapshot puts into the object store: new manifests, then their list.
-// Object names hold the snapshot, the maintenance epoch and a hash of the bytes:
+// Object names hold the snapshot and a hash of the bytes:
 // equal names mean equal objects, whoever writes them.
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class SnapshotObjects {
 
  private:
   [[nodiscard]] MetadataObjectPlace place() const {
-    return {table_.metadata.location, snapshot_.snapshot_id, table_.epoch};
+    return {table_.metadata.location, snapshot_.snapshot_id};
   }
 
   const model::LakeTable& table_;

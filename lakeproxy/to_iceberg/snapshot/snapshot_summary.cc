@@ -48,6 +48,12 @@ std::int64_t count_vectors(const std::vector<FileView>& deletes) {
                             [](const FileView& view) { return view.file.file_format; });
 }
 
+// How many live rows more there are than before.
+std::int64_t new_rows(const SnapshotChange& change, const RemovedFiles& removed) {
+  return count_views(change.added_data).records - count_views(change.added_deletes).records -
+         count_files(removed.data).records + count_files(removed.deletes).records;
+}
+
 using Summary = std::map<std::string, std::string>;
 
 void put_nonzero(Summary& summary, const char* key, std::int64_t value) {
@@ -59,7 +65,8 @@ void put_nonzero(Summary& summary, const char* key, std::int64_t value) {
 model::Operation operation_of(const SnapshotChange& change, const RemovedFiles& removed) {
   bool adds = !change.added_data.empty();
   bool takes = !removed.data.empty() || !change.added_deletes.empty();
-  if (change.rewrites_only) return model::Operation::kReplace;
+  // Readers of changes pass over it, so the rows that it adds and takes must be as many.
+  if (change.rewrites_only && new_rows(change, removed) == 0) return model::Operation::kReplace;
   if (change.uncovers_rows) return model::Operation::kOverwrite;
   // Readers of changes rely on these two words; a summary must not break them.
   const bool fits = change.client_operation &&

@@ -46,11 +46,11 @@ def quick(catalog):
     return [lake_readers.PyIceberg(catalog)]
 
 
-def play(duck, schema, statements):
-    """The snapshots to go back to."""
+def play(duck, schema, catalog, statements):
+    """The snapshots to go back to. All are seen before they are replaced."""
     marks = []
     for part in statements.split(MARK):
-        run(duck, schema, part)
+        run(duck, schema, part, lambda: catalog.load_table(f'{schema}.t'))
         marks.append(last_snapshot(duck))
     return marks[:-1]
 
@@ -78,7 +78,7 @@ def assert_agree_at_all(duck, truth, quick, catalog, table):
 @pytest.mark.parametrize('case', CASES, ids=lambda case: case.name)
 def test_pyiceberg_goes_back_and_forth(lake, duck, truth, quick, catalog, schema, case):
     table = make_table(Rest.of(lake), schema, 't', case.version, FIELDS)
-    marks = play(duck, schema, case.statements)
+    marks = play(duck, schema, catalog, case.statements)
     newest = last_snapshot(duck)
     past = {snapshot: rows_at(truth, table, snapshot) for snapshot in shown(catalog, table)}
     assert len(past) >= case.least
@@ -97,7 +97,7 @@ def test_pyiceberg_goes_back_and_forth(lake, duck, truth, quick, catalog, schema
 def test_spark_rolls_back_to_rows_that_were_merged(lake, duck, truth, spark, catalog, schema):
     """In format version 3 rows have the ids of then, for Spark as for DuckDB."""
     table = make_table(Rest.of(lake), schema, 't', '3', FIELDS)
-    marks = play(duck, schema, CASES[1].statements)
+    marks = play(duck, schema, catalog, CASES[1].statements)
     reader = [lake_readers.Spark(spark)]
     for mark in marks:
         wanted = rows_and_ids(duck, table, f' AT (VERSION => {mark})')
