@@ -44,7 +44,8 @@ def noting_ids(world, table):
     """No upkeep may change the ids of rows: where DuckDB's merge does, it is remembered of the table."""
     before = lineage.ids_of_lake(world, table)
     yield
-    table.renumbered |= lineage.ids_of_lake(world, table) != before
+    if lineage.ids_of_lake(world, table) != before:
+        table.renumbered = world.snapshot()
 
 
 @operation('duck.flush', 3)

@@ -39,14 +39,14 @@ class Table:
     repeated: bool = False  # a client took back what deleted the older form of updated rows: both have one id
     nan_lost: bool = False  # DuckDB does not know of a NaN in the table
     unbounded: bool = False  # DuckDB forgot what values the table's columns have
-    renumbered: bool = False  # DuckDB gave rows other ids when it merged their files
+    renumbered: int = 0  # The lake's snapshot when DuckDB last gave rows other ids, as it merged their files
     seen: dict = dataclasses.field(default_factory=dict)  # {snapshot: its manifest list} as shown last, of one format version
     seen_version: int = 0
 
     @property
     def shares_ids(self):
         """Two rows may have one id."""
-        return self.repeated or self.renumbered
+        return self.repeated or self.renumbered > 0
 
     def is_called(self, snapshot, schema, name):
         """From this snapshot on."""
