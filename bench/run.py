@@ -12,6 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import distance  # noqa: E402
 import equality  # noqa: E402
 import many  # noqa: E402
 import measure  # noqa: E402
@@ -22,7 +23,7 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'equality')
+PARTS = ('single', 'many', 'distance', 'equality')
 
 
 def measure_all(servers, options):
@@ -32,6 +33,8 @@ def measure_all(servers, options):
         results.update(single_client(servers, options))
     if 'many' in wanted:
         results['many'] = many.writers(servers, options.commits)
+    if 'distance' in wanted:
+        results['distance'] = distance.waits(servers)
     if 'equality' in wanted:
         results['equality_delete'] = equality.search()
     return results
@@ -53,6 +56,8 @@ def show(results):
         show_single(results)
     if 'many' in results:
         many.show(results['many'])
+    if 'distance' in results:
+        distance.show(results['distance'])
     if 'equality_delete' in results:
         equality.show(results['equality_delete'])
 

@@ -3,9 +3,10 @@
 //   2 requirements and updates on it, as values
 //   3 what the client's new snapshots add, read from the object store (storage/)
 //   4 one PostgreSQL transaction, which checks that 1 still holds (from_iceberg/write/)
-//   5 the new snapshots published, and the loaded table that is the answer (to_iceberg/publish/)
-//   6 behind the answer: the metadata file, the record of it together with
-//     others, and the client's manifests removed
+//   5 the new snapshots published, all that the answer names put at once, and the loaded table
+//     that is the answer (to_iceberg/publish/)
+//   6 behind the answer: the publication recorded together with others, and the client's
+//     manifests removed
 
 #include <utility>
 
@@ -44,18 +45,11 @@ struct RequestedCommit {
   const Key* key;
 };
 
-// `known`: `loaded` as it was found in memory, whose metadata file may be on its
-// way; null when it was loaded. It must be there before the transaction begins,
-// and while it is not, the client's files are read.
 base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog* catalog,
-                                          RequestedCommit requested, publish::LoadedTablePtr loaded,
-                                          publish::CacheEntryPtr known) {
+                                          RequestedCommit requested,
+                                          publish::LoadedTablePtr loaded) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare_change(context, catalog, loaded, requested.commit));
-  if (known) {
-    CO_RETURN_IF_ERROR(
-        co_await catalog->loaded_tables->finish(context, *requested.identifier, std::move(known)));
-  }
   Attempt result;
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   result.obsolete_objects = std::move(prepared.obsolete_objects);
@@ -75,7 +69,7 @@ struct CompletedCommit {
 base::Task<base::Result<CompletedCommit>> commit(base::RequestContext context, Catalog* catalog,
                                                  RequestedCommit requested) {
   publish::CacheEntryPtr known = catalog->loaded_tables->newest_known(*requested.identifier);
-  bool is_current = known == nullptr;
+  bool is_current = known == nullptr || publish::has_failed(*known->loaded);
   publish::LoadedTablePtr loaded;
   if (is_current) {
     CO_ASSIGN_OR_RETURN(loaded,
@@ -84,8 +78,7 @@ base::Task<base::Result<CompletedCommit>> commit(base::RequestContext context, C
     loaded = known->loaded;
   }
   for (int i = 0; i < kAttempts; ++i) {
-    auto done =
-        co_await attempt(context, catalog, requested, loaded, std::exchange(known, nullptr));
+    auto done = co_await attempt(context, catalog, requested, loaded);
     if (done) co_return CompletedCommit{std::move(loaded), std::move(*done)};
     if (done.error().kind() == ErrorKind::kOutcomeUnknown ||
         done.error().reason() == ducklake::kAlreadyDone) {
@@ -106,13 +99,12 @@ base::Task<base::Result<CompletedCommit>> commit(base::RequestContext context, C
 base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
                                model::TableIdentifier identifier, publish::CacheEntryPtr entry,
                                std::vector<std::string> obsolete_objects) {
-  base::RequestContext own = context;
-  own.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  auto recorded = co_await catalog->loaded_tables->record(
-      own, std::move(identifier), std::move(entry), publish::RecordTime::kWithOthers);
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAnswered);
+  auto recorded = co_await catalog->loaded_tables->record(std::move(identifier), std::move(entry),
+                                                          publish::RecordTime::kWithOthers);
   if (!recorded && recorded.error().reason() != ducklake::kStale) {
     catalog->log->for_request(context.request_id)
-        .warning("a publication could not be finished; the table's next request makes it anew",
+        .warning("a publication could not be recorded; the table's next request makes it anew",
                  {{"error", recorded.error().message()}, {"detail", recorded.error().detail()}});
   }
   if (!obsolete_objects.empty()) {

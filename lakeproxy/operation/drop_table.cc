@@ -1,6 +1,6 @@
 // A table dropped, from top to bottom:
 //   1 with purge: this database is the one that may remove files
-//   2 its last metadata file is finished: by it the table can come back
+//   2 its last metadata file is recorded: by it the table can come back
 //   3 one PostgreSQL transaction (from_iceberg/write/); with purge it says, too, that the
 //     files go, so that a fault in 4 leaves something to go on with
 //   4 the files (storage/)
@@ -13,18 +13,18 @@ namespace lake::operation {
 namespace {
 
 // The metadata file that a commit's answer has named is what brings the table
-// back; it is there before the table goes. The drop does not depend on it.
-base::Task<void> finish_publication(base::RequestContext context, Catalog* catalog,
+// back; the lake knows it before the table goes. The drop does not depend on it.
+base::Task<void> record_publication(base::RequestContext context, Catalog* catalog,
                                     const model::TableIdentifier* identifier) {
   if (catalog->loaded_tables->newest_known(*identifier) == nullptr) co_return;
-  auto recorded = co_await catalog->loaded_tables->remembered(context, *identifier);
+  auto recorded = co_await catalog->loaded_tables->remembered(*identifier);
   // What was published may be gone from the store: it is made anew.
   if (recorded && *recorded == nullptr) {
     recorded = co_await catalog->loaded_tables->get(context, *identifier);
   }
   if (recorded) co_return;
   catalog->log->for_request(context.request_id)
-      .warning("a table is dropped before its last metadata file is there",
+      .warning("a table is dropped before its last metadata file is recorded",
                {{"table", identifier->display()}, {"error", recorded.error().message()}});
 }
 
@@ -51,7 +51,7 @@ base::Task<base::Result<void>> drop_table(base::RequestContext context, Catalog*
   if (purge) {
     CO_RETURN_IF_ERROR(co_await check_purge(context, catalog));
   }
-  co_await finish_publication(context, catalog, &request->identifier);
+  co_await record_publication(context, catalog, &request->identifier);
   auto dropped = co_await catalog->writer->keyed(request.key())
                      .drop_table(context, request->identifier,
                                  purge ? ducklake::Files::kGo : ducklake::Files::kStay);

@@ -23,15 +23,9 @@ base::Error always_overtaken() {
 }
 
 bool is_recorded(const LoadedTable& loaded) {
-  return !loaded.pending_metadata || loaded.pending_metadata->is_recorded();
+  return !loaded.pending_record || loaded.pending_record->is_recorded();
 }
-bool has_failed(const LoadedTable& loaded) {
-  return loaded.pending_metadata && loaded.pending_metadata->has_failed();
-}
-
-// The lease of those who write a table's metadata file, beside those who read the table.
-std::string file_key(const std::string& key) { return key + "\x1f/file"; }
-// The lease of those who pack a table's answers.
+// The lease of those who pack a table's answers, beside those who read the table.
 std::string packing_key(const std::string& key) { return key + "\x1f/gzip"; }
 
 // What is packed on the event loop: about a millisecond of work.
@@ -45,6 +39,10 @@ base::Task<base::Result<model::JsonText>> pack(base::BlockingPool* pool, LoadedT
 }
 
 }  // namespace
+
+bool has_failed(const LoadedTable& loaded) {
+  return loaded.pending_record && loaded.pending_record->has_failed();
+}
 
 TableCache::TableCache(CacheLimits limits, base::metrics::Registry& metrics)
     : entries(limits),
@@ -78,13 +76,9 @@ base::Task<base::Result<LoadedTablePtr>> LoadedTables::get(base::RequestContext 
   std::string key = key_of(shared_->key, identifier);
   if (auto found = shared_->cache->entries.get(key)) {
     const CacheEntryPtr& entry = *found;
-    if (!has_changed(*entry)) {
-      auto finished = co_await finish(context, identifier, entry);
-      if (finished) {
-        shared_->cache->hits.add();
-        co_return entry->loaded;
-      }
-      if (finished.error().reason() != ducklake::kStale) co_return std::move(finished).error();
+    if (!has_changed(*entry) && !has_failed(*entry->loaded)) {
+      shared_->cache->hits.add();
+      co_return entry->loaded;
     }
   }
   shared_->cache->misses.add();
@@ -101,10 +95,10 @@ CacheEntryPtr LoadedTables::newest_known(const model::TableIdentifier& identifie
 }
 
 base::Task<base::Result<LoadedTablePtr>> LoadedTables::remembered(
-    base::RequestContext context, model::TableIdentifier identifier) {
+    model::TableIdentifier identifier) {
   CacheEntryPtr entry = newest_known(identifier);
   if (!entry) co_return LoadedTablePtr();
-  auto recorded = co_await record(context, identifier, entry, RecordTime::kNow);
+  auto recorded = co_await record(identifier, entry, RecordTime::kNow);
   if (recorded) co_return entry->loaded;
   if (recorded.error().reason() == ducklake::kStale) co_return LoadedTablePtr();
   co_return std::move(recorded).error();
@@ -120,7 +114,7 @@ base::Task<base::Result<LoadedTablePtr>> LoadedTables::get_recorded(
     }
     auto entry = std::make_shared<CacheEntry>();
     entry->loaded = loaded;
-    auto recorded = co_await record(context, identifier, std::move(entry), RecordTime::kNow);
+    auto recorded = co_await record(identifier, std::move(entry), RecordTime::kNow);
     if (recorded) co_return loaded;
     if (recorded.error().reason() != ducklake::kStale) co_return std::move(recorded).error();
   }
@@ -173,23 +167,8 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_appended(
   co_return CacheEntryPtr(fresh);
 }
 
-base::Task<base::Status> LoadedTables::finish(base::RequestContext context,
-                                              model::TableIdentifier identifier,
-                                              CacheEntryPtr entry) {
-  const LoadedTablePtr& loaded = entry->loaded;
-  const auto& pending = loaded->pending_metadata;
-  if (pending == nullptr || pending->is_put()) co_return base::Status{};
-  const std::string key = key_of(shared_->key, identifier);
-  CO_ASSIGN_OR_RETURN(auto lease, co_await shared_->single_flight.take(context, file_key(key)));
-  auto finished = co_await publisher_->finish(context, loaded);
-  if (!finished && finished.error().reason() == ducklake::kStale) forget(key, entry);
-  co_return finished;
-}
-
-base::Task<base::Status> LoadedTables::record(base::RequestContext context,
-                                              model::TableIdentifier identifier,
+base::Task<base::Status> LoadedTables::record(model::TableIdentifier identifier,
                                               CacheEntryPtr entry, RecordTime time) {
-  CO_RETURN_IF_ERROR(co_await finish(context, identifier, entry));
   auto recorded = co_await publisher_->record(entry->loaded, time);
   if (!recorded) forget(key_of(shared_->key, identifier), entry);
   co_return recorded;
@@ -233,9 +212,8 @@ void LoadedTables::keep(const std::string& key, CacheEntryPtr fresh) {
   shared_->cache->entries.put(key, std::move(fresh), bytes);
 }
 
-// What is not finished is finished before anything is told of it, and recorded before the table
-// is read: two who take the same number in the metadata log would meet. What cannot be recorded
-// is forgotten, and made anew.
+// What was published is recorded before the table is read: two who take the same number in the
+// metadata log would meet. What cannot be recorded is forgotten, and made anew.
 base::Task<base::Result<LoadedTablePtr>> LoadedTables::read_in_turn(
     base::RequestContext context, std::string key, model::TableIdentifier identifier) {
   const TableInvalidation::State wanted = shared_->invalidation.state();
@@ -247,12 +225,8 @@ base::Task<base::Result<LoadedTablePtr>> LoadedTables::read_in_turn(
     is_new_enough = last && !has_changed(*last);
   }
   if (last) {
-    auto finished = co_await finish(context, identifier, last);
-    if (finished && is_new_enough) co_return last->loaded;
-    if (!finished && finished.error().reason() != ducklake::kStale) {
-      co_return std::move(finished).error();
-    }
-    (void)co_await record(context, identifier, last, RecordTime::kNow);
+    if (is_new_enough && !has_failed(*last->loaded)) co_return last->loaded;
+    (void)co_await record(identifier, last, RecordTime::kNow);
   }
   CO_ASSIGN_OR_RETURN(auto fresh, co_await read(context, std::move(key), std::move(identifier)));
   lease.set_result(fresh);

@@ -27,6 +27,9 @@ struct CacheEntry {
 };
 using CacheEntryPtr = std::shared_ptr<const CacheEntry>;
 
+/// Whether the lake could not remember what was published: nothing may be built on it.
+[[nodiscard]] bool has_failed(const LoadedTable& loaded);
+
 /// The cache of the process: the newest loaded tables of all its lakes; safe from any thread.
 /// Outlives the tasks that use it.
 struct TableCache {
@@ -50,7 +53,7 @@ struct LakeTableCache {
   /// earlier TableInvalidation, whose generations mean nothing to this one.
   std::string key;
   TableInvalidation invalidation;
-  /// By key: who reads a table, who writes its metadata file, and who packs it.
+  /// By key: who reads a table, and who packs it.
   SingleFlight single_flight;
 };
 
@@ -69,30 +72,23 @@ class LoadedTables {
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> get_recorded(
       base::RequestContext context, model::TableIdentifier identifier);
   /// The newest one known here, which may be old, without asking the lake; null
-  /// when there is none. For a commit, which finds out by itself whether it
-  /// still holds. Nothing may be built on it before finish() is through.
+  /// when there is none. For a commit, which finds out by itself whether it still
+  /// holds. Nothing may be built on one that has_failed().
   [[nodiscard]] CacheEntryPtr newest_known(const model::TableIdentifier& identifier) const;
   /// The same after record(), null where that was stale. Errors: those of record().
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> remembered(
-      base::RequestContext context, model::TableIdentifier identifier);
+      model::TableIdentifier identifier);
   /// Publishes what this process has just appended to `before`. The result may be
   /// told at once to the client that committed it; record() must follow.
   /// Errors: those of Publisher::publish_known.
   [[nodiscard]] base::Task<base::Result<CacheEntryPtr>> publish_appended(
       base::RequestContext context, model::TableIdentifier identifier, LoadedTablePtr before,
       ducklake::ChangedTable changed);
-  /// Puts the metadata file of a publication, once for all who wait for it. Whoever is told of
-  /// a loaded table, or builds on it, waits for this and not for the record.
-  /// Errors: those of Publisher::finish; after kStale, and so at the second call
-  ///         after a failed one, the table is forgotten.
-  [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context,
-                                                model::TableIdentifier identifier,
-                                                CacheEntryPtr entry);
-  /// finish(), and has the lake remember the publication: before the table is read anew or goes.
-  /// Errors: those of finish() and RecordQueue::record(); the table is then forgotten, and the
-  ///         next load makes it anew.
-  [[nodiscard]] base::Task<base::Status> record(base::RequestContext context,
-                                                model::TableIdentifier identifier,
+  /// Has the lake remember the publication: before the table is read anew or goes. Whoever is
+  /// told of a loaded table, or builds on it, does not wait for this.
+  /// Errors: those of RecordQueue::record(); the table is then forgotten, and the next load makes
+  ///         it anew.
+  [[nodiscard]] base::Task<base::Status> record(model::TableIdentifier identifier,
                                                 CacheEntryPtr entry, RecordTime time);
 
   /// `loaded`'s body as gzip: made once, also where many want it at once, and counted where

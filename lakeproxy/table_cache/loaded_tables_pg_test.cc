@@ -122,8 +122,12 @@ class LoadedTablesTest : public ducklake::LakeFixture {
     if (!head) EXPECT_EQ(head.error().kind(), base::ErrorKind::kNotFound);
     return head.has_value();
   }
+  void remove(const std::string& location) {
+    auto removed = run(store_->remove(soon(), *storage::key_in(store_->bucket(), location)));
+    EXPECT_TRUE(removed) << removed.error().message();
+  }
   base::Status record(Server& server, const CacheEntryPtr& entry) {
-    return run(server.loaded_tables.record(soon(), kTable, entry, RecordTime::kNow));
+    return run(server.loaded_tables.record(kTable, entry, RecordTime::kNow));
   }
   void refuse_records() {
     exec(
@@ -147,13 +151,10 @@ class LoadedTablesTest : public ducklake::LakeFixture {
   int files_ = 0;
 };
 
-TEST_F(LoadedTablesTest, an_append_is_told_with_its_manifests_and_before_its_metadata_file) {
+TEST_F(LoadedTablesTest, an_append_is_told_with_all_that_it_names_and_before_its_record) {
   auto before = get(*first_);
   auto entry = append(*first_, before);
   EXPECT_TRUE(exists(entry->loaded->metadata.current_snapshot()->manifest_list));
-  EXPECT_FALSE(exists(entry->loaded->metadata_location));
-  EXPECT_EQ(recorded(), "1");
-  ASSERT_TRUE(run(first_->loaded_tables.finish(soon(), kTable, entry)));
   EXPECT_TRUE(exists(entry->loaded->metadata_location));
   EXPECT_EQ(recorded(), "1") << "nobody waits for the record";
   ASSERT_TRUE(record(*first_, entry));
@@ -161,10 +162,12 @@ TEST_F(LoadedTablesTest, an_append_is_told_with_its_manifests_and_before_its_met
   ASSERT_TRUE(record(*first_, entry)) << "once is enough";
 }
 
-TEST_F(LoadedTablesTest, a_load_waits_for_the_metadata_file_and_reads_nothing_again) {
+TEST_F(LoadedTablesTest, a_load_after_an_append_reads_nothing_and_waits_for_no_record) {
   auto entry = append(*first_, get(*first_));
+  refuse_records();
   EXPECT_EQ(get(*first_), entry->loaded);
-  EXPECT_TRUE(exists(entry->loaded->metadata_location));
+  EXPECT_EQ(append(*first_, entry->loaded)->loaded->metadata.snapshots.size(), 2U);
+  take_records();
 }
 
 TEST_F(LoadedTablesTest, commits_that_are_built_on_unrecorded_ones_are_recorded_with_them) {
@@ -172,7 +175,6 @@ TEST_F(LoadedTablesTest, commits_that_are_built_on_unrecorded_ones_are_recorded_
   CacheEntryPtr entry;
   for (int i = 0; i < 3; ++i) {
     entry = append(*first_, before);
-    ASSERT_TRUE(run(first_->loaded_tables.finish(soon(), kTable, entry)));
     before = entry->loaded;
   }
   EXPECT_EQ(recorded(), "1");
@@ -188,10 +190,10 @@ TEST_F(LoadedTablesTest, a_table_is_recorded_before_it_is_read_again_or_goes) {
   auto theirs = append(*second_, get(*second_));
   ASSERT_TRUE(record(*second_, theirs));
   EXPECT_EQ(get(*first_)->metadata.snapshots.size(), 2U);
-  EXPECT_TRUE(entry->loaded->pending_metadata->is_recorded());
+  EXPECT_TRUE(entry->loaded->pending_record->is_recorded());
   entry = append(*first_, get(*first_));
   EXPECT_EQ(*run(first_->loaded_tables.get_recorded(soon(), kTable)), entry->loaded);
-  EXPECT_TRUE(entry->loaded->pending_metadata->is_recorded());
+  EXPECT_TRUE(entry->loaded->pending_record->is_recorded());
 }
 
 // The lake cannot remember it: nothing is built on it, no request fails, and it is made anew.
@@ -211,7 +213,7 @@ TEST_F(LoadedTablesTest, what_could_not_be_recorded_is_made_anew) {
   auto next = append(*first_, shown);
   EXPECT_EQ(next->loaded->metadata.snapshots.size(), 2U);
   take_records();
-  EXPECT_FALSE(run(first_->loaded_tables.remembered(soon(), kTable)).value_or(nullptr));
+  EXPECT_FALSE(run(first_->loaded_tables.remembered(kTable)).value_or(nullptr));
   auto whole = get(*first_);
   EXPECT_EQ(whole->metadata.snapshots.size(), 2U) << "no snapshot is missing";
   EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_snapshot"), "2");
@@ -220,9 +222,7 @@ TEST_F(LoadedTablesTest, what_could_not_be_recorded_is_made_anew) {
 
 TEST_F(LoadedTablesTest, nothing_is_built_on_a_publication_whose_record_failed) {
   auto first = append(*first_, get(*first_));
-  ASSERT_TRUE(run(first_->loaded_tables.finish(soon(), kTable, first)));
   auto second = append(*first_, first->loaded);
-  ASSERT_TRUE(run(first_->loaded_tables.finish(soon(), kTable, second)));
   refuse_records();
   EXPECT_FALSE(record(*first_, first));
   take_records();
@@ -232,32 +232,28 @@ TEST_F(LoadedTablesTest, nothing_is_built_on_a_publication_whose_record_failed) 
   EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_snapshot"), "2");
 }
 
-TEST_F(LoadedTablesTest, what_is_known_is_known_before_its_metadata_file_is_there) {
+TEST_F(LoadedTablesTest, what_is_known_is_known_before_its_record) {
   EXPECT_EQ(first_->loaded_tables.newest_known(kTable), nullptr);
   auto entry = append(*first_, get(*first_));
   EXPECT_EQ(first_->loaded_tables.newest_known(kTable), entry);
-  EXPECT_FALSE(exists(entry->loaded->metadata_location));
+  EXPECT_EQ(recorded(), "1");
   EXPECT_EQ(second_->loaded_tables.newest_known(kTable), nullptr) << "of another server's";
 }
 
-TEST_F(LoadedTablesTest, the_next_commit_waits_for_the_metadata_file) {
+TEST_F(LoadedTablesTest, the_next_commit_names_the_metadata_file_of_the_one_before) {
   auto entry = append(*first_, get(*first_));
-  auto remembered = run(first_->loaded_tables.remembered(soon(), kTable));
-  ASSERT_TRUE(remembered);
-  EXPECT_EQ(*remembered, entry->loaded);
-  EXPECT_TRUE(exists(entry->loaded->metadata_location));
-  auto next = append(*first_, *remembered);
+  auto next = append(*first_, entry->loaded);
   EXPECT_EQ(next->loaded->metadata.snapshots.size(), 2U);
   EXPECT_EQ(next->loaded->metadata.metadata_log.back().metadata_file,
             entry->loaded->metadata_location);
 }
 
-// What is left behind when the process is killed between answer and file.
+// What is left behind when the process is killed between answer and record.
 TEST_F(LoadedTablesTest, another_server_makes_the_same_file_that_was_told) {
   auto before = append(*first_, get(*first_))->loaded;
-  ASSERT_TRUE(run(first_->loaded_tables.remembered(soon(), kTable)));
+  ASSERT_TRUE(run(first_->loaded_tables.remembered(kTable)));
   auto told = append(*first_, before)->loaded;
-  ASSERT_FALSE(exists(told->metadata_location));
+  remove(told->metadata_location);  // As gc may, of what nobody recorded.
   auto found = get(*second_);
   EXPECT_EQ(found->metadata_location, told->metadata_location);
   EXPECT_EQ(*found->body, *told->body);
@@ -267,7 +263,7 @@ TEST_F(LoadedTablesTest, another_server_makes_the_same_file_that_was_told) {
 TEST_F(LoadedTablesTest, what_was_left_undone_is_shown_after_the_next_append_too) {
   auto told = append(*first_, get(*first_))->loaded;
   // The second server has never seen the table: it must not build on less.
-  auto remembered = run(second_->loaded_tables.remembered(soon(), kTable));
+  auto remembered = run(second_->loaded_tables.remembered(kTable));
   ASSERT_TRUE(remembered);
   EXPECT_EQ(*remembered, nullptr);
   auto next = append(*second_, get(*second_))->loaded;
@@ -349,7 +345,7 @@ TEST_F(LoadedTablesTest, an_entry_that_another_server_overtook_is_forgotten) {
   auto recorded = record(*first_, entry);
   ASSERT_FALSE(recorded);
   EXPECT_EQ(recorded.error().reason(), ducklake::kStale);
-  EXPECT_EQ(*run(first_->loaded_tables.remembered(soon(), kTable)), nullptr);
+  EXPECT_EQ(*run(first_->loaded_tables.remembered(kTable)), nullptr);
   auto fresh = get(*first_);
   EXPECT_EQ(fresh->metadata.metadata_log.back().metadata_file, "s3://x/other");
   EXPECT_EQ(fresh->metadata.snapshots.size(), 1U);
@@ -358,7 +354,7 @@ TEST_F(LoadedTablesTest, an_entry_that_another_server_overtook_is_forgotten) {
 TEST_F(LoadedTablesTest, a_commit_of_another_server_makes_an_entry_old) {
   auto mine = get(*first_);
   auto theirs = append(*second_, get(*second_))->loaded;
-  EXPECT_EQ(*run(first_->loaded_tables.remembered(soon(), kTable)), mine) << "it is not asked for";
+  EXPECT_EQ(*run(first_->loaded_tables.remembered(kTable)), mine) << "it is not asked for";
   EXPECT_EQ(get(*first_)->metadata_location, theirs->metadata_location);
   auto refused = run(first_->writer.change_table(
       soon(), {std::shared_ptr<const model::LakeTable>(mine, &mine->table), mine->metadata, {}}));

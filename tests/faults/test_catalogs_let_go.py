@@ -7,7 +7,7 @@ import requests
 from faults.changes import ROWS, SCHEMA, appending, rows
 from faults.reader import counted
 from faults.servers import SECONDS, Faulty, lake_of, own_stack
-from faults.test_steps import LISTED
+from faults.test_steps import PUT
 from lake_clients import iceberg as iceberg_client
 from stack.process import wait_until
 
@@ -40,11 +40,11 @@ def test_a_catalog_lives_until_the_work_behind_an_answer_is_done():
         expected = {0: ROWS}
         for batch in range(1, ROUNDS + 1):
             changes = [appending(catalog.load_table(f's.{name}'), batch) for name in TABLES]
-            server.arm(LISTED, 'pause')
+            server.arm(PUT, 'pause')
             answer = requests.post(f'{server.uri()}/v1/first/transactions/commit', json={'table-changes': changes},
                                    timeout=SECONDS)
             assert answer.status_code == 204
-            paused = server.await_pause(LISTED)
+            paused = server.await_pause(PUT)
             # The first catalog makes room, while its tables are being published.
             assert names(server, 'second') == 200
             paused.unlink()

@@ -12,20 +12,20 @@ from faults.servers import SECONDS, Faulty, lake_of, own_stack
 from stack.process import wait_until
 
 # lakeproxy/ducklake/commit/commit_step.h. The last step before the lake changes is PLANNED.
-ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, LISTED, FILE_PUT, RECORDED, CLEANED = range(1, 10)
-COMMITS = (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, LISTED, FILE_PUT, RECORDED, CLEANED)
+ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, ANSWERED, RECORDED, CLEANED = range(1, 10)
+COMMITS = (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, RECORDED, CLEANED)
 STEPS = {
-    'create': (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, FILE_PUT, RECORDED),  # nothing of a client's to read or remove
-    'staged': (COMMITTED, FILE_PUT, RECORDED),  # up to there it is as staged_append
+    'create': (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, RECORDED),  # nothing of a client's to read or remove
+    'staged': (COMMITTED, PUT, RECORDED),  # up to there it is as staged_append
     'staged_append': COMMITS,
-    'append': COMMITS,
+    'append': (*COMMITS, ANSWERED),
     'overwrite': COMMITS,
     'transaction': COMMITS,
 }
 CASES = [(operation, step) for operation, steps in STEPS.items() for step in steps]
 # From this step on the client may have its answer.
-ANSWERED_BEFORE = {'create': CLEANED, 'staged': CLEANED, 'staged_append': CLEANED, 'append': FILE_PUT, 'overwrite': CLEANED,
-                   'transaction': LISTED}
+ANSWERED_BEFORE = {'create': CLEANED, 'staged': CLEANED, 'staged_append': CLEANED, 'append': ANSWERED, 'overwrite': CLEANED,
+                   'transaction': PUT}
 DONE, NOT_DONE, UNKNOWN, BROKEN = {200, 204}, {409}, {500, 503}, {599}
 BEHIND = 0.3  # seconds in which work behind an answer comes upon the fault, if it does
 IMPATIENT = {'LAKEPROXY_REQUEST_TIMEOUT': '1'}

@@ -7,12 +7,12 @@ import requests
 from faults.changes import Maker
 from faults.reader import Reader
 from faults.servers import SECONDS, Faulty, lake_of, own_stack
+from faults.test_steps import ANSWERED
 from rest import Rest
 from stack import object_store, postgres
 from stack.process import wait_until
 
 FOLDER = f's3://{object_store.BUCKET}/data/faults'
-FILE_PUT = 7  # lakeproxy/ducklake/commit/commit_step.h
 
 
 def test_objects_that_gc_removed_before_their_record_are_there_again():
@@ -21,13 +21,13 @@ def test_objects_that_gc_removed_before_their_record_are_there_again():
         change = Maker(reader.iceberg, reader).append()
         name, = change.after
         with concurrent.futures.ThreadPoolExecutor(1) as sender:
-            server.arm(FILE_PUT, 'pause')
+            server.arm(ANSWERED, 'pause')
             answer = sender.submit(change.send, server)
-            paused = server.await_pause(FILE_PUT)
+            paused = server.await_pause(ANSWERED)
             assert answer.result(SECONDS) == 200, 'the client has its answer'
         stack.stop(stack.postgres)
         paused.unlink()
-        assert wait_until(lambda: 'a publication could not be finished' in server.log.read_text(), SECONDS)
+        assert wait_until(lambda: 'a publication could not be recorded' in server.log.read_text(), SECONDS)
         stack.start(stack.postgres)
         stored = reader.reaching.stored(FOLDER)
         subprocess.run([stack.state['binary'], 'gc', '--remove', '--older-than', '0s'], env=stack.catalog.environment(),

@@ -21,8 +21,8 @@ enum class CommitStep {
   kLocked = 3,     ///< The transaction has begun, and the lake's head is ours.
   kPlanned = 4,    ///< All that is to be written is known; none of it was sent.
   kCommitted = 5,  ///< PostgreSQL has committed.
-  kListed = 6,     ///< The new manifests and their lists are in the object store.
-  kFilePut = 7,    ///< The metadata file is.
+  kPut = 6,        ///< Manifests, their lists and the metadata file are in the object store.
+  kAnswered = 7,   ///< Of an append: what follows is behind its answer.
   kRecorded = 8,   ///< The lake knows what was put.
   kCleaned = 9,    ///< What the client wrote and nothing names any more is removed.
 };

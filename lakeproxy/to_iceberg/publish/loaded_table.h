@@ -16,7 +16,7 @@
 
 namespace lake::publish {
 
-class PendingMetadata;
+class PendingRecord;
 
 /// A body of a loaded table as gzip, once somebody has made it. Safe from any thread.
 class PackedBody {
@@ -62,7 +62,7 @@ struct LoadedTable {
   std::size_t document_size = 0;
   std::string document_sha256;  ///< In hexadecimal.
   /// How far its publication has come; null when nothing is left to be done.
-  std::shared_ptr<PendingMetadata> pending_metadata;
+  std::shared_ptr<PendingRecord> pending_record;
 
   /// metadata.json, to be put at `metadata_location`.
   [[nodiscard]] std::string_view document() const {

@@ -110,20 +110,32 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     published.metadata_sequence = loaded->metadata_sequence;
     published.metadata_file = {loaded->metadata.last_updated_ms, loaded->metadata_location};
   }
-  loaded->pending_metadata = std::make_shared<PendingMetadata>(
-      std::move(published), before ? before->pending_metadata : nullptr);
-  if (is_nothing(loaded->pending_metadata->published()) && !loaded->pending_metadata->before()) {
-    loaded->pending_metadata->record();
+  loaded->pending_record = std::make_shared<PendingRecord>(
+      std::move(published), before ? before->pending_record : nullptr);
+  if (is_nothing(loaded->pending_record->published()) && !loaded->pending_record->before()) {
+    loaded->pending_record->record();
   }
   co_return Prepared{std::move(loaded), std::move(built.objects)};
 }
 
+base::Task<base::Status> Publisher::put(base::RequestContext context, Prepared* prepared) {
+  const LoadedTable& loaded = *prepared->loaded;
+  if (loaded.pending_record->published().metadata_file) {
+    prepared->objects.push_back(
+        {loaded.metadata_location, std::string(loaded.document()), loaded.document_sha256});
+  }
+  if (prepared->objects.empty()) co_return base::Status{};
+  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared->objects)));
+  co_await reached(tools_.steps, CommitStep::kPut);
+  co_return base::Status{};
+}
+
 base::Task<base::Status> Publisher::record(LoadedTablePtr loaded, RecordTime time) {
-  if (loaded->pending_metadata == nullptr || loaded->pending_metadata->is_recorded()) {
+  if (loaded->pending_record == nullptr || loaded->pending_record->is_recorded()) {
     co_return base::Status{};
   }
-  CO_RETURN_IF_ERROR(co_await tools_.records->record(loaded->pending_metadata, time));
-  if (loaded->pending_metadata->published().metadata_file) {
+  CO_RETURN_IF_ERROR(co_await tools_.records->record(loaded->pending_record, time));
+  if (loaded->pending_record->published().metadata_file) {
     co_await reached(tools_.steps, CommitStep::kRecorded);
   }
   co_return base::Status{};
@@ -134,24 +146,15 @@ base::Task<base::Result<LoadedTablePtr>> Publisher::publish(base::RequestContext
                                                             LoadedTablePtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::nullopt, before));
+  CO_RETURN_IF_ERROR(co_await put(context, &prepared));
   std::shared_ptr<LoadedTable> loaded = std::move(prepared.loaded);
-  const ducklake::Published& published = loaded->pending_metadata->published();
-  if (published.metadata_file) {
-    prepared.objects.push_back(
-        {loaded->metadata_location, std::string(loaded->document()), loaded->document_sha256});
-  }
-  // Nobody is told of the loaded table before all that it names is there.
-  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
-  loaded->pending_metadata->put();
-  if (!published.snapshots.empty()) co_await reached(tools_.steps, CommitStep::kListed);
-  if (published.metadata_file) co_await reached(tools_.steps, CommitStep::kFilePut);
   // Of two servers that publish a table at once the record decides whose publication counts.
   auto recorded = co_await record(loaded, RecordTime::kNow);
   if (!recorded && recorded.error().reason() == ducklake::kStale) {
     co_return std::move(recorded).error();
   }
   // The first one of a long history holds all its snapshots once more.
-  if (recorded) loaded->pending_metadata = nullptr;
+  if (recorded) loaded->pending_record = nullptr;
   co_return LoadedTablePtr(std::move(loaded));
 }
 
@@ -161,31 +164,8 @@ base::Task<base::Result<LoadedTablePtr>> Publisher::publish_known(base::RequestC
                                                                   LoadedTablePtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::move(changes), before));
-  CO_RETURN_IF_ERROR(co_await tools_.manifests->put(context, std::move(prepared.objects)));
-  co_await reached(tools_.steps, CommitStep::kListed);
+  CO_RETURN_IF_ERROR(co_await put(context, &prepared));
   co_return LoadedTablePtr(std::move(prepared.loaded));
-}
-
-base::Task<base::Status> Publisher::finish(base::RequestContext context, LoadedTablePtr loaded) {
-  const std::shared_ptr<PendingMetadata> pending = loaded->pending_metadata;
-  if (pending == nullptr || pending->is_put()) co_return base::Status{};
-  if (pending->has_failed()) {
-    co_return base::fail(base::ErrorKind::kConflict, "the publication has failed")
-        .with_reason(ducklake::kStale);
-  }
-  if (pending->published().metadata_file) {
-    std::vector<materialize::NewObject> file;
-    file.push_back(
-        {loaded->metadata_location, std::string(loaded->document()), loaded->document_sha256});
-    auto put = co_await tools_.manifests->put(context, std::move(file));
-    if (!put) {
-      pending->fail();
-      co_return std::move(put).error();
-    }
-    co_await reached(tools_.steps, CommitStep::kFilePut);
-  }
-  pending->put();
-  co_return base::Status{};
 }
 
 }  // namespace lake::publish

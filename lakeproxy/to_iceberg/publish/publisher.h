@@ -45,7 +45,7 @@ class Publisher {
       : tools_(tools), config_(std::move(config)), log_(std::move(log)) {}
 
   /// Publishes what is pending and returns the loaded table; what it names is put. It is
-  /// recorded as well, unless its pending metadata has failed: then it may be told, and nothing
+  /// recorded as well, unless its record has failed: then it may be told, and nothing
   /// may be built on it. `before` is an earlier one of the same table, recorded, or null.
   /// Errors: those of LakeReader, Exporter, ObjectStore and of the encoders;
   ///         kConflict with reason kStale  another server published first: read
@@ -53,18 +53,13 @@ class Publisher {
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish(base::RequestContext context,
                                                                  model::LakeTable table,
                                                                  LoadedTablePtr before);
-  /// The same after a commit whose table and changes are known; what finish() and record()
-  /// do is left to be done. `before` may be unrecorded. Errors: as publish(), without kStale.
+  /// The same after a commit whose table and changes are known; record() is left to be done.
+  /// `before` may be unrecorded. Errors: as publish(), without kStale.
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish_known(base::RequestContext context,
                                                                        model::LakeTable table,
                                                                        model::LakeChanges changes,
                                                                        LoadedTablePtr before);
-  /// Puts the metadata file.
-  /// Errors: those of ObjectStore; kConflict with reason kStale  the publication has failed
-  ///         before: read the table again.
-  [[nodiscard]] base::Task<base::Status> finish(base::RequestContext context,
-                                                LoadedTablePtr loaded);
-  /// Records a publication that is finished. Errors: as RecordQueue::record().
+  /// Records a publication. Errors: as RecordQueue::record().
   [[nodiscard]] base::Task<base::Status> record(LoadedTablePtr loaded, RecordTime time);
 
  private:
@@ -73,6 +68,8 @@ class Publisher {
     std::shared_ptr<LoadedTable> loaded;
     std::vector<materialize::NewObject> objects;
   };
+  /// Puts all that a loaded table names, side by side: nobody is told of it before it is there.
+  base::Task<base::Status> put(base::RequestContext context, Prepared* prepared);
   base::Task<base::Result<Prepared>> prepare(base::RequestContext context, model::LakeTable table,
                                              std::optional<model::LakeChanges> changes,
                                              LoadedTablePtr before);

@@ -41,12 +41,12 @@ base::metrics::Counter counter(base::metrics::Registry& metrics, const char* res
                          {{"result", result}});
 }
 
-using PendingList = std::vector<PendingMetadata*>;
+using PendingList = std::vector<PendingRecord*>;
 
 // Each table's in their order.
 std::vector<PendingList> by_table(PendingList all_pending) {
   std::map<std::pair<std::string, std::int64_t>, PendingList> tables;
-  for (PendingMetadata* pending : all_pending) {
+  for (PendingRecord* pending : all_pending) {
     const ducklake::Published& published = pending->published();
     tables[{published.metadata_schema, published.table.value}].push_back(pending);
   }
@@ -57,28 +57,22 @@ std::vector<PendingList> by_table(PendingList all_pending) {
 
 }  // namespace
 
-PendingMetadata::PendingMetadata(ducklake::Published published,
-                                 std::shared_ptr<PendingMetadata> before)
+PendingRecord::PendingRecord(ducklake::Published published, std::shared_ptr<PendingRecord> before)
     : published_(std::move(published)), before_(std::move(before)) {}
 
-std::shared_ptr<PendingMetadata> PendingMetadata::before() {
+std::shared_ptr<PendingRecord> PendingRecord::before() {
   std::lock_guard lock(mutex_);
   if (before_ && before_->is_recorded()) before_ = nullptr;
   return before_;
 }
 
-void PendingMetadata::put() {
-  State open = State::kOpen;
-  state_.compare_exchange_strong(open, State::kPut);
-}
-
-void PendingMetadata::record() {
+void PendingRecord::record() {
   state_ = State::kRecorded;
   std::lock_guard lock(mutex_);
   before_ = nullptr;
 }
 
-void PendingMetadata::fail() {
+void PendingRecord::fail() {
   State state = state_;
   while (state != State::kRecorded && !state_.compare_exchange_weak(state, State::kFailed)) {
   }
@@ -98,29 +92,23 @@ struct RecordQueue::Batch {
       : closing(loop, wait), done(loop, asio::steady_timer::time_point::max()) {}
 
   /// Adds one and those before it, the oldest first.
-  /// Errors: stale()  one of them has failed or is not put.
-  Status add(const std::shared_ptr<PendingMetadata>& pending);
+  void add(const std::shared_ptr<PendingRecord>& pending);
 
-  std::vector<std::shared_ptr<PendingMetadata>> all_pending;
+  std::vector<std::shared_ptr<PendingRecord>> all_pending;
   asio::steady_timer closing;  ///< Cancelled when the batch waits no longer.
   asio::steady_timer done;     ///< Cancelled when it is written.
   bool is_done = false;
-  std::map<const PendingMetadata*, base::Error> errors;  ///< Other than stale().
+  std::map<const PendingRecord*, base::Error> errors;  ///< Other than stale().
 };
 
-Status RecordQueue::Batch::add(const std::shared_ptr<PendingMetadata>& pending) {
-  std::vector<std::shared_ptr<PendingMetadata>> chain;
+void RecordQueue::Batch::add(const std::shared_ptr<PendingRecord>& pending) {
+  std::vector<std::shared_ptr<PendingRecord>> chain;
   for (auto next = pending; next && !next->is_recorded(); next = next->before()) {
-    if (!next->is_put()) {
-      pending->fail();
-      return stale();
-    }
     chain.push_back(next);
   }
   for (auto& one : chain | std::views::reverse) {
     if (std::ranges::find(all_pending, one) == all_pending.end()) all_pending.push_back(one);
   }
-  return {};
 }
 
 RecordQueue::RecordQueue(base::pg::Pool& pool, const RecordMetrics& metrics, RecordOptions options)
@@ -128,7 +116,7 @@ RecordQueue::RecordQueue(base::pg::Pool& pool, const RecordMetrics& metrics, Rec
 
 RecordQueue::~RecordQueue() = default;
 
-Task<Status> RecordQueue::record(std::shared_ptr<PendingMetadata> pending, RecordTime time) {
+Task<Status> RecordQueue::record(std::shared_ptr<PendingRecord> pending, RecordTime time) {
   if (pending->is_recorded()) co_return Status{};
   if (pending->has_failed()) co_return stale();
   if (waiting_ >= options_.most) {
@@ -142,7 +130,7 @@ Task<Status> RecordQueue::record(std::shared_ptr<PendingMetadata> pending, Recor
     open_ = std::make_shared<Batch>(co_await asio::this_coro::executor, options_.wait);
   }
   auto batch = open_;
-  auto added = batch->add(pending);
+  batch->add(pending);
   if (time == RecordTime::kNow) batch->closing.expires_after(std::chrono::milliseconds(0));
   if (batch->all_pending.size() >= options_.publications) {
     open_ = nullptr;
@@ -157,7 +145,6 @@ Task<Status> RecordQueue::record(std::shared_ptr<PendingMetadata> pending, Recor
   }
   --waiting_;
   metrics_->waiting.add(-1);
-  if (!added) co_return added;
   if (pending->is_recorded()) co_return Status{};
   if (auto error = batch->errors.find(pending.get()); error != batch->errors.end()) {
     co_return error->second;
@@ -180,7 +167,7 @@ Task<void> RecordQueue::lead(std::shared_ptr<Batch> batch) {
 }
 
 Task<void> RecordQueue::write(Batch* batch) {
-  std::vector<PendingMetadata*> all_pending;
+  std::vector<PendingRecord*> all_pending;
   for (const auto& pending : batch->all_pending) {
     if (pending->is_recorded()) continue;
     auto before = pending->before();
@@ -204,9 +191,9 @@ Task<void> RecordQueue::write(Batch* batch) {
   }
 }
 
-void RecordQueue::give_up(Batch* batch, const std::vector<PendingMetadata*>& all_pending,
+void RecordQueue::give_up(Batch* batch, const std::vector<PendingRecord*>& all_pending,
                           const base::Error& error) {
-  for (PendingMetadata* pending : all_pending) {
+  for (PendingRecord* pending : all_pending) {
     pending->fail();
     metrics_->failed.add();
     batch->errors.emplace(pending, error);
@@ -214,9 +201,9 @@ void RecordQueue::give_up(Batch* batch, const std::vector<PendingMetadata*>& all
 }
 
 // In one transaction. After an error nothing is known of any of them.
-Task<Status> RecordQueue::write_together(std::vector<PendingMetadata*> all_pending) {
+Task<Status> RecordQueue::write_together(std::vector<PendingRecord*> all_pending) {
   std::vector<const ducklake::Published*> published;
-  for (const PendingMetadata* pending : all_pending) published.push_back(&pending->published());
+  for (const PendingRecord* pending : all_pending) published.push_back(&pending->published());
   base::RequestContext own;
   own.deadline = std::chrono::steady_clock::now() + kTimeToWrite;
   metrics_->transactions.add();

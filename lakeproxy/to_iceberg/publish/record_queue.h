@@ -21,35 +21,32 @@
 
 namespace lake::publish {
 
-/// What follows a publication, and no answer waits for: its metadata file is put, and
-/// then it is recorded. Safe from any thread.
-class PendingMetadata {
+/// What follows a publication, and no answer waits for: the lake remembers it. Safe from any
+/// thread.
+class PendingRecord {
  public:
   /// `before`: of the publication that this one is built on, which may be unrecorded; or null.
-  PendingMetadata(ducklake::Published published, std::shared_ptr<PendingMetadata> before);
+  PendingRecord(ducklake::Published published, std::shared_ptr<PendingRecord> before);
 
   [[nodiscard]] const ducklake::Published& published() const { return published_; }
-  /// All that it names is in the object store.
-  [[nodiscard]] bool is_put() const { return state_ >= State::kPut; }
   [[nodiscard]] bool is_recorded() const { return state_ == State::kRecorded; }
-  /// It was not put or not recorded. What was put is recorded nowhere, so gc may have removed
-  /// it since: the publication must be made anew.
+  /// What was put is recorded nowhere, so gc may have removed it since: the publication must be
+  /// made anew.
   [[nodiscard]] bool has_failed() const { return state_ == State::kFailed; }
   /// Of the publication that this one is built on; null once that is recorded.
-  [[nodiscard]] std::shared_ptr<PendingMetadata> before();
+  [[nodiscard]] std::shared_ptr<PendingRecord> before();
 
-  void put();
   void record();
   /// Nothing that is recorded fails.
   void fail();
 
  private:
-  enum class State { kOpen, kFailed, kPut, kRecorded };
+  enum class State { kOpen, kFailed, kRecorded };
 
   const ducklake::Published published_;
   std::atomic<State> state_ = State::kOpen;
   std::mutex mutex_;
-  std::shared_ptr<PendingMetadata> before_;  // Guarded by mutex_.
+  std::shared_ptr<PendingRecord> before_;  // Guarded by mutex_.
 };
 
 /// How long a record may wait for others.
@@ -83,12 +80,12 @@ class RecordQueue {
   RecordQueue(base::pg::Pool& pool, const RecordMetrics& metrics, RecordOptions options = {});
   ~RecordQueue();
 
-  /// Records a publication that is put, and those it is built on; returns when that is done. At
+  /// Records a publication and those it is built on; returns when that is done. At
   /// most one connection is in use. It cannot be cancelled, since others may wait for it, and
   /// has a time of its own. After an error it has failed.
   /// Errors: kConflict with reason kStale  another server published something else: read the
   ///         table again; kUnavailable  too many wait; those of record_published().
-  [[nodiscard]] base::Task<base::Status> record(std::shared_ptr<PendingMetadata> pending,
+  [[nodiscard]] base::Task<base::Status> record(std::shared_ptr<PendingRecord> pending,
                                                 RecordTime time);
   /// From now on nothing waits: the process is about to end.
   void hurry();
@@ -97,8 +94,8 @@ class RecordQueue {
   struct Batch;
   base::Task<void> lead(std::shared_ptr<Batch> batch);
   base::Task<void> write(Batch* batch);
-  base::Task<base::Status> write_together(std::vector<PendingMetadata*> all_pending);
-  void give_up(Batch* batch, const std::vector<PendingMetadata*>& all_pending,
+  base::Task<base::Status> write_together(std::vector<PendingRecord*> all_pending);
+  void give_up(Batch* batch, const std::vector<PendingRecord*>& all_pending,
                const base::Error& error);
 
   base::pg::Pool* pool_;

@@ -6,7 +6,7 @@
 namespace lake::publish {
 namespace {
 
-using PendingPtr = std::shared_ptr<PendingMetadata>;
+using PendingPtr = std::shared_ptr<PendingRecord>;
 
 class RecordQueueTest : public ducklake::LakeFixture {
  protected:
@@ -23,9 +23,7 @@ class RecordQueueTest : public ducklake::LakeFixture {
     if (before) published.built_on = before->published().snapshots.back().snapshot_id;
     published.metadata_sequence = number;
     published.metadata_file = {5, "s3://lake/" + std::to_string(number) + ".metadata.json"};
-    auto pending = std::make_shared<PendingMetadata>(std::move(published), std::move(before));
-    pending->put();
-    return pending;
+    return std::make_shared<PendingRecord>(std::move(published), std::move(before));
   }
   std::vector<base::Status> record(RecordQueue& queue, const std::vector<PendingPtr>& all_pending,
                                    RecordTime time = RecordTime::kWithOthers) {
@@ -96,17 +94,6 @@ TEST_F(RecordQueueTest, nothing_waits_when_the_process_ends) {
   EXPECT_EQ(rows(), "2 2");
 }
 
-TEST_F(RecordQueueTest, what_is_not_put_is_not_recorded) {
-  RecordQueue queue(*pool_, counts_);
-  auto open = std::make_shared<PendingMetadata>(publication(1, 1)->published(), nullptr);
-  auto built_on_it = publication(1, 2, open);
-  for (const auto& status : record(queue, {open, built_on_it})) {
-    ASSERT_FALSE(status);
-    EXPECT_EQ(status.error().reason(), ducklake::kStale);
-  }
-  EXPECT_EQ(rows(), "0 0");
-}
-
 TEST_F(RecordQueueTest, one_that_another_server_overtook_fails_alone) {
   RecordQueue queue(*pool_, counts_);
   exec("INSERT INTO lakeproxy_metadata_log VALUES (2, 1, 5, 's3://lake/other.metadata.json')");
@@ -126,8 +113,7 @@ TEST_F(RecordQueueTest, what_shows_a_commit_that_a_failover_lost_is_left_out_wit
   auto lost = publication(2, 1);
   ducklake::Published shows_it = lost->published();
   shows_it.read_at = model::LakeVersion{.snapshot = model::SnapshotId(77), .snapshot_ms = 5};
-  lost = std::make_shared<PendingMetadata>(shows_it, nullptr);
-  lost->put();
+  lost = std::make_shared<PendingRecord>(shows_it, nullptr);
   auto statuses = record(queue, {publication(1, 1), lost, publication(2, 2, lost)});
   EXPECT_TRUE(statuses[0]);
   EXPECT_EQ(statuses[1].error().reason(), ducklake::kStale);
@@ -143,8 +129,7 @@ TEST_F(RecordQueueTest, lakes_share_a_transaction) {
   auto elsewhere = publication(1, 1)->published();
   elsewhere.metadata_schema = other.metadata_schema;
   elsewhere.metadata_file->metadata_file = "s3://lake/other/1.metadata.json";
-  auto of_other = std::make_shared<PendingMetadata>(elsewhere, nullptr);
-  of_other->put();
+  auto of_other = std::make_shared<PendingRecord>(elsewhere, nullptr);
   RecordQueue queue(*pool_, counts_);
   for (const auto& status : record(queue, {publication(1, 1), of_other})) EXPECT_TRUE(status);
   EXPECT_EQ(text("SELECT count(DISTINCT x) || ' ' || count(*) FROM (SELECT xmin::text AS x FROM "
