@@ -139,3 +139,11 @@ def test_definitions_that_go_are_not_counted():
     for other in ('ALTER FUNCTION lakeproxy_f RENAME TO g;', 'DROP FUNCTION lakeproxy_f CASCADE;', 'CREATE RULE r AS ON a DO NOTHING;'):
         with pytest.raises(AssertionError):
             left_by([made, other])
+
+
+@pytest.mark.parametrize('title, most', (('LoadTable', 12), ('A commit that appends', 45)))
+def test_a_request_can_be_followed_through_few_files(title, most):
+    """That they exist the links' test says."""
+    text = (ROOT / 'docs/life-of-a-request.md').read_text()
+    listed = re.findall(r'^\d+\. \[(\S+)\]', text.split(f'**{title}**')[1].split('\n\n')[0], re.MULTILINE)
+    assert 0 < len(set(listed)) == len(listed) <= most
