@@ -34,31 +34,24 @@ std::string refs_json(const model::TableMetadata& metadata) {
   return json::write(object);
 }
 
-std::string orders_json(const std::vector<model::SortOrder>& orders) {
-  json::Array array;
-  for (const auto& order : orders) array.push_back(model::to_json(order));
-  return json::write(array);
-}
-
 }  // namespace
 
 Query put_table(const SchemaSql& sql, const SidecarPlace& place,
                 const model::TableMetadata& metadata) {
   return {
       sql("INSERT INTO @lakeproxy_table (table_id, revision, table_uuid, format_version, "
-          "properties, refs, sort_orders, default_sort_order_id, last_partition_id, updated_ms, "
+          "properties, refs, default_sort_order_id, last_partition_id, updated_ms, "
           "statistics, partition_statistics, out_of_sight) VALUES ($1, $2, $3::uuid, $4, "
-          "$5::jsonb, $6::jsonb, $7::jsonb, $8, $9, $10, $11::jsonb, $12::jsonb, $13::jsonb) "
+          "$5::jsonb, $6::jsonb, $7, $8, $9, $10::jsonb, $11::jsonb, $12::jsonb) "
           "ON CONFLICT (table_id) DO UPDATE SET revision = excluded.revision, table_uuid = "
           "excluded.table_uuid, format_version = excluded.format_version, properties = "
-          "excluded.properties, refs = excluded.refs, sort_orders = excluded.sort_orders, "
-          "default_sort_order_id = excluded.default_sort_order_id, last_partition_id = "
+          "excluded.properties, refs = excluded.refs, default_sort_order_id = "
+          "excluded.default_sort_order_id, last_partition_id = "
           "excluded.last_partition_id, updated_ms = excluded.updated_ms, statistics = "
           "excluded.statistics, partition_statistics = excluded.partition_statistics"),
       {param(place.table_id), param(place.revision), param(base::to_string(metadata.table_uuid)),
        param(std::int64_t{metadata.format_version}), param(properties_json(metadata)),
-       param(refs_json(metadata)), param(orders_json(metadata.sort_orders)),
-       param(std::int64_t{metadata.default_sort_order_id}),
+       param(refs_json(metadata)), param(std::int64_t{metadata.default_sort_order_id}),
        param(std::int64_t{metadata.last_partition_id}), param(metadata.last_updated_ms),
        param(statistics_json(metadata.statistics)),
        param(statistics_json(metadata.partition_statistics)),
@@ -89,29 +82,49 @@ std::map<std::string, model::SnapshotRef> kept_refs(const model::TableMetadata& 
   return refs;
 }
 
-// A change that the lake's columns do not show makes no snapshot, so that several
-// schemas may have been the current one at the same: only the last of them was.
-Query end_current_schemas(const SchemaSql& sql, const SidecarPlace& place) {
-  return {sql("UPDATE @lakeproxy_schema SET is_current = false WHERE table_id = $1 AND "
-              "begin_snapshot = $2"),
-          {param(place.table_id), param(place.begin)}};
+void DefinitionRows::define(const char* kind, std::int32_t id, const json::Value& body) {
+  definitions_.push_back({kind, id, json::write(body)});
 }
 
-void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
-                 const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
-                 std::vector<Query>& out) {
-  if (!known.empty()) out.push_back(end_current_schemas(sql, place));
-  for (const model::Schema& schema : metadata.schemas) {
-    bool current = schema.schema_id == metadata.current_schema_id;
-    if (known.contains(schema.schema_id) && !current) continue;
-    out.push_back(
-        {sql("INSERT INTO @lakeproxy_schema (table_id, schema_id, begin_snapshot, "
-             "is_current, schema_json) VALUES ($1, $2, $3, $4, $5::jsonb) ON CONFLICT "
-             "(table_id, schema_id) DO UPDATE SET begin_snapshot = "
-             "excluded.begin_snapshot, is_current = excluded.is_current, schema_json = "
-             "excluded.schema_json"),
-         {param(place.table_id), param(std::int64_t{schema.schema_id}), param(place.begin),
-          param(current), param(json::write(model::to_json(schema)))}});
+void DefinitionRows::use(const char* kind, std::int64_t key, std::int32_t id) {
+  uses_[{kind, key}] = id;
+}
+
+Query DefinitionRows::query(const SchemaSql& sql, std::int64_t table_id) const {
+  std::vector<std::optional<std::string>> kinds, bodies, used_kinds;
+  std::vector<std::int64_t> ids, keys, used_ids;
+  for (const Definition& definition : definitions_) {
+    kinds.emplace_back(definition.kind);
+    ids.push_back(definition.id);
+    bodies.emplace_back(definition.body);
+  }
+  for (const auto& [place, id] : uses_) {
+    used_kinds.emplace_back(place.first);
+    keys.push_back(place.second);
+    used_ids.push_back(id);
+  }
+  return {sql("WITH defined AS (INSERT INTO @lakeproxy_definition (table_id, kind, id, body) "
+              "SELECT $1, d.kind, d.id, d.body::json FROM unnest($2::text[], $3::bigint[], "
+              "$4::text[]) AS d(kind, id, body)) INSERT INTO @lakeproxy_definition_use (table_id, "
+              "kind, key, id) SELECT $1, u.kind, u.key, u.id FROM unnest($5::text[], "
+              "$6::bigint[], $7::bigint[]) AS u(kind, key, id) ON CONFLICT (table_id, kind, key) "
+              "DO UPDATE SET id = excluded.id"),
+          {param(table_id), array_param(kinds), array_param(ids), array_param(bodies),
+           array_param(used_kinds), array_param(keys), array_param(used_ids)}};
+}
+
+void add_definitions(const model::TableMetadata& before, const model::TableMetadata& after,
+                     std::int64_t begin, DefinitionRows& rows) {
+  for (const model::Schema& schema : after.schemas) {
+    if (before.find_schema(schema.schema_id) != nullptr) continue;
+    rows.define("schema", schema.schema_id, model::to_json(schema));
+  }
+  for (const model::SortOrder& order : after.sort_orders) {
+    if (before.find_sort_order(order.order_id) != nullptr) continue;
+    rows.define("order", order.order_id, model::to_json(order));
+  }
+  if (before.schemas.empty() || after.current_schema_id != before.current_schema_id) {
+    rows.use("schema", begin, after.current_schema_id);
   }
 }
 

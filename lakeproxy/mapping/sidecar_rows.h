@@ -6,8 +6,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/commit/snapshot_commit.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
@@ -22,7 +25,7 @@ struct SidecarPlace {
   std::int64_t revision = 0;
 };
 
-/// The table's row: uuid, format version, properties, refs, sort orders,
+/// The table's row: uuid, format version, properties, refs, default sort order,
 /// statistics files. What is out of sight is written for a new row only.
 [[nodiscard]] base::pg::Query put_table(const SchemaSql& sql, const SidecarPlace& place,
                                         const model::TableMetadata& metadata);
@@ -41,10 +44,30 @@ struct SidecarPlace {
 [[nodiscard]] std::map<std::string, model::SnapshotRef> kept_refs(
     const model::TableMetadata& metadata);
 
-/// Rows of the schemas whose ids are not in `known`, and of the current one
-/// when it is.
-void put_schemas(const SchemaSql& sql, const SidecarPlace& place,
-                 const model::TableMetadata& metadata, const std::set<std::int32_t>& known,
-                 std::vector<base::pg::Query>& out);
+/// Definitions that a commit adds, and where they count: rows of lakeproxy_definition and
+/// lakeproxy_definition_use.
+class DefinitionRows {
+ public:
+  /// `kind` is "schema", "spec" (then `body` is its fields) or "order".
+  void define(const char* kind, std::int32_t id, const base::json::Value& body);
+  /// Of several of one key the last counts.
+  void use(const char* kind, std::int64_t key, std::int32_t id);
+  [[nodiscard]] bool empty() const { return definitions_.empty() && uses_.empty(); }
+  /// One statement. Fails with a unique violation where an id was given to another meanwhile.
+  [[nodiscard]] base::pg::Query query(const SchemaSql& sql, std::int64_t table_id) const;
+
+ private:
+  struct Definition {
+    const char* kind;
+    std::int32_t id;
+    std::string body;
+  };
+  std::vector<Definition> definitions_;
+  std::map<std::pair<std::string_view, std::int64_t>, std::int32_t> uses_;
+};
+
+/// What `before` does not have: schemas, sort orders, and which schema is current from `begin` on.
+void add_definitions(const model::TableMetadata& before, const model::TableMetadata& after,
+                     std::int64_t begin, DefinitionRows& rows);
 
 }  // namespace lake::ducklake

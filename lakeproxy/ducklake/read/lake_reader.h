@@ -89,6 +89,11 @@ class LakeReader {
   [[nodiscard]] base::Task<base::Result<model::LakeTable>> load_table(
       base::RequestContext context, model::TableId table,
       std::shared_ptr<const model::LakeTable> known = nullptr);
+  /// The id of the table's spec without fields, which it gets here if it has none. `version` is
+  /// that of the table as it was loaded.
+  /// Errors: kConflict (kStale)  the history at `version` is not the lake's any more.
+  [[nodiscard]] base::Task<base::Result<std::int32_t>> assign_unpartitioned_spec(
+      base::RequestContext context, model::TableId table, model::LakeVersion version);
   /// Row-level changes in (after, up_to]; from the beginning when `after` is nothing. Where
   /// files were replaced after `after`, all that is shown from there on, with `published`.
   /// `table` outlives the task.

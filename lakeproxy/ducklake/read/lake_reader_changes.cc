@@ -44,7 +44,7 @@ std::vector<Query> change_queries(const LakeSql& sql, std::int64_t table, std::i
     queries.push_back({*statement, {param(table), param(after), param(up_to), param(anew)}});
   }
   queries.push_back({sql.schema_versions, {param(table)}});
-  queries.push_back({sql.columns, {param(table)}});
+  queries.push_back({sql.all_columns, {param(table)}});
   return queries;
 }
 

@@ -1,14 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "lakeproxy/ducklake/lake/not_there.h"
+#include "lakeproxy/ducklake/lake/reasons.h"
+#include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
+#include "lakeproxy/ducklake/read/stored_ids.h"
 #include "lakeproxy/ducklake/read/table_row.h"
 #include "lakeproxy/ducklake/read/table_rows.h"
 #include "lakeproxy/mapping/shown_parts.h"
 #include "lakeproxy/to_iceberg/definition/default_properties.h"
 #include "lakeproxy/to_iceberg/definition/name_maps.h"
+#include "lakeproxy/to_iceberg/definition/old_files.h"
+#include "lakeproxy/to_iceberg/definition/order_ids.h"
+#include "lakeproxy/to_iceberg/definition/schema_ids.h"
 
 namespace lake::ducklake {
 namespace {
@@ -27,11 +34,11 @@ using model::TableId;
 enum Load : std::size_t {
   kVersion,
   kTable,
+  kDefinitions,
+  kDefinitionUses,
   kColumns,
   kColumnDocs,
-  kClientSchemas,
   kPartitions,
-  kClientSpecs,
   kSortKeys,
   kNameMaps,
   kPathColumns,
@@ -59,8 +66,8 @@ std::vector<Query> load_queries(const LakeSql& sql, TableId table, std::int64_t 
   std::vector<Query> queries;
   queries.push_back({sql.version, {}});
   for (const base::pg::Statement* statement :
-       {&sql.table, &sql.columns, &sql.column_docs, &sql.client_schemas, &sql.partitions,
-        &sql.client_specs, &sql.sort_keys, &sql.name_maps, &sql.path_columns, &sql.materialized,
+       {&sql.table, &sql.definitions, &sql.definition_uses, &sql.columns, &sql.column_docs,
+        &sql.partitions, &sql.sort_keys, &sql.name_maps, &sql.path_columns, &sql.materialized,
         &sql.aliases, &sql.metadata_log, &sql.pending}) {
     queries.push_back({*statement, {param(table.value)}});
   }
@@ -101,15 +108,33 @@ std::vector<model::FieldId> columns_of_now(const std::vector<LakePartition>& par
   return columns;
 }
 
-void set_specs(SpecHistory specs, std::int32_t last_partition_id, LakeTable& table) {
-  table.metadata.partition_specs = std::move(specs.specs);
-  table.metadata.default_spec_id = specs.default_spec_id;
-  table.metadata.last_partition_id = std::max(specs.last_partition_id, last_partition_id);
-  table.unpartitioned_spec_id = specs.unpartitioned_spec_id;
-  table.spec_of_partition = std::move(specs.spec_of_partition);
-  table.keys_of_partition = std::move(specs.keys_of_partition);
-  table.spec_of_mapping = std::move(specs.spec_of_mapping);
-  table.bucketed_partition = specs.bucketed_partition;
+template <class Definition>
+std::vector<Definition> list(const std::map<std::int32_t, Definition>& definitions) {
+  auto values = definitions | std::views::values;
+  return {values.begin(), values.end()};
+}
+
+void set_schemas(const AssignedIds& ids, const TableRow& row, LakeTable& table) {
+  model::TableMetadata& metadata = table.metadata;
+  metadata.schemas = list(ids.schemas);
+  metadata.last_column_id = row.last_column_id;
+  for (model::Schema& schema : metadata.schemas) {
+    metadata.last_column_id = std::max(metadata.last_column_id, schema.max_field_id());
+    if (metadata.format_version < 3) schema.fields = without_defaults(std::move(schema.fields));
+  }
+  metadata.current_schema_id = ids.schema_at.rbegin()->second;
+  table.schema_at = ids.schema_at;
+}
+
+void set_specs(const AssignedIds& ids, SpecUse use, const TableRow& row, LakeTable& table) {
+  table.metadata.partition_specs = list(ids.specs);
+  table.metadata.default_spec_id = use.default_spec_id;
+  table.metadata.last_partition_id = std::max(use.last_partition_id, row.last_partition_id);
+  table.unpartitioned_spec_id = use.unpartitioned_spec_id;
+  table.spec_of_partition = ids.spec_of_partition;
+  table.spec_of_mapping = ids.spec_of_mapping;
+  table.keys_of_partition = std::move(use.keys_of_partition);
+  table.bucketed_partition = use.bucketed_partition;
 }
 
 // What the lake says of its files stands above what a client's property says.
@@ -125,33 +150,31 @@ base::Status set_name_maps(const base::pg::Rows& rows, LakeTable& table) {
   return {};
 }
 
-Result<std::vector<OldFileRule>> set_definition(const Rows& rows, TableRow row, LakeTable& table) {
-  LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
-                      .docs = read_column_docs(*rows[kColumnDocs]),
-                      .format_version = table.metadata.format_version};
-  ASSIGN_OR_RETURN(auto client_schemas, read_client_schemas(*rows[kClientSchemas]));
+// Assigns ids to what has none in `ids`.
+Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow& row,
+                                                AssignedIds& ids, LakeTable& table) {
+  const LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
+                            .docs = read_column_docs(*rows[kColumnDocs]),
+                            .format_version = table.metadata.format_version};
   table.metadata.default_properties = default_properties(columns);
   auto& properties = table.metadata.properties;
   properties.insert(table.metadata.default_properties.begin(),
                     table.metadata.default_properties.end());
-  auto schemas = schema_history(columns, std::move(client_schemas));
-  if (!schemas) return std::move(schemas).error().with_context("table " + table.name);
-  table.metadata.schemas = std::move(schemas->schemas);
-  table.metadata.current_schema_id = schemas->current_schema_id;
-  table.metadata.last_column_id = schemas->last_column_id;
-  table.schema_at = std::move(schemas->schema_at);
-  ASSIGN_OR_RETURN(auto client_specs, read_client_specs(*rows[kClientSpecs]));
+  auto assigned = assign_schemas(columns, ids);
+  if (!assigned) return std::move(assigned).error().with_context("table " + table.name);
+  set_schemas(ids, row, table);
   auto partitions = read_partitions(*rows[kPartitions]);
   table.partition_columns = columns_of_now(partitions);
-  set_specs(spec_history(columns, std::move(partitions), std::move(client_specs),
-                         read_path_columns(*rows[kPathColumns])),
-            row.last_partition_id, table);
+  const SpecUse use = assign_specs({columns, std::move(partitions),
+                                    read_path_columns(*rows[kPathColumns]), row.last_partition_id},
+                                   ids);
+  set_specs(ids, use, row, table);
   table.sort = read_sort(*rows[kSortKeys]);
-  SortOrders orders = sort_orders(columns, table.sort, std::move(row.sort_orders));
-  table.metadata.sort_orders = std::move(orders.orders);
-  table.metadata.default_sort_order_id = orders.default_order_id;
+  table.metadata.default_sort_order_id =
+      assign_order(columns, table.sort, row.default_sort_order_id, ids);
+  table.metadata.sort_orders = list(ids.orders);
   RETURN_IF_ERROR(set_name_maps(*rows[kNameMaps], table));
-  return std::move(schemas->old_file_rules);
+  return old_file_rules(columns);
 }
 
 // Whether the statement left out what `known` holds: the same condition there.
@@ -200,29 +223,83 @@ std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<Ol
           base::pg::array_param(defaulted)};
 }
 
+// A row unless a failover lost the state that the ids were assigned at.
+Query find_state(const LakeSql& sql, const model::LakeVersion& version) {
+  return {sql.same_history, {param(version.snapshot.value), param(version.snapshot_ms)}};
+}
+
+constexpr int kAttempts = 8;
+
 }  // namespace
 
+// What is shown is stored: a load that assigned ids stores them, and reads again where others
+// stored theirs first.
 Task<Result<LakeTable>> LakeReader::load_table(RequestContext context, TableId id,
                                                std::shared_ptr<const LakeTable> known) {
-  const LakeSql& sql = impl_->sql;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    CO_ASSIGN_OR_RETURN(auto table, co_await impl_->try_load(context, id, known));
+    if (table) co_return std::move(*table);
+  }
+  co_return base::fail(ErrorKind::kUnavailable,
+                       fmt::format("table {} changes faster than it can be read", id.value));
+}
+
+Task<Result<std::optional<LakeTable>>> LakeReader::Impl::try_load(
+    RequestContext context, TableId id, std::shared_ptr<const LakeTable> known) {
   CO_ASSIGN_OR_RETURN(
       Rows rows,
-      co_await impl_->read(
-          context, load_queries(sql, id, impl_->options.default_format_version, known.get())));
+      co_await read(context, load_queries(sql, id, options.default_format_version, known.get())));
   if (rows[kTable]->empty()) co_return no_such_table(fmt::format("(id {})", id.value));
   CO_ASSIGN_OR_RETURN(const auto version, read_version(*rows[kVersion]));
   LakeTable table{.table_id = id, .version = version};
   CO_ASSIGN_OR_RETURN(TableRow row, read_table(*rows[kTable]));
   set_plain_parts(row, table);
-  CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, std::move(row), table));
+  CO_ASSIGN_OR_RETURN(const auto stored,
+                      read_assigned_ids(*rows[kDefinitions], *rows[kDefinitionUses]));
+  AssignedIds ids = stored;
+  CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, row, ids, table));
   CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
-  if (rules.empty()) co_return table;
+  if (!rules.empty()) {
+    std::vector<Query> check;
+    check.push_back({sql.old_files, old_file_params(id, rules)});
+    CO_ASSIGN_OR_RETURN(Rows older, co_await read(context, std::move(check)));
+    if (!older[0]->empty()) {
+      co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table);
+    }
+  }
+  const NewIds added = store_ids(names, id, stored, ids);
+  if (added.queries.empty()) co_return table;
+  CO_ASSIGN_OR_RETURN(Rows answers, co_await store(context, version, added.queries));
+  if (!added.all_stored(answers)) co_return std::nullopt;
+  co_return table;
+}
 
-  std::vector<Query> check;
-  check.push_back({sql.old_files, old_file_params(id, rules)});
-  CO_ASSIGN_OR_RETURN(Rows older, co_await impl_->read(context, std::move(check)));
-  if (older[0]->empty()) co_return table;
-  co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table);
+Task<Result<Rows>> LakeReader::Impl::store(RequestContext context, model::LakeVersion version,
+                                           std::vector<Query> queries) {
+  CO_ASSIGN_OR_RETURN(auto begun, co_await pool->begin(context, {find_state(sql, version)}));
+  if (begun.rows[0]->empty()) {
+    co_await begun.transaction->rollback();
+    co_return Rows{};
+  }
+  auto stored = co_await begun.transaction->run_and_commit(std::move(queries));
+  if (!stored && stored.error().kind() == ErrorKind::kConflict) co_return Rows{};
+  co_return stored;
+}
+
+// Another server, or a client's commit, may give the id to another spec meanwhile.
+Task<Result<std::int32_t>> LakeReader::assign_unpartitioned_spec(RequestContext context, TableId id,
+                                                                 model::LakeVersion version) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    CO_RETURN_IF_ERROR(co_await impl_->store(
+        context, version, {{impl_->sql.add_unpartitioned_spec, {param(id.value)}}}));
+    CO_ASSIGN_OR_RETURN(
+        Rows found,
+        co_await impl_->read(context, {{impl_->sql.unpartitioned_spec, {param(id.value)}}}));
+    if (!found[0]->empty()) co_return int32(*found[0], 0, 0);
+  }
+  co_return base::fail(ErrorKind::kConflict,
+                       fmt::format("table {} changed while it was published", id.value))
+      .with_reason(kStale);
 }
 
 }  // namespace lake::ducklake

@@ -33,12 +33,11 @@ TEST_F(Reader, loads_a_table_that_duckdb_made) {
 TEST_F(Reader, takes_the_sidecars_into_account) {
   make_table();
   exec(
-      "INSERT INTO lakeproxy_table (table_id, revision, table_uuid, properties, refs, sort_orders, "
+      "INSERT INTO lakeproxy_table (table_id, revision, table_uuid, properties, refs, "
       "default_sort_order_id, last_partition_id, updated_ms) VALUES (1, 1, "
       "'22222222-2222-2222-2222-222222222222', '{\"lakeproxy.format-version\": \"3\", \"k\": "
       "\"v\"}', "
-      "'{\"tag\": {\"snapshot-id\": 4, \"type\": \"tag\"}}', '[{\"order-id\": 0, \"fields\": "
-      "[]}]', 0, "
+      "'{\"tag\": {\"snapshot-id\": 4, \"type\": \"tag\"}}', 0, "
       "1005, 4000000000000);"
       "INSERT INTO lakeproxy_snapshot_alias VALUES (1, 777, 4);"
       "INSERT INTO lakeproxy_metadata_log VALUES (1, 1, 5, 's3://l/1.json'), (1, 2, 6, "

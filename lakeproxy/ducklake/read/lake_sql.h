@@ -31,10 +31,13 @@ struct LakeSql {
   // One table's definition. $1 table.
   base::pg::Statement table;
   base::pg::Statement columns;
+  base::pg::Statement all_columns;  ///< Also those of former times.
   base::pg::Statement column_docs;
-  base::pg::Statement client_schemas;
+  base::pg::Statement definitions;
+  base::pg::Statement definition_uses;
+  base::pg::Statement add_unpartitioned_spec;
+  base::pg::Statement unpartitioned_spec;
   base::pg::Statement partitions;
-  base::pg::Statement client_specs;
   base::pg::Statement sort_keys;
   base::pg::Statement name_maps;
   base::pg::Statement path_columns;

@@ -6,7 +6,6 @@
 #include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
 #include "lakeproxy/iceberg/metadata/snapshot_json.h"
-#include "lakeproxy/iceberg/schema/partition_json.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/mapping/shown_parts.h"
 
@@ -35,7 +34,6 @@ enum Column : std::size_t {
   kFormatVersion,
   kProperties,
   kRefs,
-  kSortOrders,
   kDefaultSortOrder,
   kLastPartitionId,
   kUpdatedMs,
@@ -47,6 +45,7 @@ enum Column : std::size_t {
   kStatistics,
   kPartitionStatistics,
   kOutOfSight,
+  kLastColumnId,
 };
 
 std::string location_of(const Rows& rows) {
@@ -85,22 +84,6 @@ Result<std::map<std::string, model::SnapshotRef>> read_refs(const Rows& rows) {
   return refs;
 }
 
-Result<SortOrders> read_sort_orders(const Rows& rows) {
-  SortOrders orders;
-  if (rows.is_null(0, kSortOrders)) return orders;
-  base::json::Object wrapped;
-  ASSIGN_OR_RETURN(wrapped["sort-orders"], base::json::parse(rows.text(0, kSortOrders)));
-  const base::json::Value value(std::move(wrapped));
-  ASSIGN_OR_RETURN(auto fields, Fields::of(value, "lakeproxy_table"));
-  ASSIGN_OR_RETURN(auto objects, fields.objects("sort-orders"));
-  for (const Fields& object : objects) {
-    ASSIGN_OR_RETURN(auto order, model::sort_order_from_json(object));
-    orders.orders.push_back(std::move(order));
-  }
-  orders.default_order_id = int32(rows, 0, kDefaultSortOrder);
-  return orders;
-}
-
 base::Uuid read_uuid(const Rows& rows) {
   const std::size_t column = rows.is_null(0, kSidecarUuid) ? kUuid : kSidecarUuid;
   return base::parse_uuid(rows.text(0, column)).value_or(base::Uuid{});
@@ -119,7 +102,6 @@ Result<TableRow> read_table(const Rows& rows) {
                  .next_row_id = rows.opt_int64(0, kNextRowId).value_or(0)};
   ASSIGN_OR_RETURN(table.properties, read_properties(rows));
   ASSIGN_OR_RETURN(table.refs, read_refs(rows));
-  ASSIGN_OR_RETURN(table.sort_orders, read_sort_orders(rows));
   if (!rows.is_null(0, kOutOfSight)) {
     ASSIGN_OR_RETURN(table.statistics, read_statistics(rows.text(0, kStatistics)));
     ASSIGN_OR_RETURN(table.partition_statistics,
@@ -127,6 +109,10 @@ Result<TableRow> read_table(const Rows& rows) {
     ASSIGN_OR_RETURN(table.out_of_sight, read_out_of_sight(rows.text(0, kOutOfSight)));
   }
   table.format_version = int32(rows, 0, kFormatVersion);
+  table.last_column_id = int32(rows, 0, kLastColumnId);
+  if (!rows.is_null(0, kDefaultSortOrder)) {
+    table.default_sort_order_id = int32(rows, 0, kDefaultSortOrder);
+  }
   if (!rows.is_null(0, kLastPartitionId)) {
     table.last_partition_id = int32(rows, 0, kLastPartitionId);
   }

@@ -10,7 +10,6 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
-#include "lakeproxy/to_iceberg/definition/sort_history.h"
 
 namespace lake::ducklake {
 
@@ -27,11 +26,12 @@ struct TableRow {
   std::vector<base::json::Value> statistics;
   std::vector<base::json::Value> partition_statistics;
   model::OutOfSight out_of_sight;
-  SortOrders sort_orders;
+  std::int32_t default_sort_order_id = 0;
   std::int32_t last_partition_id = model::kNoPartitionFieldId;
   std::optional<model::SnapshotId> cleared_at = std::nullopt;
   std::optional<model::SnapshotId> last_maintenance;
   std::int64_t next_row_id = 0;
+  model::FieldId last_column_id = 0;  ///< Of columns that are gone as well.
   model::TimestampMs last_updated_ms = 0;
 };
 

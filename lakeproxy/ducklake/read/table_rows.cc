@@ -50,19 +50,6 @@ std::vector<LakeColumnDoc> read_column_docs(const Rows& rows) {
   return docs;
 }
 
-Result<std::vector<ClientSchema>> read_client_schemas(const Rows& rows) {
-  std::vector<ClientSchema> schemas;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 2)));
-    ASSIGN_OR_RETURN(auto fields, Fields::of(json, "lakeproxy_schema"));
-    ASSIGN_OR_RETURN(auto schema, model::schema_from_json(fields));
-    schemas.push_back({.begin = SnapshotId(rows.int64(i, 0)),
-                       .is_current = rows.boolean(i, 1),
-                       .schema = std::move(schema)});
-  }
-  return schemas;
-}
-
 std::vector<LakePartition> read_partitions(const Rows& rows) {
   std::vector<LakePartition> partitions;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -78,20 +65,6 @@ std::vector<LakePartition> read_partitions(const Rows& rows) {
                                       .transform = std::string(rows.text(i, 5))});
   }
   return partitions;
-}
-
-Result<std::vector<ClientSpec>> read_client_specs(const Rows& rows) {
-  std::vector<ClientSpec> specs;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(i, 4)));
-    ClientSpec spec{.begin = SnapshotId(rows.int64(i, 1)),
-                    .partition_id = rows.opt_int64(i, 2),
-                    .is_default = rows.boolean(i, 3)};
-    spec.spec.spec_id = int32(rows, i, 0);
-    ASSIGN_OR_RETURN(spec.spec.fields, model::partition_fields_from_json(json, "lakeproxy_spec"));
-    specs.push_back(std::move(spec));
-  }
-  return specs;
 }
 
 model::LakeSort read_sort(const Rows& rows) {

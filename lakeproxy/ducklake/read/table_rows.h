@@ -10,18 +10,13 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/to_iceberg/definition/lake_columns.h"
-#include "lakeproxy/to_iceberg/definition/schema_history.h"
-#include "lakeproxy/to_iceberg/definition/sort_history.h"
-#include "lakeproxy/to_iceberg/definition/spec_history.h"
+#include "lakeproxy/to_iceberg/definition/spec_ids.h"
 
 namespace lake::ducklake {
 
 [[nodiscard]] std::vector<LakeColumn> read_lake_columns(const base::pg::Rows& rows);
 [[nodiscard]] std::vector<LakeColumnDoc> read_column_docs(const base::pg::Rows& rows);
-[[nodiscard]] base::Result<std::vector<ClientSchema>> read_client_schemas(
-    const base::pg::Rows& rows);
 [[nodiscard]] std::vector<LakePartition> read_partitions(const base::pg::Rows& rows);
-[[nodiscard]] base::Result<std::vector<ClientSpec>> read_client_specs(const base::pg::Rows& rows);
 [[nodiscard]] model::LakeSort read_sort(const base::pg::Rows& rows);
 [[nodiscard]] std::vector<PathColumns> read_path_columns(const base::pg::Rows& rows);
 [[nodiscard]] std::map<std::int64_t, model::LakeNameMap> read_name_maps(const base::pg::Rows& rows);

@@ -10,7 +10,7 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
        t.path, t.path_is_relative, s.path, s.path_is_relative,
        (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
        (SELECT min(begin_snapshot) FROM @ducklake_table WHERE table_id = $1),
-       p.table_uuid, @lakeproxy_format_version($1, $2), p.properties, p.refs, p.sort_orders,
+       p.table_uuid, @lakeproxy_format_version($1, $2), p.properties, p.refs,
        p.default_sort_order_id, p.last_partition_id, p.updated_ms, p.cleared_at,
        (SELECT m.snapshot_id FROM @lakeproxy_maintained m WHERE m.table_id = $1),
        (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = $1 AND g.key = 'comment'
@@ -26,13 +26,41 @@ SELECT t.table_name, t.table_uuid, t.schema_id,
             (SELECT max(begin_snapshot) FROM @ducklake_delete_file WHERE table_id = $1),
             (SELECT max(at) FROM @lakeproxy_inlined_changes($1, -1, 9223372036854775807) AS at))
          ORDER BY n.snapshot_id LIMIT 1),
-       p.statistics, p.partition_statistics, p.out_of_sight
+       p.statistics, p.partition_statistics, p.out_of_sight,
+       (SELECT coalesce(max(column_id), 0) FROM @ducklake_column WHERE table_id = $1)
   FROM @ducklake_table t
   JOIN @ducklake_schema s ON s.schema_id = t.schema_id
   LEFT JOIN @lakeproxy_table p ON p.table_id = t.table_id
  WHERE t.table_id = $1 AND t.end_snapshot IS NULL)sql";
 
+// The schemas, specs and orders that have ids, and where they count.
+inline constexpr auto kDefinitions = R"sql(
+SELECT kind, id, body FROM @lakeproxy_definition WHERE table_id = $1)sql";
+
+inline constexpr auto kDefinitionUses = R"sql(
+SELECT kind, key, id FROM @lakeproxy_definition_use WHERE table_id = $1)sql";
+
+// What counts at the newest snapshot whose schema has its id, and later. Besides, all rows
+// of columns of which older files ask more: see old_file_rules() and keys_of_fields().
 inline constexpr auto kColumns = R"sql(
+SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type,
+       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression' THEN default_value END,
+       nulls_allowed, parent_column
+  FROM @ducklake_column
+ WHERE table_id = $1
+   AND (end_snapshot IS NULL
+        OR end_snapshot > (SELECT coalesce(max(u.key), -1) FROM @lakeproxy_definition_use u
+                            WHERE u.table_id = $1 AND u.kind = 'schema')
+        OR column_id IN (SELECT c.column_id FROM @ducklake_column c WHERE c.table_id = $1
+                          GROUP BY c.column_id
+                         HAVING min(c.column_type) <> max(c.column_type)
+                             OR count(c.initial_default) > 0 OR bool_or(c.column_type = 'variant'))
+        OR column_id IN (SELECT p.column_id FROM @ducklake_partition_column p
+                          WHERE p.table_id = $1 AND starts_with(p.transform, 'bucket')))
+ ORDER BY column_id, begin_snapshot)sql";
+
+// Inlined rows have the columns of the schema version that they were written at.
+inline constexpr auto kAllColumns = R"sql(
 SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type,
        initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression' THEN default_value END,
        nulls_allowed, parent_column
@@ -40,12 +68,25 @@ SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, colum
 
 inline constexpr auto kColumnDocs = R"sql(
 SELECT column_id, begin_snapshot, end_snapshot, value
-  FROM @ducklake_column_tag WHERE table_id = $1 AND key = 'comment' AND value IS NOT NULL
+  FROM @ducklake_column_tag
+ WHERE table_id = $1 AND key = 'comment' AND value IS NOT NULL
+   AND (end_snapshot IS NULL
+        OR end_snapshot > (SELECT coalesce(max(u.key), -1) FROM @lakeproxy_definition_use u
+                            WHERE u.table_id = $1 AND u.kind = 'schema'))
  ORDER BY column_id, begin_snapshot)sql";
 
-inline constexpr auto kClientSchemas = R"sql(
-SELECT begin_snapshot, is_current, schema_json
-  FROM @lakeproxy_schema WHERE table_id = $1 ORDER BY begin_snapshot, schema_id)sql";
+// Nothing where the table has one. Two at once, or a client that adds a spec, take the same
+// id: the first counts.
+inline constexpr auto kAddUnpartitionedSpec = R"sql(
+INSERT INTO @lakeproxy_definition (table_id, kind, id, body)
+SELECT $1, 'spec', max(id) + 1, '[]' FROM @lakeproxy_definition
+ WHERE table_id = $1 AND kind = 'spec'
+HAVING count(*) > 0 AND count(*) FILTER (WHERE json_array_length(body) = 0) = 0
+    ON CONFLICT DO NOTHING)sql";
+
+inline constexpr auto kUnpartitionedSpec = R"sql(
+SELECT id FROM @lakeproxy_definition
+ WHERE table_id = $1 AND kind = 'spec' AND json_array_length(body) = 0 ORDER BY id)sql";
 
 // A partition that DuckDB took away is a row without columns.
 // A table that was dropped and came back has two rows of a partition: it goes on.
@@ -59,10 +100,6 @@ SELECT i.partition_id, i.begin_snapshot, i.end_snapshot,
   LEFT JOIN @ducklake_partition_column c
     ON c.table_id = $1 AND c.partition_id = i.partition_id
  ORDER BY i.partition_id, i.begin_snapshot, c.partition_key_index)sql";
-
-inline constexpr auto kClientSpecs = R"sql(
-SELECT spec_id, begin_snapshot, partition_id, is_default, fields
-  FROM @lakeproxy_spec WHERE table_id = $1 ORDER BY begin_snapshot, spec_id)sql";
 
 // A row without an expression says only that there was an order.
 inline constexpr auto kSortKeys = R"sql(

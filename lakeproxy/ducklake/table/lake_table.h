@@ -199,7 +199,8 @@ struct LakeTable {
   /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
   /// stand under `unpartitioned_spec_id`.
   std::map<std::int64_t, std::int32_t> spec_of_partition;
-  std::int32_t unpartitioned_spec_id = 0;
+  /// Nothing until a file needs it: a table that clients made may have no such spec.
+  std::optional<std::int32_t> unpartitioned_spec_id = 0;
   std::map<std::int64_t, PartitionKeys> keys_of_partition;
   /// The lake's partition of now, if a bucket is among its keys: DuckDB looks for
   /// a value of the column only in files that have the bucket's number there.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/json/json.h"
 #include "lakeproxy/iceberg/schema/partition_json.h"
 #include "lakeproxy/mapping/transform_text.h"
 #include "lakeproxy/mapping/type_mapping.h"
@@ -15,7 +14,6 @@ namespace {
 using base::pg::array_param;
 using base::pg::param;
 using base::pg::Query;
-namespace json = base::json;
 
 bool is_bucket(const model::PartitionField& field) {
   return field.transform.kind == model::TransformKind::kBucket;
@@ -88,30 +86,11 @@ base::Status check_transforms(const model::PartitionSpec& spec) {
   return {};
 }
 
-Query put_spec(const SchemaSql& sql, const SidecarPlace& place, const model::PartitionSpec& spec,
-               std::optional<std::int64_t> partition_id, bool is_default) {
-  return {
-      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
-          "is_default, fields) VALUES ($1, $2, $3, $4, $5, $6::jsonb)"),
-      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
-       param(partition_id), param(is_default), param(json::write(model::fields_to_json(spec)))}};
-}
-
-// Specs that were the default for no snapshot, as the next one came before it.
-Query end_default_specs(const SchemaSql& sql, const SidecarPlace& place) {
-  return {sql("UPDATE @lakeproxy_spec SET is_default = false WHERE table_id = $1 AND "
-              "begin_snapshot = $2"),
-          {param(place.table_id), param(place.begin)}};
-}
-
-Query put_default_spec(const SchemaSql& sql, const SidecarPlace& place,
-                       const model::PartitionSpec& spec) {
-  return {
-      sql("INSERT INTO @lakeproxy_spec (table_id, spec_id, begin_snapshot, partition_id, "
-          "is_default, fields) VALUES ($1, $2, $3, NULL, true, $4::jsonb) ON CONFLICT (table_id, "
-          "spec_id) DO UPDATE SET begin_snapshot = excluded.begin_snapshot, is_default = true"),
-      {param(place.table_id), param(std::int64_t{spec.spec_id}), param(place.begin),
-       param(json::write(model::fields_to_json(spec)))}};
+// The default spec, and the one of the lake's partition that is begun for it.
+void use_as_default(const SidecarPlace& place, std::int32_t spec_id, const PartitionChange& change,
+                    DefinitionRows& rows) {
+  rows.use("default", place.begin, spec_id);
+  if (change.begun) rows.use("partition", *change.begun, spec_id);
 }
 
 }  // namespace
@@ -128,7 +107,7 @@ model::LakeTable PartitionChange::applied_to(model::LakeTable table) const {
 base::Result<PartitionChange> put_new_specs(const SchemaSql& sql, const SpecPlace& place,
                                             const model::TableMetadata& metadata,
                                             const std::set<std::int32_t>& known, LakeDelta& delta,
-                                            std::vector<Query>& out) {
+                                            DefinitionRows& rows) {
   PartitionChange change;
   for (const model::PartitionSpec& spec : metadata.partition_specs) {
     if (known.contains(spec.spec_id)) continue;
@@ -138,8 +117,8 @@ base::Result<PartitionChange> put_new_specs(const SchemaSql& sql, const SpecPlac
       if (!known.empty()) delta.queries.push_back(end_lake_partition(sql, place.place));
       change = begin_lake_partition(sql, place, spec, metadata.current_schema(), delta);
     }
-    out.push_back(
-        put_spec(sql, place.place, spec, is_default ? change.begun : std::nullopt, is_default));
+    rows.define("spec", spec.spec_id, model::fields_to_json(spec));
+    if (is_default) use_as_default(place.place, spec.spec_id, change, rows);
   }
   return change;
 }
@@ -147,39 +126,37 @@ base::Result<PartitionChange> put_new_specs(const SchemaSql& sql, const SpecPlac
 PartitionChange change_default_spec(const SchemaSql& sql, const SpecPlace& place,
                                     const model::TableMetadata& before,
                                     const model::TableMetadata& after, LakeDelta& delta,
-                                    std::vector<Query>& out) {
+                                    DefinitionRows& rows) {
   const model::PartitionSpec* from = before.find_spec(before.default_spec_id);
   const model::PartitionSpec* to = before.find_spec(after.default_spec_id);
   if (to == nullptr || from == nullptr || to->spec_id == from->spec_id) return {};
-  out.push_back(end_default_specs(sql, place.place));
-  // Where the lake does not know all of a spec, what begins and ends there does
-  // not say which one is meant. Its partition of then keeps its meaning for the
-  // files of then, so none is begun for it anew: what DuckDB writes has none.
-  const bool holds = is_held_whole(*to, after.current_schema(), place.others);
-  const bool said = is_held_whole(*from, after.current_schema(), OtherFiles::kSome);
-  if (!holds || (!said && to->is_unpartitioned())) {
-    out.push_back(put_default_spec(sql, place.place, *to));
-  }
+  // A partition of the lake that holds a part of the spec keeps its meaning for the files
+  // of then, so none is begun for it anew: what DuckDB writes has none.
+  PartitionChange change{.ended = true};
   if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place.place));
-  if (!holds) return {.ended = true};
-  return begin_lake_partition(sql, place, *to, after.current_schema(), delta);
+  if (is_held_whole(*to, after.current_schema(), place.others)) {
+    change = begin_lake_partition(sql, place, *to, after.current_schema(), delta);
+  }
+  use_as_default(place.place, to->spec_id, change, rows);
+  return change;
 }
 
 PartitionChange end_without_columns(const SchemaSql& sql, const SpecPlace& place,
                                     const model::LakeTable& before,
                                     const model::TableMetadata& after, LakeDelta& delta,
-                                    std::vector<Query>& out) {
+                                    DefinitionRows& rows) {
   const model::Schema& schema = after.current_schema();
   auto is_there = [&](model::FieldId id) { return schema.find(id) != nullptr; };
   if (std::ranges::all_of(before.partition_columns, is_there)) return {};
   delta.queries.push_back(end_lake_partition(sql, place.place));
   const model::PartitionSpec* spec = after.find_spec(after.default_spec_id);
-  if (spec == nullptr || spec->is_unpartitioned()) return {.ended = true};
-  if (!is_held_whole(*spec, schema, place.others)) {
-    out.push_back(put_default_spec(sql, place.place, *spec));
-    return {.ended = true};
+  if (spec == nullptr) return {.ended = true};
+  PartitionChange change{.ended = true};
+  if (is_held_whole(*spec, schema, place.others)) {
+    change = begin_lake_partition(sql, place, *spec, schema, delta);
   }
-  return begin_lake_partition(sql, place, *spec, schema, delta);
+  use_as_default(place.place, spec->spec_id, change, rows);
+  return change;
 }
 
 }  // namespace lake::ducklake

@@ -39,22 +39,21 @@ struct PartitionChange {
   [[nodiscard]] model::LakeTable applied_to(model::LakeTable table) const;
 };
 
-/// Rows of the specs whose ids are not in `known`, and the lake's partition of
+/// Adds the specs whose ids are not in `known`, and the lake's partition of
 /// the default one if it is among them, as far as the lake can hold it.
 /// Errors: kUnsupported  a void transform or one that is unknown.
-[[nodiscard]] base::Result<PartitionChange> put_new_specs(
-    const SchemaSql& sql, const SpecPlace& place, const model::TableMetadata& metadata,
-    const std::set<std::int32_t>& known, LakeDelta& delta, std::vector<base::pg::Query>& out);
+[[nodiscard]] base::Result<PartitionChange> put_new_specs(const SchemaSql& sql,
+                                                          const SpecPlace& place,
+                                                          const model::TableMetadata& metadata,
+                                                          const std::set<std::int32_t>& known,
+                                                          LakeDelta& delta, DefinitionRows& rows);
 
 /// The lake's partition rows that make a spec the default which the table had
 /// before; nothing when the default stays or is new.
-/// A sidecar row says so where the lake's rows cannot: to a spec that it does not
-/// hold, and back from one to none.
 [[nodiscard]] PartitionChange change_default_spec(const SchemaSql& sql, const SpecPlace& place,
                                                   const model::TableMetadata& before,
                                                   const model::TableMetadata& after,
-                                                  LakeDelta& delta,
-                                                  std::vector<base::pg::Query>& out);
+                                                  LakeDelta& delta, DefinitionRows& rows);
 
 /// Ends the lake's partition of `before` where a column of it is gone in `after`: DuckDB
 /// could not write a row to the table any more. What the default spec can be without it
@@ -62,7 +61,6 @@ struct PartitionChange {
 [[nodiscard]] PartitionChange end_without_columns(const SchemaSql& sql, const SpecPlace& place,
                                                   const model::LakeTable& before,
                                                   const model::TableMetadata& after,
-                                                  LakeDelta& delta,
-                                                  std::vector<base::pg::Query>& out);
+                                                  LakeDelta& delta, DefinitionRows& rows);
 
 }  // namespace lake::ducklake

@@ -36,7 +36,7 @@ class Buckets : public WriterFixture {
   }
   AddedFile flat() {
     AddedFile added = file("s3://lake/data/main/t/f.parquet", 5, 5);
-    added.spec_id = load("t")->unpartitioned_spec_id;
+    added.spec_id = load("t")->unpartitioned_spec_id.value();
     return added;
   }
   /// The keys of the partition by which DuckDB writes.

@@ -34,6 +34,28 @@ std::vector<std::optional<std::string>> removed_files(const TableChange& change)
   return {locations.begin(), locations.end()};
 }
 
+// Ids that were given since the table was read, also to what the log of the lake does not
+// tell: the definitions that the change adds would have the same.
+Query newer_state(const SchemaSql& sql, const model::LakeTable& before) {
+  const auto highest = [](const auto& definitions, auto id_of) {
+    std::int64_t id = -1;
+    for (const auto& each : definitions) id = std::max<std::int64_t>(id, each.*id_of);
+    return param(id);
+  };
+  const model::TableMetadata& known = before.metadata;
+  return {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2 UNION ALL "
+              "SELECT 1 FROM @lakeproxy_state WHERE snapshots_removed_revision > $2 UNION ALL "
+              "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM @ducklake_snapshot WHERE snapshot_id = $3 "
+              "AND floor(extract(epoch FROM snapshot_time) * 1000)::bigint = $4) UNION ALL "
+              "SELECT 1 FROM @lakeproxy_definition WHERE table_id = $1 AND id > CASE kind "
+              "WHEN 'schema' THEN $5::bigint WHEN 'spec' THEN $6 ELSE $7 END"),
+          {param(before.table_id.value), param(before.version.revision),
+           param(before.version.snapshot.value), param(before.version.snapshot_ms),
+           highest(known.schemas, &model::Schema::schema_id),
+           highest(known.partition_specs, &model::PartitionSpec::spec_id),
+           highest(known.sort_orders, &model::SortOrder::order_id)}};
+}
+
 Query current_columns(const SchemaSql& sql, std::int64_t table) {
   return {sql(fmt::format("SELECT {} FROM @ducklake_column WHERE table_id = $1 AND end_snapshot IS "
                           "NULL ORDER BY column_order",
@@ -67,12 +89,7 @@ std::vector<Query> precondition_queries(const SchemaSql& sql, const TableChange&
   std::vector<Query> queries{
       {sql("SELECT changes_made FROM @ducklake_snapshot_changes WHERE snapshot_id > $1 LIMIT $2"),
        {param(before.version.snapshot.value), param(kMaxChanges + 1)}},
-      {sql("SELECT 1 FROM @lakeproxy_table WHERE table_id = $1 AND revision > $2 UNION ALL "
-           "SELECT 1 FROM @lakeproxy_state WHERE snapshots_removed_revision > $2 UNION ALL "
-           "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM @ducklake_snapshot WHERE snapshot_id = $3 "
-           "AND floor(extract(epoch FROM snapshot_time) * 1000)::bigint = $4)"),
-       {param(table), param(before.version.revision), param(before.version.snapshot.value),
-        param(before.version.snapshot_ms)}},
+      newer_state(sql, before),
       {sql("SELECT table_name, schema_id FROM @ducklake_table WHERE table_id = $1 AND end_snapshot "
            "IS NULL"),
        {param(table)}},

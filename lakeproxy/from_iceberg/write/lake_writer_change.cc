@@ -27,12 +27,6 @@ bool only_adds(const TableChange& change) {
   });
 }
 
-std::set<std::int32_t> schema_ids(const model::TableMetadata& metadata) {
-  std::set<std::int32_t> ids;
-  for (const auto& schema : metadata.schemas) ids.insert(schema.schema_id);
-  return ids;
-}
-
 std::set<std::int32_t> spec_ids(const model::TableMetadata& metadata) {
   std::set<std::int32_t> ids;
   for (const auto& spec : metadata.partition_specs) ids.insert(spec.spec_id);
@@ -93,23 +87,22 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
   SidecarPlace place{before.table_id.value, head.snapshot.value + 1, head.revision + 1};
   bool new_current = has_new_schema(change);
   if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, preconditions, delta));
-  auto known = schema_ids(before.metadata);
-  if (new_current || !std::ranges::includes(known, schema_ids(change.after))) {
-    put_schemas(sql, place, change.after, known, plan.sidecar_queries);
-  }
+  DefinitionRows definitions;
+  add_definitions(before.metadata, change.after, place.begin, definitions);
   const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, preconditions)};
-  ASSIGN_OR_RETURN(PartitionChange partition,
-                   put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta,
-                                 plan.sidecar_queries));
+  ASSIGN_OR_RETURN(
+      PartitionChange partition,
+      put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta, definitions));
   if (!partition.ended) {
-    partition = change_default_spec(sql, spec_place, before.metadata, change.after, delta,
-                                    plan.sidecar_queries);
+    partition =
+        change_default_spec(sql, spec_place, before.metadata, change.after, delta, definitions);
   }
   if (!partition.ended && new_current) {
     // The files that are there have no number of a bucket that is begun anew.
     partition = end_without_columns(sql, {place, head.next_catalog_id, OtherFiles::kSome}, before,
-                                    change.after, delta, plan.sidecar_queries);
+                                    change.after, delta, definitions);
   }
+  if (!definitions.empty()) plan.sidecar_queries.push_back(definitions.query(sql, place.table_id));
   follow_sort(sql, place, head.next_catalog_id, before, change.after, delta);
   if (delta.changes.empty() && !delta.queries.empty()) {
     delta.changes.push_back(fmt::format("altered_table:{}", before.table_id.value));

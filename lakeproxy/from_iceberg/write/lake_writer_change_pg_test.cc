@@ -87,8 +87,9 @@ TEST_F(DefinitionWriter, identifier_fields_come_and_go_without_a_change_of_colum
   make_table("t");
   exec(
       "UPDATE ducklake_column SET nulls_allowed = false WHERE column_id = 1; "
-      "UPDATE lakeproxy_schema SET schema_json = jsonb_set(schema_json, '{fields,0,required}', "
-      "'true')");
+      "UPDATE lakeproxy_definition SET body = jsonb_set(body::jsonb, '{fields,0,required}', "
+      "'true') "
+      "WHERE kind = 'schema'");
   for (const std::vector<model::FieldId>& ids : {std::vector{1}, {}, {1}, {}}) {
     auto before = load("t");
     ASSERT_NE(before, nullptr);
@@ -102,6 +103,66 @@ TEST_F(DefinitionWriter, identifier_fields_come_and_go_without_a_change_of_colum
     ASSERT_TRUE(done) << done.error().message() << done.error().detail();
     EXPECT_EQ(load("t")->metadata.current_schema().identifier_field_ids, ids);
   }
+}
+
+TEST_F(DefinitionWriter,
+       a_clients_spec_of_an_unpartitioned_table_is_1_and_is_stored_by_its_commit) {
+  make_table("t");
+  auto before = load("t");
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(before->metadata.default_spec_id, 0);
+  TableChange wanted{before, before->metadata, {}};
+  const auto identity = model::parse_transform("identity");
+  auto id = model::add_spec(wanted.after, model::PartitionSpec{.fields = {{1, 0, "i", identity}}});
+  ASSERT_TRUE(id) << id.error().message();
+  EXPECT_EQ(*id, 1);
+  ASSERT_TRUE(model::set_default_spec(wanted.after, *id));
+  ASSERT_TRUE(change(wanted));
+  const char* uses =
+      "SELECT string_agg(row(kind, key, id)::text, ' ' ORDER BY kind, key) FROM "
+      "@lakeproxy_definition_use WHERE kind IN ('default', 'partition')";
+  const std::string stored = ask(uses);
+  EXPECT_EQ(stored, "(default,1,0) (default,2,1) (partition,2,1)");
+  const auto after = load("t");
+  EXPECT_EQ(after->metadata.default_spec_id, 1);
+  EXPECT_EQ(after->unpartitioned_spec_id, 0);
+  EXPECT_EQ(ask(uses), stored) << "a load has nothing to add";
+}
+
+// A load of another server has given the id to what DuckDB made.
+TEST_F(DefinitionWriter, an_id_that_was_given_meanwhile_is_not_given_by_a_commit) {
+  make_table("t");
+  auto before = load("t");
+  ASSERT_NE(before, nullptr);
+  TableChange wanted{before, before->metadata, {}};
+  model::Schema schema = wanted.after.current_schema();
+  schema.fields.push_back({.id = 4, .name = "n", .type = Type(TypeKind::kDate)});
+  auto id = model::add_schema(wanted.after, schema, model::SchemaCheck::kEvolution);
+  ASSERT_TRUE(id) << id.error().message();
+  ASSERT_TRUE(model::set_current_schema(wanted.after, *id));
+  snapshot(2, "altered_table:1",
+           "INSERT INTO ducklake_column VALUES (5, 2, NULL, 1, 5, 'duckdbs', 'int32', NULL, "
+           "'NULL', true, NULL, 'literal', 'duckdb')");
+  EXPECT_EQ(load("t")->metadata.current_schema_id, *id);
+  auto done = change(wanted);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().reason(), kStale);
+  // Also where the lake's log tells nothing.
+  before = load("t");
+  wanted = {before, before->metadata, {}};
+  schema = wanted.after.current_schema();
+  schema.fields.push_back({.id = 6, .name = "m", .type = Type(TypeKind::kDate)});
+  id = model::add_schema(wanted.after, schema, model::SchemaCheck::kEvolution);
+  ASSERT_TRUE(id) << id.error().message();
+  exec(
+      fmt::format("INSERT INTO lakeproxy_definition SELECT table_id, kind, {}, body FROM "
+                  "lakeproxy_definition WHERE kind = 'schema' AND id = 0",
+                  *id));
+  ASSERT_TRUE(model::set_current_schema(wanted.after, *id));
+  done = change(wanted);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().reason(), kStale);
+  EXPECT_EQ(load("t")->metadata.find_schema(*id)->fields.size(), 3) << "it means what it meant";
 }
 
 }  // namespace

@@ -94,10 +94,12 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   StoredPath path = stored_path(table.metadata.location, data_path, *preconditions[0]);
   LakeDelta delta = create_delta(sql, table, path, columns, head, preconditions[0]->int64(0, 0));
   SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
+  DefinitionRows definitions;
+  add_definitions({}, table.metadata, place.begin, definitions);
   ASSIGN_OR_RETURN(auto partition,
                    put_new_specs(sql, {place, head.next_catalog_id, other_files(table)},
-                                 table.metadata, {}, delta, plan.sidecar_queries));
-  put_schemas(sql, place, table.metadata, {}, plan.sidecar_queries);
+                                 table.metadata, {}, delta, definitions));
+  plan.sidecar_queries.push_back(definitions.query(sql, place.table_id));
   plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
   // One that was unregistered is here again: its files are this table's.
   plan.sidecar_queries.push_back({sql("DELETE FROM @lakeproxy_unregistered WHERE folder = "
@@ -115,19 +117,6 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   RETURN_IF_ERROR(
       add_snapshots(sql, {files, &fresh, &table.metadata, &table.snapshots, {}}, {}, plan));
   return plan;
-}
-
-// DuckDB may write rows that have no value of the table's partition: small
-// inserts, or a file over several days. They stand under a spec without fields,
-// which is out of sight until a manifest needs it.
-void add_unpartitioned_spec(model::TableMetadata& metadata) {
-  std::int32_t last = -1;
-  for (const model::PartitionSpec& spec : metadata.partition_specs) {
-    if (spec.is_unpartitioned()) return;
-    last = std::max(last, spec.spec_id);
-  }
-  metadata.partition_specs.push_back({last + 1, {}});
-  metadata.out_of_sight.specs.emplace(last + 1, 0);
 }
 
 // The table's whole path.
@@ -230,7 +219,6 @@ std::string LakeWriter::new_table_location(const NamespaceInfo& name_space, std:
 base::Result<TableStep> create_step(const SchemaSql& sql, const std::string& data_path,
                                     NewTable table) {
   ASSIGN_OR_RETURN(auto columns, column_rows(table.metadata.current_schema()));
-  add_unpartitioned_spec(table.metadata);
   std::vector<Query> preconditions{find_schema_path(sql, table.identifier.name_space),
                                    find_relation(sql, table.identifier)};
   auto plan = [sql, data_path, table = std::move(table), columns = std::move(columns)](

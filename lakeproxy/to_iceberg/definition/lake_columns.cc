@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lakeproxy/iceberg/schema/literal_json.h"
 #include "lakeproxy/mapping/default_text.h"
 #include "lakeproxy/mapping/type_mapping.h"
 
@@ -47,6 +48,15 @@ std::set<FieldId> with_containers(const LakeColumns& columns, model::SnapshotId 
     }
   }
   return left_out;
+}
+
+// Schemas are stored as JSON, so a value that its form cannot hold is none.
+std::optional<model::Literal> default_of(const Type& type, const std::string& text) {
+  auto value = parse_default(type, text);
+  if (!value || !model::literal_from_json(model::to_json(*value, type), type, "default")) {
+    return std::nullopt;
+  }
+  return value;
 }
 
 class FieldBuilder {
@@ -100,7 +110,7 @@ class FieldBuilder {
     if (!type) return std::move(type).error().with_context(fmt::format("column '{}'", name));
     Field field{.id = column.id, .name = column.name, .type = std::move(*type)};
     if (auto doc = docs_.find(column.id); doc != docs_.end()) field.doc = *doc->second;
-    if (columns_.format_version >= 3) set_defaults(column, field);
+    set_defaults(column, field);
     return field;
   }
 
@@ -108,7 +118,7 @@ class FieldBuilder {
     if (!field.type.is_primitive()) return;
     field.initial_default = initial_default(column, field.type);
     if (column.default_value) {
-      field.write_default = parse_default(field.type, *column.default_value);
+      field.write_default = default_of(field.type, *column.default_value);
     }
   }
 
@@ -151,7 +161,7 @@ Result<std::vector<Field>> fields_at(const LakeColumns& columns, model::Snapshot
 
 std::optional<model::Literal> initial_default(const LakeColumn& column, const Type& type) {
   if (!column.initial_default) return std::nullopt;
-  return parse_default(type, *column.initial_default);
+  return default_of(type, *column.initial_default);
 }
 
 bool can_be_made(const LakeColumns& columns, model::FieldId source,

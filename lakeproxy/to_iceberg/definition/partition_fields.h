@@ -9,9 +9,26 @@
 #include <string_view>
 #include <vector>
 
-#include "lakeproxy/to_iceberg/definition/spec_history.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
+#include "lakeproxy/iceberg/schema/partition_spec.h"
+#include "lakeproxy/to_iceberg/definition/lake_columns.h"
 
 namespace lake::ducklake {
+
+/// A row of ducklake_partition_column.
+struct LakePartitionKey {
+  std::int64_t index = 0;
+  model::FieldId column_id = 0;
+  std::string transform;  ///< The lake's text, e.g. "bucket(16)".
+};
+
+/// A row of ducklake_partition_info with its columns, by rising index.
+struct LakePartition {
+  std::int64_t partition_id = 0;
+  model::SnapshotId begin;
+  std::optional<model::SnapshotId> end;
+  std::vector<LakePartitionKey> keys;
+};
 
 /// The fields that can be shown, named as Iceberg's clients name them, without
 /// field ids. Names never meet a column's name that is not their source's.

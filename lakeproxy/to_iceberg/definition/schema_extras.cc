@@ -13,6 +13,14 @@ using model::Schema;
 using model::Type;
 using model::TypeKind;
 
+// DuckDB knows of no length, and takes any bytes for the default of such a column.
+void drop_misfit(const Type& type, std::optional<model::Literal>& value) {
+  if (type.kind() != TypeKind::kFixed || !value) return;
+  const auto* bytes = std::get_if<model::Bytes>(&*value);
+  const auto length = static_cast<std::size_t>(type.length());
+  if (bytes == nullptr || bytes->value.size() != length) value.reset();
+}
+
 class Extras {
  public:
   Extras(const Schema& before, const std::set<FieldId>& documented)
@@ -25,6 +33,8 @@ class Extras {
       out.type = nested(held.type);
     } else if (old != nullptr && can_stand_for(held.type, old->type)) {
       out.type = old->type;
+      drop_misfit(out.type, out.initial_default);
+      drop_misfit(out.type, out.write_default);
     }
     if (old != nullptr && !documented_.contains(held.id)) out.doc = old->doc;
     return out;

@@ -5,6 +5,7 @@
 #include "lakeproxy/to_iceberg/publish/footer_check.h"
 #include "lakeproxy/to_iceberg/publish/partial_looks.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
+#include "lakeproxy/to_iceberg/snapshot/data_file_view.h"
 #include "lakeproxy/to_iceberg/snapshot/partial_files.h"
 #include "lakeproxy/to_iceberg/snapshot/plan_exports.h"
 #include "lakeproxy/to_iceberg/snapshot/rebase.h"
@@ -23,6 +24,12 @@ bool is_nothing(const ducklake::Published& published) {
 std::optional<model::SnapshotId> newest_published(const model::LakeTable& table) {
   if (table.materialized.empty()) return std::nullopt;
   return table.materialized.back().snapshot_id;
+}
+
+// Another server may have given it its id since the table was read.
+void show_unpartitioned_spec(std::int32_t id, model::LakeTable& table) {
+  table.unpartitioned_spec_id = id;
+  if (table.metadata.find_spec(id) == nullptr) table.metadata.partition_specs.push_back({id, {}});
 }
 
 }  // namespace
@@ -55,8 +62,19 @@ void Publisher::hide_unpublished(const base::RequestContext& context, const mode
            {"first_shown", first.value}});
 }
 
+base::Task<base::Result<std::vector<materialize::SnapshotChange>>> Publisher::split_changes(
+    base::RequestContext context, model::LakeTable* table, const model::LakeChanges* changes,
+    const materialize::ExportPlan* plan, const materialize::Exported* exported) {
+  auto split = materialize::split_changes(*table, *changes, *plan, *exported);
+  if (split || split.error().reason() != materialize::kNoUnpartitionedSpec) co_return split;
+  CO_ASSIGN_OR_RETURN(const std::int32_t id, co_await tools_.reader->assign_unpartitioned_spec(
+                                                 context, table->table_id, table->version));
+  show_unpartitioned_spec(id, *table);
+  co_return materialize::split_changes(*table, *changes, *plan, *exported);
+}
+
 base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
-                                                                  const model::LakeTable* table,
+                                                                  model::LakeTable* table,
                                                                   model::LakeChanges changes) {
   CO_RETURN_IF_ERROR(co_await look_into_delete_files(context, tools_.exporter, &changes));
   hide_unpublished(context, *table, changes);
@@ -76,7 +94,8 @@ base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestC
   if (!plan.empty()) {
     CO_ASSIGN_OR_RETURN(exported, co_await tools_.exporter->make(context, &plan));
   }
-  CO_ASSIGN_OR_RETURN(auto split, materialize::split_changes(*table, changes, plan, exported));
+  CO_ASSIGN_OR_RETURN(auto split,
+                      co_await split_changes(context, table, &changes, &plan, &exported));
   if (rebase) rebase->apply(changes, split.front());
   co_return co_await build_series(context, tools_.manifests, tools_.exporter, table,
                                   std::move(split));

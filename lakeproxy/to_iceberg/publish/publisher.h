@@ -76,8 +76,12 @@ class Publisher {
   /// Snapshots that were never published cannot be shown from files that hold rows of later ones.
   void hide_unpublished(const base::RequestContext& context, const model::LakeTable& table,
                         model::LakeChanges& changes) const;
+  /// Gives the table a spec without fields where a file needs one.
+  base::Task<base::Result<std::vector<materialize::SnapshotChange>>> split_changes(
+      base::RequestContext context, model::LakeTable* table, const model::LakeChanges* changes,
+      const materialize::ExportPlan* plan, const materialize::Exported* exported);
   base::Task<base::Result<SnapshotSeries>> build_pending(base::RequestContext context,
-                                                         const model::LakeTable* table,
+                                                         model::LakeTable* table,
                                                          model::LakeChanges changes);
   base::Task<base::Result<model::LakeChanges>> read_pending(base::RequestContext context,
                                                             const model::LakeTable* table);

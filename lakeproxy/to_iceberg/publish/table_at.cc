@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/json/json.h"
 
@@ -18,13 +19,23 @@ bool has_sources(const model::Schema& schema, const Fields& fields) {
       fields, [&](const auto& field) { return schema.find(field.source_id) != nullptr; });
 }
 
+// The spec without fields, or the newest one that has its columns: the default of then is
+// among them.
+std::int32_t fitting_spec(const model::LakeTable& table, const TableMetadata& metadata) {
+  if (table.unpartitioned_spec_id) return *table.unpartitioned_spec_id;
+  for (const model::PartitionSpec& spec : metadata.partition_specs | std::views::reverse) {
+    if (has_sources(metadata.current_schema(), spec.fields)) return spec.spec_id;
+  }
+  return metadata.default_spec_id;
+}
+
 // A default that sorts or parts by a column of a later schema fits none of the
-// readers: they see the one without fields.
+// readers.
 void fit_defaults(const model::LakeTable& table, TableMetadata& metadata) {
   const model::Schema& schema = metadata.current_schema();
   const auto* spec = metadata.find_spec(metadata.default_spec_id);
   if (spec != nullptr && !has_sources(schema, spec->fields)) {
-    metadata.default_spec_id = table.unpartitioned_spec_id;
+    metadata.default_spec_id = fitting_spec(table, metadata);
   }
   const auto* order = metadata.find_sort_order(metadata.default_sort_order_id);
   if (order != nullptr && !has_sources(schema, order->fields)) metadata.default_sort_order_id = 0;

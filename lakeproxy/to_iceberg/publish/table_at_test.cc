@@ -71,6 +71,14 @@ TEST(TableAt, has_no_default_of_a_column_to_come) {
   EXPECT_EQ(metadata_at(sample(), SnapshotId(9)).default_spec_id, 1);
 }
 
+TEST(TableAt, of_a_table_without_an_unpartitioned_spec_has_one_that_fits) {
+  LoadedTable loaded = sample();
+  loaded.table.unpartitioned_spec_id.reset();
+  loaded.metadata.partition_specs[0].fields = {{1, 1001, "q", {model::TransformKind::kIdentity}}};
+  EXPECT_EQ(metadata_at(loaded, SnapshotId(6)).default_spec_id, 0);
+  EXPECT_EQ(metadata_at(loaded, SnapshotId(9)).default_spec_id, 1);
+}
+
 TEST(TableAt, at_its_newest_snapshot_is_the_table) {
   LoadedTable loaded = sample();
   model::TableMetadata at = metadata_at(loaded, SnapshotId(9));

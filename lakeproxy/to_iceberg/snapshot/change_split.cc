@@ -192,7 +192,7 @@ base::Result<FileView> Split::view_of(const DeleteGroup& group) const {
   }
   // An inlined group: it always stands under the unpartitioned spec.
   FileView view;
-  view.spec_id = table_.unpartitioned_spec_id;
+  ASSIGN_OR_RETURN(view.spec_id, unpartitioned_spec(table_));
   return view;
 }
 

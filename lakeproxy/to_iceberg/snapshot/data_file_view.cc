@@ -143,6 +143,8 @@ void set_spec(const model::LakeTable& table, const model::LakeDataFile& file, st
   view.file.partition = std::move(*tuple);
 }
 
+constexpr std::int32_t kNoSpec = -1;
+
 bool says_value(const model::PartitionSpec* spec, model::FieldId column) {
   return spec != nullptr && std::ranges::any_of(spec->fields, [&](const auto& field) {
            return field.source_id == column &&
@@ -165,7 +167,7 @@ const model::LakeNameMap::Column* column_not_said(const model::LakeTable& table,
 }
 
 void set_partition(const model::LakeTable& table, const model::LakeDataFile& file, FileView& view) {
-  view.spec_id = table.unpartitioned_spec_id;
+  view.spec_id = table.unpartitioned_spec_id.value_or(kNoSpec);
   auto of_partition = file.partition_id ? table.spec_of_partition.find(*file.partition_id)
                                         : table.spec_of_partition.end();
   if (of_partition != table.spec_of_partition.end()) {
@@ -215,6 +217,13 @@ model::ColumnMetrics view_metrics(const model::LakeColumnStats& stats, const mod
   return metrics;
 }
 
+base::Result<std::int32_t> unpartitioned_spec(const model::LakeTable& table) {
+  if (table.unpartitioned_spec_id) return *table.unpartitioned_spec_id;
+  return base::fail(base::ErrorKind::kConflict,
+                    fmt::format("table {}: no partition spec without fields", table.name))
+      .with_reason(kNoUnpartitionedSpec);
+}
+
 base::Result<FileView> view_data_file(const model::LakeTable& table,
                                       const model::LakeDataFile& file) {
   FileView view;
@@ -237,6 +246,7 @@ base::Result<FileView> view_data_file(const model::LakeTable& table,
     set_partition(table, file, view);
   }
   RETURN_IF_ERROR(check_columns_of_path(table, file, view));
+  if (view.spec_id == kNoSpec) RETURN_IF_ERROR(unpartitioned_spec(table));
   return view;
 }
 

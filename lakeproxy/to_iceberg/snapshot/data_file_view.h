@@ -8,11 +8,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/core/result.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
 
 namespace lake::materialize {
+
+/// The reason of kConflict: a file has no value of any spec, and the table has none without
+/// fields. It needs an id first (LakeReader::assign_unpartitioned_spec).
+inline constexpr std::string_view kNoUnpartitionedSpec = "no_unpartitioned_spec";
 
 struct FileView {
   model::DataFile file;
@@ -28,9 +33,13 @@ struct FileView {
 /// into one file, and such a file stands under the unpartitioned spec. Bounds
 /// and partition values have the types that the columns had at `file.begin`.
 /// Errors: kUnsupported  the values of a column stand in the file's path alone, and
-///         no identity partition field can say them.
+///         no identity partition field can say them;
+///         kConflict (kNoUnpartitionedSpec).
 [[nodiscard]] base::Result<FileView> view_data_file(const model::LakeTable& table,
                                                     const model::LakeDataFile& file);
+
+/// The spec of files that have no value of another. Errors: kConflict (kNoUnpartitionedSpec).
+[[nodiscard]] base::Result<std::int32_t> unpartitioned_spec(const model::LakeTable& table);
 
 /// Iceberg's form of one column's statistics. `record_count` is the file's.
 [[nodiscard]] model::ColumnMetrics view_metrics(const model::LakeColumnStats& stats,

@@ -182,6 +182,20 @@ TEST(DataFileView, stands_unpartitioned_without_a_known_partition) {
   EXPECT_EQ(spec_of([](auto& table, auto&) { table.metadata.schemas[0].fields.clear(); }), 0);
 }
 
+TEST(DataFileView, asks_for_a_spec_without_fields_only_where_a_file_needs_it) {
+  const Partition c = partitions()[0];
+  auto table = sample_lake(c.type, c.transform);
+  table.unpartitioned_spec_id.reset();
+  auto file = file_of(c);
+  auto view = view_data_file(table, file);
+  ASSERT_TRUE(view) << view.error().message();
+  EXPECT_EQ(view->spec_id, 1);
+  file.partition_id.reset();
+  view = view_data_file(table, file);
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().reason(), kNoUnpartitionedSpec);
+}
+
 TEST(DataFileView, a_value_of_the_path_is_one_of_the_spec_of_its_mapping) {
   const auto view_of = [](std::map<std::int64_t, std::int32_t> spec_of_mapping, const char* max) {
     auto table = sample_lake();

@@ -1,6 +1,7 @@
-#include "lakeproxy/to_iceberg/definition/sort_history.h"
+#include "lakeproxy/to_iceberg/definition/order_ids.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "lakeproxy/ducklake/table/sort_text.h"
 #include "lakeproxy/mapping/type_mapping.h"
@@ -60,36 +61,28 @@ bool can_be_sorted(const LakeColumns& columns, const SortOrder& order) {
   });
 }
 
-std::int32_t find_or_add(std::vector<SortOrder>& orders, std::vector<SortField> fields) {
-  std::int32_t id = 0;
-  for (const SortOrder& order : orders) {
+std::int32_t find_or_add(AssignedIds& ids, std::vector<SortField> fields) {
+  for (const SortOrder& order : ids.orders | std::views::values) {
     if (order.fields == fields) return order.order_id;
-    id = std::max(id, order.order_id);
   }
-  orders.push_back({.order_id = id + 1, .fields = std::move(fields)});
-  return id + 1;
-}
-
-const SortOrder* find(const std::vector<SortOrder>& orders, std::int32_t id) {
-  auto found = std::ranges::find(orders, id, &SortOrder::order_id);
-  return found == orders.end() ? nullptr : &*found;
+  // Order 0 is the unsorted one.
+  const std::int32_t id = std::max(highest_id(ids.orders), 0) + 1;
+  ids.orders[id] = {.order_id = id, .fields = std::move(fields)};
+  return id;
 }
 
 }  // namespace
 
-SortOrders sort_orders(const LakeColumns& columns, const LakeSort& lake, SortOrders client) {
-  SortOrders result = std::move(client);
-  if (find(result.orders, 0) == nullptr) result.orders.insert(result.orders.begin(), SortOrder{});
+std::int32_t assign_order(const LakeColumns& columns, const LakeSort& lake,
+                          std::int32_t client_default, AssignedIds& ids) {
+  ids.orders.try_emplace(0);
   std::vector<SortField> fields = fields_of(columns, lake);
-  if (!fields.empty()) {
-    result.default_order_id = find_or_add(result.orders, std::move(fields));
-    return result;
-  }
-  const SortOrder* current = find(result.orders, result.default_order_id);
+  if (!fields.empty()) return find_or_add(ids, std::move(fields));
+  const auto current = ids.orders.find(client_default);
+  if (current == ids.orders.end() || !can_be_sorted(columns, current->second)) return 0;
   // DuckDB took the order away, or sorts by what Iceberg cannot say.
-  const bool reset = lake.ever_set && current != nullptr && lake_can_hold(columns, *current);
-  if (current == nullptr || reset || !can_be_sorted(columns, *current)) result.default_order_id = 0;
-  return result;
+  const bool reset = lake.ever_set && lake_can_hold(columns, current->second);
+  return reset ? 0 : client_default;
 }
 
 }  // namespace lake::ducklake

@@ -1,4 +1,4 @@
-#include "lakeproxy/to_iceberg/definition/sort_history.h"
+#include "lakeproxy/to_iceberg/definition/order_ids.h"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,20 @@ const LakeColumns kColumns{
 
 LakeSortKey key(std::string expression, SortDirection direction = SortDirection::kAscending) {
   return {.expression = std::move(expression), .direction = direction};
+}
+
+struct SortOrders {
+  std::vector<SortOrder> orders;
+  std::int32_t default_order_id = 0;
+};
+
+SortOrders sort_orders(const LakeColumns& columns, const model::LakeSort& lake,
+                       const SortOrders& known) {
+  AssignedIds ids;
+  for (const SortOrder& order : known.orders) ids.orders[order.order_id] = order;
+  SortOrders result{{}, assign_order(columns, lake, known.default_order_id, ids)};
+  for (const auto& [id, order] : ids.orders) result.orders.push_back(order);
+  return result;
 }
 
 TEST(SortOrders, an_unsorted_table_has_order_0) {
@@ -89,6 +103,18 @@ TEST(SortOrders, the_clients_default_stands_unless_duckdb_took_it_away) {
                     {.orders = {SortOrder{}, plain, bucket}, .default_order_id = c.given});
     EXPECT_EQ(orders.default_order_id, c.shown) << c.given;
   }
+}
+
+TEST(SortOrders, an_order_that_duckdb_gave_up_keeps_its_id) {
+  AssignedIds ids;
+  const auto by = [&](std::vector<LakeSortKey> keys) {
+    return assign_order(kColumns, {.ever_set = true, .keys = std::move(keys)}, 0, ids);
+  };
+  EXPECT_EQ(by({key("i")}), 1);
+  EXPECT_EQ(by({}), 0);
+  EXPECT_EQ(by({key("i", SortDirection::kDescending)}), 2);
+  EXPECT_EQ(by({key("i")}), 1);
+  EXPECT_EQ(ids.orders.size(), 3);
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+#include "lakeproxy/to_iceberg/definition/old_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lakeproxy/mapping/type_mapping.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::FieldId;
+using model::SnapshotId;
+
+// The default of an added column, where the older files would read NULL.
+std::optional<OldFileRule> default_rule(const LakeColumn& first, std::optional<SnapshotId> until,
+                                        std::int32_t format_version) {
+  if (!first.initial_default) return std::nullopt;
+  if (format_version >= 3 && shape_of(first.type) == LakeTypeShape::kPrimitive) {
+    auto type = iceberg_type(first.type, format_version);
+    if (type && initial_default(first, *type)) return std::nullopt;
+  }
+  const char* way_out = until ? "expire the snapshots that have the column"
+                              : "drop the column and expire the snapshots that have it, or "
+                                "rewrite the older files and expire theirs";
+  return OldFileRule{first.begin,
+                     fmt::format("column '{}' was added with a default, and files written before "
+                                 "that do not hold it: this needs format version 3, or {}",
+                                 first.name, way_out),
+                     first.id, until};
+}
+
+void add_type_rules(const std::vector<const LakeColumn*>& spans, std::int32_t format_version,
+                    std::vector<OldFileRule>& rules) {
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    const LakeColumn& before = *spans[i - 1];
+    const LakeColumn& after = *spans[i];
+    if (before.type == after.type || shape_of(after.type) != LakeTypeShape::kPrimitive) continue;
+    auto from = iceberg_type(before.type, format_version);
+    auto to = iceberg_type(after.type, format_version);
+    if (from && to && can_promote(*from, *to)) continue;
+    rules.push_back({after.begin,
+                     fmt::format("column '{}' changed from {} to {}, which Iceberg readers cannot "
+                                 "follow in files written before that: rewrite the older files "
+                                 "and expire their snapshots",
+                                 after.name, before.type, after.type),
+                     std::nullopt, spans.back()->end});
+  }
+}
+
+}  // namespace
+
+ColumnSpans spans_of(const LakeColumns& columns) {
+  ColumnSpans rows;
+  for (const LakeColumn& column : columns.columns) rows[column.id].push_back(&column);
+  for (auto& [id, spans] : rows) std::ranges::sort(spans, {}, &LakeColumn::begin);
+  return rows;
+}
+
+bool can_show(const LakeColumn& column, std::int32_t format_version) {
+  return shape_of(column.type) != LakeTypeShape::kPrimitive ||
+         iceberg_type(column.type, format_version).has_value();
+}
+
+std::set<FieldId> gone_and_unshowable(const ColumnSpans& rows, std::int32_t format_version) {
+  std::set<FieldId> ids;
+  for (const auto& [id, spans] : rows) {
+    const bool lives = std::ranges::any_of(spans, [](const auto* span) { return !span->end; });
+    const bool shown = std::ranges::all_of(
+        spans, [&](const auto* span) { return can_show(*span, format_version); });
+    if (!lives && !shown) ids.insert(id);
+  }
+  return ids;
+}
+
+// Of a column that is gone as well: older snapshots have it.
+std::vector<OldFileRule> old_file_rules(const LakeColumns& columns) {
+  const ColumnSpans rows = spans_of(columns);
+  const std::set<FieldId> left_out = gone_and_unshowable(rows, columns.format_version);
+  std::vector<OldFileRule> rules;
+  for (const auto& [id, spans] : rows) {
+    if (left_out.contains(id)) continue;
+    auto rule = default_rule(*spans.front(), spans.back()->end, columns.format_version);
+    if (rule) rules.push_back(std::move(*rule));
+    add_type_rules(spans, columns.format_version, rules);
+  }
+  return rules;
+}
+
+}  // namespace lake::ducklake
