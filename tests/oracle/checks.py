@@ -7,7 +7,7 @@ from oracle import conditions, lake_faults, lineage, offered, reading
 from oracle.by_specification import has_stale_vectors, lacks
 from oracle.commits import live
 from oracle.data_files import columns_by_id, row_groups
-from oracle.invariants import check_metadata
+from oracle.invariants import Told, check_metadata
 from oracle.manifests import check_snapshot
 from oracle.reading import Truth, bag, compare, compare_names, compare_schema
 from oracle.steps import Difference
@@ -19,6 +19,7 @@ class Checker:
         self.world = world
         self.tally = tally
         self.thorough = thorough
+        self.told = Told()
 
     def check(self, table, random):
         loaded = self.load(table)
@@ -26,6 +27,7 @@ class Checker:
             return
         check_metadata(loaded)
         self.check_shown(table, loaded.metadata)
+        self.told.check(loaded.metadata)
         # One transaction: DuckDB asks PostgreSQL for the lake's state once, not with every read.
         self.world.duck.execute('BEGIN')
         try:

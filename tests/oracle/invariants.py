@@ -19,6 +19,45 @@ def check_metadata(loaded):
         check_row_ids(metadata)
 
 
+class Told:
+    """What a table's ids stood for when they were first seen. They never stand for anything else, and the ids that were
+    assigned last never go back."""
+
+    def __init__(self):
+        self.tables = {}
+
+    def check(self, metadata):
+        told = self.tables.setdefault(metadata.table_uuid, {})
+        # Format version 2 has no defaults: an upgrade shows them under the id that the schema has.
+        for schema in metadata.schemas:
+            same_as_before(told, f'schema {schema.schema_id}', without_defaults(schema.model_dump(by_alias=True, mode='json')))
+        for spec in metadata.partition_specs:
+            same_as_before(told, f'spec {spec.spec_id}', spec.model_dump(by_alias=True, mode='json')['fields'])
+            for field in spec.fields:
+                same_as_before(told, f'partition field {field.field_id}', (field.source_id, str(field.transform)))
+        for order in metadata.sort_orders:
+            same_as_before(told, f'sort order {order.order_id}', order.model_dump(by_alias=True, mode='json')['fields'])
+        # An upgrade makes the snapshots again.
+        for snapshot in metadata.snapshots:
+            same_as_before(told, f'schema of snapshot {snapshot.snapshot_id} in version {metadata.format_version}',
+                           snapshot.schema_id)
+        for name in ('last_column_id', 'last_partition_id'):
+            last = getattr(metadata, name)
+            demand(last >= told.get(name, 0), f'{name} was {told.get(name)} and is {last}')
+            told[name] = last
+
+
+def same_as_before(told, what, now):
+    before = told.setdefault(what, now)
+    demand(before == now, f'{what} was {before} and is {now}')
+
+
+def without_defaults(value):
+    if isinstance(value, dict):
+        return {key: without_defaults(inner) for key, inner in value.items() if key not in ('initial-default', 'write-default')}
+    return [without_defaults(inner) for inner in value] if isinstance(value, list) else value
+
+
 def check_ids(metadata):
     schemas = [schema.schema_id for schema in metadata.schemas]
     demand(len(set(schemas)) == len(schemas), f'schema ids come twice: {schemas}')
