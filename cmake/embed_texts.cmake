@@ -1,5 +1,6 @@
 # Writes OUTPUT, a source that defines FUNCTION over the texts of FILES.
 string(REPLACE "," ";" files "${FILES}")
+list(LENGTH files count)
 set(rows "")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME_WE)
@@ -13,8 +14,8 @@ file(WRITE ${OUTPUT} "#include \"base/core/embedded_text.h\"
 namespace base::embedded {
 namespace {
 
-constexpr auto kTexts = std::to_array<Text>({
-${rows}});
+constexpr std::array<Text, ${count}> kTexts{{
+${rows}}};
 
 }  // namespace
 

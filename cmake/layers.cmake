@@ -51,6 +51,7 @@ module(lakeproxy/iceberg/view USES base/core base/json lakeproxy/iceberg/metadat
   lakeproxy/iceberg/update)
 module(lakeproxy/ducklake/lake USES base/core base/postgres base/runtime lakeproxy/model TEST_USES base/testing
   lakeproxy/ducklake/read lakeproxy/storage)
+embed_texts(lakeproxy_ducklake_lake lake_schema ${CMAKE_SOURCE_DIR}/db/*.sql)
 embed_texts(lakeproxy_ducklake_lake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
 embed_texts(lakeproxy_ducklake_lake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
 # Against the order, to iceberg/manifest, iceberg/metadata, iceberg/schema: LakeTable holds what is shown of it, an

@@ -37,7 +37,7 @@ class ObjectKey {
 /// systems write for the same objects; any other text as it is. Whoever asks whether
 /// something names an object compares this spelling, or an object that is needed looks
 /// like nobody's. It judges nothing: Location::parse() does. For PostgreSQL
-/// lakeproxy_canonical() does the same (db/migrations/0030_one_spelling.sql).
+/// lakeproxy_canonical() does the same (db/1_names.sql).
 [[nodiscard]] std::string canonical(std::string_view location);
 
 /// A place in a bucket: an object, or a folder that objects lie under.

@@ -67,7 +67,7 @@ def test_each_route_has_its_line():
     assert {name for name in routes if name} - known == {'compactTable'}, 'not of the description: a line of section 4'
 
 
-# What the migrations leave in a lake's database, against the lists of docs/operations.md
+# What the files of db/ leave in a lake's database, against the lists of docs/operations.md
 
 DEFINITION = re.compile(r"""(CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(FUNCTION|TRIGGER|TABLE)\s+
                             (?:IF\s+(?:NOT\s+)?EXISTS\s+)?(\w+)([^;]*);|
@@ -78,10 +78,10 @@ NOT_READ = re.compile(r'\b(ALTER|CREATE|DROP)\s+(OR\s+REPLACE\s+)?((FUNCTION|TRI
                       r'AGGREGATE|EVENT|PROCEDURE|ROUTINE|RULE)|\bALTER\s+(FUNCTION|TRIGGER)\b|\bDROP\b[^;]*\bCASCADE\b', re.IGNORECASE)
 
 
-def left_by(migrations):
+def left_by(texts):
     """The functions, and the triggers as {(name, table): (when it fires, function)}, in the words of the document."""
     functions, triggers = set(), {}
-    for text in migrations:
+    for text in texts:
         text = re.sub(r'--[^\n]*', '', re.sub(r'\$\$.*?\$\$', '', text, flags=re.DOTALL))
         assert not NOT_READ.search(text), f'a statement that this test does not follow: {NOT_READ.search(text)[0]}'
         for verb, kind, name, rest, renamed, new_name in DEFINITION.findall(text):
@@ -117,14 +117,33 @@ def listed_in(section):
     return set(functions), triggers
 
 
-def test_triggers_and_functions_are_those_of_the_migrations():
-    page = (ROOT / 'docs/operations.md').read_text()
-    section = re.search(r'^## Triggers and functions[^\n]*\n(.*?)^## ', page, re.MULTILINE | re.DOTALL)[1]
-    functions, triggers = left_by(file.read_text() for file in sorted((ROOT / 'db/migrations').glob('*.sql')))
+SCHEMA = sorted((ROOT / 'db').glob('*.sql'))
+MIGRATIONS = sorted((ROOT / 'db/migrations').glob('*.sql'))
+PAGE = (ROOT / 'docs/operations.md').read_text()
+SECTION = re.search(r'^## Triggers and functions[^\n]*\n(.*?)^## ', PAGE, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_triggers_and_functions_are_those_of_the_schema():
+    functions, triggers = left_by(file.read_text() for file in SCHEMA + MIGRATIONS)
     assert triggers and functions >= {function for _, function in triggers.values()}
-    listed, listed_triggers = listed_in(section)
+    listed, listed_triggers = listed_in(SECTION)
     assert listed_triggers == triggers
     assert listed == functions
+
+
+@pytest.mark.parametrize('file', SCHEMA, ids=lambda file: file.name)
+def test_each_file_of_the_schema_has_its_heading(file):
+    """But for what a later migration made, which is under the heading that it belongs to."""
+    theme = file.stem.split('_', 1)[1]
+    heading = re.search(rf'^### {theme.capitalize()}:[^\n]*\n(.*?)(?=^### |\Z)', SECTION, re.MULTILINE | re.DOTALL)
+    functions, triggers = left_by([file.read_text()])
+    listed, listed_triggers = listed_in(heading[1]) if heading else (set(), {})
+    assert listed >= functions and listed_triggers.items() >= triggers.items()
+
+
+def test_the_schema_has_each_function_once():
+    made = re.findall(r'^CREATE (?:OR REPLACE )?FUNCTION (\w+)', ''.join(file.read_text() for file in SCHEMA), re.MULTILINE)
+    assert sorted(made) == sorted(set(made))
 
 
 def test_definitions_that_go_are_not_counted():

@@ -51,7 +51,7 @@ MAY_FLUSH = "SELECT lakeproxy_may_flush(s.schema_name, t.table_name) FROM {table
 
 def may_flush(world, table):
     """DuckDB 1.5.5 looks for the deleted rows of a partition that is a text among bytes, and takes others for deleted: the
-    catalog does not flush such a table, and says so (0023_safe_flush.sql)."""
+    catalog does not flush such a table, and says so (lakeproxy_may_flush)."""
     return ask(world, table, MAY_FLUSH) == [(True,)]
 
 

@@ -4,7 +4,7 @@
 // our lock, and tries again ten times, a little later each time, when somebody
 // else has taken it. Commits of ours that follow each other without a gap would
 // take it from under every attempt. So we count the write conflicts of others with us
-// (db/migrations/0040_losses_to_us.sql), and while there are more, we leave gaps.
+// (db/6_guards.sql), and while there are more, we leave gaps.
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/core/embedded_text.h"
 #include "base/core/text.h"
@@ -11,6 +10,7 @@
 
 namespace base::embedded {
 std::span<const Text> lake_migrations();
+std::span<const Text> lake_schema();
 std::span<const Text> lake_tables();
 }  // namespace base::embedded
 
@@ -130,58 +130,28 @@ bool someone_else_made_it(const base::Error& error) {
          error.reason() == base::pg::kUniqueViolation;
 }
 
-constexpr std::string_view kIndex = "\nCREATE INDEX ";
-constexpr std::string_view kFunction = "\nCREATE FUNCTION ";
-constexpr std::string_view kIfNotExists = "IF NOT EXISTS ";
+constexpr std::string_view kIndex = "\nCREATE INDEX IF NOT EXISTS ";
+constexpr std::string_view kOurs = "lakeproxy_";
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
+// Names of our functions stand without their schema: only a migration sets a search path.
+std::string qualified(const std::string& schema, std::string_view text) {
+  std::string sql(text);
+  const std::string name = fmt::format("\"{}\".{}", schema, kOurs);
+  for (std::size_t at = 0; (at = sql.find(kOurs, at)) != std::string::npos; at += name.size()) {
+    sql.replace(at, kOurs.size(), name);
   }
-  return text;
-}
-
-// The names of our functions that stand in an index, "lakeproxy_name(".
-std::set<std::string> functions_in(std::string_view columns) {
-  constexpr std::string_view kOurs = "lakeproxy_";
-  std::set<std::string> names;
-  for (std::size_t at = 0; (at = columns.find(kOurs, at)) != std::string_view::npos; ++at) {
-    names.emplace(columns.substr(at, columns.find('(', at) - at + 1));
-  }
-  return names;
-}
-
-// The statement that makes a function, where the migration has it. It ends where its body does.
-std::string function_of(const std::string& schema, std::string_view text, std::string_view name) {
-  constexpr std::string_view kQuote = "$$";
-  const std::size_t begin = text.find(std::string(kFunction).append(name));
-  if (begin == std::string_view::npos) return {};
-  const std::size_t body = text.find(kQuote, begin) + kQuote.size();
-  const std::size_t end = text.find(kQuote, body) + kQuote.size();
-  const std::size_t after = begin + kFunction.size();
-  return fmt::format("CREATE OR REPLACE FUNCTION \"{}\".{}", schema,
-                     text.substr(after, end - after));
-}
-
-// A new column of the table has to be there first, and it comes with the migration.
-bool adds_columns_to(std::string_view text, std::string_view table) {
-  return text.find(fmt::format("\nALTER TABLE {} ADD COLUMN ", table)) != std::string_view::npos;
+  return sql;
 }
 
 // `statement`: "name ON table (columns) WHERE condition".
-base::pg::MigrationIndex index_of(const std::string& schema, std::string_view text,
-                                  std::string_view statement) {
+base::pg::MigrationIndex index_of(const std::string& schema, std::string_view statement) {
   constexpr std::string_view kOn = " ON ";
   const std::size_t on = statement.find(kOn);
   base::pg::MigrationIndex index{.schema = schema, .name = std::string(statement.substr(0, on))};
   statement.remove_prefix(on + kOn.size());
   const std::size_t table = statement.find(' ');
   index.table = statement.substr(0, table);
-  index.rest = statement.substr(table + 1);
-  for (const std::string& name : functions_in(index.rest)) {
-    index.needs += function_of(schema, text, name);
-    index.rest = replaced(index.rest, name, fmt::format("\"{}\".{}", schema, name));
-  }
+  index.rest = qualified(schema, statement.substr(table + 1));
   return index;
 }
 
@@ -189,33 +159,37 @@ base::pg::MigrationIndex index_of(const std::string& schema, std::string_view te
 std::vector<base::pg::MigrationIndex> indexes_of(const std::string& schema, std::string_view text) {
   std::vector<base::pg::MigrationIndex> indexes;
   for (std::size_t at = 0; (at = text.find(kIndex, at)) != std::string_view::npos; ++at) {
-    std::string_view statement = text.substr(at + kIndex.size());
-    statement = statement.substr(0, statement.find(';'));
-    if (statement.starts_with(kIfNotExists)) statement.remove_prefix(kIfNotExists.size());
-    auto index = index_of(schema, text, statement);
-    if (!adds_columns_to(text, index.table)) indexes.push_back(std::move(index));
+    const std::string_view statement = text.substr(at + kIndex.size());
+    indexes.push_back(index_of(schema, statement.substr(0, statement.find(';'))));
   }
   return indexes;
 }
 
-// What was applied somewhere is never written in another way, also where it does not expect
-// that an index and its function are there already. This is the same, expecting it.
-std::string tolerant(std::string_view text) {
-  std::string sql = replaced(std::string(text), kIndex, std::string(kIndex).append(kIfNotExists));
-  sql = replaced(std::move(sql), std::string(kIfNotExists).append(kIfNotExists), kIfNotExists);
-  return replaced(std::move(sql), kFunction, "\nCREATE OR REPLACE FUNCTION ");
+// The functions of a migration keep the search path that they are made under.
+base::pg::Migration migration_of(const std::string& schema, int version, std::string_view text) {
+  return {.version = version,
+          .sql = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, text),
+          .indexes = indexes_of(schema, text)};
+}
+
+// The released schema. Its first file holds the functions that indexes use; they may be there
+// already when it runs.
+base::pg::Migration first_migration(const std::string& schema) {
+  const std::span<const base::embedded::Text> files = base::embedded::lake_schema();
+  std::string text;
+  for (const base::embedded::Text& file : files) text += file.text;
+  base::pg::Migration migration = migration_of(schema, 1, text);
+  for (base::pg::MigrationIndex& index : migration.indexes) {
+    if (index.rest.contains(kOurs)) index.needs = qualified(schema, files.front().text);
+  }
+  return migration;
 }
 
 std::vector<base::pg::Migration> migrations(const std::string& schema) {
-  std::vector<base::pg::Migration> list;
+  std::vector<base::pg::Migration> list{first_migration(schema)};
   for (const base::embedded::Text& file : base::embedded::lake_migrations()) {
     auto version = base::parse_int64(file.name.substr(0, file.name.find('_')));
-    // The functions of a migration keep the search path that they are made under.
-    std::string text = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, file.text);
-    list.push_back({.version = static_cast<int>(version.value()),
-                    .sql = tolerant(text),
-                    .recorded_as = text,
-                    .indexes = indexes_of(schema, text)});
+    list.push_back(migration_of(schema, static_cast<int>(version.value()), file.text));
   }
   return list;
 }

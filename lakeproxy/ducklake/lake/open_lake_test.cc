@@ -4,7 +4,6 @@
 #include "lakeproxy/ducklake/read/lake_reader.h"
 
 namespace base::embedded {
-std::span<const Text> lake_migrations();
 std::span<const Text> lake_tables();
 }  // namespace base::embedded
 
@@ -139,7 +138,7 @@ class FirstOpening : public OpenLake {
   }
 };
 
-TEST_F(FirstOpening, indexes_of_a_large_table_are_built_before_their_migrations) {
+TEST_F(FirstOpening, indexes_of_a_large_table_are_built_before_the_migration) {
   fill_files();
   EXPECT_EQ(open_told(),
             (std::vector<std::string>{"lakeproxy_data_file_begin", "lakeproxy_data_file_end",
@@ -147,7 +146,7 @@ TEST_F(FirstOpening, indexes_of_a_large_table_are_built_before_their_migrations)
   const std::string large = indexes();
   exec("DROP SCHEMA lk CASCADE");
   SetUp();
-  EXPECT_EQ(open_told(), std::vector<std::string>{}) << "small tables: in their migrations";
+  EXPECT_EQ(open_told(), std::vector<std::string>{}) << "small tables: in the migration";
   EXPECT_EQ(indexes(), large) << "either way they are the same";
 }
 
@@ -163,19 +162,47 @@ TEST_F(FirstOpening, one_that_was_cut_off_behind_an_index_is_done_by_the_next) {
             (std::vector<std::string>{"lakeproxy_data_file_begin", "lakeproxy_data_file_end"}));
 }
 
-// A lake of an earlier release is refused where one of them has another sum.
-TEST_F(FirstOpening, the_record_of_a_migration_vouches_for_its_file) {
-  open();
-  for (const auto& file : base::embedded::lake_migrations()) {
-    const std::string written = fmt::format("SET LOCAL search_path TO \"lk\";\n{}", file.text);
-    auto rows = run(pool_->query(
-        soon(), {{"SELECT checksum = encode(sha256(convert_to($2, 'UTF8')), 'hex') FROM "
-                  "lk.lakeproxy_migrations WHERE version = $1::int"},
-                 {base::pg::param(std::int64_t{std::stol(std::string(file.name))}),
-                  base::pg::param(written)}}));
-    ASSERT_TRUE(rows) << rows.error().detail();
-    EXPECT_TRUE((*rows)->boolean(0, 0)) << file.name;
+std::vector<base::pg::Query> queries(std::initializer_list<const char*> statements) {
+  std::vector<base::pg::Query> list;
+  for (const char* sql : statements) list.push_back({{sql}, {}});
+  return list;
+}
+
+// The rest of a commit whose first statement has run, once somebody waits for it.
+base::Task<base::Result<void>> end_when_waited_for(base::pg::Transaction* commit) {
+  for (bool waited_for = false; !waited_for;) {
+    auto look =
+        queries({"SELECT EXISTS (SELECT 1 FROM pg_locks WHERE pg_backend_pid() = ANY "
+                 "(pg_blocking_pids(pid)))"});
+    CO_ASSIGN_OR_RETURN(auto rows, co_await commit->run(std::move(look)));
+    waited_for = rows.front()->boolean(0, 0);
   }
+  auto rest =
+      queries({"INSERT INTO lk.ducklake_data_file (data_file_id, table_id) VALUES (1, 1)",
+               "INSERT INTO lk.ducklake_column (column_id, table_id) VALUES (1, 1)",
+               "INSERT INTO lk.ducklake_snapshot_changes VALUES (1, '', NULL, NULL, NULL)"});
+  CO_RETURN_IF_ERROR(co_await commit->run_and_commit(std::move(rest)));
+  co_return base::Status{};
+}
+
+TEST_F(FirstOpening, waits_for_a_commit_of_duckdb_that_does_not_wait_for_it) {
+  auto duckdb = make_pool();
+  auto begun = run(duckdb->begin(
+      soon(), queries({"INSERT INTO lk.ducklake_snapshot VALUES (1, now(), 0, 1, 0)"})));
+  ASSERT_TRUE(begun);
+  std::vector<base::Task<base::Result<void>>> tasks;
+  tasks.push_back(open_lake(soon(), *pool_, options_));
+  tasks.push_back(end_when_waited_for(begun->transaction.get()));
+  for (auto& done : run(base::gather(std::move(tasks)))) {
+    EXPECT_TRUE(done) << done.error().message() << ": " << done.error().detail();
+  }
+}
+
+TEST_F(FirstOpening, the_schema_is_migration_1_and_another_text_of_it_is_refused) {
+  open();
+  EXPECT_EQ(text("SELECT string_agg(version::text, ' ') FROM lk.lakeproxy_migrations"), "1");
+  exec("UPDATE lakeproxy_migrations SET checksum = repeat('0', 64)");
+  EXPECT_EQ(failure(), ErrorKind::kCorrupt);
 }
 
 // One object under two rows; `path` is what is scheduled.

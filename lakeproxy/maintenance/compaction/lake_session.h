@@ -83,7 +83,7 @@ class LakeSession {
 
   /// Rows that PostgreSQL holds become files. Returns how many.
   /// Errors: kUnsupported, with the reason kWouldLoseRows  DuckDB would take other
-  ///         rows for deleted than were (0023_safe_flush.sql).
+  ///         rows for deleted than were (lakeproxy_may_flush).
   [[nodiscard]] base::Result<std::int64_t> flush(const LakeName& name);
   /// Writes files anew of which more rows are deleted than the lake's option
   /// rewrite_delete_threshold says.
