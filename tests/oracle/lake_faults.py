@@ -18,8 +18,8 @@ SELECT DISTINCT n.column_name FROM {table}
   JOIN ducklake_partition_info i ON i.table_id = t.table_id AND i.end_snapshot IS NULL
   JOIN ducklake_partition_column c ON c.partition_id = i.partition_id AND c.transform LIKE 'bucket%'
   JOIN ducklake_column n ON n.table_id = t.table_id AND n.column_id = c.column_id AND n.end_snapshot IS NULL
- WHERE NOT EXISTS (SELECT FROM lakeproxy_definition_use o WHERE o.table_id = t.table_id AND o.kind = 'partition'
-                                                           AND o.key = i.partition_id AND o.by_client)
+ WHERE NOT EXISTS (SELECT FROM lakeproxy_definition_use o WHERE o.table_id = t.table_id AND o.kind = 'default'
+                                                           AND o.key = i.begin_snapshot)
    AND EXISTS (SELECT FROM ducklake_data_file f WHERE f.table_id = t.table_id AND f.end_snapshot IS NULL
                                            AND f.partition_id IS DISTINCT FROM i.partition_id)"""
 
