@@ -18,12 +18,12 @@ _held = {}
 
 
 def choose(wanted, default, what):
-    """`wanted` is the user's word and is never replaced; `default` is only a wish."""
+    """`wanted` is the user's word and is never replaced; `default` is only a wish, and may be None."""
     if wanted:
         if not take(wanted):
             raise StackError(f'port {wanted} for {what} is in use')
         return wanted
-    return default if take(default) else any_free()
+    return default if default and take(default) else any_free()
 
 
 def any_free():

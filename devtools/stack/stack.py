@@ -8,6 +8,9 @@ from stack.process import Process, StackError
 
 DEFAULT_BINARY = paths.ROOT / 'build/dev/lakeproxy'
 
+# Of the stack that a person brings up without a name, as the documents say them.
+STANDARD_PORTS = {'pg_port': 55432, 's3_port': 9000, 'port': 8181}
+
 
 class Stack:
     """Servers start in the order of `parts()` and stop in the opposite one.
@@ -49,10 +52,16 @@ class Stack:
             return known
         state = known.state if known else {
             's3_key': secrets.token_hex(8), 's3_secret': secrets.token_hex(16)}
+        # Tests stop and start their servers: a port that all wish for would be another's meanwhile.
+        standard = STANDARD_PORTS if name == paths.DEFAULT_STACK else {}
+
+        def wish(kind_of_port):
+            return state.get(kind_of_port, standard.get(kind_of_port))
+
         state.update(kind=kind, binary=str(binary), processes={},
-                     pg_port=ports.choose(pg_port, state.get('pg_port', 55432), 'PostgreSQL'),
-                     s3_port=ports.choose(s3_port, state.get('s3_port', 9000), 'the S3 store'),
-                     port=ports.choose(port, state.get('port', 8181), 'the catalog'))
+                     pg_port=ports.choose(pg_port, wish('pg_port'), 'PostgreSQL'),
+                     s3_port=ports.choose(s3_port, wish('s3_port'), 'the S3 store'),
+                     port=ports.choose(port, wish('port'), 'the catalog'))
         return Stack(name, state)
 
     def parts(self):

@@ -8,6 +8,7 @@ import pytest
 
 from stack import ports
 from stack.process import StackError
+from stack.stack import Stack
 
 # Chooses, tells the port, and lives until its input ends.
 CHOOSER = 'import sys\nfrom stack import ports\nprint(ports.choose(0, {}, "the test"), flush=True)\nsys.stdin.read()'
@@ -72,3 +73,8 @@ def test_a_chosen_port_is_refused_while_its_program_runs_and_given_afterwards():
 def test_a_program_does_not_choose_a_port_twice():
     port = ports.choose(0, unused(), 'the first')
     assert ports.choose(0, port, 'the second') != port
+
+
+def test_only_the_stack_without_a_name_of_its_own_wishes_for_the_standard_ports():
+    ports_of = Stack.make('test-ports').state
+    assert {ports_of['pg_port'], ports_of['s3_port'], ports_of['port']} <= set(ports.FREE_RANGE)
