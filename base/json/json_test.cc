@@ -272,6 +272,22 @@ TEST(WriteTest, escapes_what_must_be_and_no_more) {
   EXPECT_EQ(value_of(write(Value(text))).as_string(), text);
 }
 
+// Texts are looked at eight bytes at a time: no place in them may hide a byte.
+TEST(WriteTest, escapes_a_byte_wherever_it_stands) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool is_plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+    for (std::size_t at = 0; at < 17; ++at) {
+      std::string text(17, 'a');
+      text[at] = static_cast<char>(byte);
+      std::string out;
+      append_quoted(out, text);
+      EXPECT_EQ(out == '"' + text + '"', is_plain) << byte << " at " << at;
+      if (byte >= 0x80) text.replace(at, 1, "\xEF\xBF\xBD");
+      EXPECT_EQ(value_of(out).as_string(), text) << byte << " at " << at;
+    }
+  }
+}
+
 TEST(WriteTest, replaces_bytes_that_are_not_utf8) {
   std::string out;
   append_quoted(out, "a\xFF\xE2\x82z\xC3\xA9");
