@@ -169,7 +169,7 @@ base::Task<base::Result<AuditReceipt>> AuditLog::seal(CallRecord record) {
   {
     std::unique_lock held(mutex_);
     CO_RETURN_IF_ERROR(append(held, line, need));
-    receipt = {head_.seq, head_.hash_text(), {}, {}, {}};
+    receipt = receipt_of_head();
     if (options_.durability == Durability::kSynced) {
       waiter = std::make_shared<Waiter>(loop, segment_);
       waiting_.push_back(waiter);
@@ -228,11 +228,15 @@ base::Result<AuditReceipt> AuditLog::append_event(std::unique_lock<std::mutex>& 
   RETURN_IF_ERROR(wait_for_signature(held));
   RETURN_IF_ERROR(make_room(Need::kBegin));
   RETURN_IF_ERROR(append_own(std::move(members), Need::kBegin));
-  return AuditReceipt{head_.seq, head_.hash_text(), {}, {}, {}};
+  return receipt_of_head();
 }
 
 AuditReceipt AuditLog::head() const {
   std::lock_guard held(mutex_);
+  return receipt_of_head();
+}
+
+AuditReceipt AuditLog::receipt_of_head() const {
   return {head_.seq, head_.hash_text(), {}, {}, {}};
 }
 

@@ -136,6 +136,7 @@ class AuditLog {
   base::Status wait_for_signature(std::unique_lock<std::mutex>& held);
   base::Status append(std::unique_lock<std::mutex>& held, const OpenLine& open, Need need);
   base::Status append_own(base::json::Object members, Need need);
+  [[nodiscard]] AuditReceipt receipt_of_head() const;  // Unsigned; called under the mutex.
   base::Result<AuditReceipt> append_event(std::unique_lock<std::mutex>& held, std::string_view what,
                                           base::json::Object details);
   base::Status make_room(Need need);
