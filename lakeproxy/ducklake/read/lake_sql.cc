@@ -7,7 +7,8 @@ namespace lake::ducklake {
 namespace {
 
 // Asked before every answer: a time as a double is exact to the microsecond here, and costs less
-// than the numeric that extract() makes.
+// than the numeric that extract() makes. The milliseconds are the same that the checks of a
+// snapshot's time compute with extract().
 constexpr auto kVersion = R"sql(
 SELECT s.snapshot_id, revision, snapshots_removed_revision,
        (date_part('epoch', s.snapshot_time) * 1000000)::bigint / 1000,

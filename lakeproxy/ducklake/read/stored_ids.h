@@ -18,10 +18,8 @@ namespace lake::ducklake {
 [[nodiscard]] base::Result<AssignedIds> read_assigned_ids(const base::pg::Rows& definitions,
                                                           const base::pg::Rows& uses);
 
-/// Stores what `after` has and `before` has not; nothing where that is nothing. Two statements of
-/// one READ COMMITTED transaction: a definition whose id somebody else has taken meanwhile is not
-/// stored, and then nothing is said of where any of `after` counts. What somebody else has stored
-/// first stays.
+/// The statements that store ids, for one READ COMMITTED transaction, and how many rows they write
+/// when nobody was first.
 struct NewIds {
   std::vector<base::pg::Query> queries;
   std::int64_t definitions = 0;
@@ -31,6 +29,10 @@ struct NewIds {
   /// and what is stored by then is shown.
   [[nodiscard]] bool all_stored(const std::vector<base::pg::RowsPtr>& answers) const;
 };
+
+/// Stores what `after` has and `before` has not; no statements where that is nothing. A definition
+/// whose id somebody else has taken meanwhile is not stored, and then nothing is said of where any
+/// of `after` counts. What somebody else has stored first stays.
 [[nodiscard]] NewIds store_ids(const SchemaSql& sql, model::TableId table,
                                const AssignedIds& before, const AssignedIds& after);
 
