@@ -28,10 +28,10 @@ module(lakeproxy/measure USES base/postgres)
 module(lakeproxy/settings USES base/config base/core base/log lakeproxy/model)
 
 # Who asks.
-module(lakeproxy/auth)
+module(lakeproxy/auth USES base/core base/runtime)
 
 # The hand-over: the proof that policy was asked.
-module(lakeproxy/policy USES base/core lakeproxy/auth lakeproxy/model)
+module(lakeproxy/policy USES base/core base/runtime lakeproxy/auth lakeproxy/model)
 
 # S3.
 module(lakeproxy/storage USES base/core base/http base/runtime lakeproxy/measure LINKS OpenSSL::Crypto
@@ -171,8 +171,8 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres
-  base/runtime lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance
-  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/http lakeproxy/maintenance/compaction
+  base/runtime lakeproxy/auth lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
+  lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/http lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
   lakeproxy/operation/catalog lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/publish lakeproxy/views)

@@ -1,5 +1,6 @@
 #include "lakeproxy/app/worker_services.h"
 
+#include "lakeproxy/auth/principal.h"
 #include "lakeproxy/maintenance/removal/prefix_owner.h"
 #include "lakeproxy/measure/measured_pool.h"
 
@@ -51,6 +52,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
              &exporters_, &manifests_, &background_,           &meter_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
+  routes_.authenticate = auth::authenticate;
   routes_.home = CatalogServices::create(
       tools_, shared.catalogs->get(lake_options(*shared.settings), std::nullopt));
   routes_.attached = [this](const std::string& id) { return attached_.get(id).value_or(nullptr); };

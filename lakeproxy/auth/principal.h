@@ -6,6 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/core/result.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+
 namespace lake::auth {
 
 struct Principal {
@@ -18,5 +22,11 @@ struct Principal {
 /// The caller of a server without configured clients.
 /// Source: specification, section 5.1.
 [[nodiscard]] inline Principal unauthenticated() { return {"anonymous", true, std::nullopt}; }
+
+/// Who sends a request; without configured clients everybody is the same. A task, since what
+/// proves a name may have to be fetched.
+[[nodiscard]] inline base::Task<base::Result<Principal>> authenticate(base::RequestContext) {
+  co_return unauthenticated();
+}
 
 }  // namespace lake::auth

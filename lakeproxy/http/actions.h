@@ -1,65 +1,148 @@
 #pragma once
 
-// The actions of the routes: wire form in, operation, wire form out.
+// The routes' parts, as endpoint.h puts them together: X_of() reads what a request asks for, X()
+// does it once policy has allowed it, and what a change answers that was made before is told by a
+// third.
 
 #include "lakeproxy/http/route.h"
+#include "lakeproxy/operation/catalogs.h"
+#include "lakeproxy/operation/compact_table.h"
+#include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/operation/tables.h"
+#include "lakeproxy/operation/views.h"
 
 namespace lake::http {
 
-using ActionResult = base::Task<base::Result<base::http::Response>>;
+using base::RequestContext;
+using policy::Authorized;
+
+/// What is told where the answer has no body, and where the record of the change holds it.
+template <auto parse>
+ActionResult nothing(RequestContext, Call*, Authorized<AskedBy<parse>>) {
+  base::http::Response response;
+  response.status = 204;
+  co_return response;
+}
 
 // service_actions.cc
-ActionResult get_health(base::RequestContext context, Call call);
-ActionResult get_ready(base::RequestContext context, Call call);
-ActionResult get_metrics(base::RequestContext context, Call call);
-ActionResult get_openapi(base::RequestContext context, Call call);
-ActionResult get_config(base::RequestContext context, Call call);
+
+/// A question about the server.
+struct AskServer {};
+[[nodiscard]] inline policy::Targets targets(const AskServer&) {
+  return {policy::Target::server()};
+}
+base::Result<AskServer> ask_server_of(const Call& call);
+ActionResult get_health(RequestContext context, Call* call, Authorized<AskServer> request);
+ActionResult get_ready(RequestContext context, Call* call, Authorized<AskServer> request);
+ActionResult get_metrics(RequestContext context, Call* call, Authorized<AskServer> request);
+ActionResult get_openapi(RequestContext context, Call* call, Authorized<AskServer> request);
+ActionResult get_config(RequestContext context, Call* call, Authorized<AskServer> request);
 
 // catalog_actions.cc
-ActionResult create_catalog(base::RequestContext context, Call call);
+base::Result<operation::CreateCatalog> create_catalog_of(const Call& call);
+ActionResult create_catalog(RequestContext context, Call* call,
+                            Authorized<operation::CreateCatalog> request);
 
 // namespace_actions.cc
-ActionResult list_namespaces(base::RequestContext context, Call call);
-ActionResult create_namespace(base::RequestContext context, Call call);
-ActionResult load_namespace(base::RequestContext context, Call call);
-ActionResult namespace_exists(base::RequestContext context, Call call);
-ActionResult drop_namespace(base::RequestContext context, Call call);
-ActionResult update_namespace_properties(base::RequestContext context, Call call);
+base::Result<operation::ListNamespaces> list_namespaces_of(const Call& call);
+ActionResult list_namespaces(RequestContext context, Call* call,
+                             Authorized<operation::ListNamespaces> request);
+base::Result<operation::CreateNamespace> create_namespace_of(const Call& call);
+ActionResult create_namespace(RequestContext context, Call* call,
+                              Authorized<operation::CreateNamespace> request);
+ActionResult created_namespace(RequestContext context, Call* call,
+                               Authorized<operation::CreateNamespace> request);
+base::Result<operation::LoadNamespace> load_namespace_of(const Call& call);
+ActionResult load_namespace(RequestContext context, Call* call,
+                            Authorized<operation::LoadNamespace> request);
+ActionResult namespace_exists(RequestContext context, Call* call,
+                              Authorized<operation::LoadNamespace> request);
+base::Result<operation::DropNamespace> drop_namespace_of(const Call& call);
+ActionResult drop_namespace(RequestContext context, Call* call,
+                            Authorized<operation::DropNamespace> request);
+base::Result<operation::ChangeNamespace> change_namespace_of(const Call& call);
+ActionResult change_namespace(RequestContext context, Call* call,
+                              Authorized<operation::ChangeNamespace> request);
 
 // table_actions.cc
-ActionResult list_tables(base::RequestContext context, Call call);
-ActionResult create_table(base::RequestContext context, Call call);
-ActionResult commit_table(base::RequestContext context, Call call);
-ActionResult commit_transaction(base::RequestContext context, Call call);
-ActionResult drop_table(base::RequestContext context, Call call);
-ActionResult rename_table(base::RequestContext context, Call call);
-ActionResult register_table(base::RequestContext context, Call call);
-ActionResult unregister_table(base::RequestContext context, Call call);
+base::Result<operation::ListTables> list_tables_of(const Call& call);
+ActionResult list_tables(RequestContext context, Call* call,
+                         Authorized<operation::ListTables> request);
+base::Result<operation::CreateTableIn> create_table_of(const Call& call);
+ActionResult create_table(RequestContext context, Call* call,
+                          Authorized<operation::CreateTableIn> request);
+ActionResult created_table(RequestContext context, Call* call,
+                           Authorized<operation::CreateTableIn> request);
+base::Result<operation::CommitTable> commit_table_of(const Call& call);
+ActionResult commit_table(RequestContext context, Call* call,
+                          Authorized<operation::CommitTable> request);
+ActionResult committed_table(RequestContext context, Call* call,
+                             Authorized<operation::CommitTable> request);
+base::Result<operation::CommitTransaction> commit_transaction_of(const Call& call);
+ActionResult commit_transaction(RequestContext context, Call* call,
+                                Authorized<operation::CommitTransaction> request);
+base::Result<operation::DropTable> drop_table_of(const Call& call);
+ActionResult drop_table(RequestContext context, Call* call,
+                        Authorized<operation::DropTable> request);
+ActionResult dropped_table(RequestContext context, Call* call,
+                           Authorized<operation::DropTable> request);
+base::Result<operation::RenameTable> rename_table_of(const Call& call);
+ActionResult rename_table(RequestContext context, Call* call,
+                          Authorized<operation::RenameTable> request);
+base::Result<operation::RegisterTable> register_table_of(const Call& call);
+ActionResult register_table(RequestContext context, Call* call,
+                            Authorized<operation::RegisterTable> request);
+ActionResult registered_table(RequestContext context, Call* call,
+                              Authorized<operation::RegisterTable> request);
+base::Result<operation::UnregisterTable> unregister_table_of(const Call& call);
+ActionResult unregister_table(RequestContext context, Call* call,
+                              Authorized<operation::UnregisterTable> request);
 
 // load_actions.cc
-ActionResult load_table(base::RequestContext context, Call call);
-ActionResult table_exists(base::RequestContext context, Call call);
-ActionResult report_metrics(base::RequestContext context, Call call);
-ActionResult load_credentials(base::RequestContext context, Call call);
-
-// What a change answers that was made before: by its request and the state.
-ActionResult created_namespace(base::RequestContext context, Call call);
-ActionResult created_table(base::RequestContext context, Call call);
-ActionResult committed_table(base::RequestContext context, Call call);
-ActionResult dropped_table(base::RequestContext context, Call call);
-ActionResult created_view(base::RequestContext context, Call call);
+base::Result<operation::LoadTable> load_table_of(const Call& call);
+ActionResult load_table(RequestContext context, Call* call,
+                        Authorized<operation::LoadTable> request);
+base::Result<operation::LoadTable> named_table_of(const Call& call);
+ActionResult table_exists(RequestContext context, Call* call,
+                          Authorized<operation::LoadTable> request);
+ActionResult load_credentials(RequestContext context, Call* call,
+                              Authorized<operation::LoadTable> request);
+base::Result<operation::ReportMetrics> report_metrics_of(const Call& call);
+ActionResult report_metrics(RequestContext context, Call* call,
+                            Authorized<operation::ReportMetrics> request);
 
 // upkeep_actions.cc
-ActionResult compact_table(base::RequestContext context, Call call);
+base::Result<operation::CompactTable> compact_table_of(const Call& call);
+ActionResult compact_table(RequestContext context, Call* call,
+                           Authorized<operation::CompactTable> request);
 
 // view_actions.cc
-ActionResult list_views(base::RequestContext context, Call call);
-ActionResult create_view(base::RequestContext context, Call call);
-ActionResult load_view(base::RequestContext context, Call call);
-ActionResult view_exists(base::RequestContext context, Call call);
-ActionResult replace_view(base::RequestContext context, Call call);
-ActionResult drop_view(base::RequestContext context, Call call);
-ActionResult rename_view(base::RequestContext context, Call call);
-ActionResult register_view(base::RequestContext context, Call call);
+base::Result<operation::ListViews> list_views_of(const Call& call);
+ActionResult list_views(RequestContext context, Call* call,
+                        Authorized<operation::ListViews> request);
+base::Result<operation::CreateViewIn> create_view_of(const Call& call);
+ActionResult create_view(RequestContext context, Call* call,
+                         Authorized<operation::CreateViewIn> request);
+ActionResult created_view(RequestContext context, Call* call,
+                          Authorized<operation::CreateViewIn> request);
+base::Result<operation::LoadView> load_view_of(const Call& call);
+ActionResult load_view(RequestContext context, Call* call, Authorized<operation::LoadView> request);
+ActionResult view_exists(RequestContext context, Call* call,
+                         Authorized<operation::LoadView> request);
+base::Result<operation::ReplaceView> replace_view_of(const Call& call);
+ActionResult replace_view(RequestContext context, Call* call,
+                          Authorized<operation::ReplaceView> request);
+ActionResult replaced_view(RequestContext context, Call* call,
+                           Authorized<operation::ReplaceView> request);
+base::Result<operation::DropView> drop_view_of(const Call& call);
+ActionResult drop_view(RequestContext context, Call* call, Authorized<operation::DropView> request);
+base::Result<operation::RenameView> rename_view_of(const Call& call);
+ActionResult rename_view(RequestContext context, Call* call,
+                         Authorized<operation::RenameView> request);
+base::Result<operation::RegisterViewIn> register_view_of(const Call& call);
+ActionResult register_view(RequestContext context, Call* call,
+                           Authorized<operation::RegisterViewIn> request);
+ActionResult registered_view(RequestContext context, Call* call,
+                             Authorized<operation::RegisterViewIn> request);
 
 }  // namespace lake::http

@@ -2,7 +2,6 @@
 
 #include "base/core/text.h"
 #include "base/crypto/digest.h"
-#include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/http/wire.h"
 
@@ -11,33 +10,6 @@ namespace {
 
 using base::http::Response;
 using ducklake::IdempotencyRecord;
-
-ActionResult nothing(base::RequestContext, Call) { co_return no_content(); }
-
-struct Remake {
-  std::string_view operation;
-  Action action;
-};
-
-// Answers without a body, and those whose record holds it, need no state.
-constexpr Remake kRemakes[] = {
-    {"createNamespace", created_namespace},
-    {"dropNamespace", nothing},
-    {"updateProperties", nothing},
-    {"createTable", created_table},
-    {"updateTable", committed_table},
-    {"dropTable", dropped_table},
-    {"compactTable", nothing},
-    {"renameTable", nothing},
-    {"registerTable", created_table},
-    {"unregisterTable", nothing},
-    {"commitTransaction", nothing},
-    {"createView", created_view},
-    {"replaceView", load_view},
-    {"dropView", nothing},
-    {"renameView", nothing},
-    {"registerView", created_view},
-};
 
 // Each part with its length, so that no two requests give the same bytes.
 std::string hash_of(const Call& call) {
@@ -50,11 +22,6 @@ std::string hash_of(const Call& call) {
   }
   auto digest = hash.finish();
   return std::string(base::crypto::view(digest));
-}
-
-// Records stand in a catalog's own schema: a change of none has nowhere to keep one.
-bool takes_key(const Route& route) {
-  return route.effect != Effect::kRead && route.path.starts_with("/v1/{prefix}/");
 }
 
 bool is_version_7(const base::Uuid& uuid) { return uuid[6] >> 4 == 7 && uuid[8] >> 6 == 2; }
@@ -94,9 +61,8 @@ Response made_but_not_shown(base::RequestContext context, const Call& call,
 }
 
 // What became of a change is told to whoever may make it.
-base::Task<Response> tell(base::RequestContext context, Call* call,
-                          policy::Authorized<IdempotencyRecord> known) {
-  const IdempotencyRecord& record = *known;
+base::Task<Response> tell(base::RequestContext context, Call* call, AllowedChange* change,
+                          IdempotencyRecord record) {
   if (!base::crypto::equal(record.request_hash, call->key->request_hash)) {
     auto error =
         base::fail(base::ErrorKind::kInvalid, "Idempotency-Key: was used for another request")
@@ -109,30 +75,22 @@ base::Task<Response> tell(base::RequestContext context, Call* call,
   if (!record.answer.empty()) {
     co_return json_response(200, base::http::Body(record.answer));
   }
-  auto result = co_await remake_of(*call->route)(context, *call);
+  auto result = co_await change->tell_again();
   if (result) co_return std::move(*result);
   co_return made_but_not_shown(context, *call, result.error());
 }
 
-base::Task<Response> tell_if_allowed(base::RequestContext context, Call* call,
-                                     IdempotencyRecord record) {
-  auto known = authorized(*call, std::move(record));
-  if (!known) co_return error_response(known.error(), call->route->effect, context.id_text());
-  co_return co_await tell(context, call, std::move(*known));
+base::Task<Response> make(base::RequestContext context, Call* call, AllowedChange* change) {
+  auto result = co_await change->make();
+  if (!result) co_return detail::settled(context, *call, std::move(result), change->about());
+  co_return detail::settled(context, *call, std::move(result), {});
 }
 
 }  // namespace
 
-Action remake_of(const Route& route) {
-  for (const Remake& remake : kRemakes) {
-    if (remake.operation == route.operation) return remake.action;
-  }
-  return nullptr;
-}
-
 base::Result<std::optional<model::IdempotencyKey>> idempotency_key_of(const Call& call) {
   auto header = call.request->headers.get("Idempotency-Key");
-  if (!header || !takes_key(*call.route)) return std::nullopt;
+  if (!header || !call.route->endpoint.can_be_told_again()) return std::nullopt;
   auto uuid = base::parse_uuid(*header);
   if (!uuid || !is_version_7(*uuid)) {
     return base::fail(base::ErrorKind::kInvalid, "Idempotency-Key: must be a UUID of version 7");
@@ -140,21 +98,19 @@ base::Result<std::optional<model::IdempotencyKey>> idempotency_key_of(const Call
   return model::IdempotencyKey{*uuid, hash_of(call)};
 }
 
-base::Task<Response> act_once(base::RequestContext context, Call* call, Act act) {
-  // Before the key is looked up: that it was used tells something, too.
-  auto allowed = authorized(*call, IdempotencyRecord{});
-  if (!allowed) co_return error_response(allowed.error(), call->route->effect, context.id_text());
+base::Task<Response> change_once(base::RequestContext context, Call* call,
+                                 std::unique_ptr<AllowedChange> change) {
   ducklake::IdempotencyRecords* idempotency_records = call->catalog()->idempotency_records;
   auto known = co_await idempotency_records->find(context, call->key->id);
   if (!known) co_return cannot_tell(context, *call, known.error());
-  if (*known) co_return co_await tell_if_allowed(context, call, std::move(**known));
-  Response response = co_await act(context, call);
+  if (*known) co_return co_await tell(context, call, change.get(), std::move(**known));
+  Response response = co_await make(context, call, change.get());
   if (!is_final(response)) co_return response;
   // The same request may have come twice, and the other one was served.
   auto stands = co_await idempotency_records->keep_refusal(context, *call->key, response.status,
                                                            std::string(response.body.view()));
   if (!stands) co_return cannot_tell(context, *call, stands.error());
-  co_return co_await tell_if_allowed(context, call, std::move(*stands));
+  co_return co_await tell(context, call, change.get(), std::move(*stands));
 }
 
 }  // namespace lake::http

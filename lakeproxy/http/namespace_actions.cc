@@ -1,7 +1,6 @@
 #include "base/json/fields.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
-#include "lakeproxy/operation/namespaces.h"
 
 namespace lake::http {
 namespace {
@@ -14,7 +13,35 @@ json::Value properties_json(const std::map<std::string, std::string>& properties
   return object;
 }
 
-base::Result<operation::CreateNamespace> parse_create(const json::Value& body) {
+json::Value answer_of(const operation::CreateNamespace& created) {
+  return json::Object{{"namespace", to_json(created.name)},
+                      {"properties", properties_json(created.properties)}};
+}
+
+}  // namespace
+
+base::Result<operation::ListNamespaces> list_namespaces_of(const Call& call) {
+  operation::ListNamespaces list;
+  if (auto parent = call.request->query("parent"); parent && !parent->empty()) {
+    ASSIGN_OR_RETURN(list.parent, model::parse_namespace(*parent));
+  }
+  ASSIGN_OR_RETURN(list.paging, paging_of(call));
+  return list;
+}
+
+ActionResult list_namespaces(RequestContext context, Call* call,
+                             Authorized<operation::ListNamespaces> request) {
+  CO_ASSIGN_OR_RETURN(
+      auto page, co_await operation::list_namespaces(context, call->catalog(), std::move(request)));
+  json::Array names;
+  for (const auto& name : page.items) names.push_back(to_json(name));
+  json::Object body{{"namespaces", std::move(names)}};
+  body["next-page-token"] = page_token(page.next);
+  co_return json_response(200, json::Value(std::move(body)));
+}
+
+base::Result<operation::CreateNamespace> create_namespace_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto body, body_of(call));
   ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
   ASSIGN_OR_RETURN(auto levels, fields.strings("namespace"));
   auto name = model::make_namespace(std::move(levels));
@@ -23,7 +50,55 @@ base::Result<operation::CreateNamespace> parse_create(const json::Value& body) {
   return operation::CreateNamespace{std::move(*name), std::move(properties)};
 }
 
-base::Result<operation::ChangeNamespace> parse_change(const Call& call, const json::Value& body) {
+// The answer says what was asked for.
+ActionResult created_namespace(RequestContext, Call*,
+                               Authorized<operation::CreateNamespace> request) {
+  co_return json_response(200, answer_of(*request));
+}
+
+ActionResult create_namespace(RequestContext context, Call* call,
+                              Authorized<operation::CreateNamespace> request) {
+  CO_RETURN_IF_ERROR(co_await operation::create_namespace(context, call->catalog(), request));
+  co_return json_response(200, answer_of(*request));
+}
+
+base::Result<operation::LoadNamespace> load_namespace_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto name, namespace_of(call));
+  return operation::LoadNamespace{std::move(name)};
+}
+
+ActionResult load_namespace(RequestContext context, Call* call,
+                            Authorized<operation::LoadNamespace> request) {
+  CO_ASSIGN_OR_RETURN(
+      auto info, co_await operation::load_namespace(context, call->catalog(), std::move(request)));
+  // Trino makes a table in one step only where the namespace says where its tables lie.
+  info.properties.try_emplace("location", info.location);
+  json::Object answer{{"namespace", to_json(info.name)},
+                      {"properties", properties_json(info.properties)}};
+  co_return json_response(200, json::Value(std::move(answer)));
+}
+
+ActionResult namespace_exists(RequestContext context, Call* call,
+                              Authorized<operation::LoadNamespace> request) {
+  CO_RETURN_IF_ERROR(
+      co_await operation::load_namespace(context, call->catalog(), std::move(request)));
+  co_return no_content();
+}
+
+base::Result<operation::DropNamespace> drop_namespace_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto name, namespace_of(call));
+  return operation::DropNamespace{std::move(name)};
+}
+
+ActionResult drop_namespace(RequestContext context, Call* call,
+                            Authorized<operation::DropNamespace> request) {
+  CO_RETURN_IF_ERROR(
+      co_await operation::drop_namespace(context, call->catalog(), std::move(request)));
+  co_return no_content();
+}
+
+base::Result<operation::ChangeNamespace> change_namespace_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto body, body_of(call));
   operation::ChangeNamespace change;
   ASSIGN_OR_RETURN(change.name, namespace_of(call));
   ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, "body"));
@@ -44,76 +119,9 @@ base::Result<operation::ChangeNamespace> parse_change(const Call& call, const js
   return change;
 }
 
-}  // namespace
-
-ActionResult list_namespaces(base::RequestContext context, Call call) {
-  operation::ListNamespaces list;
-  if (auto parent = call.request->query("parent"); parent && !parent->empty()) {
-    CO_ASSIGN_OR_RETURN(list.parent, model::parse_namespace(*parent));
-  }
-  CO_ASSIGN_OR_RETURN(list.paging, paging_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(list)));
-  CO_ASSIGN_OR_RETURN(
-      auto page, co_await operation::list_namespaces(context, call.catalog(), std::move(request)));
-  json::Array names;
-  for (const auto& name : page.items) names.push_back(to_json(name));
-  json::Object body{{"namespaces", std::move(names)}};
-  body["next-page-token"] = page_token(page.next);
-  co_return json_response(200, json::Value(std::move(body)));
-}
-
-// The answer says what was asked for.
-ActionResult created_namespace(base::RequestContext, Call call) {
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto create, parse_create(body));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(create)));
-  json::Object answer{{"namespace", to_json(request->name)},
-                      {"properties", properties_json(request->properties)}};
-  co_return json_response(200, json::Value(std::move(answer)));
-}
-
-ActionResult create_namespace(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto create, parse_create(body));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(create)));
-  CO_RETURN_IF_ERROR(
-      co_await operation::create_namespace(context, call.catalog(), std::move(request)));
-  co_return co_await created_namespace(context, std::move(call));
-}
-
-ActionResult load_namespace(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto name, namespace_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadNamespace{std::move(name)}));
-  CO_ASSIGN_OR_RETURN(
-      auto info, co_await operation::load_namespace(context, call.catalog(), std::move(request)));
-  // Trino makes a table in one step only where the namespace says where its tables lie.
-  info.properties.try_emplace("location", info.location);
-  json::Object answer{{"namespace", to_json(info.name)},
-                      {"properties", properties_json(info.properties)}};
-  co_return json_response(200, json::Value(std::move(answer)));
-}
-
-ActionResult namespace_exists(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto name, namespace_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadNamespace{std::move(name)}));
-  CO_RETURN_IF_ERROR(
-      co_await operation::load_namespace(context, call.catalog(), std::move(request)));
-  co_return no_content();
-}
-
-ActionResult drop_namespace(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto name, namespace_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::DropNamespace{std::move(name)}));
-  CO_RETURN_IF_ERROR(
-      co_await operation::drop_namespace(context, call.catalog(), std::move(request)));
-  co_return no_content();
-}
-
-ActionResult update_namespace_properties(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto change, parse_change(call, body));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(change)));
-  CO_ASSIGN_OR_RETURN(auto changes, co_await operation::change_namespace(context, call.catalog(),
+ActionResult change_namespace(RequestContext context, Call* call,
+                              Authorized<operation::ChangeNamespace> request) {
+  CO_ASSIGN_OR_RETURN(auto changes, co_await operation::change_namespace(context, call->catalog(),
                                                                          std::move(request)));
   co_return json_response(200, ducklake::to_json(changes));
 }

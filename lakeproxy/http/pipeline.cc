@@ -14,7 +14,8 @@ namespace {
 using base::http::Response;
 
 // A stage lets the call pass, or answers it.
-using Stage = std::optional<Response> (*)(Call&);
+using Check = std::optional<Response> (*)(Call&);
+using Passed = base::Task<base::Status>;
 
 std::optional<Response> find_route(Call& call) {
   Match found = match(call.request->method, call.request->path());
@@ -36,9 +37,15 @@ std::optional<Response> check_media_type(Call& call) {
   return refusal(415, "Content-Type: must be application/json");
 }
 
-std::optional<Response> authenticate(Call& call) {
-  call.principal = auth::unauthenticated();
-  return std::nullopt;
+Passed authenticate(base::RequestContext context, Call* call) {
+  auto principal = co_await call->services->authenticate(context);
+  if (principal) {
+    call->principal = std::move(*principal);
+  } else if (call->route->permission != policy::Permission::kPublic) {
+    co_return std::move(principal).error();
+  }
+  // Of what is open to everybody a stranger may ask, too, and one that cannot be told now.
+  co_return base::Status{};
 }
 
 std::optional<Response> check_opened(Call& call) {
@@ -47,14 +54,14 @@ std::optional<Response> check_opened(Call& call) {
   return refusal(503, "The lake is not open yet.");
 }
 
-// The one stage that may wait: a catalog that is not at hand is looked up.
-base::Task<base::Result<void>> find_catalog(base::RequestContext context, Call* call) {
+// A catalog that is not at hand is looked up.
+Passed find_catalog(base::RequestContext context, Call* call) {
   call->of_path = call->services->home;
   auto prefix = call->parameters.find("prefix");
-  if (prefix == call->parameters.end()) co_return base::Result<void>{};
+  if (prefix == call->parameters.end()) co_return base::Status{};
   CO_ASSIGN_OR_RETURN(call->of_path, co_await reach_catalog(context, call->services,
                                                             call->principal, prefix->second));
-  co_return base::Result<void>{};
+  co_return base::Status{};
 }
 
 std::optional<Response> name_change(Call& call) {
@@ -64,14 +71,22 @@ std::optional<Response> name_change(Call& call) {
   return std::nullopt;
 }
 
+// One that answers by itself, or one that may have to wait and can only fail.
+struct Stage {
+  Check check = nullptr;
+  Passed (*wait)(base::RequestContext, Call*) = nullptr;
+};
+
 // The order is the design:
 constexpr Stage kStages[] = {
-    find_route,        // nothing else is known before the route is
-    check_media_type,  // cheap, and independent of who asks
-    authenticate,      // who it is, before anything is said about what exists
-    check_opened,      // without a lake no name can be looked up
-    name_change,       // a change that was made already is answered, not made again
-    // then find_catalog: names to things; policy and the operation follow in the action
+    {.check = find_route},        // nothing else is known before the route is
+    {.check = check_media_type},  // cheap, and independent of who asks
+    {.wait = authenticate},       // who it is, before anything is said about what exists
+    {.check = check_opened},      // without a lake no name can be looked up
+    {.check = name_change},       // the hash of a change is bound to who asks for it
+    {.wait = find_catalog},       // whose it is is asked before its lake is opened
+    // then the route's endpoint (endpoint.h): what is asked for, policy, then the act. A change
+    // that was made already is told, not made again, once policy has allowed it
 };
 
 }  // namespace
@@ -150,13 +165,15 @@ RouteMetrics make_metrics(base::metrics::Registry& registry, const Route& route)
 }
 
 void log_failure(const Call& call, const base::RequestContext& context, const base::Error& error,
-                 unsigned status) {
+                 std::span<const policy::Target> about, unsigned status) {
   auto log = call.services->home->log->for_request(context.request_id);
   std::string message = shown_message(error.message());
+  std::string targets = shown_message(policy::display(about));
   base::log::Fields fields = {{"operation", call.route->operation},
                               {"status", status},
                               {"kind", to_string(error.kind())},
                               {"error", message},
+                              {"targets", targets},
                               {"detail", error.detail()}};
   if (status >= 500) {
     log.error("request failed", fields);
@@ -165,30 +182,29 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
   }
 }
 
-Response fail(const base::RequestContext& context, const Call& call, const base::Error& error) {
+Response fail(const base::RequestContext& context, const Call& call, const base::Error& error,
+              std::span<const policy::Target> about = {}) {
   Response response = error_response(error, call.route->effect, context.id_text());
-  log_failure(call, context, error, response.status);
+  log_failure(call, context, error, about, response.status);
   return response;
 }
 
-base::Task<Response> act(base::RequestContext context, Call* call) {
-  auto result = co_await call->route->action(context, *call);
-  if (call->outcomes != nullptr) {
-    call->outcomes->count(result ? std::nullopt : std::optional(result.error().kind()));
+// Nothing: the call has passed.
+base::Task<std::optional<Response>> pass_stages(base::RequestContext context, Call* call) {
+  for (const Stage& stage : kStages) {
+    if (stage.check != nullptr) {
+      if (auto response = stage.check(*call)) co_return response;
+    } else if (auto passed = co_await stage.wait(context, call); !passed) {
+      co_return fail(context, *call, passed.error());
+    }
   }
-  if (result) co_return std::move(*result);
-  co_return fail(context, *call, result.error());
+  co_return std::nullopt;
 }
 
 base::Task<Response> answer(base::RequestContext context, Call* call, const AllMetrics* metrics) {
-  for (Stage stage : kStages) {
-    if (auto response = stage(*call)) co_return std::move(*response);
-  }
+  if (auto response = co_await pass_stages(context, call)) co_return std::move(*response);
   if (call->route->effect == Effect::kCommit) call->outcomes = &*metrics->at(call->route).outcomes;
-  auto found = co_await find_catalog(context, call);
-  if (!found) co_return fail(context, *call, found.error());
-  if (call->key) co_return co_await act_once(context, call, act);
-  co_return co_await act(context, call);
+  co_return co_await call->route->endpoint.run(context, call);
 }
 
 base::Task<Response> handle(base::RequestContext context, base::http::Request request,
@@ -209,11 +225,30 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
   services->home->log->for_request(context.request_id)
       .debug("request", {{"operation", call.route != nullptr ? call.route->operation : "none"},
                          {"status", response.status},
+                         {"decision", call.decision ? to_string(call.decision->ground) : "none"},
                          {"ms", elapsed.count() * 1000}});
   co_return response;
 }
 
 }  // namespace
+
+namespace detail {
+
+Response settled(const base::RequestContext& context, const Call& call,
+                 base::Result<Response> result, std::span<const policy::Target> about) {
+  if (call.outcomes != nullptr) {
+    call.outcomes->count(result ? std::nullopt : std::optional(result.error().kind()));
+  }
+  return result ? std::move(*result) : fail(context, call, result.error(), about);
+}
+
+policy::Caller caller_of(const Call& call) { return {&call.principal, call.route->permission}; }
+
+void note_decision(Call& call, const policy::Decision& decision) { call.decision = decision; }
+
+const std::optional<model::IdempotencyKey>& key_of(const Call& call) { return call.key; }
+
+}  // namespace detail
 
 base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
     base::RequestContext context, Services* services, auth::Principal principal, std::string id) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a route is: a method, a path, the permission it asks for and the action
+// What a route is: a method, a path, the permission it asks for and the endpoint
 // that answers it. The table of all routes is route_table.cc.
 
 #include <functional>
@@ -16,6 +16,7 @@
 #include "base/runtime/task.h"
 #include "lakeproxy/auth/principal.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
+#include "lakeproxy/http/endpoint.h"
 #include "lakeproxy/http/error_response.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/policy/authorized.h"
@@ -24,6 +25,8 @@ namespace lake::http {
 
 /// What the routes of one event loop reach.
 struct Services {
+  /// Who sends a request. Errors: kUnauthenticated; kUnavailable  nobody can tell now.
+  std::function<base::Task<base::Result<auth::Principal>>(base::RequestContext)> authenticate;
   std::shared_ptr<operation::Catalog> home;  ///< The default catalog.
   /// A registered catalog that is attached; null where it is not.
   std::function<std::shared_ptr<operation::Catalog>(const std::string& id)> attached;
@@ -55,6 +58,7 @@ struct Call {
   const Route* route = nullptr;
   PathParameters parameters;
   auth::Principal principal;
+  std::optional<policy::Decision> decision;  ///< Nothing before policy has allowed it.
   std::optional<model::IdempotencyKey> key;  ///< The Idempotency-Key of a change; none for reads.
   Services* services = nullptr;
   const CommitOutcomes* outcomes = nullptr;     ///< Null where the route is no commit.
@@ -66,16 +70,15 @@ struct Call {
   }
 };
 
-using Action = base::Task<base::Result<base::http::Response>> (*)(base::RequestContext, Call);
-
-/// No member has a default: a route without a permission does not compile.
+/// No member has a default: a route without a permission, or without an endpoint that asks policy,
+/// does not compile.
 struct Route {
   base::http::Method method;
   std::string_view path;       ///< "/v1/{prefix}/namespaces/{namespace}"
   std::string_view operation;  ///< As the API description names it.
   policy::Permission permission;
   Effect effect;
-  Action action;
+  Endpoint endpoint;
 };
 
 /// The catalog `id`, if the principal may know of it. Whose it is is asked before
@@ -84,11 +87,5 @@ struct Route {
 ///         look the same; those of Services::attach.
 [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> reach_catalog(
     base::RequestContext context, Services* services, auth::Principal principal, std::string id);
-
-/// Asks policy for what the call's route says.
-template <class T>
-[[nodiscard]] base::Result<policy::Authorized<T>> authorized(const Call& call, T request) {
-  return policy::authorize(call.principal, call.route->permission, std::move(request), call.key);
-}
 
 }  // namespace lake::http

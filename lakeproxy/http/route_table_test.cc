@@ -87,18 +87,5 @@ TEST(RouteTable, has_no_operation_and_no_path_twice) {
   }
 }
 
-TEST(RouteTable, refuses_a_principal_without_rights_everywhere_but_in_public) {
-  auth::Principal nobody{"nobody", false, std::nullopt};
-  const std::set<std::string_view> open = {"health", "ready", "metrics", "openapi", "getConfig"};
-  for (const Route& route : route_table()) {
-    bool is_public = route.permission == policy::Permission::kPublic;
-    EXPECT_EQ(is_public, open.contains(route.operation)) << route.operation;
-    auto allowed = policy::authorize(nobody, route.permission, 0);
-    EXPECT_EQ(allowed.has_value(), is_public) << route.operation;
-    if (!allowed) EXPECT_EQ(allowed.error().kind(), base::ErrorKind::kForbidden);
-    EXPECT_TRUE(policy::authorize(auth::unauthenticated(), route.permission, 0).has_value());
-  }
-}
-
 }  // namespace
 }  // namespace lake::http

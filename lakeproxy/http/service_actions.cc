@@ -42,21 +42,23 @@ json::Value path_parameters(std::string_view path) {
 
 }  // namespace
 
-ActionResult get_health(base::RequestContext, Call) {
+base::Result<AskServer> ask_server_of(const Call&) { return AskServer{}; }
+
+ActionResult get_health(RequestContext, Call*, Authorized<AskServer>) {
   co_return json_response(200, json::Value(json::Object{{"status", "up"}}));
 }
 
-ActionResult get_ready(base::RequestContext context, Call call) {
-  CO_RETURN_IF_ERROR(co_await call.services->ready(context));
+ActionResult get_ready(RequestContext context, Call* call, Authorized<AskServer>) {
+  CO_RETURN_IF_ERROR(co_await call->services->ready(context));
   co_return json_response(200, json::Value(json::Object{{"status", "ready"}}));
 }
 
-ActionResult get_metrics(base::RequestContext, Call call) {
-  co_return text_response(200, "text/plain; version=0.0.4", call.services->metrics->text());
+ActionResult get_metrics(RequestContext, Call* call, Authorized<AskServer>) {
+  co_return text_response(200, "text/plain; version=0.0.4", call->services->metrics->text());
 }
 
 // The description names what this server answers; the bodies are Iceberg's own.
-ActionResult get_openapi(base::RequestContext, Call call) {
+ActionResult get_openapi(RequestContext, Call* call, Authorized<AskServer>) {
   json::Object paths;
   for (const Route& route : route_table()) {
     json::Value& path = paths[route.path];
@@ -69,16 +71,17 @@ ActionResult get_openapi(base::RequestContext, Call call) {
   json::Object info{{"title", "lakeproxy: an Iceberg REST catalog over DuckLake"},
                     {"version", "1"}};
   json::Object description{{"openapi", "3.1.0"}, {"info", info}, {"paths", std::move(paths)}};
-  const std::string& url = call.catalog()->public_url;
+  const std::string& url = call->catalog()->public_url;
   if (!url.empty()) description["servers"] = json::Array{json::Object{{"url", url}}};
   co_return json_response(200, json::Value(std::move(description)));
 }
 
-ActionResult get_config(base::RequestContext context, Call call) {
-  std::string catalog = call.catalog()->lake.catalog;
-  auto warehouse = call.request->query("warehouse");
+ActionResult get_config(RequestContext context, Call* call, Authorized<AskServer>) {
+  std::string catalog = call->catalog()->lake.catalog;
+  auto warehouse = call->request->query("warehouse");
   if (warehouse && !warehouse->empty()) {
-    CO_RETURN_IF_ERROR(co_await reach_catalog(context, call.services, call.principal, *warehouse));
+    CO_RETURN_IF_ERROR(
+        co_await reach_catalog(context, call->services, call->principal, *warehouse));
     catalog = *warehouse;
   }
   json::Array endpoints;

@@ -3,118 +3,153 @@
 #include "lakeproxy/http/table_answer.h"
 #include "lakeproxy/http/wire.h"
 #include "lakeproxy/iceberg/update/table_update_json.h"
-#include "lakeproxy/operation/tables.h"
 
 namespace lake::http {
 namespace {
 
-namespace json = base::json;
+// The table that a change has made, for its client.
+template <class T>
+ActionResult tell_made(RequestContext context, Call* call, const Authorized<T>& request,
+                       model::TableIdentifier identifier) {
+  return tell_table(context, call, request.part(operation::LoadTable{std::move(identifier)}));
+}
 
-base::Result<operation::DropTable> drop_of(const Call& call) {
+}  // namespace
+
+base::Result<operation::ListTables> list_tables_of(const Call& call) {
+  operation::ListTables list;
+  ASSIGN_OR_RETURN(list.name_space, namespace_of(call));
+  ASSIGN_OR_RETURN(list.paging, paging_of(call));
+  return list;
+}
+
+ActionResult list_tables(RequestContext context, Call* call,
+                         Authorized<operation::ListTables> request) {
+  CO_ASSIGN_OR_RETURN(auto page,
+                      co_await operation::list_tables(context, call->catalog(), request));
+  co_return identifiers_response(request->name_space, page);
+}
+
+base::Result<operation::CreateTableIn> create_table_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto name_space, namespace_of(call));
+  ASSIGN_OR_RETURN(auto body, body_of(call));
+  ASSIGN_OR_RETURN(auto table, model::create_table_from_json(body));
+  return operation::CreateTableIn{std::move(name_space), std::move(table)};
+}
+
+ActionResult create_table(RequestContext context, Call* call,
+                          Authorized<operation::CreateTableIn> request) {
+  CO_ASSIGN_OR_RETURN(auto created,
+                      co_await operation::create_table(context, call->catalog(), request));
+  if (created.staged_body) {
+    co_return json_response(200, base::http::Body(std::move(*created.staged_body)));
+  }
+  co_return co_await view_response(context, call, {request->name_space, request->table.name},
+                                   std::move(created.loaded));
+}
+
+ActionResult created_table(RequestContext context, Call* call,
+                           Authorized<operation::CreateTableIn> request) {
+  return tell_made(context, call, request, {request->name_space, request->table.name});
+}
+
+base::Result<operation::CommitTable> commit_table_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto identifier, table_of(call));
+  ASSIGN_OR_RETURN(auto body, body_of(call));
+  ASSIGN_OR_RETURN(auto commit, model::table_commit_from_json(body));
+  return operation::CommitTable{std::move(identifier), std::move(commit)};
+}
+
+ActionResult commit_table(RequestContext context, Call* call,
+                          Authorized<operation::CommitTable> request) {
+  CO_ASSIGN_OR_RETURN(auto loaded,
+                      co_await operation::commit_table(context, call->catalog(), request));
+  co_return co_await view_response(context, call, request->identifier, std::move(loaded));
+}
+
+ActionResult committed_table(RequestContext context, Call* call,
+                             Authorized<operation::CommitTable> request) {
+  return tell_made(context, call, request, request->identifier);
+}
+
+base::Result<operation::CommitTransaction> commit_transaction_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto body, body_of(call));
+  ASSIGN_OR_RETURN(auto commits, model::transaction_from_json(body));
+  return operation::CommitTransaction{std::move(commits)};
+}
+
+ActionResult commit_transaction(RequestContext context, Call* call,
+                                Authorized<operation::CommitTransaction> request) {
+  CO_RETURN_IF_ERROR(
+      co_await operation::commit_transaction(context, call->catalog(), std::move(request)));
+  co_return no_content();
+}
+
+base::Result<operation::DropTable> drop_table_of(const Call& call) {
   ASSIGN_OR_RETURN(auto identifier, table_of(call));
   ASSIGN_OR_RETURN(bool purge, flag_of(call, "purgeRequested", false));
   return operation::DropTable{std::move(identifier),
                               purge ? operation::Purge::kYes : operation::Purge::kNo};
 }
 
-}  // namespace
-
-ActionResult list_tables(base::RequestContext context, Call call) {
-  operation::ListTables list;
-  CO_ASSIGN_OR_RETURN(list.name_space, namespace_of(call));
-  CO_ASSIGN_OR_RETURN(list.paging, paging_of(call));
-  auto name_space = list.name_space;
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(list)));
-  CO_ASSIGN_OR_RETURN(auto page,
-                      co_await operation::list_tables(context, call.catalog(), std::move(request)));
-  co_return identifiers_response(name_space, page);
-}
-
-ActionResult create_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto name_space, namespace_of(call));
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto table, model::create_table_from_json(body));
-  model::TableIdentifier identifier{name_space, table.name};
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::CreateTableIn{std::move(name_space),
-                                                                              std::move(table)}));
-  CO_ASSIGN_OR_RETURN(
-      auto created, co_await operation::create_table(context, call.catalog(), std::move(request)));
-  if (created.staged_body) {
-    co_return json_response(200, base::http::Body(std::move(*created.staged_body)));
-  }
-  co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(created.loaded));
-}
-
-ActionResult commit_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto commit, model::table_commit_from_json(body));
-  CO_ASSIGN_OR_RETURN(auto request,
-                      authorized(call, operation::CommitTable{identifier, std::move(commit)}));
-  CO_ASSIGN_OR_RETURN(
-      auto loaded, co_await operation::commit_table(context, call.catalog(), std::move(request)));
-  co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(loaded));
-}
-
-ActionResult commit_transaction(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto commits, model::transaction_from_json(body));
-  CO_ASSIGN_OR_RETURN(auto request,
-                      authorized(call, operation::CommitTransaction{std::move(commits)}));
-  CO_RETURN_IF_ERROR(
-      co_await operation::commit_transaction(context, call.catalog(), std::move(request)));
+ActionResult drop_table(RequestContext context, Call* call,
+                        Authorized<operation::DropTable> request) {
+  CO_RETURN_IF_ERROR(co_await operation::drop_table(context, call->catalog(), std::move(request)));
   co_return no_content();
 }
 
-ActionResult drop_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto drop, drop_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(drop)));
-  CO_RETURN_IF_ERROR(co_await operation::drop_table(context, call.catalog(), std::move(request)));
+ActionResult dropped_table(RequestContext context, Call* call,
+                           Authorized<operation::DropTable> request) {
+  CO_RETURN_IF_ERROR(co_await operation::finish_drop(context, call->catalog(), std::move(request)));
   co_return no_content();
 }
 
-ActionResult dropped_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto drop, drop_of(call));
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(drop)));
-  CO_RETURN_IF_ERROR(co_await operation::finish_drop(context, call.catalog(), std::move(request)));
-  co_return no_content();
-}
-
-ActionResult register_table(base::RequestContext context, Call call) {
+base::Result<operation::RegisterTable> register_table_of(const Call& call) {
   operation::RegisterTable table;
-  CO_ASSIGN_OR_RETURN(table.identifier.name_space, namespace_of(call));
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto fields, json::Fields::of(body, ""));
-  CO_ASSIGN_OR_RETURN(table.identifier.name, fields.string("name"));
-  CO_ASSIGN_OR_RETURN(table.metadata_location, fields.string("metadata-location"));
-  CO_ASSIGN_OR_RETURN(auto overwrite, fields.opt_boolean("overwrite"));
+  ASSIGN_OR_RETURN(table.identifier.name_space, namespace_of(call));
+  ASSIGN_OR_RETURN(auto body, body_of(call));
+  ASSIGN_OR_RETURN(auto fields, base::json::Fields::of(body, ""));
+  ASSIGN_OR_RETURN(table.identifier.name, fields.string("name"));
+  ASSIGN_OR_RETURN(table.metadata_location, fields.string("metadata-location"));
+  ASSIGN_OR_RETURN(auto overwrite, fields.opt_boolean("overwrite"));
   if (overwrite.value_or(false)) table.existing = ducklake::Existing::kReplaced;
-  model::TableIdentifier identifier = table.identifier;
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, std::move(table)));
-  CO_ASSIGN_OR_RETURN(
-      auto loaded, co_await operation::register_table(context, call.catalog(), std::move(request)));
-  co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(loaded));
+  return table;
 }
 
-ActionResult unregister_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(auto request,
-                      authorized(call, operation::UnregisterTable{std::move(identifier)}));
-  CO_ASSIGN_OR_RETURN(
-      auto body, co_await operation::unregister_table(context, call.catalog(), std::move(request)));
+ActionResult register_table(RequestContext context, Call* call,
+                            Authorized<operation::RegisterTable> request) {
+  CO_ASSIGN_OR_RETURN(auto loaded,
+                      co_await operation::register_table(context, call->catalog(), request));
+  co_return co_await view_response(context, call, request->identifier, std::move(loaded));
+}
+
+ActionResult registered_table(RequestContext context, Call* call,
+                              Authorized<operation::RegisterTable> request) {
+  return tell_made(context, call, request, request->identifier);
+}
+
+base::Result<operation::UnregisterTable> unregister_table_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto identifier, table_of(call));
+  return operation::UnregisterTable{std::move(identifier)};
+}
+
+ActionResult unregister_table(RequestContext context, Call* call,
+                              Authorized<operation::UnregisterTable> request) {
+  CO_ASSIGN_OR_RETURN(auto body, co_await operation::unregister_table(context, call->catalog(),
+                                                                      std::move(request)));
   co_return json_response(200, base::http::Body(std::move(body)));
 }
 
-ActionResult rename_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto body, body_of(call));
-  CO_ASSIGN_OR_RETURN(auto renaming, renaming_of(body));
-  CO_ASSIGN_OR_RETURN(auto request,
-                      authorized(call, operation::RenameTable{std::move(renaming.source),
-                                                              std::move(renaming.destination)}));
-  CO_RETURN_IF_ERROR(co_await operation::rename_table(context, call.catalog(), std::move(request)));
+base::Result<operation::RenameTable> rename_table_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto body, body_of(call));
+  ASSIGN_OR_RETURN(auto renaming, renaming_of(body));
+  return operation::RenameTable{std::move(renaming.source), std::move(renaming.destination)};
+}
+
+ActionResult rename_table(RequestContext context, Call* call,
+                          Authorized<operation::RenameTable> request) {
+  CO_RETURN_IF_ERROR(
+      co_await operation::rename_table(context, call->catalog(), std::move(request)));
   co_return no_content();
 }
 

@@ -78,23 +78,22 @@ std::optional<base::http::Response> ready_answer(const Call& call,
   return ready_response(call, loaded, snapshots, std::move(etag));
 }
 
-ActionResult packed_answer(base::RequestContext context, Call call,
-                           model::TableIdentifier identifier, publish::LoadedTablePtr loaded,
-                           Snapshots snapshots) {
-  auto packed = co_await call.catalog()->loaded_tables->packed(context, std::move(identifier),
-                                                               loaded, snapshots);
+ActionResult packed_answer(RequestContext context, Call* call, model::TableIdentifier identifier,
+                           publish::LoadedTablePtr loaded, Snapshots snapshots) {
+  auto packed = co_await call->catalog()->loaded_tables->packed(context, std::move(identifier),
+                                                                loaded, snapshots);
   std::string etag = etag_of(*loaded, snapshots);
   // What was done is done: without the packed bytes it is told with plain ones.
   if (!packed) co_return body_response(loaded->body_of(snapshots), false, std::move(etag));
   co_return body_response(std::move(*packed), true, std::move(etag));
 }
 
-ActionResult view_response(base::RequestContext context, Call call,
-                           model::TableIdentifier identifier, publish::LoadedTablePtr loaded) {
-  auto ready = ready_response(call, *loaded, Snapshots::kAll, etag_of(*loaded, Snapshots::kAll));
+ActionResult view_response(RequestContext context, Call* call, model::TableIdentifier identifier,
+                           publish::LoadedTablePtr loaded) {
+  auto ready = ready_response(*call, *loaded, Snapshots::kAll, etag_of(*loaded, Snapshots::kAll));
   if (ready) co_return std::move(*ready);
-  co_return co_await packed_answer(context, std::move(call), std::move(identifier),
-                                   std::move(loaded), Snapshots::kAll);
+  co_return co_await packed_answer(context, call, std::move(identifier), std::move(loaded),
+                                   Snapshots::kAll);
 }
 
 base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
@@ -108,13 +107,11 @@ base::http::Response answer_load_at(const Call& call, const operation::TableAt& 
   return response;
 }
 
-ActionResult tell_table(base::RequestContext context, Call call,
-                        model::TableIdentifier identifier) {
-  CO_ASSIGN_OR_RETURN(auto request, authorized(call, operation::LoadTable{identifier}));
+ActionResult tell_table(RequestContext context, Call* call,
+                        Authorized<operation::LoadTable> request) {
   CO_ASSIGN_OR_RETURN(auto loaded,
-                      co_await operation::load_table(context, call.catalog(), std::move(request)));
-  co_return co_await view_response(context, std::move(call), std::move(identifier),
-                                   std::move(loaded));
+                      co_await operation::load_table(context, call->catalog(), request));
+  co_return co_await view_response(context, call, request->identifier, std::move(loaded));
 }
 
 }  // namespace lake::http

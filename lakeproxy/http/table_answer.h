@@ -17,7 +17,7 @@ namespace lake::http {
 
 /// LoadTableResult with all snapshots and the tag of this form, as gzip where the client
 /// takes that. `identifier` is the table's; never an error.
-[[nodiscard]] ActionResult view_response(base::RequestContext context, Call call,
+[[nodiscard]] ActionResult view_response(RequestContext context, Call* call,
                                          model::TableIdentifier identifier,
                                          publish::LoadedTablePtr loaded);
 /// The answer to a load that waits for nothing: 304 to a client that has this form, or
@@ -26,7 +26,7 @@ namespace lake::http {
                                                                const publish::LoadedTable& loaded,
                                                                model::SnapshotSelection snapshots);
 /// The answer to a load as gzip, which the first of its kind waits for.
-[[nodiscard]] ActionResult packed_answer(base::RequestContext context, Call call,
+[[nodiscard]] ActionResult packed_answer(RequestContext context, Call* call,
                                          model::TableIdentifier identifier,
                                          publish::LoadedTablePtr loaded,
                                          model::SnapshotSelection snapshots);
@@ -35,7 +35,7 @@ namespace lake::http {
                                                   model::SnapshotSelection snapshots);
 
 /// Loads the table for an answer that tells it with all its snapshots.
-[[nodiscard]] ActionResult tell_table(base::RequestContext context, Call call,
-                                      model::TableIdentifier identifier);
+[[nodiscard]] ActionResult tell_table(RequestContext context, Call* call,
+                                      Authorized<operation::LoadTable> request);
 
 }  // namespace lake::http

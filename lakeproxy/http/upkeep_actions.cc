@@ -1,6 +1,5 @@
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
-#include "lakeproxy/operation/compact_table.h"
 
 namespace lake::http {
 namespace {
@@ -37,11 +36,14 @@ json::Value to_json(const operation::Compacted& compacted) {
 
 }  // namespace
 
-ActionResult compact_table(base::RequestContext context, Call call) {
-  CO_ASSIGN_OR_RETURN(auto identifier, table_of(call));
-  CO_ASSIGN_OR_RETURN(auto request,
-                      authorized(call, operation::CompactTable{std::move(identifier)}));
-  CO_ASSIGN_OR_RETURN(auto compacted, co_await operation::compact_table(context, call.catalog(),
+base::Result<operation::CompactTable> compact_table_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto identifier, table_of(call));
+  return operation::CompactTable{std::move(identifier)};
+}
+
+ActionResult compact_table(RequestContext context, Call* call,
+                           Authorized<operation::CompactTable> request) {
+  CO_ASSIGN_OR_RETURN(auto compacted, co_await operation::compact_table(context, call->catalog(),
                                                                         std::move(request)));
   co_return json_response(200, to_json(compacted));
 }

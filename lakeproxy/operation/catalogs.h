@@ -12,6 +12,9 @@ namespace lake::operation {
 struct CreateCatalog {
   model::RegisteredCatalog catalog;
 };
+[[nodiscard]] inline policy::Targets targets(const CreateCatalog&) {
+  return {policy::Target::server()};
+}
 /// Errors: those of CatalogRegistry::add.
 [[nodiscard]] base::Task<base::Result<void>> create_catalog(
     base::RequestContext context, ducklake::CatalogRegistry* registry,

@@ -17,6 +17,9 @@ namespace lake::operation {
 struct CompactTable {
   model::TableIdentifier identifier;
 };
+[[nodiscard]] inline policy::Targets targets(const CompactTable& request) {
+  return {policy::Target::table(request.identifier)};
+}
 
 struct Compacted {
   ducklake::TableTotals before;

@@ -11,14 +11,14 @@ base::Task<base::Result<publish::LoadedTablePtr>> load_table(
 }
 
 base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Catalog* catalog,
-                                                policy::Authorized<LoadTableAt> request) {
+                                                policy::Authorized<LoadTable> request) {
   CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await catalog->loaded_tables->get(context, request->identifier));
-  auto snapshot = publish::find_snapshot(*loaded, request->snapshot_id);
+  auto snapshot = publish::find_snapshot(*loaded, *request->snapshot_id);
   if (!snapshot) {
     co_return base::fail(
         base::ErrorKind::kNotFound,
-        fmt::format("snapshot-id: the table has no snapshot {}", request->snapshot_id.value));
+        fmt::format("snapshot-id: the table has no snapshot {}", request->snapshot_id->value));
   }
   co_return TableAt{std::move(loaded), *snapshot};
 }

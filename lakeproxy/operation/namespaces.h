@@ -46,6 +46,9 @@ struct ListNamespaces {
   std::optional<model::Namespace> parent;
   Paging paging;
 };
+[[nodiscard]] inline policy::Targets targets(const ListNamespaces& request) {
+  return {request.parent ? policy::Target::of(*request.parent) : policy::Target::catalog()};
+}
 /// Errors: kNotFound  no such parent.
 [[nodiscard]] base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ListNamespaces> request);
@@ -54,6 +57,9 @@ struct CreateNamespace {
   model::Namespace name;
   std::map<std::string, std::string> properties;
 };
+[[nodiscard]] inline policy::Targets targets(const CreateNamespace& request) {
+  return {policy::Target::of(request.name)};
+}
 /// Errors: kAlreadyExists; kForbidden  a reserved property.
 [[nodiscard]] base::Task<base::Result<void>> create_namespace(
     base::RequestContext context, Catalog* catalog, policy::Authorized<CreateNamespace> request);
@@ -61,6 +67,9 @@ struct CreateNamespace {
 struct LoadNamespace {
   model::Namespace name;
 };
+[[nodiscard]] inline policy::Targets targets(const LoadNamespace& request) {
+  return {policy::Target::of(request.name)};
+}
 /// Errors: kNotFound.
 [[nodiscard]] base::Task<base::Result<ducklake::NamespaceInfo>> load_namespace(
     base::RequestContext context, Catalog* catalog, policy::Authorized<LoadNamespace> request);
@@ -68,6 +77,9 @@ struct LoadNamespace {
 struct DropNamespace {
   model::Namespace name;
 };
+[[nodiscard]] inline policy::Targets targets(const DropNamespace& request) {
+  return {policy::Target::of(request.name)};
+}
 /// Errors: kNotFound; kConflict  not empty.
 [[nodiscard]] base::Task<base::Result<void>> drop_namespace(
     base::RequestContext context, Catalog* catalog, policy::Authorized<DropNamespace> request);
@@ -77,6 +89,9 @@ struct ChangeNamespace {
   std::vector<std::string> removals;
   std::map<std::string, std::string> updates;
 };
+[[nodiscard]] inline policy::Targets targets(const ChangeNamespace& request) {
+  return {policy::Target::of(request.name)};
+}
 /// Errors: kNotFound; kForbidden  a reserved property.
 [[nodiscard]] base::Task<base::Result<ducklake::PropertyChanges>> change_namespace(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ChangeNamespace> request);

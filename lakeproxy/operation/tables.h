@@ -20,6 +20,9 @@ struct ListTables {
   model::Namespace name_space;
   Paging paging;
 };
+[[nodiscard]] inline policy::Targets targets(const ListTables& request) {
+  return {policy::Target::of(request.name_space)};
+}
 [[nodiscard]] base::Task<base::Result<ducklake::Page<std::string>>> list_tables(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ListTables> request);
 
@@ -27,6 +30,9 @@ struct CreateTableIn {
   model::Namespace name_space;
   model::CreateTable table;
 };
+[[nodiscard]] inline policy::Targets targets(const CreateTableIn& request) {
+  return {policy::Target::table(request.name_space, request.table.name)};
+}
 /// A table that exists, or with stage_create the answer for one that does not.
 struct CreatedTable {
   publish::LoadedTablePtr loaded;
@@ -38,26 +44,32 @@ struct CreatedTable {
 
 struct LoadTable {
   model::TableIdentifier identifier;
+  /// The lake's, or the client's own: the table as of then. Nothing: as it is.
+  std::optional<model::SnapshotId> snapshot_id = std::nullopt;
+  model::SnapshotSelection snapshots = model::SnapshotSelection::kAll;
 };
+[[nodiscard]] inline policy::Targets targets(const LoadTable& request) {
+  return {policy::Target::table(request.identifier)};
+}
+/// Without a snapshot_id.
 [[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> load_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request);
 
-struct LoadTableAt {
-  model::TableIdentifier identifier;
-  model::SnapshotId snapshot_id;  ///< The lake's, or the client's own.
-};
 struct TableAt {
   publish::LoadedTablePtr loaded;
   model::SnapshotId snapshot_id;  ///< The lake's.
 };
-/// Errors: kNotFound  also for a snapshot that the table does not have.
+/// With one. Errors: kNotFound  also for a snapshot that the table does not have.
 [[nodiscard]] base::Task<base::Result<TableAt>> load_table_at(
-    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTableAt> request);
+    base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request);
 
 struct ReportMetrics {
   model::TableIdentifier identifier;
   model::MetricsReport report;
 };
+[[nodiscard]] inline policy::Targets targets(const ReportMetrics& request) {
+  return {policy::Target::table(request.identifier)};
+}
 [[nodiscard]] base::Task<base::Result<void>> report_metrics(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ReportMetrics> request);
 
@@ -65,6 +77,9 @@ struct CommitTable {
   model::TableIdentifier identifier;
   model::TableCommit commit;
 };
+[[nodiscard]] inline policy::Targets targets(const CommitTable& request) {
+  return {policy::Target::table(request.identifier)};
+}
 /// Errors: kConflict  a requirement does not hold, or the table keeps changing:
 ///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
 ///         kOutcomeUnknown  read the table before trying again.
@@ -74,6 +89,15 @@ struct CommitTable {
 struct CommitTransaction {
   std::vector<model::TableCommit> commits;  ///< Each with its identifier, none twice.
 };
+/// A transaction of no table is about the catalog that it leaves as it is.
+[[nodiscard]] inline policy::Targets targets(const CommitTransaction& request) {
+  policy::Targets all;
+  for (const auto& commit : request.commits) {
+    all.push_back(policy::Target::table(*commit.identifier));
+  }
+  if (all.empty()) all.push_back(policy::Target::catalog());
+  return all;
+}
 /// All of them or none. Errors: as commit_table().
 [[nodiscard]] base::Task<base::Result<void>> commit_transaction(
     base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTransaction> request);
@@ -83,6 +107,9 @@ struct DropTable {
   model::TableIdentifier identifier;
   Purge purge = Purge::kNo;
 };
+[[nodiscard]] inline policy::Targets targets(const DropTable& request) {
+  return {policy::Target::table(request.identifier)};
+}
 /// With purge also removes every object under the table's prefix, as purge.h
 /// says. Errors: kUnavailable  the table is dropped and some objects are left:
 ///         drop it again to go on.
@@ -99,6 +126,9 @@ struct RegisterTable {
   std::string metadata_location;
   ducklake::Existing existing = ducklake::Existing::kRefused;
 };
+[[nodiscard]] inline policy::Targets targets(const RegisterTable& request) {
+  return {policy::Target::table(request.identifier)};
+}
 /// Errors: kAlreadyExists; kInvalid  a location outside of the catalog's prefix,
 ///         or what stands there is no table's metadata; kUnsupported  what the
 ///         lake cannot hold, named; kConflict  the lake has expired the table.
@@ -108,6 +138,9 @@ struct RegisterTable {
 struct UnregisterTable {
   model::TableIdentifier identifier;
 };
+[[nodiscard]] inline policy::Targets targets(const UnregisterTable& request) {
+  return {policy::Target::table(request.identifier)};
+}
 /// Drops the table and keeps its files. Returns UnregisterTableResult as JSON:
 /// the metadata with every commit that was made before.
 /// Errors: kConflict  it keeps changing, and is still there.
@@ -118,6 +151,9 @@ struct RenameTable {
   model::TableIdentifier from;
   model::TableIdentifier to;
 };
+[[nodiscard]] inline policy::Targets targets(const RenameTable& request) {
+  return {policy::Target::table(request.from), policy::Target::table(request.to)};
+}
 /// Errors: kAlreadyExists  also for its own name.
 [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                           Catalog* catalog,

@@ -22,6 +22,9 @@ struct ListViews {
   model::Namespace name_space;
   Paging paging;
 };
+[[nodiscard]] inline policy::Targets targets(const ListViews& request) {
+  return {policy::Target::of(request.name_space)};
+}
 [[nodiscard]] base::Task<base::Result<ducklake::Page<std::string>>> list_views(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ListViews> request);
 
@@ -29,6 +32,9 @@ struct CreateViewIn {
   model::Namespace name_space;
   model::CreateView view;
 };
+[[nodiscard]] inline policy::Targets targets(const CreateViewIn& request) {
+  return {policy::Target::view(request.name_space, request.view.name)};
+}
 /// Errors: kAlreadyExists  a view or table has the name; kInvalid; kForbidden
 ///         a reserved property.
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> create_view(
@@ -53,6 +59,9 @@ struct CreateViewIn {
 struct LoadView {
   model::TableIdentifier identifier;
 };
+[[nodiscard]] inline policy::Targets targets(const LoadView& request) {
+  return {policy::Target::view(request.identifier)};
+}
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> load_view(base::RequestContext context,
                                                              Catalog* catalog,
                                                              policy::Authorized<LoadView> request);
@@ -69,6 +78,9 @@ struct ReplaceView {
   model::TableIdentifier identifier;
   model::ViewCommit commit;
 };
+[[nodiscard]] inline policy::Targets targets(const ReplaceView& request) {
+  return {policy::Target::view(request.identifier)};
+}
 /// Errors: kConflict  a requirement does not hold, or the view keeps changing:
 ///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
 ///         kOutcomeUnknown  read the view before trying again.
@@ -78,6 +90,9 @@ struct ReplaceView {
 struct DropView {
   model::TableIdentifier identifier;
 };
+[[nodiscard]] inline policy::Targets targets(const DropView& request) {
+  return {policy::Target::view(request.identifier)};
+}
 /// The metadata files stay: register_view brings the view back from them.
 [[nodiscard]] base::Task<base::Result<void>> drop_view(base::RequestContext context,
                                                        Catalog* catalog,
@@ -87,6 +102,9 @@ struct RenameView {
   model::TableIdentifier from;
   model::TableIdentifier to;
 };
+[[nodiscard]] inline policy::Targets targets(const RenameView& request) {
+  return {policy::Target::view(request.from), policy::Target::view(request.to)};
+}
 /// Errors: kAlreadyExists; kInvalid  a reserved name.
 [[nodiscard]] base::Task<base::Result<void>> rename_view(base::RequestContext context,
                                                          Catalog* catalog,
@@ -96,6 +114,9 @@ struct RegisterViewIn {
   model::Namespace name_space;
   model::RegisterView view;
 };
+[[nodiscard]] inline policy::Targets targets(const RegisterViewIn& request) {
+  return {policy::Target::view(request.name_space, request.view.name)};
+}
 /// Errors: kAlreadyExists  a view or table has the name; kInvalid  the file is
 ///         not under the lake's data path, missing, or no view's metadata;
 ///         kUnsupported  its format version.

@@ -1,0 +1,217 @@
+// Every route of the table, asked by those who may not. Nothing behind the decision is wired
+// here: a request that gets past it crashes.
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdio>
+#include <map>
+
+#include "base/json/json.h"
+#include "lakeproxy/http/actions.h"
+#include "lakeproxy/http/pipeline.h"
+#include "lakeproxy/http/route_table.h"
+
+namespace lake::http {
+namespace {
+
+using PrincipalResult = base::Result<auth::Principal>;
+
+// A route goes by the type of its act: one without the proof of policy fits none.
+using Unasked = ActionResult (*)(RequestContext, Call*, operation::DropTable);
+ActionResult drop_unasked(RequestContext, Call*, operation::DropTable) {
+  co_return base::http::Response{};
+}
+static_assert(ActsOn<drop_table, drop_table_of>);
+static_assert(!ActsOn<drop_unasked, drop_table_of>);
+static_assert(!ActsOn<drop_view, drop_table_of>, "the decision about another request");
+static_assert(!std::is_default_constructible_v<Endpoint>);
+static_assert(!std::is_constructible_v<Endpoint, Endpoint::Run, bool>);
+static_assert(!std::is_constructible_v<Endpoint, Unasked>);
+
+// What each route is about, by the request that request_of() makes for it.
+struct Asked {
+  const char* about;
+  const char* body = "";
+};
+const std::map<std::string_view, Asked> kGuarded = {
+    {"createCatalog", {"server", R"({"catalog_id":"c","metadata_schema":"m","data_prefix":"p/"})"}},
+    {"listNamespaces", {"catalog"}},
+    {"createNamespace", {"namespace b.c", R"({"namespace":["b","c"]})"}},
+    {"loadNamespaceMetadata", {"namespace a"}},
+    {"namespaceExists", {"namespace a"}},
+    {"dropNamespace", {"namespace a"}},
+    {"updateProperties", {"namespace a", R"({"updates":{"k":"v"}})"}},
+    {"listTables", {"namespace a"}},
+    {"createTable",
+     {"table a.u", R"({"name":"u","schema":{"type":"struct","schema-id":0,"fields":[]}})"}},
+    {"loadTable", {"table a.t"}},
+    {"tableExists", {"table a.t"}},
+    {"updateTable", {"table a.t", R"({"requirements":[],"updates":[]})"}},
+    {"dropTable", {"table a.t"}},
+    {"loadCredentials", {"table a.t"}},
+    {"reportMetrics",
+     {"table a.t", R"({"report-type":"commit-report","table-name":"x","snapshot-id":1,
+                       "sequence-number":1,"operation":"append","metrics":{}})"}},
+    {"commitTransaction",
+     {"table b.t, table c.u",
+      R"({"table-changes":[
+         {"identifier":{"namespace":["b"],"name":"t"},"requirements":[],"updates":[]},
+         {"identifier":{"namespace":["c"],"name":"u"},"requirements":[],"updates":[]}]})"}},
+    {"registerTable", {"table a.u", R"({"name":"u","metadata-location":"s3://x/y"})"}},
+    {"unregisterTable", {"table a.t"}},
+    {"compactTable", {"table a.t"}},
+    {"renameTable", {"table b.t, table c.u", R"({"source":{"namespace":["b"],"name":"t"},
+                                  "destination":{"namespace":["c"],"name":"u"}})"}},
+    {"listViews", {"namespace a"}},
+    {"createView", {"view a.w", R"({"name":"w","schema":{"type":"struct","schema-id":0,"fields":[]},
+        "view-version":{"version-id":1,"timestamp-ms":1,"schema-id":0,"summary":{},
+        "default-namespace":["a"],
+        "representations":[{"type":"sql","sql":"SELECT 1","dialect":"duckdb"}]},
+        "properties":{}})"}},
+    {"loadView", {"view a.v"}},
+    {"viewExists", {"view a.v"}},
+    {"replaceView", {"view a.v", R"({"requirements":[],"updates":[]})"}},
+    {"dropView", {"view a.v"}},
+    {"registerView", {"view a.w", R"({"name":"w","metadata-location":"s3://x/y"})"}},
+    {"renameView", {"view b.v, view c.w", R"({"source":{"namespace":["b"],"name":"v"},
+                                "destination":{"namespace":["c"],"name":"w"}})"}},
+};
+
+const std::map<std::string, std::string> kParameters = {
+    {"prefix", "home"}, {"namespace", "a"}, {"table", "t"}, {"view", "v"}};
+
+base::http::Request request_of(const Route& route) {
+  base::http::Request request;
+  request.method = route.method;
+  std::string_view path = route.path;
+  while (!path.empty()) {
+    const std::size_t open = path.find('{');
+    request.target += path.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = path.find('}');
+    request.target += kParameters.at(std::string(path.substr(open + 1, close - open - 1)));
+    path.remove_prefix(close + 1);
+  }
+  if (auto asked = kGuarded.find(route.operation); asked != kGuarded.end()) {
+    request.body = asked->second.body;
+  }
+  return request;
+}
+
+bool is_public(const Route& route) { return route.permission == policy::Permission::kPublic; }
+
+class Access : public ::testing::Test {
+ protected:
+  Access() {
+    services_.home = std::make_shared<operation::Catalog>();
+    services_.home->lake.catalog = "home";
+    services_.authenticate = [this](base::RequestContext) { return who(caller_); };
+    services_.attached = [](const std::string&) { return nullptr; };
+    services_.find_registered = [this](base::RequestContext, std::string id) {
+      ++looked_up_;
+      return none(std::move(id));
+    };
+    services_.ready = [](base::RequestContext) { return ready(); };
+    services_.opened = [] { return true; };
+    services_.metrics = &metrics_;
+  }
+  ~Access() override { std::fclose(lines_); }
+
+  static base::Task<PrincipalResult> who(PrincipalResult caller) { co_return caller; }
+  static base::Task<base::Result<model::RegisteredCatalog>> none(std::string id) {
+    co_return ducklake::no_such_catalog(id);
+  }
+  static base::Task<base::Status> ready() { co_return base::Status{}; }
+
+  base::http::Response ask(base::http::Request request) {
+    base::log::LogOutput output({.descriptor = fileno(lines_)}, clock_);
+    services_.home->log.emplace(output);
+    auto handler = make_handler(services_, metrics_);
+    boost::asio::io_context loop;
+    auto answer =
+        boost::asio::co_spawn(loop, handler({}, std::move(request)), boost::asio::use_future);
+    loop.run();
+    return answer.get();
+  }
+
+  /// The last line of the log.
+  base::json::Value logged() {
+    EXPECT_EQ(std::fseek(lines_, 0, SEEK_SET), 0);
+    std::string line(std::size_t{64} << 10, '\0');
+    std::string last;
+    while (std::fgets(line.data(), static_cast<int>(line.size()), lines_) != nullptr) {
+      last = line.c_str();
+    }
+    auto value = base::json::parse(last);
+    return value ? std::move(*value) : base::json::Value();
+  }
+
+  base::metrics::Registry metrics_;
+  base::SystemClock clock_;
+  std::FILE* lines_ = std::tmpfile();
+  Services services_;
+  PrincipalResult caller_ = auth::Principal{.subject = "nobody"};
+  int looked_up_ = 0;
+};
+
+TEST_F(Access, who_may_do_nothing_is_refused_on_every_route_but_the_open_ones) {
+  std::size_t guarded = 0;
+  for (const Route& route : route_table()) {
+    SCOPED_TRACE(route.operation);
+    const base::http::Response response = ask(request_of(route));
+    if (is_public(route)) {
+      EXPECT_EQ(response.status, 200U);
+      continue;
+    }
+    ++guarded;
+    ASSERT_TRUE(kGuarded.contains(route.operation)) << "say here what the route is about";
+    EXPECT_EQ(response.status, 403U) << response.body.view();
+    EXPECT_EQ(logged().at("detail"), kGuarded.at(route.operation).about);
+  }
+  EXPECT_EQ(guarded, kGuarded.size());
+}
+
+TEST_F(Access, the_open_routes_are_few) {
+  std::set<std::string_view> open;
+  for (const Route& route : route_table()) {
+    if (is_public(route)) open.insert(route.operation);
+  }
+  EXPECT_EQ(open,
+            (std::set<std::string_view>{"health", "ready", "metrics", "openapi", "getConfig"}));
+}
+
+TEST_F(Access, who_is_not_known_learns_of_nothing) {
+  caller_ = base::fail(base::ErrorKind::kUnauthenticated, "no token");
+  for (const Route& route : route_table()) {
+    SCOPED_TRACE(route.operation);
+    base::http::Request request = request_of(route);
+    if (request.target.starts_with("/v1/home/")) request.target.replace(4, 4, "else");
+    request.body += "no JSON";
+    const base::http::Response response = ask(std::move(request));
+    EXPECT_EQ(response.status, is_public(route) ? 200U : 401U);
+    if (!is_public(route)) EXPECT_EQ(response.headers.get("WWW-Authenticate"), "Bearer");
+  }
+  EXPECT_EQ(looked_up_, 0);
+}
+
+TEST_F(Access, the_open_routes_are_open_while_nobody_can_tell_who_asks) {
+  caller_ = base::fail(base::ErrorKind::kUnavailable, "the provider is away");
+  for (const Route& route : route_table()) {
+    SCOPED_TRACE(route.operation);
+    const unsigned refused = route.effect == Effect::kCommit ? 409U : 503U;
+    EXPECT_EQ(ask(request_of(route)).status, is_public(route) ? 200U : refused);
+  }
+}
+
+TEST_F(Access, a_catalog_that_is_none_of_the_callers_is_looked_for_once_it_is_known) {
+  base::http::Request request;
+  request.target = "/v1/else/namespaces";
+  EXPECT_EQ(ask(request).status, 404U);
+  EXPECT_EQ(looked_up_, 1);
+}
+
+}  // namespace
+}  // namespace lake::http

@@ -1,0 +1,123 @@
+#include "lakeproxy/policy/authorized.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+namespace lake::policy {
+namespace {
+
+const auth::Principal kNobody{.subject = "nobody"};
+const auth::Principal kOperator = auth::unauthenticated();
+
+struct Move {
+  model::TableIdentifier from, to;
+};
+Targets targets(const Move& move) { return {Target::table(move.from), Target::table(move.to)}; }
+
+struct Read {
+  model::TableIdentifier identifier;
+};
+Targets targets(const Read& read) { return {Target::table(read.identifier)}; }
+
+struct Nothing {};
+Targets targets(const Nothing&) { return {}; }
+
+struct Silent {};
+
+static_assert(NamesTargets<Move> && NamesTargets<Nothing>);
+static_assert(!NamesTargets<Silent>, "a request that does not say what it is about");
+static_assert(!std::constructible_from<Authorized<Read>, Read>, "made beside policy");
+static_assert(!std::default_initializable<Authorized<Read>>, "made beside policy");
+
+const model::TableIdentifier kFrom{{{"a", "b"}}, "t"};
+const model::TableIdentifier kTo{{{"c"}}, "u"};
+
+template <class T>
+base::Task<void> keep(base::Task<base::Result<T>> task, std::optional<base::Result<T>>* kept) {
+  kept->emplace(co_await std::move(task));
+}
+
+template <class T>
+base::Result<Authorized<T>> ask(const auth::Principal& principal, Permission permission, T request,
+                                std::optional<model::IdempotencyKey> key = {}) {
+  boost::asio::io_context loop;
+  std::optional<base::Result<Authorized<T>>> allowed;
+  boost::asio::co_spawn(
+      loop, keep(authorize({}, {&principal, permission}, std::move(request), key), &allowed),
+      boost::asio::detached);
+  loop.run();
+  return std::move(*allowed);
+}
+
+constexpr Permission kGuarded[] = {Permission::kReadNamespace, Permission::kWriteNamespace,
+                                   Permission::kManageNamespaces, Permission::kManageCatalogs};
+
+TEST(Authorize, says_why_it_allowed_a_request) {
+  for (Permission permission : kGuarded) {
+    auto allowed = ask(kOperator, permission, Move{kFrom, kTo});
+    ASSERT_TRUE(allowed);
+    EXPECT_EQ(allowed->decision().ground, Ground::kSuperuser);
+    EXPECT_EQ(allowed->principal().subject, "anonymous");
+    EXPECT_EQ((*allowed)->to, kTo);
+  }
+  auto open = ask(kNobody, Permission::kPublic, Move{kFrom, kTo});
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->decision().ground, Ground::kPublic);
+}
+
+TEST(Authorize, refuses_whoever_has_no_right_and_logs_what_was_asked_for) {
+  for (Permission permission : kGuarded) {
+    auto refused = ask(kNobody, permission, Move{kFrom, kTo});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), base::ErrorKind::kForbidden);
+    EXPECT_EQ(refused.error().detail(), "table a.b.t, table c.u");
+    EXPECT_EQ(refused.error().message().find("a.b"), std::string::npos) << "told to a stranger";
+  }
+}
+
+TEST(Authorize, refuses_a_request_about_nothing) {
+  for (Permission permission : kGuarded) {
+    auto refused = ask(kOperator, permission, Nothing{});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), base::ErrorKind::kForbidden);
+  }
+}
+
+TEST(Authorize, keeps_the_decision_for_a_part_of_the_request) {
+  auto allowed =
+      ask(kOperator, Permission::kWriteNamespace, Move{kFrom, kTo}, model::IdempotencyKey{});
+  ASSERT_TRUE(allowed);
+  EXPECT_TRUE(allowed->key()) << "what the client named is this change";
+  Authorized<Read> part = allowed->part(Read{kTo});
+  EXPECT_FALSE(part.key()) << "and not what comes of it";
+  EXPECT_EQ(part->identifier, kTo);
+  EXPECT_EQ(part.decision().ground, Ground::kSuperuser);
+}
+
+TEST(AuthorizeDeathTest, gives_the_decision_to_no_other_table) {
+  auto allowed = ask(kOperator, Permission::kReadNamespace, Read{kFrom});
+  ASSERT_TRUE(allowed);
+  EXPECT_DEATH((void)allowed->part(Read{kTo}), "");
+  EXPECT_DEATH((void)allowed->part(Move{kFrom, kTo}), "") << "one of two is not enough";
+}
+
+TEST(Target, is_the_same_by_kind_and_name) {
+  const model::TableIdentifier same = kFrom;
+  EXPECT_EQ(Target::table(kFrom), Target::table(same));
+  EXPECT_FALSE(Target::table(kFrom) == Target::table(kTo));
+  EXPECT_FALSE(Target::table(kFrom) == Target::view(kFrom));
+  EXPECT_FALSE(Target::table(kFrom) == Target::of(kFrom.name_space));
+  EXPECT_FALSE(Target::catalog() == Target::server());
+}
+
+TEST(Target, has_a_name_for_logs) {
+  const Targets all = {Target::server(), Target::catalog(), Target::of(kFrom.name_space),
+                       Target::view(kFrom)};
+  EXPECT_EQ(display(all), "server, catalog, namespace a.b, view a.b.t");
+}
+
+}  // namespace
+}  // namespace lake::policy
