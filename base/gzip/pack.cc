@@ -18,6 +18,7 @@ constexpr int kMemory = 8;  // zlib's default.
 constexpr std::string_view kHeader("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
 constexpr std::size_t kFirstChunk = std::size_t{16} * 1024;
 constexpr std::size_t kMostStored = 0xffff;  // Bytes of one stored block.
+constexpr std::size_t kBlockHead = 5;        // Before them.
 
 using Stream = std::unique_ptr<z_stream, int (*)(z_stream*)>;
 
@@ -73,16 +74,21 @@ Result<OpenMember> pack(std::string_view text) {
   return member;
 }
 
-std::string close(const OpenMember& begun, std::string_view tail) {
-  constexpr std::size_t kBlock = 5;
+Tail::Tail(std::string_view text)
+    : size_(text.size()),
+      crc_(crc_of(text)),
+      combine_(crc32_combine_gen(static_cast<z_off_t>(text.size()))) {
+  stored_.reserve(text.size() + (text.size() / kMostStored + 1) * kBlockHead);
+  append_stored(stored_, text);
+}
+
+std::string Tail::after(const OpenMember& begun) const {
   constexpr std::size_t kEnd = 8;
   std::string out;
-  out.reserve(begun.bytes.size() + tail.size() + (tail.size() / kMostStored + 1) * kBlock + kEnd);
-  out = begun.bytes;
-  append_stored(out, tail);
-  append_little_endian(
-      out, crc32_combine(begun.crc, crc_of(tail), static_cast<z_off_t>(tail.size())), 4);
-  append_little_endian(out, begun.size + tail.size(), 4);
+  out.reserve(stored_.size() + kEnd);
+  out.append(stored_);
+  append_little_endian(out, crc32_combine_op(begun.crc, crc_, combine_), 4);
+  append_little_endian(out, begun.size + size_, 4);
   return out;
 }
 

@@ -5,8 +5,9 @@
 // words of the document and sees how long the answer is could guess the secret
 // letter by letter (BREACH). So the document is packed alone, and what follows
 // stands in the same gzip member as it is: not compressed, and never looked back
-// at. One member, because not every HTTP client reads on behind the first.
-// Source: RFC 1951, sections 3.2.3 and 3.2.4; RFC 1952, section 2.3.
+// at. The document's bytes are shared by all answers; each has an end of its own. One member,
+// because not every HTTP client reads on behind the first. Source: RFC 1951, sections 3.2.3
+// and 3.2.4; RFC 1952, section 2.3.
 
 #include <cstdint>
 #include <string>
@@ -28,8 +29,20 @@ struct OpenMember {
 /// Errors: kTooLarge  4 GiB or more; kInternal  no memory for zlib.
 [[nodiscard]] Result<OpenMember> pack(std::string_view text);
 
-/// The whole member: what `begun` unpacks to, and `tail`. It is longer than
-/// `begun.bytes` by a number that follows from the length of `tail` alone.
-[[nodiscard]] std::string close(const OpenMember& begun, std::string_view tail);
+/// A text that follows documents which are packed already, prepared once for all of them.
+class Tail {
+ public:
+  explicit Tail(std::string_view text);
+
+  /// What makes a whole member of `begun.bytes` when it follows them: the member unpacks to what
+  /// is in `begun`, and the text. Its length follows from that of the text alone.
+  [[nodiscard]] std::string after(const OpenMember& begun) const;
+
+ private:
+  std::string stored_;  ///< As blocks that are not compressed.
+  std::uint64_t size_;
+  std::uint32_t crc_;
+  std::uint64_t combine_;  ///< zlib's operator for checksums before a text of this length.
+};
 
 }  // namespace base::gzip

@@ -19,6 +19,10 @@ std::string noise(std::size_t size) {
   return text;
 }
 
+std::string whole(const OpenMember& begun, std::string_view tail) {
+  return begun.bytes + Tail(tail).after(begun);
+}
+
 TEST(Pack, text_and_tail_come_back_as_one_text) {
   const std::string random = noise(400'000);
   // Both ends of a stored block's length, of zlib's window, and of our first buffer.
@@ -29,7 +33,7 @@ TEST(Pack, text_and_tail_come_back_as_one_text) {
            {std::string(size + tail, 'x'), random.substr(0, size + tail)}) {
         auto begun = pack(std::string_view(all).substr(0, size));
         ASSERT_TRUE(begun) << begun.error().message();
-        auto again = gunzip(close(*begun, std::string_view(all).substr(size)), all.size());
+        auto again = gunzip(whole(*begun, std::string_view(all).substr(size)), all.size());
         ASSERT_TRUE(again) << size << "+" << tail << ": " << again.error().message();
         EXPECT_TRUE(*again == all) << size << "+" << tail;
       }
@@ -54,17 +58,26 @@ TEST(Pack, the_tail_costs_the_same_whatever_stands_before_it) {
        {std::string(), secret, secret + secret, std::string(50'000, 'a') + secret, noise(5'000)}) {
     auto begun = pack(text);
     ASSERT_TRUE(begun);
-    const std::string whole = close(*begun, secret);
-    EXPECT_EQ(whole.size(), begun->bytes.size() + 5 + secret.size() + 8);
-    EXPECT_EQ(whole.substr(begun->bytes.size() + 5, secret.size()), secret) << "it stands as it is";
+    const std::string end = Tail(secret).after(*begun);
+    EXPECT_EQ(end.size(), 5 + secret.size() + 8);
+    EXPECT_EQ(end.substr(5, secret.size()), secret) << "it stands as it is";
   }
 }
 
 TEST(Pack, one_beginning_takes_many_tails) {
   auto begun = pack("the document, ");
   ASSERT_TRUE(begun);
-  EXPECT_EQ(gunzip(close(*begun, "for one"), 100).value(), "the document, for one");
-  EXPECT_EQ(gunzip(close(*begun, "for another"), 100).value(), "the document, for another");
+  EXPECT_EQ(gunzip(whole(*begun, "for one"), 100).value(), "the document, for one");
+  EXPECT_EQ(gunzip(whole(*begun, "for another"), 100).value(), "the document, for another");
+}
+
+TEST(Pack, one_tail_follows_many_beginnings) {
+  const Tail tail(", for one");
+  for (const std::string& text : {std::string(), std::string("the document"), noise(100'000)}) {
+    auto begun = pack(text);
+    ASSERT_TRUE(begun);
+    EXPECT_EQ(gunzip(begun->bytes + tail.after(*begun), 1 << 20).value(), text + ", for one");
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/http/connection.h"
 
+#include <array>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -68,7 +69,8 @@ class Connection {
   Task<bool> refuse(Refused refused);
   Task<bool> answer(Response response, HeadContext context, Method method);
   Task<bool> upgrade(Response response, std::uint64_t request_id);
-  Task<bool> flush(std::string_view body);
+  Task<bool> flush();
+  Task<bool> write(std::span<std::string_view> pieces);
 
   Task<Response> handle(RequestContext context, Request request);
   [[nodiscard]] bool may_hold_back(const HeadContext& context) const;
@@ -148,7 +150,7 @@ Task<bool> Connection<Stream>::serve_next() {
 // run since the connection was accepted; until that byte the connection rests.
 template <class Stream>
 Task<bool> Connection<Stream>::await_head() {
-  if (!out_.empty() && !co_await flush({})) co_return false;
+  if (!out_.empty() && !co_await flush()) co_return false;
   if (in_.empty()) {
     if (lane_.draining()) co_return false;
     in_.shrink();
@@ -228,7 +230,7 @@ Task<bool> Connection<Stream>::upgrade(Response response, std::uint64_t request_
   response.status = 101;
   HeadContext about{Persistence::kUpgrade, request_id, lane_.date(steady_clock::now())};
   append_head(out_, response, about);
-  if (!co_await flush({})) co_return false;
+  if (!co_await flush()) co_return false;
   transport_.no_limit();
   linger_ = Linger::kYes;
   std::string received(in_.view());
@@ -256,7 +258,7 @@ Task<bool> Connection<Stream>::read_body(RequestHead& head) {
     co_return co_await refuse({413, "request body too large"});
   }
   if (head.expects_continue && in_.empty()) out_.append(kContinue);
-  if (!out_.empty() && !co_await flush({})) co_return false;
+  if (!out_.empty() && !co_await flush()) co_return false;
   transport_.limit(limits().body_time);
   bool whole = sized ? co_await read_sized_body(head) : co_await read_chunked_body(head);
   if (!whole && transport_.overdue()) co_await refuse({408, "request body took too long"});
@@ -307,17 +309,18 @@ template <class Stream>
 Task<bool> Connection<Stream>::answer(Response response, HeadContext context, Method method) {
   context.date = lane_.date(steady_clock::now());
   append_head(out_, response, context);
-  std::string_view body;
-  if (method != Method::kHead && may_have_body(response.status)) body = response.body.view();
-  if (body.size() <= kSmallBody) {
-    out_.append(body);
-    if (may_hold_back(context)) {
-      hold_back();
-      co_return true;
-    }
-    body = {};
+  const bool has_body = method != Method::kHead && may_have_body(response.status);
+  if (has_body && response.body.size() > kSmallBody) {
+    std::vector<std::string_view> pieces = response.body.buffers();
+    pieces.insert(pieces.begin(), out_);
+    co_return co_await write(pieces);
   }
-  co_return co_await flush(body);
+  if (has_body) response.body.append_to(out_);
+  if (may_hold_back(context)) {
+    hold_back();
+    co_return true;
+  }
+  co_return co_await flush();
 }
 
 // An answer may wait for those of requests that have already come, since they
@@ -343,11 +346,18 @@ void Connection<Stream>::hold_back() {
   });
 }
 
-// Writes the answers held back, and `body` after them.
+// Writes the answers held back.
 template <class Stream>
-Task<bool> Connection<Stream>::flush(std::string_view body) {
+Task<bool> Connection<Stream>::flush() {
+  std::array<std::string_view, 1> pieces{out_};
+  co_return co_await write(pieces);
+}
+
+// Writes the answers held back, which the first piece is, and what follows them.
+template <class Stream>
+Task<bool> Connection<Stream>::write(std::span<std::string_view> pieces) {
   transport_.limit(limits().write_time);
-  bool written = co_await transport_.write(out_, body);
+  bool written = co_await transport_.write(pieces);
   if (!written) linger_ = Linger::kNo;
   out_.clear();
   held_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/core/text.h"
@@ -61,6 +62,46 @@ std::optional<std::string_view> Headers::get(std::string_view name) const {
     if (field.is(name)) return field.value;
   }
   return std::nullopt;
+}
+
+void Body::append(Buffer next) {
+  if (next == nullptr) return;
+  if (first_ == nullptr) {
+    first_ = std::move(next);
+  } else {
+    more_.push_back(std::move(next));
+  }
+}
+
+std::string_view Body::view() const {
+  if (!more_.empty()) std::abort();
+  return first_ ? *first_ : std::string_view();
+}
+
+std::string Body::text() const {
+  std::string all;
+  all.reserve(size());
+  append_to(all);
+  return all;
+}
+
+std::size_t Body::size() const {
+  std::size_t size = first_ ? first_->size() : 0;
+  for (const Buffer& buffer : more_) size += buffer->size();
+  return size;
+}
+
+void Body::append_to(std::string& out) const {
+  if (first_) out.append(*first_);
+  for (const Buffer& buffer : more_) out.append(*buffer);
+}
+
+std::vector<std::string_view> Body::buffers() const {
+  std::vector<std::string_view> all;
+  all.reserve(1 + more_.size());
+  if (first_) all.emplace_back(*first_);
+  for (const Buffer& buffer : more_) all.emplace_back(*buffer);
+  return all;
 }
 
 std::string_view Request::path() const {

@@ -44,19 +44,32 @@ class Headers {
   std::vector<Field> fields_;
 };
 
-/// Bytes that several responses may share: a cached document is sent as often
-/// as it is asked for and copied never.
+/// A list of buffers that several responses may share: a cached document is sent as often as it is
+/// asked for and copied never, also with another end for each who asks.
 class Body {
  public:
-  Body() = default;
-  Body(std::string text) : shared_(std::make_shared<const std::string>(std::move(text))) {}
-  Body(std::shared_ptr<const std::string> shared) : shared_(std::move(shared)) {}
+  using Buffer = std::shared_ptr<const std::string>;
 
-  [[nodiscard]] std::string_view view() const { return shared_ ? *shared_ : std::string_view(); }
-  [[nodiscard]] std::size_t size() const { return view().size(); }
+  Body() = default;
+  Body(std::string text) : first_(std::make_shared<const std::string>(std::move(text))) {}
+  Body(Buffer buffer) : first_(std::move(buffer)) {}
+
+  /// `next`, which may be null, follows what is here.
+  void append(Buffer next);
+
+  /// The bytes of a body of one buffer at most, as all are that were received. Aborts for others.
+  [[nodiscard]] std::string_view view() const;
+  /// All bytes, copied.
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::size_t size() const;
+  /// All bytes go to the end of `out`.
+  void append_to(std::string& out) const;
+  /// The buffers in their order, which this body keeps.
+  [[nodiscard]] std::vector<std::string_view> buffers() const;
 
  private:
-  std::shared_ptr<const std::string> shared_;
+  Buffer first_;
+  std::vector<Buffer> more_;
 };
 
 /// A request as received, whole. `target` is the raw request target.

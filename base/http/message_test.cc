@@ -57,10 +57,33 @@ TEST(RequestTest, query_decodes_the_first_parameter_of_the_name) {
 }
 
 TEST(BodyTest, copies_share_the_bytes) {
-  Body body(std::string("abc"));
-  Body copy = body;
+  const Body body(std::string("abc"));
+  Body copy;
+  copy = body;
   EXPECT_EQ(body.view().data(), copy.view().data());
   EXPECT_EQ(Body().size(), 0u);
+}
+
+TEST(BodyTest, buffers_follow_each_other_and_stay_shared) {
+  auto shared = std::make_shared<const std::string>("the document");
+  Body one(shared);
+  one.append(std::make_shared<const std::string>(", for one"));
+  Body another(shared);
+  another.append(nullptr);
+  EXPECT_EQ(one.text(), "the document, for one");
+  EXPECT_EQ(one.size(), one.text().size());
+  EXPECT_EQ(another.view(), "the document") << "the other answer has not grown";
+  EXPECT_EQ(one.buffers().front().data(), shared->data()) << "not copied";
+  EXPECT_EQ(one.buffers().size(), 2u);
+  Body begun;
+  begun.append(shared);
+  EXPECT_EQ(begun.view().data(), shared->data());
+}
+
+TEST(BodyDeathTest, no_part_of_a_list_is_taken_for_all) {
+  Body body(std::string("a"));
+  body.append(std::make_shared<const std::string>("b"));
+  EXPECT_DEATH((void)body.view(), "");
 }
 
 }  // namespace

@@ -143,6 +143,16 @@ struct NotesCancellation {
   }
 };
 
+/// Seven buffers, more than one call of the system takes, of which one is empty.
+inline Body pieces_body(bool large) {
+  Body body;
+  for (char letter : {'a', 'b', 'c', 'd', 'e', 'f'}) {
+    body.append(std::make_shared<const std::string>(large ? 3 << 20 : 100, letter));
+    if (letter == 'b') body.append(std::make_shared<const std::string>());
+  }
+  return body;
+}
+
 inline Task<Response> serve(Seen* seen, RequestContext context, Request request) {
   ++seen->requests;
   Response response;
@@ -167,6 +177,10 @@ inline Task<Response> serve(Seen* seen, RequestContext context, Request request)
     co_return response;
   } else if (request.path() == "/large") {
     response.body = Body(std::string(8 << 20, 'x'));
+    co_return response;
+  }
+  if (request.path().starts_with("/pieces")) {
+    response.body = pieces_body(request.path().ends_with("large"));
     co_return response;
   }
   response.headers.add("Content-Type", "text/plain");

@@ -164,6 +164,18 @@ TEST(ServerTest, sends_a_body_larger_than_the_sockets_buffer) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(client.ask(get("/large")).body.size(), 8u << 20);
 }
 
+TEST(ServerTest, sends_the_buffers_of_a_body_in_their_order) {
+  TestServer server;
+  RawClient client(server.port());
+  for (bool large : {false, true, false}) {
+    EXPECT_TRUE(client.ask(get(large ? "/pieces/large" : "/pieces")).body ==
+                pieces_body(large).text());
+  }
+  client.send(get("/pieces/large") + get("/pieces"));
+  EXPECT_TRUE(client.read().body == pieces_body(true).text());
+  EXPECT_TRUE(client.read().body == pieces_body(false).text());
+}
+
 TEST(ServerTest, keeps_a_valid_request_id_and_replaces_others) {
   TestServer server;
   RawClient client(server.port());

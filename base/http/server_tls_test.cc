@@ -107,6 +107,7 @@ TEST(ServerTlsTest, serves_tls_1_2_and_1_3_and_marks_the_request) {
     EXPECT_EQ(client.read().body, "GET /b tls 127.0.0.1 0");
     EXPECT_EQ(client.read().body, "GET /c tls 127.0.0.1 0");
     EXPECT_EQ(client.ask(get("/large")).body.size(), 8u << 20);
+    EXPECT_TRUE(client.ask(get("/pieces/large")).body == pieces_body(true).text());
   }
 }
 

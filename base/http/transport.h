@@ -47,8 +47,8 @@ class Transport : public LaneMember {
   Task<bool> read(ReadBuffer& into, std::size_t want);
   /// Reads at least one byte; 0 when there is nothing more to read.
   Task<std::size_t> read(std::span<char> into);
-  /// Writes both, without copying either.
-  Task<bool> write(std::string_view head, std::string_view body);
+  /// Writes all of them in their order, without copying any, and takes off what is written.
+  Task<bool> write(std::span<std::string_view> pieces);
   /// Writes what the socket takes at once and removes it from `bytes`. Only
   /// while no write is under way.
   void write_now(std::string& bytes);
@@ -71,6 +71,7 @@ class Transport : public LaneMember {
  private:
   static constexpr auto kToken = boost::asio::as_tuple(boost::asio::use_awaitable);
   static constexpr std::chrono::milliseconds kLingerTime{2'000};
+  static constexpr std::size_t kGathered = 4;  ///< Pieces for one call of the system.
 
   ServerSocket& socket() {
     if constexpr (kTls) {
@@ -142,27 +143,32 @@ Task<std::size_t> Transport<Stream>::read(std::span<char> into) {
 }
 
 template <class Stream>
-Task<bool> Transport<Stream>::write(std::string_view head, std::string_view body) {
-  while (!head.empty() || !body.empty()) {
-    if (aborted_) co_return false;
+Task<bool> Transport<Stream>::write(std::span<std::string_view> pieces) {
+  for (;;) {
+    while (!pieces.empty() && pieces.front().empty()) pieces = pieces.subspan(1);
+    if (pieces.empty() || aborted_) co_return !aborted_;
     std::size_t written = 0;
     if constexpr (kTls) {
-      auto [ec, n] = co_await stream_.write_some(head.empty() ? body : head);
+      auto [ec, n] = co_await stream_.write_some(pieces.front());
       if (ec) co_return false;
       written = n;
     } else {
-      std::array<boost::asio::const_buffer, 2> buffers{
-          boost::asio::buffer(head.data(), head.size()),
-          boost::asio::buffer(body.data(), body.size())};
+      // Empty ones at the end cost nothing.
+      std::array<boost::asio::const_buffer, kGathered> buffers;
+      for (std::size_t i = 0; i < std::min(pieces.size(), kGathered); ++i) {
+        buffers[i] = boost::asio::buffer(pieces[i].data(), pieces[i].size());
+      }
       auto [ec, n] = co_await stream_.async_write_some(buffers, kToken);
       if (ec) co_return false;
       written = n;
     }
-    std::size_t of_head = std::min(written, head.size());
-    head.remove_prefix(of_head);
-    body.remove_prefix(written - of_head);
+    for (std::string_view& piece : pieces) {
+      const std::size_t of_piece = std::min(written, piece.size());
+      piece.remove_prefix(of_piece);
+      written -= of_piece;
+      if (written == 0) break;
+    }
   }
-  co_return !aborted_;
 }
 
 template <class Stream>

@@ -3,6 +3,7 @@
 // The server's connection as the stream that an upgrade takes over. Included by
 // connection.cc alone, as the transport is.
 
+#include <array>
 #include <boost/asio/post.hpp>
 #include <string>
 #include <utility>
@@ -26,7 +27,8 @@ class UpgradedStream final : public ByteStream {
 
   Task<std::size_t> read(std::span<char> into) override { return transport_.read(into); }
   Task<bool> write(std::string_view head, std::string_view body) override {
-    return transport_.write(head, body);
+    std::array<std::string_view, 2> pieces{head, body};
+    co_return co_await transport_.write(pieces);
   }
   std::size_t write_now(std::string_view bytes) override { return transport_.write_now(bytes); }
   void abort() override { transport_.close_now(); }

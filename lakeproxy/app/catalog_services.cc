@@ -56,8 +56,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       idempotency_records_(pool_for(tools, pace), shared_->lake.metadata_schema),
       upkeep_(pool_for(tools, pace), shared_->lake),
       table_upkeep_(pool_for(tools, pace), shared_->lake),
-      publisher_(publisher_tools(tools, pace), client_config(*tools.shared->settings),
-                 base::log::Logger(*tools.shared->log)),
+      publisher_(publisher_tools(tools, pace), base::log::Logger(*tools.shared->log)),
       loaded_tables_(reader_, publisher_, shared_->tables) {
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
@@ -82,7 +81,8 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.random = tools.shared->random;
   catalog_.log.emplace(*tools.shared->log);
   catalog_.lake = shared_->lake;
-  catalog_.client_config = client_config(*tools.shared->settings);
+  catalog_.client_config =
+      std::make_shared<publish::ClientConfig>(client_config(*tools.shared->settings));
   catalog_.client_credentials = client_credentials(*tools.shared->settings);
   catalog_.file_prefixes = file_prefixes(*tools.shared->settings);
   catalog_.public_url = tools.shared->settings->server.public_url;

@@ -108,7 +108,7 @@ base::Task<Response> change_once(base::RequestContext context, Call* call,
   if (!is_final(response)) co_return response;
   // The same request may have come twice, and the other one was served.
   auto stands = co_await idempotency_records->keep_refusal(context, *call->key, response.status,
-                                                           std::string(response.body.view()));
+                                                           response.body.text());
   if (!stands) co_return cannot_tell(context, *call, stands.error());
   co_return co_await tell(context, call, change.get(), std::move(*stands));
 }

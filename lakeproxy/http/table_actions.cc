@@ -42,7 +42,9 @@ ActionResult create_table(RequestContext context, Call* call,
   CO_ASSIGN_OR_RETURN(auto created,
                       co_await operation::create_table(context, call->catalog(), request));
   if (created.staged_body) {
-    co_return json_response(200, base::http::Body(std::move(*created.staged_body)));
+    base::http::Body body(std::move(*created.staged_body));
+    body.append(call->catalog()->client_config->text);
+    co_return json_response(200, std::move(body));
   }
   co_return co_await view_response(context, call, {request->name_space, request->table.name},
                                    std::move(created.loaded));

@@ -33,7 +33,7 @@ struct CreateTableIn {
 [[nodiscard]] inline policy::Targets targets(const CreateTableIn& request) {
   return {policy::Target::table(request.name_space, request.table.name)};
 }
-/// A table that exists, or with stage_create the answer for one that does not.
+/// A table that exists, or with stage_create the answer, without its end, for one that does not.
 struct CreatedTable {
   publish::LoadedTablePtr loaded;
   std::optional<std::string> staged_body;

@@ -31,8 +31,8 @@ std::string packing_key(const std::string& key) { return key + "\x1f/gzip"; }
 // What is packed on the event loop: about a millisecond of work.
 constexpr std::size_t kSmallBody = std::size_t{128} << 10;
 
-base::Task<base::Result<model::JsonText>> pack(base::BlockingPool* pool, LoadedTablePtr loaded,
-                                               model::SnapshotSelection snapshots) {
+base::Task<base::Result<PackedText>> pack(base::BlockingPool* pool, LoadedTablePtr loaded,
+                                          model::SnapshotSelection snapshots) {
   if (loaded->body_of(snapshots)->size() <= kSmallBody) co_return pack_body(*loaded, snapshots);
   auto work = [loaded, snapshots] { return pack_body(*loaded, snapshots); };
   co_return co_await pool->run(std::move(work));
@@ -179,10 +179,10 @@ void LoadedTables::forget(const std::string& key, const CacheEntryPtr& entry) {
   if (now && (*now)->loaded == entry->loaded) shared_->cache->entries.erase(key);
 }
 
-base::Task<base::Result<model::JsonText>> LoadedTables::packed(base::RequestContext context,
-                                                               model::TableIdentifier identifier,
-                                                               LoadedTablePtr loaded,
-                                                               model::SnapshotSelection snapshots) {
+base::Task<base::Result<PackedText>> LoadedTables::packed(base::RequestContext context,
+                                                          model::TableIdentifier identifier,
+                                                          LoadedTablePtr loaded,
+                                                          model::SnapshotSelection snapshots) {
   PackedBody& place = loaded->packed_of(snapshots);
   if (auto made = place.get()) co_return made;
   const std::string key = key_of(shared_->key, identifier);

@@ -93,9 +93,10 @@ class LoadedTables {
 
   /// `loaded`'s body as gzip: made once, also where many want it at once, and counted where
   /// the cache has the loaded table. Errors: kTimeout, kCancelled; those of pack_body().
-  [[nodiscard]] base::Task<base::Result<model::JsonText>> packed(
-      base::RequestContext context, model::TableIdentifier identifier, LoadedTablePtr loaded,
-      model::SnapshotSelection snapshots);
+  [[nodiscard]] base::Task<base::Result<PackedText>> packed(base::RequestContext context,
+                                                            model::TableIdentifier identifier,
+                                                            LoadedTablePtr loaded,
+                                                            model::SnapshotSelection snapshots);
 
  private:
   void keep(const std::string& key, CacheEntryPtr fresh);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/gzip/gunzip.h"
+#include "base/gzip/pack.h"
 #include "base/runtime/gather.h"
 #include "base/testing/minio_server.h"
 #include "lakeproxy/ducklake/lake/lake_fixture_test.h"
@@ -32,8 +33,7 @@ struct Server {
                    .exporter = &exporter,
                    .counter = &exporter,
                    .manifests = &manifests,
-                   .nan_counting = &nan_counting},
-                  "{}"),
+                   .nan_counting = &nan_counting}),
         table_cache({.values = 10}, metrics),
         shared(table_cache),
         loaded_tables(reader, publisher, shared) {}
@@ -51,6 +51,10 @@ struct Server {
   LakeTableCache shared;
   LoadedTables loaded_tables;
 };
+
+std::string unpacked(const base::gzip::OpenMember& packed) {
+  return base::gzip::gunzip(packed.bytes + base::gzip::Tail("").after(packed), 1 << 20).value();
+}
 
 class LoadedTablesTest : public ducklake::LakeFixture {
  protected:
@@ -306,7 +310,7 @@ TEST_F(LoadedTablesTest, a_body_is_packed_once_for_all_who_want_it_and_weighs) {
   const std::size_t before = first_->table_cache.entries.bytes();
   EXPECT_EQ(count(), "0\n");
   LoadedTables other_loop(first_->reader, first_->publisher, first_->shared);
-  std::vector<base::Task<base::Result<model::JsonText>>> wanted;
+  std::vector<base::Task<base::Result<PackedText>>> wanted;
   for (LoadedTables* loaded_tables :
        {&first_->loaded_tables, &other_loop, &first_->loaded_tables}) {
     wanted.push_back(loaded_tables->packed(soon(), kTable, loaded, model::SnapshotSelection::kAll));
@@ -316,9 +320,9 @@ TEST_F(LoadedTablesTest, a_body_is_packed_once_for_all_who_want_it_and_weighs) {
     ASSERT_TRUE(bytes) << bytes.error().message();
     EXPECT_EQ(*bytes, *packed.front()) << "they are sent the same, not only equals";
   }
-  EXPECT_EQ(base::gzip::gunzip(**packed.front(), 1 << 20).value(), *loaded->body);
+  EXPECT_EQ(unpacked(**packed.front()), *loaded->body);
   EXPECT_EQ(count(), "1\n");
-  EXPECT_EQ(first_->table_cache.entries.bytes(), before + (*packed.front())->size());
+  EXPECT_EQ(first_->table_cache.entries.bytes(), before + (*packed.front())->bytes.size());
   EXPECT_TRUE(
       run(first_->loaded_tables.packed(soon(), kTable, loaded, model::SnapshotSelection::kRefs)));
   EXPECT_EQ(count(), "2\n") << "the other form is another body";
@@ -328,12 +332,12 @@ TEST_F(LoadedTablesTest, a_large_body_is_packed_beside_the_event_loop) {
   auto loaded = get(*first_);
   auto table = loaded->table;
   table.metadata.properties["filler"] = std::string(300'000, 'x');
-  LoadedTablePtr other = make_loaded_table(std::move(table), nullptr, "{}");
+  LoadedTablePtr other = make_loaded_table(std::move(table), nullptr);
   const std::size_t before = first_->table_cache.entries.bytes();
   auto packed =
       run(first_->loaded_tables.packed(soon(), kTable, other, model::SnapshotSelection::kAll));
   ASSERT_TRUE(packed) << packed.error().message();
-  EXPECT_EQ(base::gzip::gunzip(**packed, 1 << 20).value(), *other->body);
+  EXPECT_EQ(unpacked(**packed), *other->body);
   EXPECT_EQ(first_->table_cache.entries.bytes(), before) << "the cache has another one";
 }
 

@@ -103,8 +103,8 @@ struct Catalog {
   const ducklake::StepWatch* steps = nullptr;                   ///< Null but in tests.
   const exporter::CompactionWatch* compaction_steps = nullptr;  ///< The same.
   ducklake::LakeOptions lake;
-  /// How clients reach the object store: "config" of every LoadTableResult, as JSON.
-  std::string client_config;
+  /// How clients reach the object store: the end of every LoadTableResult.
+  std::shared_ptr<const publish::ClientConfig> client_config;
   /// "config" of a storage credential, as JSON; empty when none is handed out.
   std::string client_credentials;
   /// Besides its own folder, where files lie that clients add to any table.

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/core/text.h"
-#include "base/gzip/pack.h"
 #include "base/json/json.h"
 #include "lakeproxy/derive/plan/content_hash.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
@@ -174,11 +173,10 @@ std::string before_document(const std::string& location) {
   return head + R"(,"metadata":)";
 }
 
-model::JsonText body_of(std::string_view head, std::string_view document, std::string_view config) {
+model::JsonText body_of(std::string_view head, std::string_view document) {
   std::string body;
-  body.reserve(head.size() + document.size() + config.size() + 16);
+  body.reserve(head.size() + document.size());
   body.append(head).append(document);
-  body.append(R"(,"config":)").append(config).append("}");
   return std::make_shared<const std::string>(std::move(body));
 }
 
@@ -196,14 +194,14 @@ model::MetadataFragments fragments_of(const LoadedTable& loaded, const LoadedTab
 
 }  // namespace
 
-base::Result<model::JsonText> pack_body(const LoadedTable& loaded,
-                                        model::SnapshotSelection snapshots) {
-  // Both bodies end with the same text behind their documents.
-  const std::size_t tail = loaded.body->size() - loaded.document_begin - loaded.document_size;
-  const std::string_view body = *loaded.body_of(snapshots);
-  ASSIGN_OR_RETURN(auto begun, base::gzip::pack(body.substr(0, body.size() - tail)));
-  return std::make_shared<const std::string>(
-      base::gzip::close(begun, body.substr(body.size() - tail)));
+ClientConfig::ClientConfig(std::string_view config)
+    : text(std::make_shared<const std::string>(fmt::format(R"(,"config":{}}})", config))),
+      packed(*text),
+      tag(materialize::content_hash(*text).substr(0, 8)) {}
+
+base::Result<PackedText> pack_body(const LoadedTable& loaded, model::SnapshotSelection snapshots) {
+  ASSIGN_OR_RETURN(auto begun, base::gzip::pack(*loaded.body_of(snapshots)));
+  return std::make_shared<const base::gzip::OpenMember>(std::move(begun));
 }
 
 std::size_t bytes_of(const LoadedTable& loaded) {
@@ -214,7 +212,7 @@ std::size_t bytes_of(const LoadedTable& loaded) {
   for (const auto& fragment : loaded.fragments) bytes += kSnapshot + fragment.text->size();
   if (loaded.snapshot_log) bytes += loaded.snapshot_log->size();
   for (const PackedBody* packed : {&loaded.packed->all, &loaded.packed->refs}) {
-    if (auto held = packed->get()) bytes += held->size();
+    if (auto held = packed->get()) bytes += held->bytes.size();
   }
   return bytes + loaded.table.aliases.size() * kAlias;
 }
@@ -231,8 +229,8 @@ void drop_dangling(model::TableMetadata& metadata) {
   std::erase_if(metadata.partition_statistics, is_dangling);
 }
 
-std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table, const LoadedTablePtr& before,
-                                               std::string_view config) {
+std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table,
+                                               const LoadedTablePtr& before) {
   auto loaded = std::make_shared<LoadedTable>();
   loaded->metadata = table.metadata;
   add_snapshots(table, loaded->metadata);
@@ -246,12 +244,10 @@ std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table, const Loa
   loaded->metadata_sequence = document.sequence;
   std::string head = before_document(loaded->metadata_location);
   loaded->document_begin = head.size();
-  loaded->document_size = document.text.size();
   loaded->document_sha256 = std::move(document.sha256);
-  loaded->body = body_of(head, document.text, config);
+  loaded->body = body_of(head, document.text);
   loaded->body_refs = body_of(
-      head, model::write_metadata(loaded->metadata, fragments, model::SnapshotSelection::kRefs),
-      config);
+      head, model::write_metadata(loaded->metadata, fragments, model::SnapshotSelection::kRefs));
   loaded->fragments = std::move(fragments.snapshots);
   loaded->metadata_log = std::move(fragments.metadata_log);
   loaded->etag = materialize::content_hash(loaded->metadata_location);
@@ -259,8 +255,8 @@ std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table, const Loa
   return loaded;
 }
 
-std::string staged_body(const model::TableMetadata& metadata, std::string_view config) {
-  return fmt::format(R"({{"metadata":{},"config":{}}})", model::write_metadata(metadata), config);
+std::string staged_body(const model::TableMetadata& metadata) {
+  return R"({"metadata":)" + model::write_metadata(metadata);
 }
 
 }  // namespace lake::publish

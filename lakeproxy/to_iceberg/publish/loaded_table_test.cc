@@ -45,7 +45,7 @@ std::vector<std::int64_t> log(const LoadedTablePtr& loaded) {
 using Ids = std::vector<std::int64_t>;
 
 TEST(LoadedTable, shows_every_snapshot_and_main_at_the_newest) {
-  auto loaded = make_loaded_table(table(), nullptr, "{}");
+  auto loaded = make_loaded_table(table(), nullptr);
   EXPECT_EQ(ids(loaded), (Ids{3, 5, 7, 9}));
   EXPECT_EQ(log(loaded), (Ids{3, 5, 7, 9}));
   EXPECT_EQ(loaded->metadata.current_snapshot_id, SnapshotId(9));
@@ -61,76 +61,101 @@ std::vector<model::MetadataLogEntry> files(int first, int last) {
 TEST(LoadedTable, texts_of_the_metadata_log_are_written_once) {
   model::LakeTable first = table();
   first.metadata.metadata_log = files(1, 120);
-  auto before = make_loaded_table(first, nullptr, "{}");
+  auto before = make_loaded_table(first, nullptr);
   ASSERT_EQ(before->metadata_log.size(), 100U);
   model::LakeTable second = table();
   second.metadata.metadata_log = files(1, 121);
-  auto loaded = make_loaded_table(second, before, "{}");
+  auto loaded = make_loaded_table(second, before);
   ASSERT_EQ(loaded->metadata_log.size(), 100U);
   for (std::size_t i = 0; i < 99; ++i) {
     EXPECT_EQ(loaded->metadata_log[i], before->metadata_log[i + 1]) << i;
   }
-  EXPECT_EQ(*loaded->body, *make_loaded_table(second, nullptr, "{}")->body);
+  EXPECT_EQ(*loaded->body, *make_loaded_table(second, nullptr)->body);
 }
 
 TEST(LoadedTable, a_metadata_log_that_became_another_is_written_anew) {
   model::LakeTable first = table();
   first.metadata.metadata_log = files(1, 5);
-  auto before = make_loaded_table(first, nullptr, "{}");
-  for (auto log : {files(3, 4), files(7, 9), std::vector<model::MetadataLogEntry>{}}) {
+  auto before = make_loaded_table(first, nullptr);
+  for (const auto& log : {files(3, 4), files(7, 9), std::vector<model::MetadataLogEntry>{}}) {
     model::LakeTable second = table();
     second.metadata.metadata_log = log;
     if (log.size() == 2) second.metadata.metadata_log[1].metadata_file = "another";
-    EXPECT_EQ(*make_loaded_table(second, before, "{}")->body,
-              *make_loaded_table(second, nullptr, "{}")->body);
+    EXPECT_EQ(*make_loaded_table(second, before)->body, *make_loaded_table(second, nullptr)->body);
   }
 }
 
 using Snapshots = model::SnapshotSelection;
 
 TEST(LoadedTable, packed_bodies_are_the_bodies) {
-  auto loaded = make_loaded_table(table(), nullptr, R"({"s3.secret-access-key":"hush"})");
+  auto loaded = make_loaded_table(table(), nullptr);
   ASSERT_NE(*loaded->body, *loaded->body_refs);
+  const ClientConfig config(R"({"s3.secret-access-key":"hush"})");
   for (Snapshots snapshots : {Snapshots::kAll, Snapshots::kRefs}) {
     auto packed = pack_body(*loaded, snapshots);
     ASSERT_TRUE(packed) << packed.error().message();
-    EXPECT_LT((*packed)->size(), loaded->body_of(snapshots)->size());
-    EXPECT_EQ(base::gzip::gunzip(**packed, 1 << 20).value(), *loaded->body_of(snapshots));
+    EXPECT_LT((*packed)->bytes.size(), loaded->body_of(snapshots)->size());
+    const std::string whole = (*packed)->bytes + config.packed.after(**packed);
+    EXPECT_EQ(base::gzip::gunzip(whole, 1 << 20).value(),
+              *loaded->body_of(snapshots) + *config.text);
   }
+}
+
+TEST(LoadedTable, each_body_is_an_answer_with_any_config) {
+  auto loaded = make_loaded_table(table(), nullptr);
+  for (const char* config : {"{}", R"({"s3.endpoint":"http://a"})"}) {
+    for (Snapshots snapshots : {Snapshots::kAll, Snapshots::kRefs}) {
+      auto answer = base::json::parse(*loaded->body_of(snapshots) + *ClientConfig(config).text);
+      ASSERT_TRUE(answer);
+      EXPECT_EQ(answer->at("config"), base::json::parse(config).value());
+      EXPECT_EQ(answer->at("metadata").at("location").as_string(), loaded->metadata.location);
+    }
+  }
+  EXPECT_EQ(ClientConfig("{}").tag, ClientConfig("{}").tag);
+  EXPECT_NE(ClientConfig("{}").tag, ClientConfig(R"({"s3.endpoint":"http://a"})").tag);
+}
+
+// What is shared by all who load the table has nothing that one of them was told.
+TEST(LoadedTable, knows_no_config) {
+  auto loaded = make_loaded_table(table(), nullptr);
+  EXPECT_EQ(loaded->body->find("\"config\""), std::string::npos);
+  EXPECT_TRUE(loaded->body->ends_with(loaded->document()));
+  EXPECT_TRUE(base::json::parse(loaded->document()).has_value());
 }
 
 // The length of the packed answer must not tell whether a table says what the config says.
 TEST(LoadedTable, what_the_config_says_is_not_packed_with_the_document) {
-  const std::string config = R"({"s3.secret-access-key":"a secret of the store"})";
+  const std::string secret = R"({"s3.secret-access-key":"a secret of the store"})";
+  const ClientConfig told(secret);
+  const ClientConfig nothing("{}");
   model::LakeTable t = table();
-  t.metadata.properties["comment"] = config;
-  auto with = make_loaded_table(t, nullptr, config);
-  auto without = make_loaded_table(t, nullptr, "{}");
+  t.metadata.properties["comment"] = secret;
+  auto loaded = make_loaded_table(t, nullptr);
   for (Snapshots snapshots : {Snapshots::kAll, Snapshots::kRefs}) {
-    auto long_one = pack_body(*with, snapshots);
-    auto short_one = pack_body(*without, snapshots);
-    ASSERT_TRUE(long_one && short_one);
-    EXPECT_EQ((*long_one)->size() - (*short_one)->size(), config.size() - 2);
-    EXPECT_NE((*long_one)->find(config), std::string::npos) << "it stands as it is";
-    EXPECT_EQ((*long_one)->find("list-9"), std::string::npos) << "the document is packed";
+    auto packed = pack_body(*loaded, snapshots);
+    ASSERT_TRUE(packed);
+    const std::string end = told.packed.after(**packed);
+    EXPECT_EQ(end.size() - nothing.packed.after(**packed).size(), secret.size() - 2);
+    EXPECT_NE(end.find(secret), std::string::npos) << "it stands as it is";
+    EXPECT_EQ((*packed)->bytes.find("list-9"), std::string::npos) << "the document is packed";
   }
 }
 
 TEST(LoadedTable, packed_bodies_weigh) {
-  auto loaded = make_loaded_table(table(), nullptr, "{}");
+  auto loaded = make_loaded_table(table(), nullptr);
   const std::size_t before = bytes_of(*loaded);
   auto packed = pack_body(*loaded, Snapshots::kRefs);
   ASSERT_TRUE(packed);
   loaded->packed_of(Snapshots::kRefs).set(*packed);
-  EXPECT_EQ(bytes_of(*loaded), before + (*packed)->size());
+  EXPECT_EQ(bytes_of(*loaded), before + (*packed)->bytes.size());
   EXPECT_EQ(loaded->packed_of(Snapshots::kAll).get(), nullptr);
 }
 
 TEST(LoadedTable, removed_snapshots_are_not_shown_and_the_log_begins_behind_them) {
-  auto before = make_loaded_table(table(), nullptr, "{}");
+  auto before = make_loaded_table(table(), nullptr);
   model::LakeTable t = table();
   t.metadata.out_of_sight.snapshots = {{SnapshotId(5), SnapshotId(6)}};
-  auto loaded = make_loaded_table(std::move(t), before, "{}");
+  auto loaded = make_loaded_table(std::move(t), before);
   EXPECT_EQ(ids(loaded), (Ids{3, 7, 9}));
   EXPECT_EQ(log(loaded), (Ids{7, 9}));
   EXPECT_EQ(loaded->metadata.last_sequence_number, 9);
@@ -145,7 +170,7 @@ TEST(LoadedTable, removed_snapshots_are_not_shown_and_the_log_begins_behind_them
 TEST(LoadedTable, main_is_shown_also_where_it_was_removed_before) {
   model::LakeTable t = table();
   t.metadata.out_of_sight.snapshots = {{SnapshotId(5), SnapshotId(20)}};
-  auto loaded = make_loaded_table(std::move(t), nullptr, "{}");
+  auto loaded = make_loaded_table(std::move(t), nullptr);
   EXPECT_EQ(ids(loaded), (Ids{3, 9}));
   EXPECT_EQ(log(loaded), Ids{9});
   EXPECT_EQ(loaded->metadata.current_snapshot_id, SnapshotId(9));
@@ -156,18 +181,18 @@ TEST(LoadedTable, a_table_without_main_may_lose_every_snapshot) {
   t.cleared_at = SnapshotId(9);
   t.metadata.refs["main"].min_snapshots_to_keep = 4;
   t.metadata.out_of_sight.snapshots = {{SnapshotId(3), SnapshotId(20)}};
-  auto loaded = make_loaded_table(t, nullptr, "{}");
+  auto loaded = make_loaded_table(t, nullptr);
   EXPECT_TRUE(ids(loaded).empty());
   EXPECT_FALSE(loaded->metadata.current_snapshot_id);
   EXPECT_TRUE(loaded->metadata.refs.empty());
   t.materialized.push_back(snapshot(21, 1));
-  EXPECT_EQ(ids(make_loaded_table(std::move(t), loaded, "{}")), Ids{21});
+  EXPECT_EQ(ids(make_loaded_table(std::move(t), loaded)), Ids{21});
 }
 
 TEST(LoadedTable, main_keeps_its_retention) {
   model::LakeTable t = table();
   t.metadata.refs["main"].min_snapshots_to_keep = 4;
-  auto loaded = make_loaded_table(std::move(t), nullptr, "{}");
+  auto loaded = make_loaded_table(std::move(t), nullptr);
   EXPECT_EQ(loaded->metadata.refs.at("main"),
             (model::SnapshotRef{.snapshot_id = SnapshotId(9), .min_snapshots_to_keep = 4}));
 }
@@ -181,7 +206,7 @@ TEST(LoadedTable, refs_and_statistics_of_what_is_gone_are_not_shown) {
     t.metadata.partition_statistics.push_back(Object{{"snapshot-id", id}});
   }
   t.metadata.statistics.push_back(Object{});
-  auto loaded = make_loaded_table(std::move(t), nullptr, "{}");
+  auto loaded = make_loaded_table(std::move(t), nullptr);
   EXPECT_EQ(loaded->metadata.refs.size(), 2u);
   EXPECT_TRUE(loaded->metadata.refs.contains("r5"));
   EXPECT_EQ(loaded->metadata.statistics.size(), 1u);
@@ -192,7 +217,7 @@ TEST(LoadedTable, a_removed_schema_is_shown_again_when_it_is_needed) {
   model::LakeTable t = table();
   t.metadata.out_of_sight.schemas = {0, 1, 2};
   t.metadata.out_of_sight.snapshots = {{SnapshotId(3), SnapshotId(4)}};
-  auto loaded = make_loaded_table(std::move(t), nullptr, "{}");
+  auto loaded = make_loaded_table(std::move(t), nullptr);
   EXPECT_EQ(loaded->metadata.out_of_sight.schemas, std::set<std::int32_t>{0});
   EXPECT_EQ(loaded->body->find(R"("schema-id":0,"fields")"), std::string::npos);
 }

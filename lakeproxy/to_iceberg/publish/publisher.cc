@@ -124,7 +124,7 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
   published.snapshots = std::move(built.snapshots);
   published.into_sight = std::move(built.into_sight);
   std::int64_t known_files = table.metadata_sequence;
-  std::shared_ptr<LoadedTable> loaded = make_loaded_table(std::move(table), before, config_);
+  std::shared_ptr<LoadedTable> loaded = make_loaded_table(std::move(table), before);
   if (loaded->metadata_sequence > known_files) {
     published.metadata_sequence = loaded->metadata_sequence;
     published.metadata_file = {loaded->metadata.last_updated_ms, loaded->metadata_location};

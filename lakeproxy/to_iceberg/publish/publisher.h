@@ -37,12 +37,10 @@ struct PublisherTools {
 };
 
 /// One event loop's publisher of one lake.
-/// `config` is what every LoadTableResult tells its client, a JSON object.
 class Publisher {
  public:
-  Publisher(PublisherTools tools, std::string config,
-            std::optional<base::log::Logger> log = std::nullopt)
-      : tools_(tools), config_(std::move(config)), log_(std::move(log)) {}
+  explicit Publisher(PublisherTools tools, std::optional<base::log::Logger> log = std::nullopt)
+      : tools_(tools), log_(std::move(log)) {}
 
   /// Publishes what is pending and returns the loaded table; what it names is put. It is
   /// recorded as well, unless its record has failed: then it may be told, and nothing
@@ -87,7 +85,6 @@ class Publisher {
                                                             const model::LakeTable* table);
 
   PublisherTools tools_;
-  std::string config_;  ///< The "config" of every LoadTableResult, as JSON.
   std::optional<base::log::Logger> log_;
 };
 

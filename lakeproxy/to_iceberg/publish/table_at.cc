@@ -1,7 +1,5 @@
 #include "lakeproxy/to_iceberg/publish/table_at.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ranges>
 
@@ -80,11 +78,10 @@ TableMetadata metadata_at(const LoadedTable& loaded, SnapshotId id) {
 }
 
 std::string body_at(const LoadedTable& loaded, SnapshotId snapshot,
-                    model::SnapshotSelection selection, std::string_view config) {
+                    model::SnapshotSelection selection) {
   std::string body = R"({"metadata-location":)";
   base::json::append_quoted(body, loaded.metadata_location);
-  body += fmt::format(R"(,"metadata":{},"config":{}}})",
-                      model::write_metadata(metadata_at(loaded, snapshot), selection), config);
+  body += R"(,"metadata":)" + model::write_metadata(metadata_at(loaded, snapshot), selection);
   return body;
 }
 

@@ -21,8 +21,8 @@ namespace lake::publish {
 [[nodiscard]] model::TableMetadata metadata_at(const LoadedTable& loaded,
                                                model::SnapshotId snapshot);
 
-/// LoadTableResult of metadata_at().
+/// LoadTableResult of metadata_at(), without its end.
 [[nodiscard]] std::string body_at(const LoadedTable& loaded, model::SnapshotId snapshot,
-                                  model::SnapshotSelection selection, std::string_view config);
+                                  model::SnapshotSelection selection);
 
 }  // namespace lake::publish

@@ -88,7 +88,8 @@ TEST(TableAt, at_its_newest_snapshot_is_the_table) {
 }
 
 TEST(TableAt, names_the_snapshots_of_refs_alone_when_asked_so) {
-  std::string body = body_at(sample(), SnapshotId(6), model::SnapshotSelection::kRefs, "{}");
+  const std::string body =
+      body_at(sample(), SnapshotId(6), model::SnapshotSelection::kRefs) + *ClientConfig("{}").text;
   auto json = base::json::parse(body);
   ASSERT_TRUE(json) << body;
   const auto& metadata = json->as_object().at("metadata").as_object();
