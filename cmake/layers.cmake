@@ -162,12 +162,12 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/maintenance/compaction lakeproxy/maintenance/removal lakeproxy/operation/catalog lakeproxy/policy
-  lakeproxy/storage lakeproxy/to_iceberg/publish)
+  lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
   lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/update lakeproxy/iceberg/view
-  lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy lakeproxy/to_iceberg/publish)
+  lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy)
 
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres

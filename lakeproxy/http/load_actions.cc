@@ -30,14 +30,14 @@ base::Result<operation::LoadTable> load_table_of(const Call& call) {
 ActionResult load_table(RequestContext context, Call* call,
                         Authorized<operation::LoadTable> request) {
   if (request->snapshot_id) {
-    CO_ASSIGN_OR_RETURN(auto table,
+    CO_ASSIGN_OR_RETURN(auto at,
                         co_await operation::load_table_at(context, call->catalog(), request));
-    co_return answer_load_at(*call, table, request->snapshots);
+    co_return answer_load_at(*call, at, request->snapshots);
   }
-  CO_ASSIGN_OR_RETURN(auto loaded,
+  CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::load_table(context, call->catalog(), request));
-  if (auto ready = ready_answer(*call, *loaded, request->snapshots)) co_return std::move(*ready);
-  co_return co_await packed_answer(context, call, request->identifier, std::move(loaded),
+  if (auto ready = ready_answer(*call, table, request->snapshots)) co_return std::move(*ready);
+  co_return co_await packed_answer(context, call, request->identifier, std::move(table),
                                    request->snapshots);
 }
 
@@ -70,13 +70,13 @@ ActionResult report_metrics(RequestContext context, Call* call,
 // their own. Parameters that choose among credentials have nothing to choose.
 ActionResult load_credentials(RequestContext context, Call* call,
                               Authorized<operation::LoadTable> request) {
-  CO_ASSIGN_OR_RETURN(auto loaded,
+  CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::load_table(context, call->catalog(), std::move(request)));
   std::string body = R"({"storage-credentials":[)";
   const std::string& config = call->catalog()->client_credentials;
   if (!config.empty()) {
     body += R"({"prefix":)";
-    base::json::append_quoted(body, loaded->metadata.location + "/");
+    base::json::append_quoted(body, table.location() + "/");
     body += R"(,"config":)" + config + "}";
   }
   auto response = json_response(200, base::http::Body(body + "]}"));

@@ -41,13 +41,9 @@ ActionResult create_table(RequestContext context, Call* call,
                           Authorized<operation::CreateTableIn> request) {
   CO_ASSIGN_OR_RETURN(auto created,
                       co_await operation::create_table(context, call->catalog(), request));
-  if (created.staged_body) {
-    base::http::Body body(std::move(*created.staged_body));
-    body.append(call->catalog()->client_config->text);
-    co_return json_response(200, std::move(body));
-  }
+  if (!created.table) co_return json_response(200, body_of(std::move(created.staged)));
   co_return co_await view_response(context, call, {request->name_space, request->table.name},
-                                   std::move(created.loaded));
+                                   std::move(*created.table));
 }
 
 ActionResult created_table(RequestContext context, Call* call,
@@ -64,9 +60,9 @@ base::Result<operation::CommitTable> commit_table_of(const Call& call) {
 
 ActionResult commit_table(RequestContext context, Call* call,
                           Authorized<operation::CommitTable> request) {
-  CO_ASSIGN_OR_RETURN(auto loaded,
+  CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::commit_table(context, call->catalog(), request));
-  co_return co_await view_response(context, call, request->identifier, std::move(loaded));
+  co_return co_await view_response(context, call, request->identifier, std::move(table));
 }
 
 ActionResult committed_table(RequestContext context, Call* call,
@@ -120,9 +116,9 @@ base::Result<operation::RegisterTable> register_table_of(const Call& call) {
 
 ActionResult register_table(RequestContext context, Call* call,
                             Authorized<operation::RegisterTable> request) {
-  CO_ASSIGN_OR_RETURN(auto loaded,
+  CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::register_table(context, call->catalog(), request));
-  co_return co_await view_response(context, call, request->identifier, std::move(loaded));
+  co_return co_await view_response(context, call, request->identifier, std::move(table));
 }
 
 ActionResult registered_table(RequestContext context, Call* call,

@@ -4,7 +4,6 @@
 
 #include "base/http/accept_encoding.h"
 #include "lakeproxy/http/wire.h"
-#include "lakeproxy/to_iceberg/publish/table_at.h"
 
 namespace lake::http {
 namespace {
@@ -14,18 +13,12 @@ using Snapshots = model::SnapshotSelection;
 // Packing a shorter answer saves nothing that the network would notice.
 constexpr std::size_t kLeastPacked = 1024;
 
-// The forms of one table are so many representations. Each is there with and without
-// gzip, equal in content and not in bytes, which is what a weak tag says. Clients give it
-// back as they got it, whatever coding they name then.
-std::string etag_of(const publish::LoadedTable& loaded, const publish::ClientConfig& config,
-                    Snapshots snapshots, std::optional<model::SnapshotId> at = std::nullopt) {
-  return fmt::format("W/\"{}-{}{}{}\"", loaded.etag, config.tag,
-                     at ? fmt::format("-at-{}", at->value) : "",
-                     snapshots == Snapshots::kRefs ? "-refs" : "");
+// Each form of a table is there with and without gzip, equal in content and not in bytes, which
+// is what a weak tag says. Clients give it back as they got it, whatever coding they name then.
+std::string etag_of(const operation::ShownTable& table, Snapshots snapshots,
+                    std::optional<model::SnapshotId> at = std::nullopt) {
+  return fmt::format("W/\"{}\"", table.etag(snapshots, at));
 }
-
-// How the caller reaches the store; the same for all as long as nobody can be told apart.
-const publish::ClientConfig& config_for(const Call& call) { return *call.catalog()->client_config; }
 
 // Compared without the "W/": RFC 9110, section 8.8.3.2.
 bool matches(const base::http::Request& request, std::string_view etag) {
@@ -42,22 +35,8 @@ base::http::Response not_modified(std::string etag) {
   return response;
 }
 
-// What all share, and the end that is made for this caller.
-base::http::Body plain_body(model::JsonText beginning, const publish::ClientConfig& config) {
-  base::http::Body body(std::move(beginning));
-  body.append(config.text);
-  return body;
-}
-
-base::http::Body packed_body(const publish::PackedText& packed,
-                             const publish::ClientConfig& config) {
-  base::http::Body body(base::http::Body::Buffer(packed, &packed->bytes));
-  body.append(std::make_shared<const std::string>(config.packed.after(*packed)));
-  return body;
-}
-
-base::http::Response body_response(base::http::Body body, bool is_gzip, std::string etag) {
-  auto response = json_response(200, std::move(body));
+base::http::Response text_response(operation::AnswerText text, bool is_gzip, std::string etag) {
+  auto response = json_response(200, body_of(std::move(text)));
   response.headers.reserve(response.headers.fields().size() + 3);
   response.headers.add("ETag", std::move(etag));
   response.headers.add("Vary", "Accept-Encoding");
@@ -67,19 +46,25 @@ base::http::Response body_response(base::http::Body body, bool is_gzip, std::str
 
 // Nothing: the client takes gzip, and nobody has packed this form yet.
 std::optional<base::http::Response> ready_response(const Call& call,
-                                                   const publish::LoadedTable& loaded,
+                                                   const operation::ShownTable& table,
                                                    Snapshots snapshots, std::string etag) {
   const auto accepted = base::http::accepted_codings(call.request->headers);
-  const model::JsonText& plain = loaded.body_of(snapshots);
-  if (!accepted.gzip || (plain->size() < kLeastPacked && accepted.identity)) {
-    return body_response(plain_body(plain, config_for(call)), false, std::move(etag));
+  operation::AnswerText plain = table.text(snapshots);
+  if (accepted.gzip && (plain.beginning->size() >= kLeastPacked || !accepted.identity)) {
+    auto packed = table.packed(snapshots);
+    if (!packed) return std::nullopt;
+    return text_response(std::move(*packed), true, std::move(etag));
   }
-  auto packed = loaded.packed_of(snapshots).get();
-  if (!packed) return std::nullopt;
-  return body_response(packed_body(packed, config_for(call)), true, std::move(etag));
+  return text_response(std::move(plain), false, std::move(etag));
 }
 
 }  // namespace
+
+base::http::Body body_of(operation::AnswerText text) {
+  base::http::Body body(std::move(text.beginning));
+  body.append(std::move(text.end));
+  return body;
+}
 
 base::Result<Snapshots> snapshots_of(const Call& call) {
   auto text = call.request->query("snapshots");
@@ -89,52 +74,44 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
 }
 
 std::optional<base::http::Response> ready_answer(const Call& call,
-                                                 const publish::LoadedTable& loaded,
+                                                 const operation::ShownTable& table,
                                                  Snapshots snapshots) {
-  std::string etag = etag_of(loaded, config_for(call), snapshots);
+  std::string etag = etag_of(table, snapshots);
   if (matches(*call.request, etag)) return not_modified(std::move(etag));
-  return ready_response(call, loaded, snapshots, std::move(etag));
+  return ready_response(call, table, snapshots, std::move(etag));
 }
 
 ActionResult packed_answer(RequestContext context, Call* call, model::TableIdentifier identifier,
-                           publish::LoadedTablePtr loaded, Snapshots snapshots) {
-  auto packed = co_await call->catalog()->loaded_tables->packed(context, std::move(identifier),
-                                                                loaded, snapshots);
-  const publish::ClientConfig& config = config_for(*call);
-  std::string etag = etag_of(*loaded, config, snapshots);
+                           operation::ShownTable table, Snapshots snapshots) {
+  auto packed = co_await table.pack(context, call->catalog(), std::move(identifier), snapshots);
+  std::string etag = etag_of(table, snapshots);
   // What was done is done: without the packed bytes it is told with plain ones.
-  if (!packed) {
-    co_return body_response(plain_body(loaded->body_of(snapshots), config), false, std::move(etag));
-  }
-  co_return body_response(packed_body(*packed, config), true, std::move(etag));
+  if (!packed) co_return text_response(table.text(snapshots), false, std::move(etag));
+  co_return text_response(std::move(*packed), true, std::move(etag));
 }
 
 ActionResult view_response(RequestContext context, Call* call, model::TableIdentifier identifier,
-                           publish::LoadedTablePtr loaded) {
-  auto ready = ready_response(*call, *loaded, Snapshots::kAll,
-                              etag_of(*loaded, config_for(*call), Snapshots::kAll));
+                           operation::ShownTable table) {
+  auto ready = ready_response(*call, table, Snapshots::kAll, etag_of(table, Snapshots::kAll));
   if (ready) co_return std::move(*ready);
-  co_return co_await packed_answer(context, call, std::move(identifier), std::move(loaded),
+  co_return co_await packed_answer(context, call, std::move(identifier), std::move(table),
                                    Snapshots::kAll);
 }
 
-base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
+base::http::Response answer_load_at(const Call& call, const operation::TableAt& at,
                                     Snapshots snapshots) {
-  const publish::ClientConfig& config = config_for(call);
-  std::string etag = etag_of(*table.loaded, config, snapshots, table.snapshot_id);
+  std::string etag = etag_of(at.table, snapshots, at.snapshot_id);
   if (matches(*call.request, etag)) return not_modified(std::move(etag));
-  auto body = std::make_shared<const std::string>(
-      publish::body_at(*table.loaded, table.snapshot_id, snapshots));
-  auto response = json_response(200, plain_body(std::move(body), config));
+  auto response = json_response(200, body_of(at.table.text_at(at.snapshot_id, snapshots)));
   response.headers.add("ETag", std::move(etag));
   return response;
 }
 
 ActionResult tell_table(RequestContext context, Call* call,
                         Authorized<operation::LoadTable> request) {
-  CO_ASSIGN_OR_RETURN(auto loaded,
+  CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::load_table(context, call->catalog(), request));
-  co_return co_await view_response(context, call, request->identifier, std::move(loaded));
+  co_return co_await view_response(context, call, request->identifier, std::move(table));
 }
 
 }  // namespace lake::http

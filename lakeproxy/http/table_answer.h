@@ -12,6 +12,8 @@
 
 namespace lake::http {
 
+[[nodiscard]] base::http::Body body_of(operation::AnswerText text);
+
 /// "snapshots" of the query. Errors: kInvalid  neither all nor refs.
 [[nodiscard]] base::Result<model::SnapshotSelection> snapshots_of(const Call& call);
 
@@ -19,19 +21,19 @@ namespace lake::http {
 /// takes that. `identifier` is the table's; never an error.
 [[nodiscard]] ActionResult view_response(RequestContext context, Call* call,
                                          model::TableIdentifier identifier,
-                                         publish::LoadedTablePtr loaded);
+                                         operation::ShownTable table);
 /// The answer to a load that waits for nothing: 304 to a client that has this form, or
 /// bytes that are there. Nothing: packed_answer makes them.
 [[nodiscard]] std::optional<base::http::Response> ready_answer(const Call& call,
-                                                               const publish::LoadedTable& loaded,
+                                                               const operation::ShownTable& table,
                                                                model::SnapshotSelection snapshots);
 /// The answer to a load as gzip, which the first of its kind waits for.
 [[nodiscard]] ActionResult packed_answer(RequestContext context, Call* call,
                                          model::TableIdentifier identifier,
-                                         publish::LoadedTablePtr loaded,
+                                         operation::ShownTable table,
                                          model::SnapshotSelection snapshots);
 /// The table as of one of its snapshots, or 304.
-[[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& table,
+[[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& at,
                                                   model::SnapshotSelection snapshots);
 
 /// Loads the table for an answer that tells it with all its snapshots.

@@ -166,8 +166,8 @@ base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, 
 
 }  // namespace
 
-base::Task<base::Result<publish::LoadedTablePtr>> commit_table(
-    base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTable> request) {
+base::Task<base::Result<ShownTable>> commit_table(base::RequestContext context, Catalog* catalog,
+                                                  policy::Authorized<CommitTable> request) {
   MeasuredCommit measured(*catalog->commit_metrics, *catalog->meter, context.request_id);
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const CommitTable* requested = &*request;
@@ -177,10 +177,10 @@ base::Task<base::Result<publish::LoadedTablePtr>> commit_table(
                     : co_await change_by_commit(context, catalog, requested, key);
   if (!answer) co_return std::move(answer).error();
   measured.answered();
-  publish::LoadedTablePtr loaded = answer->entry->loaded;
+  ShownTable shown(request, *catalog, answer->entry->loaded);
   catalog->background.spawn(finish_behind, context, requested->identifier, std::move(answer->entry),
                             std::move(answer->obsolete_objects));
-  co_return loaded;
+  co_return shown;
 }
 
 }  // namespace lake::operation

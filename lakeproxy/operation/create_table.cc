@@ -25,14 +25,14 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
     // A client sends the properties of a staged table back with its commit, and
     // this one is not a client's to set: the commit records it again.
     metadata.properties.erase(std::string(model::kFormatVersionProperty));
-    co_return CreatedTable{nullptr, publish::staged_body(metadata)};
+    co_return CreatedTable{std::nullopt, staged_text(*catalog, metadata)};
   }
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   CO_RETURN_IF_ERROR(
       co_await catalog->writer->keyed(request.key())
           .create_table(context, ducklake::NewTable{identifier, std::move(metadata), {}}));
   CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, identifier));
-  co_return CreatedTable{std::move(loaded), std::nullopt};
+  co_return CreatedTable{ShownTable(request, *catalog, std::move(loaded)), {}};
 }
 
 }  // namespace lake::operation

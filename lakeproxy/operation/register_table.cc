@@ -59,8 +59,8 @@ base::Task<base::Status> register_foreign(base::RequestContext context, Catalog*
 
 }  // namespace
 
-base::Task<base::Result<publish::LoadedTablePtr>> register_table(
-    base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterTable> request) {
+base::Task<base::Result<ShownTable>> register_table(base::RequestContext context, Catalog* catalog,
+                                                    policy::Authorized<RegisterTable> request) {
   const model::TableIdentifier& identifier = request->identifier;
   CO_RETURN_IF_ERROR(model::validate_new_name(identifier.name));
   CO_RETURN_IF_ERROR(co_await catalog->reader->load_namespace(context, identifier.name_space));
@@ -81,7 +81,8 @@ base::Task<base::Result<publish::LoadedTablePtr>> register_table(
     CO_RETURN_IF_ERROR(co_await register_foreign(context, catalog, &*request, &writer,
                                                  std::move(metadata), replaced));
   }
-  co_return co_await catalog->loaded_tables->get(context, identifier);
+  CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, identifier));
+  co_return ShownTable(request, *catalog, std::move(loaded));
 }
 
 }  // namespace lake::operation

@@ -12,6 +12,7 @@
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/operation/catalog/metrics_report.h"
 #include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/operation/shown_table.h"
 #include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
@@ -33,10 +34,10 @@ struct CreateTableIn {
 [[nodiscard]] inline policy::Targets targets(const CreateTableIn& request) {
   return {policy::Target::table(request.name_space, request.table.name)};
 }
-/// A table that exists, or with stage_create the answer, without its end, for one that does not.
+/// A table that exists, or with stage_create the answer for one that does not.
 struct CreatedTable {
-  publish::LoadedTablePtr loaded;
-  std::optional<std::string> staged_body;
+  std::optional<ShownTable> table;
+  AnswerText staged;
 };
 /// Errors: kAlreadyExists; kInvalid; kUnsupported  a type.
 [[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(
@@ -52,11 +53,11 @@ struct LoadTable {
   return {policy::Target::table(request.identifier)};
 }
 /// Without a snapshot_id.
-[[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> load_table(
+[[nodiscard]] base::Task<base::Result<ShownTable>> load_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request);
 
 struct TableAt {
-  publish::LoadedTablePtr loaded;
+  ShownTable table;
   model::SnapshotId snapshot_id;  ///< The lake's.
 };
 /// With one. Errors: kNotFound  also for a snapshot that the table does not have.
@@ -83,7 +84,7 @@ struct CommitTable {
 /// Errors: kConflict  a requirement does not hold, or the table keeps changing:
 ///         nothing was changed; kInvalid, kForbidden, kUnsupported  an update;
 ///         kOutcomeUnknown  read the table before trying again.
-[[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> commit_table(
+[[nodiscard]] base::Task<base::Result<ShownTable>> commit_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<CommitTable> request);
 
 struct CommitTransaction {
@@ -132,7 +133,7 @@ struct RegisterTable {
 /// Errors: kAlreadyExists; kInvalid  a location outside of the catalog's prefix,
 ///         or what stands there is no table's metadata; kUnsupported  what the
 ///         lake cannot hold, named; kConflict  the lake has expired the table.
-[[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> register_table(
+[[nodiscard]] base::Task<base::Result<ShownTable>> register_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<RegisterTable> request);
 
 struct UnregisterTable {

@@ -1,4 +1,3 @@
-#include "base/json/json.h"
 #include "lakeproxy/operation/tables.h"
 
 namespace lake::operation {
@@ -7,12 +6,6 @@ namespace {
 // The table changed between the reading and the drop so many times in a row.
 constexpr int kAttempts = 20;
 
-std::string body_of(const publish::LoadedTable& loaded) {
-  std::string body = R"({"metadata-location":)";
-  base::json::append_quoted(body, loaded.metadata_location);
-  return body.append(R"(,"metadata":)").append(loaded.document()).append("}");
-}
-
 }  // namespace
 
 base::Task<base::Result<std::string>> unregister_table(
@@ -20,7 +13,7 @@ base::Task<base::Result<std::string>> unregister_table(
   for (int i = 0; i < kAttempts; ++i) {
     CO_ASSIGN_OR_RETURN(
         auto loaded, co_await catalog->loaded_tables->get_recorded(context, request->identifier));
-    std::string answer = body_of(*loaded);
+    std::string answer = ShownTable(request, *catalog, loaded).unregistered();
     auto dropped = co_await catalog->writer->keyed(request.key())
                        .unregister_table(
                            context, request->identifier,

@@ -1,0 +1,60 @@
+#pragma once
+
+// A table as one caller may see it. What is loaded of a table (publish::LoadedTable) is the same
+// for everybody and holds all there is. It becomes an answer here alone, with the proof
+// that policy allowed the request; operations give nothing else to http/.
+
+#include <optional>
+#include <string>
+
+#include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/policy/authorized.h"
+
+namespace lake::operation {
+
+/// The bytes of an answer: what all callers share, and the end that is made for one.
+struct AnswerText {
+  model::JsonText beginning;
+  model::JsonText end;
+};
+
+/// Of one request, which the catalog outlives.
+class ShownTable {
+ public:
+  /// `loaded` is the table that the request is about, in `catalog`.
+  template <class T>
+  ShownTable(const policy::Authorized<T>&, const Catalog& catalog, publish::LoadedTablePtr loaded)
+      : loaded_(std::move(loaded)), config_(catalog.client_config) {}
+
+  /// Tells this state in this form, without quotes; another one for whoever is told something else.
+  [[nodiscard]] std::string etag(model::SnapshotSelection snapshots,
+                                 std::optional<model::SnapshotId> at = std::nullopt) const;
+  /// LoadTableResult.
+  [[nodiscard]] AnswerText text(model::SnapshotSelection snapshots) const;
+  /// That of the table as of one of its snapshots.
+  [[nodiscard]] AnswerText text_at(model::SnapshotId snapshot,
+                                   model::SnapshotSelection snapshots) const;
+  /// text() as gzip, where pack() has made it before.
+  [[nodiscard]] std::optional<AnswerText> packed(model::SnapshotSelection snapshots) const;
+  /// The same, made if need be. `identifier` is the table's.
+  /// Errors: those of LoadedTables::packed().
+  [[nodiscard]] base::Task<base::Result<AnswerText>> pack(base::RequestContext context,
+                                                          Catalog* catalog,
+                                                          model::TableIdentifier identifier,
+                                                          model::SnapshotSelection snapshots) const;
+  /// UnregisterTableResult.
+  [[nodiscard]] std::string unregistered() const;
+  /// The folder of its files, without '/' at the end.
+  [[nodiscard]] const std::string& location() const { return loaded_->metadata.location; }
+
+ private:
+  [[nodiscard]] AnswerText packed_text(const publish::PackedText& packed) const;
+
+  publish::LoadedTablePtr loaded_;
+  std::shared_ptr<const publish::ClientConfig> config_;  ///< Of this caller.
+};
+
+/// The answer to a table that is staged: there is nothing yet that could be hidden.
+[[nodiscard]] AnswerText staged_text(const Catalog& catalog, const model::TableMetadata& metadata);
+
+}  // namespace lake::operation
