@@ -26,13 +26,6 @@ bool same_name(std::string_view a, std::string_view b) {
                                             [](char x, char y) { return lower(x) == lower(y); });
 }
 
-// Form encoding: a space may stand as '+', a plus sign only as "%2B".
-std::optional<std::string> decode_form(std::string_view text) {
-  std::string spaced(text);
-  std::ranges::replace(spaced, '+', ' ');
-  return percent_decode(spaced);
-}
-
 }  // namespace
 
 std::string_view to_string(Method method) {
@@ -102,6 +95,12 @@ std::vector<std::string_view> Body::buffers() const {
   if (first_) all.emplace_back(*first_);
   for (const Buffer& buffer : more_) all.emplace_back(*buffer);
   return all;
+}
+
+std::optional<std::string> decode_form(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return percent_decode(spaced);
 }
 
 std::string_view Request::path() const {

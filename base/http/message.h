@@ -72,6 +72,10 @@ class Body {
   std::vector<Buffer> more_;
 };
 
+/// A name or a value of form encoding, decoded: a space may stand as '+', a plus sign only as
+/// "%2B". Nothing when it is broken.
+[[nodiscard]] std::optional<std::string> decode_form(std::string_view text);
+
 /// A request as received, whole. `target` is the raw request target.
 struct Request {
   Method method = Method::kGet;

@@ -103,6 +103,9 @@ base::http::Request request_of(const Route& route) {
 
 bool is_public(const Route& route) { return route.permission == policy::Permission::kPublic; }
 
+// To a stranger's empty request.
+unsigned open_status(const Route& route) { return route.operation == "getToken" ? 400U : 200U; }
+
 class Access : public ::testing::Test {
  protected:
   Access() {
@@ -163,7 +166,7 @@ TEST_F(Access, who_may_do_nothing_is_refused_on_every_route_but_the_open_ones) {
     SCOPED_TRACE(route.operation);
     const base::http::Response response = ask(request_of(route));
     if (is_public(route)) {
-      EXPECT_EQ(response.status, 200U);
+      EXPECT_EQ(response.status, open_status(route));
       continue;
     }
     ++guarded;
@@ -179,8 +182,8 @@ TEST_F(Access, the_open_routes_are_few) {
   for (const Route& route : route_table()) {
     if (is_public(route)) open.insert(route.operation);
   }
-  EXPECT_EQ(open,
-            (std::set<std::string_view>{"health", "ready", "metrics", "openapi", "getConfig"}));
+  EXPECT_EQ(open, (std::set<std::string_view>{"health", "ready", "metrics", "openapi", "getConfig",
+                                              "getToken"}));
 }
 
 TEST_F(Access, who_is_not_known_learns_of_nothing) {
@@ -191,7 +194,7 @@ TEST_F(Access, who_is_not_known_learns_of_nothing) {
     if (request.target.starts_with("/v1/home/")) request.target.replace(4, 4, "else");
     request.body += "no JSON";
     const base::http::Response response = ask(std::move(request));
-    EXPECT_EQ(response.status, is_public(route) ? 200U : 401U);
+    EXPECT_EQ(response.status, is_public(route) ? open_status(route) : 401U);
     if (!is_public(route)) EXPECT_EQ(response.headers.get("WWW-Authenticate"), "Bearer");
   }
   EXPECT_EQ(looked_up_, 0);
@@ -202,7 +205,7 @@ TEST_F(Access, the_open_routes_are_open_while_nobody_can_tell_who_asks) {
   for (const Route& route : route_table()) {
     SCOPED_TRACE(route.operation);
     const unsigned refused = route.effect == Effect::kCommit ? 409U : 503U;
-    EXPECT_EQ(ask(request_of(route)).status, is_public(route) ? 200U : refused);
+    EXPECT_EQ(ask(request_of(route)).status, is_public(route) ? open_status(route) : refused);
   }
 }
 
@@ -211,6 +214,62 @@ TEST_F(Access, a_catalog_that_is_none_of_the_callers_is_looked_for_once_it_is_kn
   request.target = "/v1/else/namespaces";
   EXPECT_EQ(ask(request).status, 404U);
   EXPECT_EQ(looked_up_, 1);
+}
+
+// Bodies: what each route takes, whoever asks. A body of the right form is refused by policy, 403.
+TEST_F(Access, each_route_takes_its_own_form_of_body) {
+  for (const Route& route : route_table()) {
+    SCOPED_TRACE(route.operation);
+    const std::string_view wanted = route.body.media_type();
+    const unsigned passed = is_public(route) ? open_status(route) : 403U;
+    for (const std::string_view given :
+         {"application/json", "APPLICATION/JSON ; charset=utf-8", "application/jsonp", "text/xml",
+          "application/x-www-form-urlencoded"}) {
+      base::http::Request request = request_of(route);
+      if (request.body.empty()) request.body = "x";
+      request.headers.add("Content-Type", std::string(given));
+      const bool is_json = given.starts_with("application/json") && !given.ends_with('p');
+      const bool fits =
+          wanted.empty() || given == wanted ||
+          (wanted == "application/json" && (is_json || given.starts_with("APPLICATION/JSON ")));
+      EXPECT_EQ(ask(std::move(request)).status, fits ? passed : 415U) << given;
+    }
+  }
+}
+
+TEST_F(Access, a_body_over_the_routes_own_bound_is_refused_before_it_is_read) {
+  for (const Route& route : route_table()) {
+    SCOPED_TRACE(route.operation);
+    if (route.body.limit() == SIZE_MAX) continue;
+    const unsigned passed = is_public(route) ? open_status(route) : 403U;
+    base::http::Request request = request_of(route);
+    // White space is nothing to JSON, and part of a name to a form.
+    request.body.resize(route.body.limit(), ' ');
+    EXPECT_EQ(ask(request).status, passed);
+    request.body += ' ';
+    EXPECT_EQ(ask(request).status, 413U);
+  }
+}
+
+TEST_F(Access, an_open_server_has_no_token_to_give) {
+  const std::map<const char*, unsigned> forms = {
+      {"grant_type=client_credentials&client_id=a&client_secret=b%26c&scope=x+y", 404U},
+      {"grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&", 404U},
+      {"", 400U},
+      {"scope=a", 400U},
+      {"grant_type=client_credentials&grant_type=password", 400U},
+      {"grant_type=%zz", 400U},
+      {"grant_type=a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q&r&s&t&u&v&w&x&y&z&0&1&2&3&4&5&6", 400U}};
+  for (const auto& [form, status] : forms) {
+    SCOPED_TRACE(form);
+    base::http::Request request{
+        .method = base::http::Method::kPost, .target = "/v1/oauth/tokens", .body = form};
+    request.headers.add("Content-Type", "application/x-www-form-urlencoded");
+    const base::http::Response response = ask(std::move(request));
+    EXPECT_EQ(response.status, status);
+    EXPECT_FALSE(response.body.view().contains("b&c")) << "no secret comes back";
+    EXPECT_FALSE(base::json::write(logged()).contains("b&c")) << "nor is one logged";
+  }
 }
 
 }  // namespace

@@ -38,6 +38,16 @@ ActionResult get_metrics(RequestContext context, Call* call, Authorized<AskServe
 ActionResult get_openapi(RequestContext context, Call* call, Authorized<AskServer> request);
 ActionResult get_config(RequestContext context, Call* call, Authorized<AskServer> request);
 
+// token_actions.cc
+
+/// A client that wants a token.
+struct AskToken {
+  std::string grant_type;
+};
+[[nodiscard]] inline policy::Targets targets(const AskToken&) { return {policy::Target::server()}; }
+base::Result<AskToken> ask_token_of(const Call& call);
+ActionResult ask_token(RequestContext context, Call* call, Authorized<AskToken> request);
+
 // catalog_actions.cc
 base::Result<operation::CreateCatalog> create_catalog_of(const Call& call);
 ActionResult create_catalog(RequestContext context, Call* call,

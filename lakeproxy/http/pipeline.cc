@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/algorithm/string/predicate.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -30,11 +31,20 @@ std::optional<Response> find_route(Call& call) {
   return std::nullopt;
 }
 
-std::optional<Response> check_media_type(Call& call) {
-  if (call.request->body.empty()) return std::nullopt;
+// "application/json; charset=utf-8" and "Application/JSON" are JSON, "application/jsonp" is not.
+bool is_of(std::string_view type, std::string_view wanted) {
+  type = type.substr(0, type.find(';'));
+  type = type.substr(0, type.find_last_not_of(" \t") + 1);
+  return boost::algorithm::iequals(type, wanted);
+}
+
+std::optional<Response> check_body(Call& call) {
+  const BodyForm& form = call.route->body;
+  if (call.request->body.size() > form.limit()) return refusal(413, "body: too large");
+  if (call.request->body.empty() || form.media_type().empty()) return std::nullopt;
   auto type = call.request->headers.get("Content-Type");
-  if (!type || type->starts_with("application/json")) return std::nullopt;
-  return refusal(415, "Content-Type: must be application/json");
+  if (!type || is_of(*type, form.media_type())) return std::nullopt;
+  return refusal(415, fmt::format("Content-Type: must be {}", form.media_type()));
 }
 
 Passed authenticate(base::RequestContext context, Call* call) {
@@ -79,12 +89,12 @@ struct Stage {
 
 // The order is the design:
 constexpr Stage kStages[] = {
-    {.check = find_route},        // nothing else is known before the route is
-    {.check = check_media_type},  // cheap, and independent of who asks
-    {.wait = authenticate},       // who it is, before anything is said about what exists
-    {.check = check_opened},      // without a lake no name can be looked up
-    {.check = name_change},       // the hash of a change is bound to who asks for it
-    {.wait = find_catalog},       // whose it is is asked before its lake is opened
+    {.check = find_route},    // nothing else is known before the route is
+    {.check = check_body},    // cheap, and independent of who asks
+    {.wait = authenticate},   // who it is, before anything is said about what exists
+    {.check = check_opened},  // without a lake no name can be looked up
+    {.check = name_change},   // the hash of a change is bound to who asks for it
+    {.wait = find_catalog},   // whose it is is asked before its lake is opened
     // then the route's endpoint (endpoint.h): what is asked for, policy, then the act. A change
     // that was made already is told, not made again, once policy has allowed it
 };

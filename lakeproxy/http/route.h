@@ -3,6 +3,7 @@
 // What a route is: a method, a path, the permission it asks for and the endpoint
 // that answers it. The table of all routes is route_table.cc.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,6 +47,33 @@ struct Services {
   std::function<bool()> opened;
 };
 
+/// What a route takes as its request's body, and how much of it. What comes in over the wire is
+/// bounded before (base::http::ServerLimits); this is the route's own bound.
+class BodyForm {
+ public:
+  /// Nothing is read of it. What clients send all the same, "{}" mostly, is passed over.
+  [[nodiscard]] static consteval BodyForm none() { return {"", 1024}; }
+  /// A JSON object of names and settings.
+  [[nodiscard]] static consteval BodyForm json() { return {"application/json", 1 << 20}; }
+  /// One that may describe a table or its files: the server's own bound holds.
+  [[nodiscard]] static consteval BodyForm large_json() { return {"application/json", SIZE_MAX}; }
+  /// Fields of a form, as OAuth has them.
+  [[nodiscard]] static consteval BodyForm form() {
+    return {"application/x-www-form-urlencoded", 16 << 10};
+  }
+
+  /// As Content-Type names it; empty for none.
+  [[nodiscard]] std::string_view media_type() const { return media_type_; }
+  [[nodiscard]] std::size_t limit() const { return limit_; }
+
+ private:
+  consteval BodyForm(std::string_view media_type, std::size_t limit)
+      : media_type_(media_type), limit_(limit) {}
+
+  std::string_view media_type_;
+  std::size_t limit_;
+};
+
 struct Route;
 class CommitOutcomes;
 
@@ -70,14 +98,15 @@ struct Call {
   }
 };
 
-/// No member has a default: a route without a permission, or without an endpoint that asks policy,
-/// does not compile.
+/// No member has a default: a route without a permission, without the form of its body, or without
+/// an endpoint that asks policy does not compile.
 struct Route {
   base::http::Method method;
   std::string_view path;       ///< "/v1/{prefix}/namespaces/{namespace}"
   std::string_view operation;  ///< As the API description names it.
   policy::Permission permission;
   Effect effect;
+  BodyForm body;
   Endpoint endpoint;
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 // Tells a token of ours from a guess.
 constexpr std::string_view kTokenMark = "after:";
+constexpr std::size_t kMostFormFields = 32;
 
 }  // namespace
 
@@ -46,6 +47,31 @@ base::Result<base::json::Value> body_of(const Call& call) {
     return base::fail(base::ErrorKind::kInvalid, "body: \\u0000 must stand in no name and no text");
   }
   return json;
+}
+
+base::Result<std::map<std::string, std::string, std::less<>>> form_of(const Call& call) {
+  std::map<std::string, std::string, std::less<>> fields;
+  std::string_view rest = call.request->body;
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    auto name = base::http::decode_form(pair.substr(0, equals));
+    auto value = equals == std::string_view::npos
+                     ? std::optional<std::string>("")
+                     : base::http::decode_form(pair.substr(equals + 1));
+    if (!name || !value) {
+      return base::fail(base::ErrorKind::kInvalid, "body: '%' must begin two hexadecimal digits");
+    }
+    if (fields.size() == kMostFormFields) {
+      return base::fail(base::ErrorKind::kInvalid, "body: too many fields");
+    }
+    if (!fields.emplace(std::move(*name), std::move(*value)).second) {
+      return base::fail(base::ErrorKind::kInvalid, "body: a field comes twice");
+    }
+  }
+  return fields;
 }
 
 base::Result<model::Namespace> namespace_of(const Call& call) {

@@ -2,6 +2,7 @@
 
 // Small pieces of the wire form that several actions need.
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,10 @@ namespace lake::http {
 
 /// The body as JSON. Errors: kInvalid  not JSON, none, or nested too deep.
 [[nodiscard]] base::Result<base::json::Value> body_of(const Call& call);
+/// The body as the fields of a form. Errors: kInvalid  broken encoding, more than 32 fields, or one
+/// that comes twice.
+[[nodiscard]] base::Result<std::map<std::string, std::string, std::less<>>> form_of(
+    const Call& call);
 /// The path's namespace. Errors: kInvalid.
 [[nodiscard]] base::Result<model::Namespace> namespace_of(const Call& call);
 [[nodiscard]] base::Result<model::TableIdentifier> table_of(const Call& call);
