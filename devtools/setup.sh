@@ -44,7 +44,7 @@ install_python() {
 setup_engine() {
   setup_python
   local folder=$TOOLS/duckdb-$ENGINE_VERSION
-  once engine "DuckDB $ENGINE_VERSION as a library" -- install_engine
+  once engine "DuckDB $ENGINE_VERSION as a library" "$ROOT/devtools/requirements.txt" -- install_engine
   [[ -f $folder/duckdb.h && -f $folder/libduckdb.so ]] || { rm "$STAMPS/engine"; setup_engine; }
 }
 

@@ -1,7 +1,7 @@
-"""Where tests find what they share: in tests/ (faults, oracle) and in tests/interop/."""
+"""Where tests find what they share: in tests/ (faults, oracle), in tests/interop/, and the lakes of examples/."""
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-sys.path[1:1] = [str(HERE), str(HERE / 'interop')]
+sys.path[1:1] = [str(HERE), str(HERE / 'interop'), str(HERE.parent / 'examples')]
