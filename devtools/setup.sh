@@ -44,8 +44,10 @@ install_python() {
 setup_engine() {
   setup_python
   local folder=$TOOLS/duckdb-$ENGINE_VERSION
-  once engine "DuckDB $ENGINE_VERSION as a library" "$ROOT/devtools/requirements.txt" -- install_engine
+  once engine "DuckDB $ENGINE_VERSION as a library" -- install_engine
   [[ -f $folder/duckdb.h && -f $folder/libduckdb.so ]] || { rm "$STAMPS/engine"; setup_engine; }
+  # One that was added to the Python tools since.
+  cp --no-clobber "$DEV"/venv/lib/*/site-packages/duckdb_extension_*/extensions/*/*.duckdb_extension "$folder/extensions/"
 }
 
 install_engine() {
@@ -56,7 +58,8 @@ install_engine() {
   "$PYTHON" -m pip download -q --no-deps --no-binary duckdb -d "$work" "duckdb==$ENGINE_VERSION" || return
   tar xzf "$work/duckdb-$ENGINE_VERSION.tar.gz" -C "$folder" --strip-components=5 \
     "duckdb-$ENGINE_VERSION/external/duckdb/src/include/duckdb.h" || return
-  find "$DEV/venv" -name '*.duckdb_extension' -exec cp {} "$folder/extensions/" \; || return
+  # A process that runs has the old files in its memory: they are replaced, never written into.
+  find "$DEV/venv" -name '*.duckdb_extension' -exec cp --remove-destination {} "$folder/extensions/" \; || return
   mv "$work/package/libduckdb.so" "$folder/libduckdb.so" || return
   rm -r "$work"
 }
