@@ -14,36 +14,49 @@ using base::fail;
 using model::Type;
 using model::TypeKind;
 
-struct Shown {
+struct Row {
   std::string_view lake_type;
   TypeKind kind;
-  std::int32_t format_version;
+  std::int32_t format_version = 2;
+  ReadableAs how = ReadableAs::kAsIs;
+  std::string_view reason = {};
 };
 
-// int8 and int16 stand in the files as 32-bit integers that hold each value.
-// timestamp_s stands there in microseconds.
-constexpr std::array kShown{
-    Shown{"boolean", TypeKind::kBoolean, 2},
-    Shown{"int8", TypeKind::kInt, 2},
-    Shown{"int16", TypeKind::kInt, 2},
-    Shown{"int32", TypeKind::kInt, 2},
-    Shown{"int64", TypeKind::kLong, 2},
-    Shown{"float32", TypeKind::kFloat, 2},
-    Shown{"float64", TypeKind::kDouble, 2},
-    Shown{"date", TypeKind::kDate, 2},
-    Shown{"time", TypeKind::kTime, 2},
-    Shown{"timestamp", TypeKind::kTimestamp, 2},
-    Shown{"timestamp_us", TypeKind::kTimestamp, 2},
-    Shown{"timestamp_s", TypeKind::kTimestamp, 2},
-    Shown{"timestamptz", TypeKind::kTimestamptz, 2},
-    Shown{"varchar", TypeKind::kString, 2},
-    Shown{"json", TypeKind::kString, 2},
-    Shown{"blob", TypeKind::kBinary, 2},
-    Shown{"uuid", TypeKind::kUuid, 2},
-    Shown{"timestamp_ns", TypeKind::kTimestampNs, 3},
-    Shown{"timestamptz_ns", TypeKind::kTimestamptzNs, 3},
-    Shown{"variant", TypeKind::kVariant, 3},
-    Shown{"geometry", TypeKind::kGeometry, 3},
+constexpr std::string_view kUnsignedMark = "Java clients refuse files of unsigned integers";
+constexpr std::string_view kUnsignedBounds =
+    "clients take the bounds in its files for signed numbers, and filters lose rows";
+
+// int8 and int16 stand in the files as 32-bit integers that hold each value,
+// timestamp_s in microseconds.
+constexpr std::array kRows{
+    Row{"boolean", TypeKind::kBoolean},
+    Row{"int8", TypeKind::kInt},
+    Row{"int16", TypeKind::kInt},
+    Row{"int32", TypeKind::kInt},
+    Row{"int64", TypeKind::kLong},
+    Row{"uint8", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
+    Row{"uint16", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
+    Row{"uint32", TypeKind::kLong, 2, ReadableAs::kValueCopy, kUnsignedBounds},
+    Row{"uint64", TypeKind::kDecimal, 2, ReadableAs::kValueCopy, kUnsignedBounds},
+    Row{"float32", TypeKind::kFloat},
+    Row{"float64", TypeKind::kDouble},
+    Row{"date", TypeKind::kDate},
+    Row{"time", TypeKind::kTime},
+    Row{"timestamp", TypeKind::kTimestamp},
+    Row{"timestamp_us", TypeKind::kTimestamp},
+    Row{"timestamp_s", TypeKind::kTimestamp},
+    Row{"timestamp_ms", TypeKind::kTimestamp, 2, ReadableAs::kValueCopy,
+        "its files count milliseconds, and filters of clients lose rows"},
+    Row{"timestamptz", TypeKind::kTimestamptz},
+    Row{"interval", TypeKind::kString, 2, ReadableAs::kValueCopy, "Iceberg has no interval"},
+    Row{"varchar", TypeKind::kString},
+    Row{"json", TypeKind::kString},
+    Row{"blob", TypeKind::kBinary},
+    Row{"uuid", TypeKind::kUuid},
+    Row{"timestamp_ns", TypeKind::kTimestampNs, 3},
+    Row{"timestamptz_ns", TypeKind::kTimestamptzNs, 3},
+    Row{"variant", TypeKind::kVariant, 3},
+    Row{"geometry", TypeKind::kGeometry, 3},
 };
 
 struct Refused {
@@ -52,16 +65,10 @@ struct Refused {
 };
 
 constexpr std::array kRefused{
-    Refused{"uint8", "Iceberg's Java readers cannot read unsigned integers"},
-    Refused{"uint16", "Iceberg's Java readers cannot read unsigned integers"},
-    Refused{"uint32", "its files hold unsigned values that Iceberg readers take for signed ones"},
-    Refused{"uint64", "its files hold unsigned values that Iceberg readers take for signed ones"},
     Refused{"int128", "its files hold rounded values"},
     Refused{"uint128", "its files hold rounded values"},
-    Refused{"timestamp_ms", "its files count milliseconds where Iceberg counts microseconds"},
-    Refused{"time_ns", "Iceberg's time has microseconds"},
     Refused{"timetz", "Iceberg has no time with a zone"},
-    Refused{"interval", "Iceberg has no interval"},
+    Refused{"time_ns", "Iceberg's time has microseconds"},
 };
 
 base::Error unsupported(std::string_view type, std::string_view reason) {
@@ -77,7 +84,11 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+// A uint64 has up to 20 digits; no other decimal is fixed by its lake type.
+constexpr int kUint64Digits = 20;
+
 Type make_primitive(TypeKind kind) {
+  if (kind == TypeKind::kDecimal) return Type::decimal(kUint64Digits, 0);
   return kind == TypeKind::kGeometry ? Type::geo(kind, "") : Type(kind);
 }
 
@@ -91,23 +102,31 @@ LakeTypeShape shape_of(std::string_view lake_type) {
   return LakeTypeShape::kPrimitive;
 }
 
-base::Result<Type> iceberg_type(std::string_view lake_type, std::int32_t format_version) {
+base::Result<ShownType> shown_type(std::string_view lake_type) {
   const std::string name = lower_case(lake_type);
   if (name.starts_with("decimal(")) {
     auto parsed = model::parse_primitive_type(name);
     if (!parsed) return unsupported(lake_type, "not a decimal of 1 to 38 digits");
-    return std::move(*parsed);
+    return ShownType{.type = std::move(*parsed)};
   }
-  const auto* shown = std::ranges::find(kShown, std::string_view(name), &Shown::lake_type);
-  if (shown != kShown.end()) {
-    if (shown->format_version > format_version) {
-      return unsupported(lake_type, "it needs format version 3, and the table has 2");
-    }
-    return make_primitive(shown->kind);
+  const auto* row = std::ranges::find(kRows, std::string_view(name), &Row::lake_type);
+  if (row != kRows.end()) {
+    return ShownType{make_primitive(row->kind), row->format_version, row->how, row->reason};
   }
   const auto* refused = std::ranges::find(kRefused, std::string_view(name), &Refused::lake_type);
-  if (refused != kRefused.end()) return unsupported(lake_type, refused->reason);
-  return unsupported(lake_type, "there is none for it");
+  return unsupported(lake_type,
+                     refused != kRefused.end() ? refused->reason : "there is none for it");
+}
+
+base::Result<Type> iceberg_type(std::string_view lake_type, ShownIn in) {
+  ASSIGN_OR_RETURN(ShownType shown, shown_type(lake_type));
+  if (shown.how != ReadableAs::kAsIs && in.copies == ReadableCopies::kOff) {
+    return unsupported(lake_type, shown.reason);
+  }
+  if (shown.format_version > in.format_version) {
+    return unsupported(lake_type, "it needs format version 3, and the table has 2");
+  }
+  return std::move(shown.type);
 }
 
 base::Result<std::string> lake_type(const Type& type) {

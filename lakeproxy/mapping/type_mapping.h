@@ -1,9 +1,11 @@
 #pragma once
 
 // DuckLake names a column's type in a text, Iceberg in another, and not every
-// value that DuckDB writes is read back the same by Iceberg's clients. A type
-// is shown only if it is; any other is refused by name, because a wrong value
-// is worse than no table.
+// value that DuckDB writes is read back the same by Iceberg's clients. One table
+// says of each lake type which Iceberg type stands for it, which format version
+// that needs, and whether the files that DuckDB wrote serve every client or only
+// copies of them do. A type without such a copy is refused by name, because a
+// wrong value is worse than no table.
 // Sources: DuckLake specification 1.0, "Data types"; Iceberg table
 // specification, "Schemas and Data Types". What DuckDB 1.5.5 writes to Parquet
 // was looked at for each type.
@@ -22,12 +24,41 @@ enum class LakeTypeShape : std::uint8_t { kPrimitive, kStruct, kList, kMap };
 /// "struct", "list" and "map" have their parts in rows of their own.
 [[nodiscard]] LakeTypeShape shape_of(std::string_view lake_type);
 
-/// The Iceberg type of a primitive ducklake_column.column_type.
-/// Errors: kUnsupported  Iceberg has no such type, its readers would misread
-///         the files, or it needs format version 3 and the table has 2. The
-///         message names the type; the caller adds the column.
-[[nodiscard]] base::Result<model::Type> iceberg_type(std::string_view lake_type,
-                                                     std::int32_t format_version);
+/// What of a data file that DuckDB wrote every Iceberg client reads right.
+enum class ReadableAs : std::uint8_t {
+  kAsIs,        ///< The file itself.
+  kFooterCopy,  ///< A copy with the same pages under a footer that names another type.
+  kValueCopy,   ///< A copy with each value converted.
+};
+
+/// A primitive lake type as clients see it.
+struct ShownType {
+  model::Type type;
+  std::int32_t format_version = 2;  ///< The lowest that has `type`: 2 or 3.
+  ReadableAs how = ReadableAs::kAsIs;
+  std::string_view reason;  ///< Why the file itself does not do; empty for kAsIs.
+};
+
+/// What stands for a primitive ducklake_column.column_type, whether or not the
+/// table can show it.
+/// Errors: kUnsupported  nothing does: Iceberg has no type that holds its values.
+///         The message names the type and the reason.
+[[nodiscard]] base::Result<ShownType> shown_type(std::string_view lake_type);
+
+/// Whether readable copies are made of a table's files.
+enum class ReadableCopies : std::uint8_t { kOff, kOn };
+
+/// What a table can show, beside what its types need.
+struct ShownIn {
+  std::int32_t format_version = 2;
+  ReadableCopies copies = ReadableCopies::kOff;
+};
+
+/// The type of shown_type(), if a table shown so can have it.
+/// Errors: kUnsupported  as shown_type(); it needs a copy and none are made; it
+///         needs format version 3 and the table has 2. The message names the
+///         type; the caller adds the column.
+[[nodiscard]] base::Result<model::Type> iceberg_type(std::string_view lake_type, ShownIn in);
 
 /// The column_type to write for an Iceberg type; the parts of a nested type
 /// are rows of their own. fixed[L] is kept as a blob: the length stands in the

@@ -33,7 +33,7 @@ TEST(IcebergType, shows_each_type_whose_values_are_read_right) {
       {"INT32", "int"},
   };
   for (const auto& [lake, iceberg] : cases) {
-    auto type = iceberg_type(lake, 2);
+    auto type = iceberg_type(lake, {2});
     ASSERT_TRUE(type) << lake;
     EXPECT_EQ(type->to_string(), iceberg) << lake;
   }
@@ -44,7 +44,7 @@ TEST(IcebergType, refuses_what_readers_would_misread) {
                            "timestamp_ms", "time_ns", "timetz", "interval", "unknown", "enum",
                            "bit", "decimal(39,0)", "decimal(5,6)", "decimal(", "", "null"}) {
     for (std::int32_t version : {2, 3}) {
-      auto type = iceberg_type(lake, version);
+      auto type = iceberg_type(lake, {version});
       ASSERT_FALSE(type) << lake;
       EXPECT_EQ(type.error().kind(), ErrorKind::kUnsupported) << lake;
       EXPECT_NE(type.error().message().find(lake), std::string::npos) << lake;
@@ -52,10 +52,38 @@ TEST(IcebergType, refuses_what_readers_would_misread) {
   }
 }
 
+TEST(IcebergType, a_type_that_needs_copies_is_shown_where_they_are_made) {
+  struct Case {
+    const char* lake;
+    const char* iceberg;
+    ReadableAs how;
+  };
+  constexpr Case kCases[] = {
+      {"uint8", "int", ReadableAs::kFooterCopy},
+      {"uint16", "int", ReadableAs::kFooterCopy},
+      {"uint32", "long", ReadableAs::kValueCopy},
+      {"uint64", "decimal(20, 0)", ReadableAs::kValueCopy},
+      {"timestamp_ms", "timestamp", ReadableAs::kValueCopy},
+      {"interval", "string", ReadableAs::kValueCopy},
+  };
+  for (const auto& [lake, iceberg, how] : kCases) {
+    auto shown = shown_type(lake);
+    ASSERT_TRUE(shown) << lake;
+    EXPECT_EQ(shown->how, how) << lake;
+    EXPECT_EQ(shown->type.to_string(), iceberg) << lake;
+    auto type = iceberg_type(lake, {2, ReadableCopies::kOn});
+    ASSERT_TRUE(type) << lake;
+    EXPECT_EQ(*type, shown->type) << lake;
+    auto refused = iceberg_type(lake, {3, ReadableCopies::kOff});
+    ASSERT_FALSE(refused) << lake;
+    EXPECT_NE(refused.error().message().find(shown->reason), std::string::npos) << lake;
+  }
+}
+
 TEST(IcebergType, newer_types_need_format_version_3) {
   for (const char* lake : {"timestamp_ns", "timestamptz_ns", "variant", "geometry"}) {
-    EXPECT_TRUE(iceberg_type(lake, 3)) << lake;
-    auto type = iceberg_type(lake, 2);
+    EXPECT_TRUE(iceberg_type(lake, {3})) << lake;
+    auto type = iceberg_type(lake, {2});
     ASSERT_FALSE(type) << lake;
     EXPECT_EQ(type.error().kind(), ErrorKind::kUnsupported);
     EXPECT_NE(type.error().message().find("needs format version 3"), std::string::npos);
@@ -86,7 +114,7 @@ TEST(LakeType, comes_back_as_a_type_that_stands_for_it) {
   for (const Type& type : types) {
     auto lake = lake_type(type);
     ASSERT_TRUE(lake) << type.to_string();
-    auto back = iceberg_type(*lake, 3);
+    auto back = iceberg_type(*lake, {3});
     ASSERT_TRUE(back) << *lake;
     EXPECT_TRUE(can_stand_for(*back, type)) << type.to_string();
   }

@@ -124,7 +124,7 @@ base::Result<std::vector<ColumnRow>> column_rows(const model::Schema& schema,
 
 bool same_shown_type(const std::string& held, const std::string& wanted) {
   if (held == wanted) return true;
-  constexpr std::int32_t kEveryType = 3;
+  constexpr ShownIn kEveryType{3, ReadableCopies::kOn};
   auto shown = iceberg_type(held, kEveryType);
   if (!shown) return false;
   auto type = lake_type(*shown);

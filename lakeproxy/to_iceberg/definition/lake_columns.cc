@@ -7,7 +7,6 @@
 
 #include "lakeproxy/iceberg/schema/literal_json.h"
 #include "lakeproxy/mapping/default_text.h"
-#include "lakeproxy/mapping/type_mapping.h"
 
 namespace lake::ducklake {
 namespace {
@@ -126,7 +125,7 @@ class FieldBuilder {
                                      int depth) const {
     const LakeTypeShape shape = shape_of(column.type);
     if (shape == LakeTypeShape::kPrimitive) {
-      return iceberg_type(column.type, columns_.format_version);
+      return iceberg_type(column.type, columns_.shown_in());
     }
     auto parts = fields_of(column.id, name, depth + 1);
     if (!parts) return std::move(parts).error();
@@ -170,7 +169,7 @@ bool can_be_made(const LakeColumns& columns, model::FieldId source,
     return candidate.id == source && !candidate.end;
   });
   if (column == columns.columns.end()) return false;
-  auto type = iceberg_type(column->type, columns.format_version);
+  auto type = iceberg_type(column->type, columns.shown_in());
   return type && model::can_transform(transform, *type);
 }
 

@@ -14,6 +14,7 @@
 #include "base/core/result.h"
 #include "lakeproxy/iceberg/schema/partition_spec.h"
 #include "lakeproxy/iceberg/schema/schema.h"
+#include "lakeproxy/mapping/type_mapping.h"
 #include "lakeproxy/model/ids.h"
 
 namespace lake::ducklake {
@@ -45,11 +46,15 @@ struct LakeColumnDoc {
   std::string text;
 };
 
-/// A table's rows, in any order, and the format version it is shown in.
+/// A table's rows, in any order, and what it can show: the one switch that all
+/// decisions about its columns' types follow.
 struct LakeColumns {
   std::vector<LakeColumn> columns;
   std::vector<LakeColumnDoc> docs;
   std::int32_t format_version = 2;
+  ReadableCopies copies = ReadableCopies::kOff;
+
+  [[nodiscard]] ShownIn shown_in() const { return {format_version, copies}; }
 };
 
 /// The fields at snapshot `at`, in the table's order, without the columns of

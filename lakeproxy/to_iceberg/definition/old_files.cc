@@ -14,10 +14,10 @@ using model::SnapshotId;
 
 // The default of an added column, where the older files would read NULL.
 std::optional<OldFileRule> default_rule(const LakeColumn& first, std::optional<SnapshotId> until,
-                                        std::int32_t format_version) {
+                                        ShownIn in) {
   if (!first.initial_default) return std::nullopt;
-  if (format_version >= 3 && shape_of(first.type) == LakeTypeShape::kPrimitive) {
-    auto type = iceberg_type(first.type, format_version);
+  if (in.format_version >= 3 && shape_of(first.type) == LakeTypeShape::kPrimitive) {
+    auto type = iceberg_type(first.type, in);
     if (type && initial_default(first, *type)) return std::nullopt;
   }
   const char* way_out = until ? "expire the snapshots that have the column"
@@ -30,14 +30,14 @@ std::optional<OldFileRule> default_rule(const LakeColumn& first, std::optional<S
                      first.id, until};
 }
 
-void add_type_rules(const std::vector<const LakeColumn*>& spans, std::int32_t format_version,
+void add_type_rules(const std::vector<const LakeColumn*>& spans, ShownIn in,
                     std::vector<OldFileRule>& rules) {
   for (std::size_t i = 1; i < spans.size(); ++i) {
     const LakeColumn& before = *spans[i - 1];
     const LakeColumn& after = *spans[i];
     if (before.type == after.type || shape_of(after.type) != LakeTypeShape::kPrimitive) continue;
-    auto from = iceberg_type(before.type, format_version);
-    auto to = iceberg_type(after.type, format_version);
+    auto from = iceberg_type(before.type, in);
+    auto to = iceberg_type(after.type, in);
     if (from && to && can_promote(*from, *to)) continue;
     rules.push_back({after.begin,
                      fmt::format("column '{}' changed from {} to {}, which Iceberg readers cannot "
@@ -57,17 +57,17 @@ ColumnSpans spans_of(const LakeColumns& columns) {
   return rows;
 }
 
-bool can_show(const LakeColumn& column, std::int32_t format_version) {
+bool can_show(const LakeColumn& column, ShownIn in) {
   return shape_of(column.type) != LakeTypeShape::kPrimitive ||
-         iceberg_type(column.type, format_version).has_value();
+         iceberg_type(column.type, in).has_value();
 }
 
-std::set<FieldId> gone_and_unshowable(const ColumnSpans& rows, std::int32_t format_version) {
+std::set<FieldId> gone_and_unshowable(const ColumnSpans& rows, ShownIn in) {
   std::set<FieldId> ids;
   for (const auto& [id, spans] : rows) {
     const bool lives = std::ranges::any_of(spans, [](const auto* span) { return !span->end; });
-    const bool shown = std::ranges::all_of(
-        spans, [&](const auto* span) { return can_show(*span, format_version); });
+    const bool shown =
+        std::ranges::all_of(spans, [&](const auto* span) { return can_show(*span, in); });
     if (!lives && !shown) ids.insert(id);
   }
   return ids;
@@ -76,13 +76,13 @@ std::set<FieldId> gone_and_unshowable(const ColumnSpans& rows, std::int32_t form
 // Of a column that is gone as well: older snapshots have it.
 std::vector<OldFileRule> old_file_rules(const LakeColumns& columns) {
   const ColumnSpans rows = spans_of(columns);
-  const std::set<FieldId> left_out = gone_and_unshowable(rows, columns.format_version);
+  const std::set<FieldId> left_out = gone_and_unshowable(rows, columns.shown_in());
   std::vector<OldFileRule> rules;
   for (const auto& [id, spans] : rows) {
     if (left_out.contains(id)) continue;
-    auto rule = default_rule(*spans.front(), spans.back()->end, columns.format_version);
+    auto rule = default_rule(*spans.front(), spans.back()->end, columns.shown_in());
     if (rule) rules.push_back(std::move(*rule));
-    add_type_rules(spans, columns.format_version, rules);
+    add_type_rules(spans, columns.shown_in(), rules);
   }
   return rules;
 }

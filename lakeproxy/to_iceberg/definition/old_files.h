@@ -19,11 +19,10 @@ using ColumnSpans = std::map<model::FieldId, std::vector<const LakeColumn*>>;
 /// What the spans point to are the elements of `columns`.
 [[nodiscard]] ColumnSpans spans_of(const LakeColumns& columns);
 
-[[nodiscard]] bool can_show(const LakeColumn& column, std::int32_t format_version);
+[[nodiscard]] bool can_show(const LakeColumn& column, ShownIn in);
 
 /// Columns that are gone and that had a type which cannot be shown.
-[[nodiscard]] std::set<model::FieldId> gone_and_unshowable(const ColumnSpans& rows,
-                                                           std::int32_t format_version);
+[[nodiscard]] std::set<model::FieldId> gone_and_unshowable(const ColumnSpans& rows, ShownIn in);
 
 /// Files that began before `before`, and those that began at it and were written
 /// first, in the same transaction, cannot be read right at snapshots from it on.

@@ -16,8 +16,8 @@ using model::SortOrder;
 using model::TransformKind;
 
 // DuckDB also sorts by lists and structs, which no order of Iceberg's may do.
-bool can_sort_by(const LakeColumn& column, std::int32_t format_version) {
-  auto type = iceberg_type(column.type, format_version);
+bool can_sort_by(const LakeColumn& column, ShownIn in) {
+  auto type = iceberg_type(column.type, in);
   return type && model::can_transform(model::Transform{.kind = TransformKind::kIdentity}, *type);
 }
 
@@ -27,7 +27,7 @@ std::optional<model::FieldId> find_column(const LakeColumns& columns, std::strin
   if (!name) return std::nullopt;
   for (const LakeColumn& column : columns.columns) {
     if (column.end || column.parent || !is_same_name(column.name, *name)) continue;
-    if (!can_sort_by(column, columns.format_version)) return std::nullopt;
+    if (!can_sort_by(column, columns.shown_in())) return std::nullopt;
     return column.id;
   }
   return std::nullopt;

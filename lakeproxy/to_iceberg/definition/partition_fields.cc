@@ -35,8 +35,8 @@ const LakeColumn* source_of(const LakeColumns& columns, const LakePartitionKey& 
   return found == columns.columns.end() ? nullptr : &*found;
 }
 
-bool can_show(const Transform& transform, const LakeColumn& source, std::int32_t version) {
-  auto type = iceberg_type(source.type, version);
+bool can_show(const Transform& transform, const LakeColumn& source, ShownIn in) {
+  auto type = iceberg_type(source.type, in);
   if (!type || !model::can_transform(transform, *type)) return false;
   return transform.kind != TransformKind::kBucket || bucket_is_icebergs(source.type);
 }
@@ -73,7 +73,7 @@ std::vector<PartitionField> partition_fields(const LakeColumns& columns,
     auto transform = iceberg_transform(key.transform);
     const LakeColumn* source = source_of(columns, key, partition.begin);
     if (!transform || source == nullptr) continue;
-    if (!can_show(*transform, *source, columns.format_version)) continue;
+    if (!can_show(*transform, *source, columns.shown_in())) continue;
     PartitionField field{.source_id = key.column_id, .transform = *transform};
     field.name = free_name(columns, fields, default_name(source->name, *transform), field);
     fields.push_back(std::move(field));

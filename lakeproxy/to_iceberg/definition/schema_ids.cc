@@ -54,7 +54,7 @@ class Assignment {
   Assignment(const LakeColumns& columns, AssignedIds& ids)
       : columns_(columns), spans_(spans_of(columns)), ids_(ids) {
     // What was shown with such a column keeps it.
-    if (ids.none()) left_out_ = gone_and_unshowable(spans_, columns.format_version);
+    if (ids.none()) left_out_ = gone_and_unshowable(spans_, columns.shown_in());
     for (const LakeColumnDoc& doc : columns.docs) documented_.insert(doc.column_id);
   }
 
@@ -82,7 +82,7 @@ class Assignment {
     std::set<FieldId> left_out = left_out_;
     for (const auto& [id, spans] : spans_) {
       for (const LakeColumn* span : spans) {
-        if (span->end && span->shown_at(at) && !can_show(*span, columns_.format_version)) {
+        if (span->end && span->shown_at(at) && !can_show(*span, columns_.shown_in())) {
           left_out.insert(id);
         }
       }
