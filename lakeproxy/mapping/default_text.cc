@@ -40,10 +40,27 @@ std::optional<std::string> unescaped(std::string_view text) {
   return bytes;
 }
 
+// "12:00:00+05:30", a time with a zone, in UTC.
+std::optional<model::Literal> parse_time_in_utc(const model::Type& type, std::string_view text) {
+  constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+  constexpr std::int64_t kMicrosPerDay = 86'400 * kMicrosPerSecond;
+  const std::size_t sign = text.find_first_of("+-");
+  auto time = model::parse_lake_text(type, text.substr(0, sign));
+  if (!time || sign == std::string_view::npos) return time;
+  std::string offset(text.substr(sign + 1));
+  while (offset.size() < std::string_view("00:00:00").size()) offset += ":00";
+  auto shift = model::parse_lake_text(type, offset);
+  if (!shift) return std::nullopt;
+  const std::int64_t ahead = std::get<std::int64_t>(*shift) * (text[sign] == '-' ? -1 : 1);
+  const std::int64_t micros = std::get<std::int64_t>(*time) - ahead + kMicrosPerDay;
+  return model::Literal(micros % kMicrosPerDay);
+}
+
 }  // namespace
 
 std::optional<model::Literal> parse_default(const model::Type& type, std::string_view text) {
   if (text == kNoDefault) return std::nullopt;
+  if (type.kind() == TypeKind::kTime) return parse_time_in_utc(type, text);
   if (!is_bytes(type)) return model::parse_lake_text(type, text);
   auto bytes = unescaped(text);
   if (!bytes) return std::nullopt;

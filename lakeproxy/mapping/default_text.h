@@ -18,7 +18,8 @@ namespace lake::ducklake {
 /// How DuckLake writes that a column has no default.
 inline constexpr std::string_view kNoDefault = "NULL";
 
-/// Nothing for a text that is none of the type's values, or for no default.
+/// A time with a zone is given in UTC. Nothing for a text that is none of the type's values, or for
+/// no default.
 [[nodiscard]] std::optional<model::Literal> parse_default(const model::Type& type,
                                                           std::string_view text);
 

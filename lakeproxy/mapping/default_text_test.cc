@@ -41,6 +41,18 @@ TEST(DefaultText, printable_bytes_may_stand_for_themselves) {
   EXPECT_EQ(parse_default(Type::fixed(2), "a"), std::nullopt);
 }
 
+TEST(DefaultText, a_time_with_a_zone_is_in_utc) {
+  constexpr std::int64_t kHour = 3'600'000'000;
+  const Type time(TypeKind::kTime);
+  EXPECT_EQ(parse_default(time, "12:00:00"), Literal(12 * kHour));
+  EXPECT_EQ(parse_default(time, "12:00:00.5+02"), Literal(10 * kHour + 500'000));
+  EXPECT_EQ(parse_default(time, "00:30:00+01:30"), Literal(23 * kHour));
+  EXPECT_EQ(parse_default(time, "23:00:00-15:59:59"), Literal(15 * kHour - 1'000'000));
+  for (const char* bad : {"12:00:00+", "12:00:00+2", "12:00:00+02:", "12:00:00+99", "+02"}) {
+    EXPECT_EQ(parse_default(time, bad), std::nullopt) << bad;
+  }
+}
+
 TEST(DefaultText, null_is_no_default) {
   EXPECT_EQ(parse_default(Type(TypeKind::kString), "NULL"), std::nullopt);
   auto text = default_text(field(Type(TypeKind::kString)), std::string("NULL"));

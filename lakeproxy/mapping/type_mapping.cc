@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace lake::ducklake {
@@ -27,21 +28,25 @@ constexpr std::string_view kUnsignedBounds =
     "clients take the bounds in its files for signed numbers, and filters lose rows";
 
 // int8 and int16 stand in the files as 32-bit integers that hold each value,
-// timestamp_s in microseconds.
+// timestamp_s in microseconds, int128 and uint128 as doubles (DuckDB itself reads
+// them back rounded), timetz in UTC without its offset.
 constexpr std::array kRows{
     Row{"boolean", TypeKind::kBoolean},
     Row{"int8", TypeKind::kInt},
     Row{"int16", TypeKind::kInt},
     Row{"int32", TypeKind::kInt},
     Row{"int64", TypeKind::kLong},
+    Row{"int128", TypeKind::kDouble},
     Row{"uint8", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
     Row{"uint16", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
     Row{"uint32", TypeKind::kLong, 2, ReadableAs::kValueCopy, kUnsignedBounds},
     Row{"uint64", TypeKind::kDecimal, 2, ReadableAs::kValueCopy, kUnsignedBounds},
+    Row{"uint128", TypeKind::kDouble},
     Row{"float32", TypeKind::kFloat},
     Row{"float64", TypeKind::kDouble},
     Row{"date", TypeKind::kDate},
     Row{"time", TypeKind::kTime},
+    Row{"timetz", TypeKind::kTime},
     Row{"timestamp", TypeKind::kTimestamp},
     Row{"timestamp_us", TypeKind::kTimestamp},
     Row{"timestamp_s", TypeKind::kTimestamp},
@@ -65,9 +70,6 @@ struct Refused {
 };
 
 constexpr std::array kRefused{
-    Refused{"int128", "its files hold rounded values"},
-    Refused{"uint128", "its files hold rounded values"},
-    Refused{"timetz", "Iceberg has no time with a zone"},
     Refused{"time_ns", "Iceberg's time has microseconds"},
 };
 
@@ -90,6 +92,42 @@ constexpr int kUint64Digits = 20;
 Type make_primitive(TypeKind kind) {
   if (kind == TypeKind::kDecimal) return Type::decimal(kUint64Digits, 0);
   return kind == TypeKind::kGeometry ? Type::geo(kind, "") : Type(kind);
+}
+
+struct Range {
+  std::string_view of;
+  double low;
+  double beyond;  ///< The first whole number above.
+};
+
+constexpr std::array kWholeNumbers{
+    Range{"int8", -0x1p7, 0x1p7},       Range{"int16", -0x1p15, 0x1p15}, Range{"uint8", 0, 0x1p8},
+    Range{"uint16", 0, 0x1p16},         Range{"uint32", 0, 0x1p32},      Range{"uint64", 0, 0x1p64},
+    Range{"int128", -0x1p127, 0x1p127}, Range{"uint128", 0, 0x1p128},
+};
+
+// Every end of a range is a double, and rounding moves no number across one that is
+// not on it: a decimal below 2^64 may round to it, so decimals are compared as they are.
+bool is_within(const Range& range, const model::Literal& value) {
+  if (const auto* i = std::get_if<std::int32_t>(&value)) {
+    return *i >= range.low && *i < range.beyond;
+  }
+  if (const auto* i = std::get_if<std::int64_t>(&value)) {
+    constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+    if (*i > kLargest || *i < -kLargest) return range.beyond > 0x1p63;
+    return static_cast<double>(*i) >= range.low && static_cast<double>(*i) < range.beyond;
+  }
+  if (const auto* d = std::get_if<model::Decimal>(&value)) {
+    return d->unscaled >= static_cast<__int128>(range.low) && range.beyond >= 0x1p64 &&
+           d->unscaled < (static_cast<__int128>(1) << 64);
+  }
+  const auto* d = std::get_if<double>(&value);
+  return d != nullptr && *d >= range.low && *d < range.beyond && std::trunc(*d) == *d;
+}
+
+bool is_multiple(const model::Literal& value, std::int64_t of) {
+  const auto* micros = std::get_if<std::int64_t>(&value);
+  return micros != nullptr && *micros % of == 0;
 }
 
 }  // namespace
@@ -186,6 +224,29 @@ bool can_promote(const Type& from, const Type& to) {
     return from.scale() == to.scale() && from.precision() <= to.precision();
   }
   return false;
+}
+
+bool arranges_alike(std::string_view lake_type) {
+  // Texts that differ by less than a double tells are one value; a time's order in the lake
+  // is not that of the day in UTC; "1 month" and "P1M" are two orders.
+  constexpr std::array<std::string_view, 4> kOther{"int128", "uint128", "timetz", "interval"};
+  return std::ranges::find(kOther, std::string_view(lower_case(lake_type))) == kOther.end();
+}
+
+bool can_hold(std::string_view lake_type, const model::Literal& value) {
+  const std::string name = lower_case(lake_type);
+  if (const auto* range = std::ranges::find(kWholeNumbers, std::string_view(name), &Range::of);
+      range != kWholeNumbers.end()) {
+    return is_within(*range, value);
+  }
+  if (name == "timestamp_s") return is_multiple(value, 1'000'000);
+  if (name == "timestamp_ms") return is_multiple(value, 1'000);
+  return name != "interval";
+}
+
+bool holds_every_value(std::string_view lake_type) {
+  const std::string name = lower_case(lake_type);
+  return name == "timetz" || name == "timestamp_us" || name == "json";
 }
 
 bool bucket_is_icebergs(std::string_view lake_type) {

@@ -78,6 +78,17 @@ struct ShownIn {
 /// Source: Iceberg table specification, "Schema Evolution".
 [[nodiscard]] bool can_promote(const model::Type& from, const model::Type& to);
 
+/// Whether what DuckDB arranges rows by, given a value of this lake type, is what clients
+/// take it for: equal texts of a partition are one value, and the order is Iceberg's.
+[[nodiscard]] bool arranges_alike(std::string_view lake_type);
+
+/// Whether DuckDB can read a value that a client wrote, given as one of shown_type(), as one
+/// of the lake type: a number out of its range fails DuckDB's whole scan.
+[[nodiscard]] bool can_hold(std::string_view lake_type, const model::Literal& value);
+
+/// The other way about: DuckDB reads whatever a client writes to such a column.
+[[nodiscard]] bool holds_every_value(std::string_view lake_type);
+
 /// Whether DuckLake's bucket of a value of this lake type is Iceberg's.
 [[nodiscard]] bool bucket_is_icebergs(std::string_view lake_type);
 

@@ -74,11 +74,12 @@ base::Status stage(Connection& connection, const materialize::InlinedGroup& grou
 }
 
 // An empty table first: an error here is the columns', a later one a value's.
-base::Status make_typed(Connection& connection, const std::vector<Field>& columns) {
+base::Status make_typed(Connection& connection, const materialize::InlinedGroup& group) {
+  const std::vector<Field>& columns = group.columns;
   std::string definitions;
   std::string values;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    auto type = engine_type(columns[i].type);
+    auto type = engine_type(columns[i], group.lake_types);
     if (!type) {
       return std::move(type).error().with_context(fmt::format("column '{}'", columns[i].name));
     }
@@ -104,8 +105,27 @@ base::Status make_typed(Connection& connection, const std::vector<Field>& column
   return {};
 }
 
+// How a value of the lake's type compares once a client reads it from the file.
+enum class Extremes : std::uint8_t {
+  kOfValues,
+  kOfDoubles,  // Of numbers that are written as doubles.
+  kNone,       // Of times whose order is another in UTC.
+};
+
+Extremes extremes_of(const materialize::InlinedGroup& group, const Field& field) {
+  auto held = group.lake_types.find(field.id);
+  if (held == group.lake_types.end()) return Extremes::kOfValues;
+  if (held->second == "int128" || held->second == "uint128") return Extremes::kOfDoubles;
+  return held->second == "timetz" ? Extremes::kNone : Extremes::kOfValues;
+}
+
 // Smallest and largest value of `name` as DuckLake writes them, as text.
-std::string extreme(std::string_view function, const Field& field, const std::string& name) {
+std::string extreme(std::string_view function, const Field& field, const std::string& name,
+                    Extremes extremes) {
+  if (extremes == Extremes::kNone) return "CAST(NULL AS VARCHAR)";
+  if (extremes == Extremes::kOfDoubles) {
+    return fmt::format("CAST(CAST({}({}) AS DOUBLE) AS VARCHAR)", function, name);
+  }
   if (is_bytes(field)) return fmt::format("hex({}({}))", function, name);
   if (!is_floating(field)) return fmt::format("CAST({}({}) AS VARCHAR)", function, name);
   return fmt::format("CAST({0}({1}) FILTER (WHERE NOT isnan({1})) AS VARCHAR)", function, name);
@@ -114,12 +134,13 @@ std::string extreme(std::string_view function, const Field& field, const std::st
 // Five expressions for each column: values, nulls, NaNs, extremes.
 constexpr std::size_t kExpressions = 5;
 
-std::string stats_expressions(const Field& field) {
+std::string stats_expressions(const Field& field, Extremes extremes) {
   std::string name = quote_identifier(field.name);
-  std::string nans = is_floating(field) ? fmt::format("count({0}) FILTER (WHERE isnan({0}))", name)
-                                        : "CAST(0 AS BIGINT)";
+  const bool has_nans = is_floating(field) && extremes == Extremes::kOfValues;
+  std::string nans =
+      has_nans ? fmt::format("count({0}) FILTER (WHERE isnan({0}))", name) : "CAST(0 AS BIGINT)";
   return fmt::format("count({0}), count(*) - count({0}), {1}, {2}, {3}", name, nans,
-                     extreme("min", field, name), extreme("max", field, name));
+                     extreme("min", field, name, extremes), extreme("max", field, name, extremes));
 }
 
 model::LakeColumnStats read_stats(const base::duckdb::Rows& row, std::size_t first,
@@ -160,13 +181,14 @@ std::int64_t count_leaves(const model::Type& type) {
 }
 
 base::Result<std::vector<model::LakeColumnStats>> all_stats(Connection& connection,
-                                                            const std::vector<Field>& columns,
+                                                            const materialize::InlinedGroup& group,
                                                             const std::string& path) {
+  const std::vector<Field>& columns = group.columns;
   std::string expressions;
   for (const Field& field : columns) {
     if (!field.type.is_primitive()) continue;
     if (!expressions.empty()) expressions += ", ";
-    expressions += stats_expressions(field);
+    expressions += stats_expressions(field, extremes_of(group, field));
   }
   if (expressions.empty()) return std::vector<model::LakeColumnStats>{};
   ASSIGN_OR_RETURN(auto sizes, leaf_sizes(connection, path));
@@ -200,13 +222,13 @@ base::Result<InlinedFile> write_inlined_rows(base::duckdb::Engine& engine,
   ASSIGN_OR_RETURN(Connection connection, engine.connect());
   connection.set_deadline(deadline);
   RETURN_IF_ERROR(stage(connection, group));
-  RETURN_IF_ERROR(make_typed(connection, group.columns));
+  RETURN_IF_ERROR(make_typed(connection, group));
   std::string path = scratch.file("rows.parquet");
   RETURN_IF_ERROR(connection.execute(
       fmt::format("COPY typed TO {} (FORMAT parquet, COMPRESSION zstd, FIELD_IDS {})",
                   quote_literal(path), field_ids)));
   InlinedFile file;
-  ASSIGN_OR_RETURN(file.stats, all_stats(connection, group.columns, path));
+  ASSIGN_OR_RETURN(file.stats, all_stats(connection, group, path));
   ASSIGN_OR_RETURN(file.bytes, read_file(path));
   file.record_count = static_cast<std::int64_t>(group.rows.size());
   return file;

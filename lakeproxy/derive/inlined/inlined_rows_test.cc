@@ -267,6 +267,30 @@ TEST_F(InlinedRowsTest, gives_no_extremes_for_nulls_alone) {
   EXPECT_FALSE(file.stats[0].max_value);
 }
 
+// The files of DuckDB itself have these numbers as doubles, and times in UTC.
+TEST_F(InlinedRowsTest, writes_wide_numbers_and_zoned_times_as_duckdb_does) {
+  auto group = group_of(
+      {field(1, "h", Type(TypeKind::kDouble)), field(2, "t", Type(TypeKind::kTime)),
+       field(3, "st",
+             Type::structure({field(4, "h", Type(TypeKind::kDouble)),
+                              field(5, "ts", Type::list(6, Type(TypeKind::kTime), false))}))},
+      {{"9007199254740993", "00:30:00+02", "{'h': -3, 'ts': [23:30:00-02]}"},
+       {"-170141183460469231731687303715884105727", "23:30:00-02", std::nullopt}});
+  group.lake_types = {{1, "int128"}, {2, "timetz"}, {4, "int128"}, {6, "timetz"}};
+  InlinedFile file = write(group);
+  EXPECT_THAT(read(file.bytes, "h, t, st"),
+              ElementsAre("9007199254740992.0|22:30:00+00|{'h': -3.0, 'ts': ['01:30:00+00']}",
+                          "-1.7014118346046923e+38|01:30:00+00"));
+  ASSERT_EQ(file.stats.size(), 2);
+  EXPECT_EQ(file.stats[0].min_value, "-1.7014118346046923e+38");
+  EXPECT_EQ(file.stats[0].max_value, "9007199254740992.0");
+  EXPECT_EQ(file.stats[0].nan_count, 0);
+  // DuckDB orders them by a day that begins with the offset.
+  EXPECT_EQ(file.stats[1].min_value, std::nullopt);
+  EXPECT_EQ(file.stats[1].max_value, std::nullopt);
+  EXPECT_EQ(file.stats[1].value_count, 2);
+}
+
 std::vector<Field> nested_columns() {
   Type inner = Type::structure(
       {field(11, "d", Type(TypeKind::kDate)), field(12, "s", Type(TypeKind::kString)),

@@ -28,6 +28,7 @@ struct InlinedGroup {
   model::SnapshotId begin;
   std::vector<model::Field> columns;
   std::vector<model::LakeInlinedRow> rows;
+  model::LakeTypes lake_types = {};  ///< Of the columns, where the lake has others.
 };
 
 /// The deleted positions of one data file as of one snapshot, all of them.

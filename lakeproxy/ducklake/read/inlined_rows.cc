@@ -35,6 +35,7 @@ std::optional<SnapshotId> begin_of(std::int64_t schema_version, const Rows& vers
 // One table of PostgreSQL: its columns there, and which of them are shown.
 struct Layout {
   std::vector<const model::Field*> held;  ///< Null for a column that is not shown.
+  model::LakeTypes lake_types;
 };
 
 Result<Layout> layout_of(std::int64_t version, const Rows& versions,
@@ -50,7 +51,7 @@ Result<Layout> layout_of(std::int64_t version, const Rows& versions,
     if (!column.parent && column.shown_at(*at)) shown.push_back(&column);
   }
   std::ranges::sort(shown, {}, [](const LakeColumn* c) { return std::pair(c->order, c->id); });
-  Layout layout;
+  Layout layout{.lake_types = lake_types_at(columns, *at)};
   for (const LakeColumn* column : shown) layout.held.push_back(schema->find(column->id));
   return layout;
 }
@@ -102,7 +103,7 @@ Result<std::vector<model::LakeInlinedTable>> read_inlined_rows(
     const std::int64_t version = rows.int64(i, 0);
     if (tables.empty() || tables.back().schema_version != version) {
       ASSIGN_OR_RETURN(layout, layout_of(version, schema_versions, columns, table));
-      tables.push_back({.schema_version = version});
+      tables.push_back({.schema_version = version, .lake_types = layout.lake_types});
       for (const model::Field* field : layout.held) {
         if (field != nullptr) tables.back().columns.push_back(*field);
       }

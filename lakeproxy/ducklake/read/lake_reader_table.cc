@@ -163,6 +163,7 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow
   auto assigned = assign_schemas(columns, ids);
   if (!assigned) return std::move(assigned).error().with_context("table " + table.name);
   set_schemas(ids, row, table);
+  table.lake_types = lake_types_at(columns.columns, table.version.snapshot);
   auto partitions = read_partitions(*rows[kPartitions]);
   table.partition_columns = columns_of_now(partitions);
   const SpecUse use = assign_specs({columns, std::move(partitions),

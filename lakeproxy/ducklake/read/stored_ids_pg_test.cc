@@ -187,7 +187,7 @@ TEST_F(StoredIds, every_default_comes_back_from_where_it_is_stored) {
 TEST_F(StoredIds, a_table_that_is_refused_gets_no_ids) {
   make_table();
   add_column(2, 2);
-  exec("UPDATE ducklake_column SET column_type = 'int128' WHERE column_id = 2");
+  exec("UPDATE ducklake_column SET column_type = 'interval' WHERE column_id = 2");
   auto lake = reader();
   ASSERT_FALSE(run(lake.load_table(soon(), TableId(1))));
   EXPECT_EQ(stored(), AssignedIds{});

@@ -31,6 +31,10 @@ struct LakeVersion {
   friend bool operator==(const LakeVersion&, const LakeVersion&) = default;
 };
 
+/// Lake types of columns, and parts of columns, that clients see as a type which the lake
+/// calls otherwise: an int128 that is a double to them, a timetz that is a time.
+using LakeTypes = std::map<FieldId, std::string>;
+
 /// DuckLake's statistics of one column in one file, in DuckLake's text form.
 struct LakeColumnStats {
   FieldId column_id = 0;
@@ -112,6 +116,7 @@ struct LakeInlinedTable {
   std::int64_t schema_version = 0;
   /// The top-level columns, as they were at that schema version.
   std::vector<Field> columns;
+  LakeTypes lake_types;  ///< Of then.
   std::vector<LakeInlinedRow> rows;
 };
 
@@ -196,6 +201,7 @@ struct LakeTable {
   TableMetadata metadata;
   /// Which Iceberg schema is current from a lake snapshot on, oldest first.
   std::map<SnapshotId, std::int32_t> schema_at;
+  LakeTypes lake_types;  ///< Of now.
   /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
   /// stand under `unpartitioned_spec_id`.
   std::map<std::int64_t, std::int32_t> spec_of_partition;

@@ -64,6 +64,7 @@ std::vector<std::string_view> narrower_types(const Type& type) {
       return {"TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER"};
     case TypeKind::kTimestamp: return {"DATE", "TIMESTAMP_S", "TIMESTAMP_MS"};
     case TypeKind::kTimestampNs: return {"DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP"};
+    case TypeKind::kTime: return {"TIME WITH TIME ZONE"};  // In UTC, as files have it.
     case TypeKind::kString: return {"JSON"};
     default: return {};
   }

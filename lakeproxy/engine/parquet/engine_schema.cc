@@ -13,6 +13,7 @@ using base::ErrorKind;
 using base::fail;
 using base::duckdb::quote_identifier;
 using base::duckdb::quote_literal;
+using model::LakeTypes;
 using model::Type;
 using model::TypeKind;
 
@@ -23,21 +24,38 @@ base::Error unsupported(const Type& type) {
               fmt::format("rows with a {} cannot be written as Parquet", type.to_string()));
 }
 
-base::Result<std::string> struct_type(const Type& type) {
+// The engine's types that lose nothing before the values are written to Parquet.
+std::optional<std::string> type_of_lake(const LakeTypes& lake_types, model::FieldId id) {
+  auto held = lake_types.find(id);
+  if (held == lake_types.end()) return std::nullopt;
+  if (held->second == "int128") return "HUGEINT";
+  if (held->second == "uint128") return "UHUGEINT";
+  if (held->second == "timetz") return "TIME WITH TIME ZONE";
+  return std::nullopt;
+}
+
+base::Result<std::string> struct_type(const Type& type, const LakeTypes& lake_types) {
   if (type.children().empty()) return unsupported(type);
   std::string text = "STRUCT(";
   for (const auto& field : type.children()) {
-    ASSIGN_OR_RETURN(std::string child, engine_type(field.type));
+    ASSIGN_OR_RETURN(std::string child, engine_type(field, lake_types));
     if (text.back() != '(') text += ", ";
     text += quote_identifier(field.name) + ' ' + child;
   }
   return text + ')';
 }
 
-base::Result<std::string> map_type(const Type& type) {
-  ASSIGN_OR_RETURN(std::string key, engine_type(type.children()[0].type));
-  ASSIGN_OR_RETURN(std::string value, engine_type(type.children()[1].type));
+base::Result<std::string> map_type(const Type& type, const LakeTypes& lake_types) {
+  ASSIGN_OR_RETURN(std::string key, engine_type(type.children()[0], lake_types));
+  ASSIGN_OR_RETURN(std::string value, engine_type(type.children()[1], lake_types));
   return fmt::format("MAP({}, {})", key, value);
+}
+
+base::Result<std::string> nested_type(const Type& type, const LakeTypes& lake_types) {
+  if (type.kind() == TypeKind::kStruct) return struct_type(type, lake_types);
+  if (type.kind() == TypeKind::kMap) return map_type(type, lake_types);
+  ASSIGN_OR_RETURN(std::string element, engine_type(type.children()[0], lake_types));
+  return element + "[]";
 }
 
 }  // namespace
@@ -59,12 +77,9 @@ base::Result<std::string> engine_type(const Type& type) {
     case TypeKind::kUuid: return "UUID";
     case TypeKind::kFixed:
     case TypeKind::kBinary: return "BLOB";
-    case TypeKind::kStruct: return struct_type(type);
-    case TypeKind::kMap: return map_type(type);
-    case TypeKind::kList: {
-      ASSIGN_OR_RETURN(std::string element, engine_type(type.children()[0].type));
-      return element + "[]";
-    }
+    case TypeKind::kStruct:
+    case TypeKind::kMap:
+    case TypeKind::kList: return nested_type(type, {});
     case TypeKind::kTimestamptzNs:
     case TypeKind::kUnknown:
     case TypeKind::kVariant:
@@ -72,6 +87,12 @@ base::Result<std::string> engine_type(const Type& type) {
     case TypeKind::kGeography: return unsupported(type);
   }
   std::unreachable();
+}
+
+base::Result<std::string> engine_type(const model::Field& column, const LakeTypes& lake_types) {
+  if (!column.type.is_primitive()) return nested_type(column.type, lake_types);
+  auto held = type_of_lake(lake_types, column.id);
+  return held ? std::move(*held) : engine_type(column.type);
 }
 
 base::Result<std::string> engine_field_ids(const std::vector<model::Field>& fields) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/core/result.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/iceberg/schema/type.h"
 
 namespace lake::exporter {
@@ -18,6 +19,11 @@ namespace lake::exporter {
 /// as in the files that DuckDB writes for such a column.
 /// Errors: kUnsupported  the engine has none (names it).
 [[nodiscard]] base::Result<std::string> engine_type(const model::Type& type);
+
+/// As engine_type(), of a column some of whose parts the lake holds as a type that clients see
+/// as another: those get the engine's own, which it writes to Parquet as clients read it.
+[[nodiscard]] base::Result<std::string> engine_type(const model::Field& column,
+                                                    const model::LakeTypes& lake_types);
 
 /// The FIELD_IDS option of COPY for these top-level columns.
 /// Errors: kUnsupported  a nested field's name is a word of that option.

@@ -22,7 +22,8 @@ std::vector<std::string_view> engine_types(TypeKind kind) {
     case TypeKind::kFloat: return {"FLOAT"};
     case TypeKind::kDouble: return {"DOUBLE", "FLOAT"};
     case TypeKind::kDate: return {"DATE"};
-    case TypeKind::kTime: return {"TIME"};
+    // With a zone it stands in the file in UTC, as DuckDB writes it.
+    case TypeKind::kTime: return {"TIME", "TIME WITH TIME ZONE"};
     case TypeKind::kTimestamp: return {"TIMESTAMP"};
     case TypeKind::kTimestamptz: return {"TIMESTAMP WITH TIME ZONE"};
     case TypeKind::kTimestampNs: return {"TIMESTAMP_NS"};

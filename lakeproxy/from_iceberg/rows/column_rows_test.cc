@@ -189,7 +189,7 @@ TEST(ColumnRows, every_lake_type_stays_while_it_shows_as_the_same) {
         "float32",      "float64",     "date",        "time",         "timestamp",
         "timestamp_us", "timestamp_s", "timestamptz", "timestamp_ns", "varchar",
         "json",         "blob",        "uuid",        "decimal(9,2)", "DECIMAL(9, 2)"}) {
-    auto shown = iceberg_type(type, 3);
+    auto shown = iceberg_type(type, {3});
     ASSERT_TRUE(shown) << type;
     auto wanted = lake_type(*shown);
     ASSERT_TRUE(wanted) << type;

@@ -8,6 +8,7 @@
 #include "lakeproxy/from_iceberg/rows/partition_text.h"
 #include "lakeproxy/iceberg/value/single_value.h"
 #include "lakeproxy/mapping/lake_text.h"
+#include "lakeproxy/mapping/type_mapping.h"
 
 namespace lake::ducklake {
 namespace {
@@ -43,6 +44,42 @@ std::optional<std::string> bound_text(const std::optional<std::string>& bound,
   return text;
 }
 
+// Whether the bounds leave no value that the lake's type cannot hold.
+bool fits(const std::string& lake_type, const model::Type& type, const model::DataFile& file,
+          model::FieldId id) {
+  if (holds_every_value(lake_type) || file.record_count == 0) return true;
+  auto found = file.metrics.find(id);
+  // DuckDB made these types' files without bounds before, and clients may, too.
+  const bool may_lack = lake_type == "int8" || lake_type == "int16" || lake_type == "timestamp_s";
+  if (found == file.metrics.end()) return may_lack;
+  const model::ColumnMetrics& metrics = found->second;
+  if (metrics.null_count && metrics.null_count == metrics.value_count) return true;
+  if (metrics.nan_count.value_or(0) > 0) return false;
+  for (const auto* bound : {&metrics.lower_bound, &metrics.upper_bound}) {
+    if (!*bound && may_lack) continue;
+    if (!*bound) return false;
+    auto value = materialize::decode_single_value(**bound, type);
+    if (!value || !can_hold(lake_type, *value)) return false;
+  }
+  return true;
+}
+
+// A value that the lake's type cannot hold fails each later scan of DuckDB's.
+base::Status check_values(const AddedFile& added, const model::LakeTable& before,
+                          const model::Schema& schema) {
+  for (const auto& [id, lake_type] : before.lake_types) {
+    const model::Field* field = schema.find(id);
+    const model::Field* held = before.metadata.current_schema().find(id);
+    if (field == nullptr || held == nullptr || field->type != held->type) continue;
+    if (fits(lake_type, field->type, added.file, id)) continue;
+    return base::fail(ErrorKind::kInvalid,
+                      fmt::format("column {}: DuckDB holds it as {}, and the bounds of {} do not "
+                                  "say that each of its values is one",
+                                  field->name, lake_type, added.file.file_path));
+  }
+  return {};
+}
+
 // A count below zero is none.
 Count known_count(Count count) { return count && *count >= 0 ? count : std::nullopt; }
 
@@ -53,7 +90,15 @@ Count non_null_count(const model::ColumnMetrics& metrics) {
   return *metrics.value_count - nulls;
 }
 
-std::vector<LakeColumnStats> stats_of(const model::DataFile& file, const model::Schema& schema) {
+// DuckDB would read the text of a double, or of a time in UTC, as bounds of its own type; it
+// keeps none of such columns.
+bool has_own_bounds(const model::LakeTypes& lake_types, model::FieldId id) {
+  auto held = lake_types.find(id);
+  return held == lake_types.end() || arranges_alike(held->second);
+}
+
+std::vector<LakeColumnStats> stats_of(const model::DataFile& file, const model::Schema& schema,
+                                      const model::LakeTypes& lake_types) {
   std::vector<LakeColumnStats> all;
   for (const auto& [id, metrics] : file.metrics) {
     const model::Field* field = schema.find(id);
@@ -67,6 +112,10 @@ std::vector<LakeColumnStats> stats_of(const model::DataFile& file, const model::
                           .contains_nan = std::nullopt,
                           .nan_count = metrics.nan_count,
                           .nan_count_settled = metrics.nan_count.has_value()};
+    if (!has_own_bounds(lake_types, id)) {
+      stats.min_value.reset();
+      stats.max_value.reset();
+    }
     if (metrics.nan_count) stats.contains_nan = *metrics.nan_count > 0;
     all.push_back(std::move(stats));
   }
@@ -117,6 +166,7 @@ base::Status check_bucket(const model::LakeTable& table, std::int32_t spec_id,
 base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTable& before,
                                      const model::TableMetadata& after) {
   RETURN_IF_ERROR(check(added));
+  RETURN_IF_ERROR(check_values(added, before, after.current_schema()));
   const model::PartitionSpec* spec = after.find_spec(added.spec_id);
   if (!after.shows_spec(added.spec_id)) {
     return base::fail(ErrorKind::kInvalid,
@@ -127,7 +177,7 @@ base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTa
                     .record_count = added.file.record_count,
                     .file_size_bytes = added.file.file_size_in_bytes,
                     .partition_id = lake_partition_of(before, added.spec_id),
-                    .stats = stats_of(added.file, after.current_schema())};
+                    .stats = stats_of(added.file, after.current_schema(), before.lake_types)};
   RETURN_IF_ERROR(check_bucket(before, added.spec_id, file));
   if (file.partition_id) set_partition_values(before, after, *spec, checked.tuple, file);
   file.iceberg = {.spec_id = added.spec_id,

@@ -20,19 +20,21 @@ bool is_bucket(const model::PartitionField& field) {
 }
 
 // Whether the lake's partition can have the field as a key.
-bool is_held(const model::PartitionField& field, const model::Schema& schema, OtherFiles others) {
+bool is_held(const model::PartitionField& field, const model::Schema& schema, const SpecPlace& to) {
   if (!lake_transform(field.transform)) return false;
   if (!is_bucket(field)) return true;
   const model::Field* source = schema.find(field.source_id);
-  if (others == OtherFiles::kSome || source == nullptr) return false;
+  if (to.others == OtherFiles::kSome || source == nullptr) return false;
+  auto held = to.lake_types.find(field.source_id);
+  if (held != to.lake_types.end()) return bucket_is_icebergs(held->second);
   auto type = lake_type(source->type);
   return type && bucket_is_icebergs(*type);
 }
 
 bool is_held_whole(const model::PartitionSpec& spec, const model::Schema& schema,
-                   OtherFiles others) {
+                   const SpecPlace& to) {
   return std::ranges::all_of(spec.fields,
-                             [&](const auto& field) { return is_held(field, schema, others); });
+                             [&](const auto& field) { return is_held(field, schema, to); });
 }
 
 // Begins the lake's partition of a spec; nothing where it can hold none of it.
@@ -43,7 +45,7 @@ PartitionChange begin_lake_partition(const SchemaSql& sql, const SpecPlace& to,
   std::vector<std::int64_t> columns;
   std::vector<std::optional<std::string>> transforms;
   for (const auto& field : spec.fields) {
-    const bool held = is_held(field, schema, to.others);
+    const bool held = is_held(field, schema, to);
     change.keys.of_field.push_back(held ? std::optional(change.keys.count) : std::nullopt);
     if (!held) continue;
     change.keys.count += 1;
@@ -134,7 +136,7 @@ PartitionChange change_default_spec(const SchemaSql& sql, const SpecPlace& place
   // of then, so none is begun for it anew: what DuckDB writes has none.
   PartitionChange change{.ended = true};
   if (!from->is_unpartitioned()) delta.queries.push_back(end_lake_partition(sql, place.place));
-  if (is_held_whole(*to, after.current_schema(), place.others)) {
+  if (is_held_whole(*to, after.current_schema(), place)) {
     change = begin_lake_partition(sql, place, *to, after.current_schema(), delta);
   }
   use_as_default(place.place, to->spec_id, change, rows);
@@ -152,7 +154,7 @@ PartitionChange end_without_columns(const SchemaSql& sql, const SpecPlace& place
   const model::PartitionSpec* spec = after.find_spec(after.default_spec_id);
   if (spec == nullptr) return {.ended = true};
   PartitionChange change{.ended = true};
-  if (is_held_whole(*spec, schema, place.others)) {
+  if (is_held_whole(*spec, schema, place)) {
     change = begin_lake_partition(sql, place, *spec, schema, delta);
   }
   use_as_default(place.place, spec->spec_id, change, rows);

@@ -25,6 +25,7 @@ struct SpecPlace {
   /// A lake partition takes the next of the delta's catalog ids, from this on.
   std::int64_t first_catalog_id = 0;
   OtherFiles others = OtherFiles::kSome;
+  model::LakeTypes lake_types = {};  ///< Of the table's columns before.
 };
 
 /// What a commit does to the lake's partition of a table.

@@ -89,7 +89,8 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
   if (new_current) RETURN_IF_ERROR(add_schema_rows(sql, change, head, preconditions, delta));
   DefinitionRows definitions;
   add_definitions(before.metadata, change.after, place.begin, definitions);
-  const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, preconditions)};
+  const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, preconditions),
+                             before.lake_types};
   ASSIGN_OR_RETURN(
       PartitionChange partition,
       put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta, definitions));
@@ -99,8 +100,9 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
   }
   if (!partition.ended && new_current) {
     // The files that are there have no number of a bucket that is begun anew.
-    partition = end_without_columns(sql, {place, head.next_catalog_id, OtherFiles::kSome}, before,
-                                    change.after, delta, definitions);
+    partition = end_without_columns(
+        sql, {place, head.next_catalog_id, OtherFiles::kSome, before.lake_types}, before,
+        change.after, delta, definitions);
   }
   if (!definitions.empty()) plan.sidecar_queries.push_back(definitions.query(sql, place.table_id));
   follow_sort(sql, place, head.next_catalog_id, before, change.after, delta);

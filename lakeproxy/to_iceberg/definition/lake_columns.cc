@@ -158,6 +158,18 @@ Result<std::vector<Field>> fields_at(const LakeColumns& columns, model::Snapshot
   return FieldBuilder(columns, at, left_out).top_level();
 }
 
+model::LakeTypes lake_types_at(const std::vector<LakeColumn>& columns, model::SnapshotId at) {
+  model::LakeTypes types;
+  for (const LakeColumn& column : columns) {
+    if (!column.shown_at(at) || shape_of(column.type) != LakeTypeShape::kPrimitive) continue;
+    auto shown = shown_type(column.type);
+    if (!shown) continue;
+    auto own = lake_type(shown->type);
+    if (!own || *own != column.type) types.emplace(column.id, column.type);
+  }
+  return types;
+}
+
 std::optional<model::Literal> initial_default(const LakeColumn& column, const Type& type) {
   if (!column.initial_default) return std::nullopt;
   return default_of(type, *column.initial_default);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/core/result.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/iceberg/schema/partition_spec.h"
 #include "lakeproxy/iceberg/schema/schema.h"
 #include "lakeproxy/mapping/type_mapping.h"
@@ -66,6 +67,10 @@ struct LakeColumns {
 ///         kCorrupt  a list or map without its parts, or over 64 levels.
 [[nodiscard]] base::Result<std::vector<model::Field>> fields_at(
     const LakeColumns& columns, model::SnapshotId at, const std::set<model::FieldId>& left_out);
+
+/// Of the columns at snapshot `at`, those whose type clients see as another.
+[[nodiscard]] model::LakeTypes lake_types_at(const std::vector<LakeColumn>& columns,
+                                             model::SnapshotId at);
 
 /// The constant that `column` has in rows older than it, for format version 3.
 /// Nothing when it is NULL or its text is not a value of `type`.

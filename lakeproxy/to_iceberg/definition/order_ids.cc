@@ -18,7 +18,8 @@ using model::TransformKind;
 // DuckDB also sorts by lists and structs, which no order of Iceberg's may do.
 bool can_sort_by(const LakeColumn& column, ShownIn in) {
   auto type = iceberg_type(column.type, in);
-  return type && model::can_transform(model::Transform{.kind = TransformKind::kIdentity}, *type);
+  return type && arranges_alike(column.type) &&
+         model::can_transform(model::Transform{.kind = TransformKind::kIdentity}, *type);
 }
 
 // A plain name that is no column's is an expression: nothing.

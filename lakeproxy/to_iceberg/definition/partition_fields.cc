@@ -38,6 +38,7 @@ const LakeColumn* source_of(const LakeColumns& columns, const LakePartitionKey& 
 bool can_show(const Transform& transform, const LakeColumn& source, ShownIn in) {
   auto type = iceberg_type(source.type, in);
   if (!type || !model::can_transform(transform, *type)) return false;
+  if (!arranges_alike(source.type)) return false;
   return transform.kind != TransformKind::kBucket || bucket_is_icebergs(source.type);
 }
 

@@ -121,7 +121,7 @@ TEST(SchemaIds, nested_parts_are_optional_whatever_the_lake_says) {
 
 TEST(SchemaIds, refuses_a_living_column_that_cannot_be_shown) {
   LakeColumns columns{
-      .columns = {column(1, "x", "struct", 1), part(column(2, "h", "int128", 1), 1)}};
+      .columns = {column(1, "x", "struct", 1), part(column(2, "h", "interval", 1), 1)}};
   auto history = assigned(columns);
   ASSERT_FALSE(history);
   EXPECT_EQ(history.error().kind(), ErrorKind::kUnsupported);
@@ -129,7 +129,7 @@ TEST(SchemaIds, refuses_a_living_column_that_cannot_be_shown) {
 }
 
 TEST(SchemaIds, leaves_a_gone_column_out_that_cannot_be_shown) {
-  LakeColumns columns{.columns = {column(1, "i", "int32", 1), column(2, "h", "int128", 1, 4)}};
+  LakeColumns columns{.columns = {column(1, "i", "int32", 1), column(2, "h", "interval", 1, 4)}};
   auto history = assigned(columns);
   ASSERT_TRUE(history);
   EXPECT_EQ(ids_at(*history), (std::map<std::int64_t, std::int32_t>{{1, 0}, {4, 0}}));
@@ -247,7 +247,7 @@ TEST(SchemaIds, a_column_that_cannot_be_shown_any_more_stays_where_it_was_shown)
   const AssignedIds before =
       stored({.columns = {column(1, "i", "int32", 1), column(2, "h", "int32", 1)}});
   const LakeColumns columns{.columns = {column(1, "i", "int32", 1), column(2, "h", "int32", 1, 4),
-                                        column(2, "h", "int128", 4, 6)}};
+                                        column(2, "h", "interval", 4, 6)}};
   auto after = assigned(columns, before);
   ASSERT_TRUE(after);
   EXPECT_EQ(ids_at(*after), (std::map<std::int64_t, std::int32_t>{{1, 0}, {4, 1}, {6, 1}}));

@@ -46,6 +46,8 @@ std::vector<model::FieldId> uncounted(const model::LakeTable& table,
   if (file.iceberg) return columns;  // Its client said what it knows.
   for (const auto& stats : file.stats) {
     const bool no_values = stats.value_count == 0 && stats.null_count == file.record_count;
+    // DuckDB wrote whole numbers there.
+    if (table.lake_types.contains(stats.column_id)) continue;
     if (!no_values && !stats.nan_count_settled && is_float(table, stats.column_id)) {
       columns.push_back(stats.column_id);
     }

@@ -27,9 +27,17 @@ Literal widen_zero(Literal value, Side side) {
   return value;
 }
 
+// DuckDB keeps the bounds of some columns as whole numbers that clients see as doubles. One
+// that is no double is none: readers may answer MIN and MAX from bounds, so it is not widened.
+bool is_rounded(const model::Type& type, std::string_view text) {
+  constexpr std::size_t kDigitsOfEachDouble = 15;
+  return type.kind() == model::TypeKind::kDouble && text.size() > kDigitsOfEachDouble &&
+         text.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
 std::optional<std::string> bound(const std::optional<std::string>& text, const model::Type& type,
                                  Side side) {
-  if (!text) return std::nullopt;
+  if (!text || is_rounded(type, *text)) return std::nullopt;
   auto value = model::parse_lake_text(type, *text);
   if (!value) return std::nullopt;
   std::string bytes = encode_single_value(widen_zero(std::move(*value), side));
@@ -88,6 +96,7 @@ OneValue from_bounds(const model::PartitionField& field, const model::Field& sou
   if (*stats->null_count == file.record_count) return {true, std::nullopt};
   if (*stats->null_count != 0 || !stats->min_value || !stats->max_value) return {};
   if (is_float(source.type) && stats->nan_count != 0) return {};
+  if (is_rounded(source.type, *stats->min_value)) return {};
   auto low = model::parse_lake_text(source.type, *stats->min_value);
   auto high = model::parse_lake_text(source.type, *stats->max_value);
   if (!low || !high || is_zero(*low)) return {};
@@ -203,6 +212,9 @@ model::ColumnMetrics view_metrics(const model::LakeColumnStats& stats, const mod
                                   std::int64_t record_count) {
   model::ColumnMetrics metrics;
   metrics.column_size = count_or_unknown(stats.column_size_bytes);
+  // DuckDB does not count values of types that it has no bounds of, as times with a zone:
+  // to readers a column that has as many values as NULLs holds NULLs alone.
+  if (stats.value_count == 0 && stats.null_count == 0 && record_count > 0) return metrics;
   metrics.null_count = count_or_unknown(stats.null_count);
   // DuckLake counts the values that are not null, Iceberg all of them.
   if (auto values = count_or_unknown(stats.value_count); values && metrics.null_count) {

@@ -69,6 +69,16 @@ std::vector<Partition> by_identity() {
       {"number", number, same, "1.5", "1.5", 0, 0, {"1.5"}, Literal(1.5)},
       {"number_and_nan", number, same, "1.5", "1.5", 0, 1, {"1.5"}, kNone},
       {"nan_unknown", number, same, "1.5", "1.5", 0, kNone, {"1.5"}, kNone},
+      {"whole_number", number, same, "15", "15", 0, 0, {"15"}, Literal(15.0)},
+      {"rounded_number",
+       number,
+       same,
+       "9007199254740993",
+       "9007199254740993",
+       0,
+       0,
+       {"9007199254740993"},
+       kNone},
       {"zeros_of_either_sign", number, same, "0.0", "0.0", 0, 0, {"0.0"}, kNone},
   };
 }
@@ -290,6 +300,15 @@ TEST(ColumnMetrics, counts_nulls_among_the_values) {
     auto metrics = view_metrics({.value_count = c.values, .null_count = c.nulls}, integer, 10);
     EXPECT_EQ(metrics.value_count, c.shown);
   }
+}
+
+TEST(ColumnMetrics, says_nothing_of_values_that_nobody_counted) {
+  const model::LakeColumnStats stats{.column_size_bytes = 50, .value_count = 0, .null_count = 0};
+  auto metrics = view_metrics(stats, Type(TypeKind::kTime), 10);
+  EXPECT_EQ(metrics.value_count, std::nullopt);
+  EXPECT_EQ(metrics.null_count, std::nullopt);
+  EXPECT_EQ(metrics.column_size, 50);
+  EXPECT_EQ(view_metrics(stats, Type(TypeKind::kTime), 0).value_count, 0);
 }
 
 TEST(ColumnMetrics, shows_nan_counts_that_are_certain) {

@@ -104,7 +104,8 @@ void plan_group(const model::LakeTable& table, const model::LakeChanges& changes
         {group.location, *gone, shown_earlier(changes, *group.first_end, *gone)});
   }
   if (begins_here) {
-    InlinedGroup made{std::move(group.location), begin, inlined.columns, std::move(group.rows)};
+    InlinedGroup made{std::move(group.location), begin, inlined.columns, std::move(group.rows),
+                      inlined.lake_types};
     if (format_version(table.metadata.format_version).lineage == RowLineage::kKept) {
       add_row_ids(made);
     }
