@@ -129,6 +129,7 @@ CREATE TABLE lakeproxy_definition (
   kind text NOT NULL CHECK (kind IN ('schema', 'spec', 'order')),
   id integer NOT NULL, -- Iceberg's, within the kind
   body json NOT NULL, -- as Iceberg writes it; of a spec its fields. Read at each load: no jsonb
+  format_version integer NOT NULL DEFAULT 2, -- of a schema that DuckDB made: the lowest that has its types
   PRIMARY KEY (table_id, kind, id)
 );
 

@@ -333,17 +333,19 @@ $$;
 -- Definitions ----------------------------------------------------------------------------
 
 -- The format version that a table is shown in: its own, which a client asked for, or the one
--- its newest snapshot was published in, or the server's default. A version is never lowered,
--- so a lower default finds the table as it was.
+-- its newest snapshot was published in, or the server's default; and never less than a type of
+-- one of its schemas needs, which DuckDB may have added since. A version is never lowered, so a
+-- lower default finds the table as it was, and so does the end of the column.
 CREATE FUNCTION lakeproxy_format_version(of_table bigint, by_default bigint) RETURNS integer
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-  SELECT coalesce(
+  SELECT greatest((SELECT max(d.format_version) FROM lakeproxy_definition d
+                    WHERE d.table_id = of_table AND d.kind = 'schema'), coalesce(
     (SELECT coalesce(t.format_version,
                      CASE t.properties->>'lakeproxy.format-version' WHEN '2' THEN 2 WHEN '3' THEN 3 END)
        FROM lakeproxy_table t WHERE t.table_id = of_table),
     greatest(by_default::integer,
              (SELECT s.format_version FROM lakeproxy_snapshot s
-               WHERE s.table_id = of_table ORDER BY s.snapshot_id DESC LIMIT 1)))
+               WHERE s.table_id = of_table ORDER BY s.snapshot_id DESC LIMIT 1))))
 $$;
 
 -- Notes the columns of a mapping whose values stand in paths. Nothing where no file has the

@@ -10,6 +10,7 @@
 #include "lakeproxy/ducklake/read/stored_ids.h"
 #include "lakeproxy/ducklake/read/table_row.h"
 #include "lakeproxy/ducklake/read/table_rows.h"
+#include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/mapping/shown_parts.h"
 #include "lakeproxy/to_iceberg/definition/default_properties.h"
 #include "lakeproxy/to_iceberg/definition/name_maps.h"
@@ -150,12 +151,19 @@ base::Status set_name_maps(const base::pg::Rows& rows, LakeTable& table) {
   return {};
 }
 
-// Assigns ids to what has none in `ids`.
+// Assigns ids to what has none in `ids`. A column of DuckDB's raises the table's format
+// version to the one that has its type.
 Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow& row,
                                                 AssignedIds& ids, LakeTable& table) {
-  const LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
-                            .docs = read_column_docs(*rows[kColumnDocs]),
-                            .format_version = table.metadata.format_version};
+  LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
+                      .docs = read_column_docs(*rows[kColumnDocs])};
+  table.metadata.format_version =
+      std::max(table.metadata.format_version, needed_format_version(columns.columns));
+  columns.format_version = table.metadata.format_version;
+  auto asked = table.metadata.properties.find(std::string(model::kFormatVersionProperty));
+  if (asked != table.metadata.properties.end()) {
+    asked->second = std::to_string(table.metadata.format_version);
+  }
   table.metadata.default_properties = default_properties(columns);
   auto& properties = table.metadata.properties;
   properties.insert(table.metadata.default_properties.begin(),
@@ -271,7 +279,9 @@ Task<Result<std::optional<LakeTable>>> LakeReader::Impl::try_load(
   const NewIds added = store_ids(names, id, stored, ids);
   if (added.queries.empty()) co_return table;
   CO_ASSIGN_OR_RETURN(Rows answers, co_await store(context, version, added.queries));
-  if (!added.all_stored(answers)) co_return std::nullopt;
+  // With the ids a schema's format version is stored, and its history is another.
+  const bool is_raised = table.metadata.format_version > row.format_version;
+  if (is_raised || !added.all_stored(answers)) co_return std::nullopt;
   co_return table;
 }
 

@@ -248,6 +248,39 @@ TEST_F(Reader, the_newest_published_version_goes_before_a_lower_default) {
   EXPECT_EQ(pending(), Ids{});
 }
 
+TEST_F(Reader, a_column_of_duckdbs_raises_the_version_for_good) {
+  make_table();
+  exec(
+      "INSERT INTO lakeproxy_table (table_id, revision, format_version, properties, updated_ms) "
+      "VALUES (1, 1, 2, '{\"lakeproxy.format-version\": \"2\"}', 1)");
+  snapshot(2, "inserted_into_table:1", data_file(1, 2));
+  materialize(2);
+  EXPECT_EQ(load().metadata.format_version, 2);
+  EXPECT_EQ(load().materialized.size(), 1);
+  snapshot(3, "altered_table:1",
+           "INSERT INTO ducklake_column VALUES (2, 3, NULL, 1, 2, 's', 'struct', NULL, 'NULL', "
+           "true, NULL, '', 'duckdb'), (3, 3, NULL, 1, 1, 'n', 'timestamp_ns', NULL, 'NULL', "
+           "true, 2, 'literal', 'duckdb')");
+  auto raised = load();
+  EXPECT_EQ(raised.metadata.format_version, 3);
+  EXPECT_EQ(raised.metadata.properties.at("lakeproxy.format-version"), "3");
+  EXPECT_TRUE(raised.materialized.empty()) << "published for version 2";
+  EXPECT_EQ(pending(), Ids{2});
+  snapshot(4, "altered_table:1", "UPDATE ducklake_column SET end_snapshot = 4 WHERE column_id > 1");
+  EXPECT_EQ(load().metadata.format_version, 3);
+  exec("DELETE FROM ducklake_column WHERE column_id > 1; DELETE FROM lakeproxy_snapshot");
+  EXPECT_EQ(load().metadata.format_version, 3) << "the schema is shown still";
+}
+
+TEST_F(Reader, a_column_that_came_and_went_unseen_raises_nothing) {
+  make_table();
+  snapshot(2, "altered_table:1",
+           "INSERT INTO ducklake_column VALUES (2, 2, 3, 1, 2, 'n', 'timestamp_ns', NULL, 'NULL', "
+           "true, NULL, 'literal', 'duckdb')");
+  snapshot(3, "altered_table:1", "SELECT 1");
+  EXPECT_EQ(load().metadata.format_version, 2);
+}
+
 TEST_F(Reader, an_expression_is_no_default_that_clients_can_have) {
   make_table();
   options_.default_format_version = 3;

@@ -14,6 +14,15 @@ using base::pg::param;
 using base::pg::Query;
 
 constexpr const char* kTable = "lakeproxy_definition";
+constexpr std::int32_t kLowestFormatVersion = 2;
+
+std::int32_t needed_format_version(const model::Schema& schema) {
+  bool is_new = false;
+  model::visit_fields(schema.fields, [&](const model::Field& field) {
+    is_new = is_new || model::is_version_3_type(field.type.kind());
+  });
+  return is_new ? kLowestFormatVersion + 1 : kLowestFormatVersion;
+}
 
 base::Status read_definition(std::string_view kind, std::int32_t id, const base::json::Value& body,
                              AssignedIds& ids) {
@@ -39,11 +48,14 @@ struct Definitions {
   std::vector<std::optional<std::string>> kinds;
   std::vector<std::int64_t> ids;
   std::vector<std::optional<std::string>> bodies;
+  std::vector<std::int64_t> format_versions;
 
-  void add(const char* kind, std::int32_t id, const base::json::Value& body) {
+  void add(const char* kind, std::int32_t id, const base::json::Value& body,
+           std::int32_t format_version = kLowestFormatVersion) {
     kinds.emplace_back(kind);
     ids.push_back(id);
     bodies.emplace_back(base::json::write(body));
+    format_versions.push_back(format_version);
   }
 };
 
@@ -77,7 +89,9 @@ void add_new(const char* kind, const char* what, const Ids& before, const Ids& a
 Definitions new_definitions(const AssignedIds& before, const AssignedIds& after) {
   Definitions added;
   for (const auto& [id, schema] : after.schemas) {
-    if (!before.schemas.contains(id)) added.add("schema", id, model::to_json(schema));
+    if (!before.schemas.contains(id)) {
+      added.add("schema", id, model::to_json(schema), needed_format_version(schema));
+    }
   }
   for (const auto& [id, spec] : after.specs) {
     if (!before.specs.contains(id)) added.add("spec", id, model::fields_to_json(spec));
@@ -131,11 +145,12 @@ NewIds store_ids(const SchemaSql& sql, model::TableId table, const AssignedIds& 
   NewIds added_ids{.definitions = static_cast<std::int64_t>(added.ids.size()),
                    .uses = static_cast<std::int64_t>(uses.keys.size())};
   added_ids.queries = {
-      {sql("INSERT INTO @lakeproxy_definition (table_id, kind, id, body) SELECT $1, d.kind, d.id, "
-           "d.body::json FROM unnest($2::text[], $3::bigint[], $4::text[]) AS d(kind, id, body) "
-           "ON CONFLICT DO NOTHING"),
+      {sql("INSERT INTO @lakeproxy_definition (table_id, kind, id, body, format_version) SELECT "
+           "$1, "
+           "d.kind, d.id, d.body::json, d.version FROM unnest($2::text[], $3::bigint[], "
+           "$4::text[], $5::bigint[]) AS d(kind, id, body, version) ON CONFLICT DO NOTHING"),
        {param(table.value), array_param(added.kinds), array_param(added.ids),
-        array_param(added.bodies)}},
+        array_param(added.bodies), array_param(added.format_versions)}},
       {sql("WITH asked AS (SELECT u.* FROM unnest($2::text[], $3::bigint[], $4::bigint[], "
            "$5::text[], $6::bigint[], $7::text[]) AS u(kind, key, replaced, what, id, body)), "
            "given AS (SELECT * FROM asked WHERE NOT EXISTS (SELECT 1 FROM asked a LEFT JOIN "

@@ -45,6 +45,11 @@ enum class TypeKind : std::uint8_t {
   kMap,
 };
 
+/// Whether only tables of format version 3 can have such a column.
+[[nodiscard]] constexpr bool is_version_3_type(TypeKind kind) {
+  return kind >= TypeKind::kTimestampNs && kind <= TypeKind::kGeography;
+}
+
 struct Field;
 
 class Type {

@@ -101,10 +101,6 @@ class Evolution {
   Places ever_;  ///< Each id as the oldest schema has it.
 };
 
-bool is_version_3_type(TypeKind kind) {
-  return kind >= TypeKind::kTimestampNs && kind <= TypeKind::kGeography;
-}
-
 base::Status check_field_format(const Field& field, std::int32_t version) {
   const TypeKind kind = field.type.kind();
   if (version < 3 && is_version_3_type(kind)) {

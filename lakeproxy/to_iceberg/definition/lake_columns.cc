@@ -19,6 +19,7 @@ using model::FieldId;
 using model::Type;
 
 constexpr int kMaxDepth = 64;
+constexpr std::int32_t kLowestFormatVersion = 2;
 
 // A list or map is nothing without each of its parts, a struct without any.
 bool needs(LakeTypeShape shape, std::size_t parts_left) {
@@ -156,6 +157,16 @@ class FieldBuilder {
 Result<std::vector<Field>> fields_at(const LakeColumns& columns, model::SnapshotId at,
                                      const std::set<FieldId>& left_out) {
   return FieldBuilder(columns, at, left_out).top_level();
+}
+
+std::int32_t needed_format_version(const std::vector<LakeColumn>& columns) {
+  std::int32_t needed = kLowestFormatVersion;
+  for (const LakeColumn& column : columns) {
+    if (column.end || shape_of(column.type) != LakeTypeShape::kPrimitive) continue;
+    auto shown = shown_type(column.type);
+    if (shown) needed = std::max(needed, shown->format_version);
+  }
+  return needed;
 }
 
 model::LakeTypes lake_types_at(const std::vector<LakeColumn>& columns, model::SnapshotId at) {

@@ -68,6 +68,9 @@ struct LakeColumns {
 [[nodiscard]] base::Result<std::vector<model::Field>> fields_at(
     const LakeColumns& columns, model::SnapshotId at, const std::set<model::FieldId>& left_out);
 
+/// The lowest format version that has the types of all columns which are not gone.
+[[nodiscard]] std::int32_t needed_format_version(const std::vector<LakeColumn>& columns);
+
 /// Of the columns at snapshot `at`, those whose type clients see as another.
 [[nodiscard]] model::LakeTypes lake_types_at(const std::vector<LakeColumn>& columns,
                                              model::SnapshotId at);
