@@ -17,6 +17,7 @@ using model::TypeKind;
 
 struct Row {
   std::string_view lake_type;
+  std::string_view duckdb;
   TypeKind kind;
   std::int32_t format_version = 2;
   ReadableAs how = ReadableAs::kAsIs;
@@ -31,46 +32,53 @@ constexpr std::string_view kUnsignedBounds =
 // timestamp_s in microseconds, int128 and uint128 as doubles (DuckDB itself reads
 // them back rounded), timetz in UTC without its offset.
 constexpr std::array kRows{
-    Row{"boolean", TypeKind::kBoolean},
-    Row{"int8", TypeKind::kInt},
-    Row{"int16", TypeKind::kInt},
-    Row{"int32", TypeKind::kInt},
-    Row{"int64", TypeKind::kLong},
-    Row{"int128", TypeKind::kDouble},
-    Row{"uint8", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
-    Row{"uint16", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
-    Row{"uint32", TypeKind::kLong, 2, ReadableAs::kValueCopy, kUnsignedBounds},
-    Row{"uint64", TypeKind::kDecimal, 2, ReadableAs::kValueCopy, kUnsignedBounds},
-    Row{"uint128", TypeKind::kDouble},
-    Row{"float32", TypeKind::kFloat},
-    Row{"float64", TypeKind::kDouble},
-    Row{"date", TypeKind::kDate},
-    Row{"time", TypeKind::kTime},
-    Row{"timetz", TypeKind::kTime},
-    Row{"timestamp", TypeKind::kTimestamp},
-    Row{"timestamp_us", TypeKind::kTimestamp},
-    Row{"timestamp_s", TypeKind::kTimestamp},
-    Row{"timestamp_ms", TypeKind::kTimestamp, 2, ReadableAs::kValueCopy,
+    Row{"boolean", "BOOLEAN", TypeKind::kBoolean},
+    Row{"int8", "TINYINT", TypeKind::kInt},
+    Row{"int16", "SMALLINT", TypeKind::kInt},
+    Row{"int32", "INTEGER", TypeKind::kInt},
+    Row{"int64", "BIGINT", TypeKind::kLong},
+    Row{"int128", "HUGEINT", TypeKind::kDouble, 2, ReadableAs::kAsIs,
+        "rounded to 15 to 17 digits, as in the files of DuckDB, which reads them back so"},
+    Row{"uint8", "UTINYINT", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
+    Row{"uint16", "USMALLINT", TypeKind::kInt, 2, ReadableAs::kFooterCopy, kUnsignedMark},
+    Row{"uint32", "UINTEGER", TypeKind::kLong, 2, ReadableAs::kValueCopy, kUnsignedBounds},
+    Row{"uint64", "UBIGINT", TypeKind::kDecimal, 2, ReadableAs::kValueCopy, kUnsignedBounds},
+    Row{"uint128", "UHUGEINT", TypeKind::kDouble, 2, ReadableAs::kAsIs, "rounded, as HUGEINT"},
+    Row{"float32", "FLOAT", TypeKind::kFloat},
+    Row{"float64", "DOUBLE", TypeKind::kDouble},
+    Row{"date", "DATE", TypeKind::kDate},
+    Row{"time", "TIME", TypeKind::kTime, 2, ReadableAs::kAsIs,
+        "Spark knows no time, and refuses the whole table"},
+    Row{"timetz", "TIME WITH TIME ZONE", TypeKind::kTime, 2, ReadableAs::kAsIs,
+        "in UTC, as DuckDB gives it back; Spark knows no time"},
+    Row{"timestamp", "TIMESTAMP", TypeKind::kTimestamp},
+    Row{"timestamp_us", "TIMESTAMP", TypeKind::kTimestamp},
+    Row{"timestamp_s", "TIMESTAMP_S", TypeKind::kTimestamp},
+    Row{"timestamp_ms", "TIMESTAMP_MS", TypeKind::kTimestamp, 2, ReadableAs::kValueCopy,
         "its files count milliseconds, and filters of clients lose rows"},
-    Row{"timestamptz", TypeKind::kTimestamptz},
-    Row{"interval", TypeKind::kString, 2, ReadableAs::kValueCopy, "Iceberg has no interval"},
-    Row{"varchar", TypeKind::kString},
-    Row{"json", TypeKind::kString},
-    Row{"blob", TypeKind::kBinary},
-    Row{"uuid", TypeKind::kUuid},
-    Row{"timestamp_ns", TypeKind::kTimestampNs, 3},
-    Row{"timestamptz_ns", TypeKind::kTimestamptzNs, 3},
-    Row{"variant", TypeKind::kVariant, 3},
-    Row{"geometry", TypeKind::kGeometry, 3},
+    Row{"timestamptz", "TIMESTAMP WITH TIME ZONE", TypeKind::kTimestamptz},
+    Row{"interval", "INTERVAL", TypeKind::kString, 2, ReadableAs::kValueCopy,
+        "Iceberg has no interval"},
+    Row{"varchar", "VARCHAR", TypeKind::kString},
+    Row{"json", "JSON", TypeKind::kString},
+    Row{"blob", "BLOB", TypeKind::kBinary},
+    Row{"uuid", "UUID", TypeKind::kUuid},
+    Row{"timestamp_ns", "TIMESTAMP_NS", TypeKind::kTimestampNs, 3},
+    Row{"timestamptz_ns", "TIMESTAMP_NS WITH TIME ZONE", TypeKind::kTimestamptzNs, 3,
+        ReadableAs::kAsIs, "no type of DuckDB 1.5"},
+    Row{"variant", "VARIANT", TypeKind::kVariant, 3, ReadableAs::kAsIs,
+        "Java clients read it row by row"},
+    Row{"geometry", "GEOMETRY", TypeKind::kGeometry, 3},
 };
 
 struct Refused {
   std::string_view lake_type;
+  std::string_view duckdb;
   std::string_view reason;
 };
 
 constexpr std::array kRefused{
-    Refused{"time_ns", "Iceberg's time has microseconds"},
+    Refused{"time_ns", "TIME_NS", "Iceberg's time has microseconds"},
 };
 
 base::Error unsupported(std::string_view type, std::string_view reason) {
@@ -138,6 +146,13 @@ LakeTypeShape shape_of(std::string_view lake_type) {
   if (name == "list") return LakeTypeShape::kList;
   if (name == "map") return LakeTypeShape::kMap;
   return LakeTypeShape::kPrimitive;
+}
+
+std::vector<LakeType> lake_types() {
+  std::vector<LakeType> types;
+  for (const Row& row : kRows) types.push_back({row.lake_type, row.duckdb});
+  for (const Refused& refused : kRefused) types.push_back({refused.lake_type, refused.duckdb});
+  return types;
 }
 
 base::Result<ShownType> shown_type(std::string_view lake_type) {

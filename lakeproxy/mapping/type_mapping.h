@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/core/result.h"
 #include "lakeproxy/iceberg/schema/type.h"
@@ -36,7 +37,8 @@ struct ShownType {
   model::Type type;
   std::int32_t format_version = 2;  ///< The lowest that has `type`: 2 or 3.
   ReadableAs how = ReadableAs::kAsIs;
-  std::string_view reason;  ///< Why the file itself does not do; empty for kAsIs.
+  /// Why the file itself does not do; of kAsIs what else a reader should know. May be empty.
+  std::string_view reason;
 };
 
 /// What stands for a primitive ducklake_column.column_type, whether or not the
@@ -44,6 +46,15 @@ struct ShownType {
 /// Errors: kUnsupported  nothing does: Iceberg has no type that holds its values.
 ///         The message names the type and the reason.
 [[nodiscard]] base::Result<ShownType> shown_type(std::string_view lake_type);
+
+/// A primitive lake type without parameters, and the type of DuckDB's that it is.
+struct LakeType {
+  std::string_view name;
+  std::string_view duckdb;
+};
+
+/// All that this table knows, also those that are not shown. decimal(P,S) is not among them.
+[[nodiscard]] std::vector<LakeType> lake_types();
 
 /// Whether readable copies are made of a table's files.
 enum class ReadableCopies : std::uint8_t { kOff, kOn };

@@ -1,8 +1,14 @@
 #include "lakeproxy/mapping/type_mapping.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <limits>
+#include <sstream>
+
+#include "base/testing/repository.h"
 
 namespace lake::ducklake {
 namespace {
@@ -93,6 +99,48 @@ TEST(IcebergType, newer_types_need_format_version_3) {
     EXPECT_EQ(type.error().kind(), ErrorKind::kUnsupported);
     EXPECT_NE(type.error().message().find("needs format version 3"), std::string::npos);
   }
+}
+
+std::string row_of(const LakeType& lake) {
+  auto shown = shown_type(lake.name);
+  if (!shown) {
+    const std::string& message = shown.error().message();
+    return fmt::format("| {} | | | refused | {} |\n", lake.duckdb,
+                       message.substr(message.rfind(": ") + 2));
+  }
+  const char* how = shown->how == ReadableAs::kAsIs         ? "as they are"
+                    : shown->how == ReadableAs::kFooterCopy ? "copies with another footer"
+                                                            : "copies with converted values";
+  return fmt::format("| {} | {} | {} | {} | {} |\n", lake.duckdb, shown->type.to_string(),
+                     shown->format_version, how, shown->reason);
+}
+
+std::string table_of_types() {
+  std::string text =
+      "| DuckDB | Iceberg | from version | files are read | |\n|---|---|---|---|---|\n"
+      "| DECIMAL(P, S) | decimal(P, S) | 2 | as they are | |\n";
+  for (const LakeType& lake : lake_types()) {
+    if (lake.name != "timestamp_us") text += row_of(lake);
+  }
+  return text;
+}
+
+// Written anew with UPDATE_DOCS=1 in the environment of this test.
+TEST(TypesPage, has_the_table) {
+  const auto page = base::testing::repository() / "docs/lake/types.md";
+  std::ostringstream held;
+  held << std::ifstream(page).rdbuf();
+  std::string text = held.str();
+  const std::size_t begin = text.find("| DuckDB |");
+  const std::size_t end = text.find("\n\n", begin);
+  ASSERT_NE(end, std::string::npos);
+  const std::string held_table = text.substr(begin, end + 1 - begin);
+  if (std::getenv("UPDATE_DOCS") != nullptr) {
+    text.replace(begin, held_table.size(), table_of_types());
+    std::ofstream(page) << text;
+    return;
+  }
+  EXPECT_EQ(held_table, table_of_types()) << "run this test once with UPDATE_DOCS=1";
 }
 
 TEST(LakeType, comes_back_as_a_type_that_stands_for_it) {
