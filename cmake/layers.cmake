@@ -89,9 +89,13 @@ module(lakeproxy/engine/equality USES base/core base/duckdb base/runtime lakepro
 # Files made for rows and deletes that no Iceberg client can read as they are.
 module(lakeproxy/derive/plan USES base/core lakeproxy/ducklake/table lakeproxy/iceberg/metadata
   lakeproxy/iceberg/puffin)
-module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/engine/files
+module(lakeproxy/derive/readable USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
+  lakeproxy/engine/parquet TEST_USES base/testing)
+module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/derive/readable
+  lakeproxy/engine/files
   lakeproxy/engine/parquet lakeproxy/iceberg/schema TEST_USES base/testing)
 module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/plan
+  lakeproxy/derive/readable
   lakeproxy/engine/deletes lakeproxy/engine/equality lakeproxy/engine/files lakeproxy/engine/parquet
   lakeproxy/iceberg/puffin lakeproxy/storage TEST_USES base/testing lakeproxy/iceberg/value)
 
@@ -114,6 +118,7 @@ module(lakeproxy/from_iceberg/rows USES base/core base/json base/postgres lakepr
 # Against the order, to operation/catalog: They are handed struct Catalog whole. Goes when each takes the services
 # that it uses.
 module(lakeproxy/from_iceberg/files USES base/core base/runtime lakeproxy/derive lakeproxy/ducklake/read
+  lakeproxy/to_iceberg/definition
   lakeproxy/engine/deletes lakeproxy/from_iceberg/rows lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata
   lakeproxy/iceberg/schema lakeproxy/mapping lakeproxy/operation/catalog lakeproxy/storage)
 module(lakeproxy/from_iceberg/write USES base/core base/json lakeproxy/derive/plan lakeproxy/ducklake/commit

@@ -172,6 +172,21 @@ CREATE TABLE lakeproxy_file (
 );
 CREATE INDEX IF NOT EXISTS lakeproxy_file_table ON lakeproxy_file (table_id);
 
+-- Readable copies of data files: objects with the same rows that every Iceberg client reads
+-- right (ADR 0098). A row comes when the object is there, or when it is known that none can
+-- be made. Which of a file's copies counts follows from the table's columns, by the signature.
+CREATE TABLE lakeproxy_readable_copy (
+  data_file_id bigint NOT NULL,
+  signature text NOT NULL, -- of its columns and types
+  table_id bigint NOT NULL,
+  location text NOT NULL,
+  file_size_bytes bigint, -- null where none can be made
+  failure text, -- why not
+  made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (data_file_id, signature)
+);
+CREATE INDEX IF NOT EXISTS lakeproxy_readable_copy_location ON lakeproxy_readable_copy USING hash (location);
+
 -- Exact NaN counts: from a client's manifest, or counted once by us.
 CREATE TABLE lakeproxy_nan_count (
   data_file_id bigint NOT NULL,

@@ -67,8 +67,8 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
       OR EXISTS (SELECT 1 FROM namespaces n, wanted w WHERE starts_with(n.folder, w.folder))
 $$;
 
--- Rows of the live files of a table at the given locations, whose paths are absolute or
--- relative to `folder`.
+-- Rows of the live files of a table at the given locations, or of which readable copies stand
+-- there. Their own paths are absolute or relative to `folder`.
 CREATE FUNCTION lakeproxy_live_files(of_table bigint, folder text, locations text[])
 RETURNS TABLE (location text, data_file_id bigint)
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -78,6 +78,12 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
    WHERE f.table_id = of_table AND f.end_snapshot IS NULL
      AND lakeproxy_canonical(CASE WHEN coalesce(f.path_is_relative, true) THEN folder || f.path ELSE f.path END)
          = lakeproxy_canonical(p.location)
+   UNION
+  SELECT p.location, f.data_file_id
+    FROM unnest(locations) AS p(location)
+    JOIN lakeproxy_readable_copy c ON c.location = p.location AND c.table_id = of_table
+    JOIN ducklake_data_file f ON f.data_file_id = c.data_file_id AND f.table_id = of_table
+   WHERE f.end_snapshot IS NULL
 $$;
 
 -- Commits that delete, and deletes that are taken back -----------------------------------

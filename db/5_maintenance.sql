@@ -157,6 +157,16 @@ CREATE TRIGGER lakeproxy_note_superseded BEFORE UPDATE OR DELETE ON lakeproxy_sn
 
 -- Who still needs an object --------------------------------------------------------------
 
+-- Readable copies that a snapshot may need: their data file is there, and no later one of it
+-- was made for other types.
+CREATE FUNCTION lakeproxy_used_copies() RETURNS SETOF lakeproxy_readable_copy
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT c.* FROM lakeproxy_readable_copy c
+   WHERE EXISTS (SELECT 1 FROM ducklake_data_file f WHERE f.data_file_id = c.data_file_id)
+     AND NOT EXISTS (SELECT 1 FROM lakeproxy_readable_copy n
+                      WHERE n.data_file_id = c.data_file_id AND n.made_at > c.made_at)
+$$;
+
 -- Those of the objects that are named: by rows of files, in any snapshot, by the newest
 -- records of metadata, or by statistics files of a table; and those in the folder of an
 -- unregistered table. `but` is a table whose rows do not count. A row whose folder cannot be
@@ -170,6 +180,10 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
       OR EXISTS (SELECT 1 FROM ducklake_delete_file f
                   WHERE lakeproxy_object_name(f.path) = lakeproxy_object_name(o) AND f.table_id IS DISTINCT FROM but
                     AND coalesce(lakeproxy_object(f.table_id, f.path, f.path_is_relative) = o, true))
+      OR EXISTS (SELECT 1 FROM lakeproxy_readable_copy r
+                  WHERE r.location = a.asked AND r.table_id IS DISTINCT FROM but
+                    AND EXISTS (SELECT 1 FROM lakeproxy_used_copies() u
+                                 WHERE u.data_file_id = r.data_file_id AND u.signature = r.signature))
       OR EXISTS (SELECT 1 FROM lakeproxy_metadata_log l
                   WHERE lakeproxy_canonical(l.metadata_file) = o AND l.table_id IS DISTINCT FROM but
                     AND EXISTS (SELECT 1 FROM ducklake_table t WHERE t.table_id = l.table_id))

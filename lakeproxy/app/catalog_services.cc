@@ -43,7 +43,8 @@ publish::PublisherTools CatalogServices::publisher_tools(const LoopTools& tools,
       .counter = &tools.exporters->count,
       .manifests = tools.manifests,
       .nan_counting = tools.shared->nan_counting,
-      .steps = tools.shared->steps};
+      .steps = tools.shared->steps,
+      .copies = tools.copies};
 }
 
 CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedCatalog> shared,

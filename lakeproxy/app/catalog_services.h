@@ -59,6 +59,7 @@ struct LoopExporters {
   exporter::Exporter commit;
   exporter::Exporter background;
   exporter::Exporter count;
+  exporter::Exporter copy;
 };
 
 /// What the catalogs of one event loop have in common; it outlives them.
@@ -73,6 +74,7 @@ struct LoopTools {
   publish::ManifestStore* manifests = nullptr;
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
+  publish::CopyMaker* copies = nullptr;
 };
 
 /// Who waits for what a catalog's services do.

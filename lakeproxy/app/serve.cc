@@ -128,6 +128,7 @@ class Process {
         catalogs_(table_cache_),
         manifests_(settings.catalog.manifest_cache_max_bytes, metrics_),
         nan_counting_(settings.engine.nan_count_max_bytes, metrics_),
+        copies_(settings.engine.readable_copies_max_bytes, metrics_),
         records_(metrics_),
         commits_(metrics_),
         reports_(metrics_),
@@ -147,6 +148,7 @@ class Process {
     shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
     shared_.nan_counting = &nan_counting_;
+    shared_.copies = &copies_;
     shared_.commits = &commits_;
     shared_.reports = &reports_;
     shared_.compactor = &compactor_;
@@ -169,6 +171,7 @@ class Process {
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
   publish::NanCounting nan_counting_;
+  publish::CopyWork copies_;
   publish::RecordMetrics records_;
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;

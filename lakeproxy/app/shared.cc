@@ -24,7 +24,9 @@ EnginePools::EnginePools(const settings::Engine& settings, base::metrics::Regist
       background(make_pool(settings.background_threads, exporter::EngineWork::kBackground,
                            "background", metrics, watch)),
       count(make_pool(settings.background_threads, exporter::EngineWork::kCount, "count", metrics,
-                      watch)) {}
+                      watch)),
+      copy(make_pool(settings.background_threads, exporter::EngineWork::kCopy, "copy", metrics,
+                     watch)) {}
 
 base::pg::PoolOptions pool_options(const settings::Settings& settings) {
   const settings::Postgres& from = settings.postgres;
@@ -109,6 +111,7 @@ ducklake::LakeOptions lake_options(const settings::Settings& settings) {
   options.metadata_schema = "public";
   options.data_path = bucket_location(settings) + settings.storage.prefix;
   options.default_format_version = settings.catalog.default_format_version;
+  options.readable_copies = settings.engine.readable_copies == settings::ReadableCopies::kMade;
   return options;
 }
 

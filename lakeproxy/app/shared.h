@@ -37,6 +37,7 @@ struct EnginePools {
   exporter::EnginePool commit;
   exporter::EnginePool background;
   exporter::EnginePool count;
+  exporter::EnginePool copy;
 };
 
 /// Safe from any thread.
@@ -52,6 +53,7 @@ struct Shared {
   SharedCatalogs* catalogs = nullptr;
   publish::ManifestCache* manifests = nullptr;
   publish::NanCounting* nan_counting = nullptr;
+  publish::CopyWork* copies = nullptr;
   operation::CommitMetrics* commits = nullptr;
   operation::ReportedMetrics* reports = nullptr;
   exporter::Compactor* compactor = nullptr;

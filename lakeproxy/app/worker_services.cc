@@ -45,11 +45,14 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       exporters_{{*shared.engine, shared.engine_pools->load, *store_},
                  {*shared.engine, shared.engine_pools->commit, *store_},
                  {*shared.engine, shared.engine_pools->background, *store_},
-                 {*shared.engine, shared.engine_pools->count, *store_}},
+                 {*shared.engine, shared.engine_pools->count, *store_},
+                 {*shared.engine, shared.engine_pools->copy, *store_}},
+      copies_(exporters_.copy, *background_pool_, background_, *shared.copies,
+              base::log::Logger(*shared.log)),
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       tools_{&shared,     pool_.get(), background_pool_.get(), store_.get(), &removals_, &records_,
-             &exporters_, &manifests_, &background_,           &meter_},
+             &exporters_, &manifests_, &background_,           &meter_, &copies_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.authenticate = auth::authenticate;
@@ -140,6 +143,7 @@ base::Task<base::Status> WorkerServices::ready(base::RequestContext context) {
 base::Task<void> WorkerServices::finish() {
   removals_.hurry();
   records_.hurry();
+  copies_.stop();
   co_await background_.wait();
   pool_->close();
   background_pool_->close();

@@ -57,6 +57,7 @@ class WorkerServices {
   base::TaskGroup background_;
   publish::RecordQueue records_;
   LoopExporters exporters_;
+  publish::CopyMaker copies_;
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;
   LoopTools tools_;

@@ -136,6 +136,15 @@ class Exporter {
       base::RequestContext context, std::string beginning,
       std::vector<materialize::DeletionVector> vectors);
 
+  /// Puts a readable copy at its location, unless there is an object, and tells the size of the
+  /// one that stands there. The file and its copy lie in the scratch folder meanwhile, the copy
+  /// in memory while it is put. `record_count` is the file's. `copy` outlives the task.
+  /// Errors: those of write_readable_copy(); kCorrupt  the file does not exist, or has another
+  ///         size or number of rows; kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<std::int64_t>> copy_file(base::RequestContext context,
+                                                                 const model::ReadableCopy* copy,
+                                                                 std::int64_t record_count);
+
  private:
   base::duckdb::Engine* engine_;
   EnginePool* blocking_;

@@ -122,6 +122,10 @@ base::Task<base::Result<publish::CacheEntryPtr>> publish_commit(
   }
   auto entry = std::make_shared<publish::CacheEntry>();
   CO_ASSIGN_OR_RETURN(entry->loaded, co_await catalog->loaded_tables->get(context, *identifier));
+  // Another commit came before this one, whose files must be copied first.
+  if (entry->loaded->table.waits_for_copies) {
+    co_return base::fail(ErrorKind::kUnavailable, "the table waits for readable copies");
+  }
   co_return publish::CacheEntryPtr(std::move(entry));
 }
 

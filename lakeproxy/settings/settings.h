@@ -74,6 +74,8 @@ struct Catalog {
   Listener listener = Listener::kOn;
 };
 
+enum class ReadableCopies { kNone, kMade };
+
 struct Engine {
   std::uint64_t memory_bytes = 0;
   std::size_t threads = 1;                ///< Of one statement.
@@ -81,6 +83,8 @@ struct Engine {
   std::size_t commit_threads = 1;         ///< That commits wait for.
   std::size_t background_threads = 1;     ///< That nobody waits for; as many count NaNs.
   std::uint64_t nan_count_max_bytes = 0;  ///< Of data files, read by one publication.
+  ReadableCopies readable_copies = ReadableCopies::kMade;
+  std::uint64_t readable_copies_max_bytes = 0;  ///< Of one table's files that need copies at once.
   std::string scratch_dir;  ///< Empty for a folder of its own in the system's temporary one.
   std::string extensions;   ///< Folder; empty: tables are not compacted.
 };

@@ -150,6 +150,13 @@ Rows engine_and_log_rows() {
       {"NAN_COUNT_MAX_BYTES", BytesType{0, kMiB << 20}, "128MiB", "Engine",
        "Bytes of data files that are read at most to count the NaNs of what DuckDB has added to a "
        "table; what does not fit is shown without that count. 0 counts nothing."},
+      {"READABLE_COPIES", ChoiceType{{"on", "off"}}, "on", "Engine",
+       "on makes copies of data files that not every Iceberg client reads right (unsigned numbers, "
+       "intervals, milliseconds, changed types, defaults), so that each table opens; off refuses "
+       "such tables, and says which column it is."},
+      {"READABLE_COPIES_MAX_BYTES", BytesType{0, kMiB << 24}, "100GiB", "Engine",
+       "Bytes of data files of one table that may wait for copies at once; a table with more is "
+       "refused."},
       {"ENGINE_EXTENSIONS", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",
        "Folder with the engine's extensions ducklake, httpfs and postgres_scanner, of its own "
        "version; tables are compacted only where it is set."},

@@ -248,7 +248,9 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::read(base::RequestContext 
     auto loaded = co_await read_once(context, identifier, before);
     if (loaded) {
       fresh->loaded = std::move(*loaded);
-      if (is_recorded(*fresh->loaded)) keep(key, fresh);
+      // One that waits for copies shows more as soon as they are there.
+      const bool waits = fresh->loaded->table.waits_for_copies.has_value();
+      if (is_recorded(*fresh->loaded) && !waits) keep(key, fresh);
       co_return fresh;
     }
     if (loaded.error().reason() != ducklake::kStale) {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/derive/inlined/nested_text.h"
+#include "lakeproxy/derive/readable/readable_copy.h"
 #include "lakeproxy/engine/files/scratch.h"
 #include "lakeproxy/engine/parquet/engine_schema.h"
 
@@ -73,13 +75,55 @@ base::Status stage(Connection& connection, const materialize::InlinedGroup& grou
   return appender.finish();
 }
 
+bool is_interval(const materialize::InlinedGroup& group, const Field& field) {
+  auto held = group.lake_types.find(field.id);
+  return held != group.lake_types.end() && held->second == "interval";
+}
+
+bool has_interval(const materialize::InlinedGroup& group, const Field& field) {
+  if (field.type.is_primitive()) return is_interval(group, field);
+  return std::ranges::any_of(field.type.children(),
+                             [&](const Field& child) { return has_interval(group, child); });
+}
+
+// `value`, of the engine's type, with its intervals as the texts that clients see.
+std::string shown_value(const materialize::InlinedGroup& group, const Field& field,
+                        const std::string& value, int depth = 0) {
+  if (!has_interval(group, field)) return value;
+  if (field.type.is_primitive()) return interval_text(value);
+  const auto& children = field.type.children();
+  const std::string item = fmt::format("e{}", depth);
+  if (field.type.kind() == TypeKind::kList) {
+    return fmt::format("list_transform({}, lambda {}: {})", value, item,
+                       shown_value(group, children[0], item, depth + 1));
+  }
+  if (field.type.kind() == TypeKind::kMap) {
+    return fmt::format(
+        "CASE WHEN {0} IS NULL THEN NULL ELSE map_from_entries(list_transform(map_entries({0}), "
+        "lambda {1}: struct_pack(key := {2}, value := {3}))) END",
+        value, item, shown_value(group, children[0], item + ".key", depth + 1),
+        shown_value(group, children[1], item + ".value", depth + 1));
+  }
+  std::string parts;
+  for (const Field& child : children) {
+    if (!parts.empty()) parts += ", ";
+    const std::string part = fmt::format("({})[{}]", value, quote_literal(child.name));
+    parts += fmt::format("{} := {}", quote_identifier(child.name),
+                         shown_value(group, child, part, depth + 1));
+  }
+  return fmt::format("CASE WHEN {} IS NULL THEN NULL ELSE struct_pack({}) END", value, parts);
+}
+
 // An empty table first: an error here is the columns', a later one a value's.
 base::Status make_typed(Connection& connection, const materialize::InlinedGroup& group) {
   const std::vector<Field>& columns = group.columns;
   std::string definitions;
   std::string values;
+  model::LakeTypes written = group.lake_types;
+  std::erase_if(written, [](const auto& held) { return held.second == "interval"; });
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    auto type = engine_type(columns[i], group.lake_types);
+    auto held = engine_type(columns[i], group.lake_types);
+    auto type = held ? engine_type(columns[i], written) : held;
     if (!type) {
       return std::move(type).error().with_context(fmt::format("column '{}'", columns[i].name));
     }
@@ -88,7 +132,7 @@ base::Status make_typed(Connection& connection, const materialize::InlinedGroup&
       values += ", ";
     }
     definitions += quote_identifier(columns[i].name) + ' ' + *type;
-    values += fmt::format("CAST(c{} AS {})", i, *type);
+    values += shown_value(group, columns[i], fmt::format("CAST(c{} AS {})", i, *held));
   }
   auto made = connection.execute(fmt::format("CREATE TEMP TABLE typed ({})", definitions));
   if (!made && made.error().kind() == ErrorKind::kInvalid) {

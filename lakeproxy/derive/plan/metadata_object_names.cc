@@ -53,7 +53,9 @@ std::string list_location(const MetadataObjectPlace& place, std::string_view has
 bool is_published_object(std::string_view location, std::string_view table_location) {
   std::string_view name = location;
   if (!take(name, table_location) || !take(name, "/metadata/")) return false;
-  if (name.starts_with("deletes-") || name.starts_with("inlined-")) return true;
+  if (name.starts_with("deletes-") || name.starts_with("inlined-") || name.starts_with("copy-")) {
+    return true;
+  }
   if (!name.ends_with(".avro")) return false;
   name.remove_suffix(std::string_view(".avro").size());
   return is_list(name) || is_manifest(name);

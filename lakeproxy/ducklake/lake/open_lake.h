@@ -24,6 +24,8 @@ struct LakeOptions {
   std::string data_path;        ///< "s3://bucket/data/", ends in '/'.
   /// Of tables that say nothing of it: 2 or 3.
   std::int32_t default_format_version = 2;
+  /// Readable copies are made of data files that not every client reads right.
+  bool readable_copies = false;
 };
 
 /// Makes the lake's tables where there are none, checks the version, adds our

@@ -202,6 +202,11 @@ base::Task<base::Status> LakeUpkeep::forget_expired(base::RequestContext context
        {}},
       {sql_(
            fmt::format("DELETE FROM @lakeproxy_superseded WHERE superseded_at <= {}", kFromMicros)),
+       {micros(before)}},
+      {sql_(fmt::format("DELETE FROM @lakeproxy_readable_copy c WHERE made_at <= {} AND NOT EXISTS "
+                        "(SELECT 1 FROM @lakeproxy_used_copies() u WHERE u.data_file_id = "
+                        "c.data_file_id AND u.signature = c.signature)",
+                        kFromMicros)),
        {micros(before)}}};
   CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, {}));
   CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(queries)));

@@ -70,6 +70,11 @@ inline constexpr auto kInlinedDeletes = R"sql(
 SELECT file_id, row_id, begin_snapshot FROM @lakeproxy_inlined_deletes($1, -1, $3)
  WHERE file_id IN (SELECT @lakeproxy_touched_files($1, $2, $3, $4)))sql";
 
+inline constexpr auto kReadableCopies = R"sql(
+SELECT c.data_file_id, c.signature, c.file_size_bytes, c.failure
+  FROM @lakeproxy_touched_files($1, $2, $3, $4) AS id
+  JOIN @lakeproxy_readable_copy c ON c.data_file_id = id)sql";
+
 inline constexpr auto kMaintained = R"sql(
 SELECT snapshot_id, CASE WHEN $4::boolean THEN @lakeproxy_first_row_change($1, $2, $3) END
   FROM @lakeproxy_maintained WHERE table_id = $1)sql";

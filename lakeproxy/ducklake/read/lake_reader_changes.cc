@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/ducklake/read/cells.h"
 #include "lakeproxy/ducklake/read/change_rows.h"
 #include "lakeproxy/ducklake/read/reader_impl.h"
 #include "lakeproxy/ducklake/read/table_rows.h"
+#include "lakeproxy/to_iceberg/definition/readable_copies.h"
 
 namespace lake::ducklake {
 namespace {
@@ -28,6 +31,7 @@ enum Read : std::size_t {
   kInlinedRows,
   kInlinedDeletes,
   kMaintained,
+  kReadableCopies,
   kSchemaVersions,
   kColumns,
 };
@@ -40,7 +44,7 @@ std::vector<Query> change_queries(const LakeSql& sql, std::int64_t table, std::i
   std::vector<Query> queries{{sql.commits, {param(table), param(after), param(up_to)}}};
   for (const base::pg::Statement* statement :
        {&sql.data_files, &sql.file_stats, &sql.partition_values, &sql.file_facts, &sql.delete_files,
-        &sql.inlined_rows, &sql.inlined_deletes, &sql.maintained}) {
+        &sql.inlined_rows, &sql.inlined_deletes, &sql.maintained, &sql.readable_copies}) {
     queries.push_back({*statement, {param(table), param(after), param(up_to), param(anew)}});
   }
   queries.push_back({sql.schema_versions, {param(table)}});
@@ -48,7 +52,44 @@ std::vector<Query> change_queries(const LakeSql& sql, std::int64_t table, std::i
   return queries;
 }
 
-Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable& table) {
+// What of it clients would take otherwise than DuckDB.
+void drop_foreign_bounds(model::LakeDataFile& file) {
+  for (const model::CopiedColumn& column : file.copy->columns) {
+    auto stats = std::ranges::find(file.stats, column.id, &model::LakeColumnStats::column_id);
+    if (stats == file.stats.end()) continue;
+    stats->column_size_bytes.reset();
+    if (column.from != "interval") continue;
+    stats->min_value.reset();
+    stats->max_value.reset();
+  }
+}
+
+// Shows files as the copies that stand for them.
+void set_copies(const base::pg::Rows& made, const LakeColumns& columns, const LakeTable& table,
+                SnapshotId newest, DataFiles& files) {
+  const CopyRules rules(columns);
+  for (auto& [id, file] : files) {
+    file.copy = rules.copy_of(file, table.metadata.location, newest);
+    if (!file.copy) continue;
+    file.path = file.copy->location;
+    drop_foreign_bounds(file);
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    auto found = files.find(model::DataFileId(made.int64(i, 0)));
+    if (found == files.end()) continue;
+    model::LakeDataFile& file = found->second;
+    if (!file.copy || file.copy->signature != made.text(i, 1)) continue;
+    if (made.is_null(i, 2)) {
+      file.copy->failure = made.opt_text(i, 3).value_or("");
+      continue;
+    }
+    file.copy->is_made = true;
+    file.file_size_bytes = made.int64(i, 2);
+  }
+}
+
+Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable& table,
+                               SnapshotId newest, ReadableCopies copies) {
   const std::string folder = table.metadata.location + "/";
   LakeChanges changes{.commits = read_commits(*rows[kCommits])};
   ASSIGN_OR_RETURN(changes.data_files, read_data_files(*rows[kDataFiles], folder));
@@ -59,8 +100,12 @@ Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable
   for (std::size_t i = 0; i < changes.delete_files.size(); ++i) {
     changes.delete_files[i].flushed_at = opt_snapshot(*rows[kDeleteFiles], i, kFlushedAt);
   }
+  const LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
+                            .format_version = table.metadata.format_version,
+                            .copies = copies};
+  set_copies(*rows[kReadableCopies], columns, table, newest, changes.data_files);
   ASSIGN_OR_RETURN(changes.inlined, read_inlined_rows(*rows[kInlinedRows], *rows[kSchemaVersions],
-                                                      read_lake_columns(*rows[kColumns]), table));
+                                                      columns.columns, table));
   changes.inlined_deletes = read_inlined_deletes(*rows[kInlinedDeletes]);
   const base::pg::Rows& maintained = *rows[kMaintained];
   if (!maintained.empty()) changes.first_row_change = opt_snapshot(maintained, 0, 1);
@@ -85,7 +130,7 @@ Task<Result<LakeChanges>> LakeReader::read_changes(RequestContext context, const
     co_return base::fail(base::ErrorKind::kConflict, "the table's files were replaced meanwhile")
         .with_reason(kStale);
   }
-  CO_ASSIGN_OR_RETURN(LakeChanges changes, changes_of(rows, *table));
+  CO_ASSIGN_OR_RETURN(LakeChanges changes, changes_of(rows, *table, up_to, impl_->copies()));
   (anew ? changes.published : changes.after) = after;
   changes.up_to = up_to;
   co_return changes;

@@ -154,9 +154,11 @@ base::Status set_name_maps(const base::pg::Rows& rows, LakeTable& table) {
 // Assigns ids to what has none in `ids`. A column of DuckDB's raises the table's format
 // version to the one that has its type.
 Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow& row,
-                                                AssignedIds& ids, LakeTable& table) {
+                                                ReadableCopies copies, AssignedIds& ids,
+                                                LakeTable& table) {
   LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
-                      .docs = read_column_docs(*rows[kColumnDocs])};
+                      .docs = read_column_docs(*rows[kColumnDocs]),
+                      .copies = copies};
   table.metadata.format_version =
       std::max(table.metadata.format_version, needed_format_version(columns.columns));
   columns.format_version = table.metadata.format_version;
@@ -219,7 +221,8 @@ base::Error broken(const OldFileRule& rule, const LakeTable& table) {
   return base::fail(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message));
 }
 
-std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<OldFileRule>& rules) {
+std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<OldFileRule>& rules,
+                                             ReadableCopies copies) {
   std::vector<std::int64_t> before;
   std::vector<std::int64_t> until;
   std::vector<std::int64_t> defaulted;
@@ -229,7 +232,7 @@ std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<Ol
     defaulted.push_back(rule.defaulted.value_or(0));
   }
   return {param(table.value), base::pg::array_param(before), base::pg::array_param(until),
-          base::pg::array_param(defaulted)};
+          base::pg::array_param(defaulted), param(copies == ReadableCopies::kOn)};
 }
 
 // A row unless a failover lost the state that the ids were assigned at.
@@ -266,11 +269,11 @@ Task<Result<std::optional<LakeTable>>> LakeReader::Impl::try_load(
   CO_ASSIGN_OR_RETURN(const auto stored,
                       read_assigned_ids(*rows[kDefinitions], *rows[kDefinitionUses]));
   AssignedIds ids = stored;
-  CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, row, ids, table));
+  CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, row, copies(), ids, table));
   CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
   if (!rules.empty()) {
     std::vector<Query> check;
-    check.push_back({sql.old_files, old_file_params(id, rules)});
+    check.push_back({sql.old_files, old_file_params(id, rules, copies())});
     CO_ASSIGN_OR_RETURN(Rows older, co_await read(context, std::move(check)));
     if (!older[0]->empty()) {
       co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table);

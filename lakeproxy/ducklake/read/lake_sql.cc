@@ -115,6 +115,7 @@ LakeSql::LakeSql(const SchemaSql& sql)
       inlined_rows(sql(kInlinedRows)),
       inlined_deletes(sql(kInlinedDeletes)),
       maintained(sql(kMaintained)),
+      readable_copies(sql(kReadableCopies)),
       schema_versions(sql(kSchemaVersions)) {}
 
 }  // namespace lake::ducklake

@@ -60,6 +60,7 @@ struct LakeSql {
   base::pg::Statement inlined_rows;
   base::pg::Statement inlined_deletes;
   base::pg::Statement maintained;
+  base::pg::Statement readable_copies;
   base::pg::Statement schema_versions;  ///< $1 alone.
 };
 

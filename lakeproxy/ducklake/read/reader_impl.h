@@ -7,6 +7,7 @@
 #include "lakeproxy/ducklake/lake/shown_time.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/ducklake/read/lake_sql.h"
+#include "lakeproxy/mapping/type_mapping.h"
 
 namespace lake::ducklake {
 
@@ -35,6 +36,10 @@ struct LakeReader::Impl {
   [[nodiscard]] base::Task<base::Result<std::vector<base::pg::RowsPtr>>> store(
       base::RequestContext context, model::LakeVersion version,
       std::vector<base::pg::Query> queries);
+
+  [[nodiscard]] ReadableCopies copies() const {
+    return options.readable_copies ? ReadableCopies::kOn : ReadableCopies::kOff;
+  }
 
   base::pg::Pool* pool;
   LakeOptions options;

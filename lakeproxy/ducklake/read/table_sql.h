@@ -126,17 +126,18 @@ SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
 // index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
 // lacks, and nothing tells in which type it holds another. A file that was added as it
-// is may lack the column whenever it came; its name map says so.
+// is may lack the column whenever it came; its name map says so. With $5 copies stand for the
+// files that were not added.
 inline constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
   FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
        AS rule(before, until, defaulted, place)
  WHERE EXISTS (SELECT 1 FROM (
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
-          WHERE f.table_id = $1 AND f.begin_snapshot < before
+          WHERE f.table_id = $1 AND f.begin_snapshot < before AND (NOT $5::boolean OR f.mapping_id IS NOT NULL)
          UNION ALL
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
-          WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL
+          WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL AND NOT $5::boolean
             AND NOT EXISTS (SELECT 1 FROM @ducklake_file_column_stats s
                              WHERE s.data_file_id = f.data_file_id AND s.column_id = defaulted)
          UNION ALL

@@ -63,12 +63,46 @@ struct IcebergFileFacts {
   friend bool operator==(const IcebergFileFacts&, const IcebergFileFacts&) = default;
 };
 
+/// What a readable copy of a data file does to one column, or part of one.
+struct CopiedColumn {
+  FieldId id = 0;
+  std::string from;  ///< Lake type of the values in the file, or of `constant`.
+  Type to{TypeKind::kString};  ///< As clients see them.
+  std::string name;  ///< Of a column that the file lacks.
+  /// The value of such a column, in the lake's text.
+  std::optional<std::string> constant = std::nullopt;
+
+  friend bool operator==(const CopiedColumn&, const CopiedColumn&) = default;
+};
+
+/// A copy that stands for a data file whose values not every client reads right: the same rows
+/// in the same order, under the same field ids.
+struct ReadableCopy {
+  std::string source;  ///< Location of the lake's own file.
+  std::string location;
+  std::string signature;
+  std::vector<CopiedColumn> columns;
+  SnapshotId shown_at;  ///< Its types are those of this snapshot,
+  SnapshotId since;     ///< and of all that show the file from this one on.
+  std::int64_t source_bytes = 0;
+  bool is_made = false;
+  std::optional<std::string> failure = std::nullopt;  ///< Why none can be made.
+
+  friend bool operator==(const ReadableCopy&, const ReadableCopy&) = default;
+};
+
+/// Of the files of a table that need copies.
+struct CopyProgress {
+  std::size_t made = 0;
+  std::size_t wanted = 0;
+};
+
 /// One row of ducklake_data_file.
 struct LakeDataFile {
   DataFileId id;
   SnapshotId begin;
   std::optional<SnapshotId> end;  ///< First snapshot that does not show it.
-  std::string path;               ///< Absolute location.
+  std::string path;               ///< Absolute location; that of `copy` where it has one.
   std::string format = "parquet";
   std::int64_t record_count = 0;
   std::int64_t file_size_bytes = 0;
@@ -81,6 +115,7 @@ struct LakeDataFile {
   /// By partition_key_index of the file's partition_id.
   std::vector<std::optional<std::string>> partition_values;
   std::optional<IcebergFileFacts> iceberg;
+  std::optional<ReadableCopy> copy = std::nullopt;
 
   friend bool operator==(const LakeDataFile&, const LakeDataFile&) = default;
 };
@@ -236,6 +271,8 @@ struct LakeTable {
   std::optional<SnapshotId> cleared_at = std::nullopt;
   /// Lake snapshots after the last materialised one that changed rows.
   std::vector<SnapshotId> pending;
+  /// Copies are being made that later snapshots need: the newest published one is shown.
+  std::optional<CopyProgress> waits_for_copies = std::nullopt;
   /// Client-chosen snapshot ids and the lake's ids that stand for them.
   std::map<std::int64_t, SnapshotId> aliases;
 

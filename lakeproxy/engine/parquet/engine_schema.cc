@@ -31,6 +31,7 @@ std::optional<std::string> type_of_lake(const LakeTypes& lake_types, model::Fiel
   if (held->second == "int128") return "HUGEINT";
   if (held->second == "uint128") return "UHUGEINT";
   if (held->second == "timetz") return "TIME WITH TIME ZONE";
+  if (held->second == "interval") return "INTERVAL";
   return std::nullopt;
 }
 

@@ -24,6 +24,13 @@ base::Task<base::Result<PreparedChange>> prepare_change(base::RequestContext con
                                                         Catalog* catalog,
                                                         publish::LoadedTablePtr loaded,
                                                         const model::TableCommit* commit) {
+  // The client sees an older state than the lake has, and maybe other columns.
+  if (loaded->table.waits_for_copies) {
+    co_return base::fail(base::ErrorKind::kConflict,
+                         "The table's newest files are being copied for clients that cannot read "
+                         "them; nothing was committed. Try again.")
+        .with_reason(ducklake::kBusy);
+  }
   const Rebase rebase = may_rebase(loaded->metadata, *commit);
   CO_RETURN_IF_ERROR(check_requirements(*loaded, *commit, rebase));
   CO_ASSIGN_OR_RETURN(auto plan, plan_updates(&loaded->table, loaded->metadata, commit->updates));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "lakeproxy/to_iceberg/definition/readable_copies.h"
+
 namespace lake::operation {
 namespace {
 
@@ -20,7 +22,7 @@ bool is_of_store(std::string_view file) {
 
 base::Result<FilePlaces> FilePlaces::of(const Catalog& catalog, const std::string& location) {
   ASSIGN_OR_RETURN(auto folder, Location::parse(location));
-  return FilePlaces(catalog, std::move(folder));
+  return FilePlaces(catalog, std::move(folder), storage::canonical(location));
 }
 
 bool FilePlaces::has(const std::string& file) const {
@@ -47,7 +49,13 @@ base::Status FilePlaces::check_delete_file(const std::string& file) const {
 
 base::Status FilePlaces::check(const std::vector<ducklake::AddedFile>& data,
                                const std::vector<ducklake::AddedFile>& deletes) const {
-  for (const auto& added : data) RETURN_IF_ERROR(check_data_file(added.file.file_path));
+  for (const auto& added : data) {
+    RETURN_IF_ERROR(check_data_file(added.file.file_path));
+    if (!ducklake::is_copy_location(storage::canonical(added.file.file_path), folder_text_)) continue;
+    return base::fail(base::ErrorKind::kUnsupported,
+                      "file_path: a readable copy stands for a file of the lake's, and cannot be "
+                      "added as another: " + added.file.file_path);
+  }
   for (const auto& added : deletes) RETURN_IF_ERROR(check_delete_file(added.file.file_path));
   return {};
 }

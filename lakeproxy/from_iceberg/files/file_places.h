@@ -34,12 +34,13 @@ class FilePlaces {
                                    const std::vector<ducklake::AddedFile>& deletes) const;
 
  private:
-  FilePlaces(const Catalog& catalog, storage::Location folder)
-      : catalog_(&catalog), folder_(std::move(folder)) {}
+  FilePlaces(const Catalog& catalog, storage::Location folder, std::string folder_text)
+      : catalog_(&catalog), folder_(std::move(folder)), folder_text_(std::move(folder_text)) {}
   [[nodiscard]] base::Error refused(const std::string& file) const;
 
   const Catalog* catalog_;
   storage::Location folder_;
+  std::string folder_text_;  ///< Canonical.
 };
 
 /// Data files that an equality delete applies to are searched here. Those that lie

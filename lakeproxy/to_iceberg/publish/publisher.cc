@@ -4,6 +4,7 @@
 
 #include "lakeproxy/to_iceberg/publish/footer_check.h"
 #include "lakeproxy/to_iceberg/publish/partial_looks.h"
+#include "lakeproxy/to_iceberg/publish/table_at.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
 #include "lakeproxy/to_iceberg/snapshot/data_file_view.h"
 #include "lakeproxy/to_iceberg/snapshot/partial_files.h"
@@ -30,6 +31,14 @@ std::optional<model::SnapshotId> newest_published(const model::LakeTable& table)
 void show_unpartitioned_spec(std::int32_t id, model::LakeTable& table) {
   table.unpartitioned_spec_id = id;
   if (table.metadata.find_spec(id) == nullptr) table.metadata.partition_specs.push_back({id, {}});
+}
+
+// The columns of now may not be those that the newest published snapshot has files for.
+void show_as_of_last(model::LakeTable& table) {
+  auto after = table.schema_at.upper_bound(table.materialized.back().snapshot_id);
+  if (after == table.schema_at.begin()) return;
+  table.metadata.current_schema_id = std::prev(after)->second;
+  fit_defaults(table, table.metadata);
 }
 
 }  // namespace
@@ -78,6 +87,9 @@ base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestC
                                                                   model::LakeChanges changes) {
   CO_RETURN_IF_ERROR(co_await look_into_delete_files(context, tools_.exporter, &changes));
   hide_unpublished(context, *table, changes);
+  CO_RETURN_IF_ERROR(check_failed_copies(*table, changes));
+  CO_RETURN_IF_ERROR(
+      wait_for_copies(tools_.copies, tools_.writer->lake().metadata_schema, *table, changes));
   if (changes.commits.empty()) co_return SnapshotSeries();
   std::optional<materialize::Rebase> rebase;
   if (changes.published) {
@@ -119,6 +131,7 @@ base::Task<base::Result<Publisher::Prepared>> Publisher::prepare(
     CO_ASSIGN_OR_RETURN(built, co_await build_pending(context, &table, std::move(*changes)));
     for (const auto& snapshot : built.snapshots) table.materialized.push_back(snapshot);
     table.pending.clear();
+    if (table.waits_for_copies) show_as_of_last(table);
     for (std::int32_t spec : built.into_sight) table.metadata.out_of_sight.specs.erase(spec);
   }
   published.snapshots = std::move(built.snapshots);

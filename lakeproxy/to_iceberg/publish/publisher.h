@@ -16,6 +16,7 @@
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/from_iceberg/write/lake_writer.h"
+#include "lakeproxy/to_iceberg/publish/copy_maker.h"
 #include "lakeproxy/to_iceberg/publish/loaded_table.h"
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 #include "lakeproxy/to_iceberg/publish/nan_counts.h"
@@ -34,6 +35,7 @@ struct PublisherTools {
   ManifestStore* manifests = nullptr;
   const NanCounting* nan_counting = nullptr;
   const ducklake::StepWatch* steps = nullptr;  ///< May be null.
+  CopyMaker* copies = nullptr;  ///< Null where no readable copies are made.
 };
 
 /// One event loop's publisher of one lake.

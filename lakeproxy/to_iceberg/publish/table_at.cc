@@ -27,8 +27,8 @@ std::int32_t fitting_spec(const model::LakeTable& table, const TableMetadata& me
   return metadata.default_spec_id;
 }
 
-// A default that sorts or parts by a column of a later schema fits none of the
-// readers.
+}  // namespace
+
 void fit_defaults(const model::LakeTable& table, TableMetadata& metadata) {
   const model::Schema& schema = metadata.current_schema();
   const auto* spec = metadata.find_spec(metadata.default_spec_id);
@@ -38,6 +38,8 @@ void fit_defaults(const model::LakeTable& table, TableMetadata& metadata) {
   const auto* order = metadata.find_sort_order(metadata.default_sort_order_id);
   if (order != nullptr && !has_sources(schema, order->fields)) metadata.default_sort_order_id = 0;
 }
+
+namespace {
 
 void keep_up_to(SnapshotId last, TableMetadata& metadata) {
   model::SnapshotList kept;

@@ -16,6 +16,10 @@ namespace lake::publish {
 [[nodiscard]] std::optional<model::SnapshotId> find_snapshot(const LoadedTable& loaded,
                                                              model::SnapshotId id);
 
+/// Gives `metadata` defaults that fit its current schema: one that sorts or parts by a column
+/// of a later schema fits none of the readers.
+void fit_defaults(const model::LakeTable& table, model::TableMetadata& metadata);
+
 /// The metadata with `snapshot`, one of the table's, as the newest: "main", the
 /// schema and the logs are those of that time, and later snapshots are not there.
 [[nodiscard]] model::TableMetadata metadata_at(const LoadedTable& loaded,

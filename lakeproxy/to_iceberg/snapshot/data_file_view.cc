@@ -52,12 +52,21 @@ const model::LakeColumnStats* find_stats(const model::LakeDataFile& file, model:
   return nullptr;
 }
 
+// The snapshot whose type of the column the file holds: a readable copy has later ones.
+model::SnapshotId written_at(const model::LakeDataFile& file, model::FieldId id) {
+  if (!file.copy) return file.begin;
+  const auto& copied = file.copy->columns;
+  return std::ranges::find(copied, id, &model::CopiedColumn::id) == copied.end()
+             ? file.begin
+             : file.copy->shown_at;
+}
+
 // The column as it was when the file was written: a float's 0.1 is another
 // number once it is read as a double. Readers widen a bound by themselves.
 const model::Field* find_field(const model::LakeTable& table, const model::LakeDataFile& file,
                                model::FieldId id) {
   const auto& schemas = table.metadata.schemas;
-  auto after = table.schema_at.upper_bound(file.begin);
+  auto after = table.schema_at.upper_bound(written_at(file, id));
   if (after != table.schema_at.begin()) {
     const model::Schema* then = table.metadata.find_schema(std::prev(after)->second);
     if (const model::Field* field = then != nullptr ? then->find(id) : nullptr) return field;

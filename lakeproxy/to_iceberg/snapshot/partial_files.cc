@@ -1,6 +1,7 @@
 #include "lakeproxy/to_iceberg/snapshot/partial_files.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
 #include "lakeproxy/to_iceberg/snapshot/shown_snapshots.h"
@@ -30,6 +31,11 @@ std::vector<Span> spans_of(const model::LakeChanges& changes) {
   std::vector<Span> spans;
   for (const auto& [id, file] : changes.data_files) {
     if (file.partial_max) add_span(file.begin, *file.partial_max, file.end, spans);
+    if (!file.copy) continue;
+    // Before that its types were others, which no copy is made for any more.
+    add_span(file.begin, file.copy->since, file.end, spans);
+    const SnapshotId last = file.end.value_or(SnapshotId(std::numeric_limits<std::int64_t>::max()));
+    if (file.copy->failure) add_span(file.copy->since, last, file.end, spans);
   }
   for (const auto& file : changes.delete_files) {
     if (changes.row_ends.contains(file.id)) continue;

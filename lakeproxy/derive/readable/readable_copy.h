@@ -1,0 +1,31 @@
+#pragma once
+
+// A readable copy of a Parquet file: the same rows in the same order, under the same names
+// and field ids, with the values of some columns as Iceberg's clients can read them, and
+// constants for columns that the file lacks (ADR 0098). Values are converted as DuckDB itself
+// casts them when it reads the file; an interval becomes a text of ISO 8601.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/duckdb/engine.h"
+#include "lakeproxy/ducklake/table/lake_table.h"
+
+namespace lake::exporter {
+
+/// An SQL expression for the text of an interval, "P1Y2M3DT4H5M6.000007S": each part that is
+/// not zero, with its own sign; "PT0S" for none. `value` is an expression of its own.
+[[nodiscard]] std::string interval_text(const std::string& value);
+
+/// Writes the copy of the file at `from` to `to`, and says how many rows it has. Blocks.
+/// Errors: kCorrupt  not Parquet, or a value is out of its new type's range; kUnsupported  a
+///         type that the engine cannot write, a file without field ids; kTooLarge  over the
+///         engine's memory; kTimeout; kInternal.
+[[nodiscard]] base::Result<std::int64_t> write_readable_copy(
+    base::duckdb::Engine& engine, const std::string& from, const std::string& to,
+    const std::vector<model::CopiedColumn>& columns, std::chrono::steady_clock::time_point deadline);
+
+}  // namespace lake::exporter

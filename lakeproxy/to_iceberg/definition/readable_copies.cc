@@ -1,0 +1,175 @@
+#include "lakeproxy/to_iceberg/definition/readable_copies.h"
+
+#include <fmt/format.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/core/text.h"
+#include "lakeproxy/mapping/default_text.h"
+#include "lakeproxy/mapping/type_mapping.h"
+
+namespace lake::ducklake {
+namespace {
+
+using model::CopiedColumn;
+using model::FieldId;
+using model::LakeDataFile;
+using model::SnapshotId;
+
+constexpr std::size_t kSignatureDigits = 16;
+
+// Whether files may hold the column otherwise than clients see it.
+bool may_differ(const std::vector<const LakeColumn*>& spans) {
+  if (shape_of(spans.front()->type) != LakeTypeShape::kPrimitive) return false;
+  return std::ranges::any_of(spans, [&](const LakeColumn* span) {
+    auto shown = shown_type(span->type);
+    return span->initial_default.has_value() || span->type != spans.front()->type ||
+           (shown && shown->how != ReadableAs::kAsIs);
+  });
+}
+
+const LakeColumn* last_until(const std::vector<const LakeColumn*>& spans, SnapshotId at) {
+  const LakeColumn* last = nullptr;
+  for (const LakeColumn* span : spans) {
+    if (span->begin <= at) last = span;
+  }
+  return last;
+}
+
+bool has_stats(const LakeDataFile& file, FieldId id) {
+  return std::ranges::any_of(file.stats, [&](const auto& s) { return s.column_id == id; });
+}
+
+// In which type the file holds the column; null where it lacks it. A transaction of DuckDB's
+// may have written it before the column came or changed, at the same snapshot: it has no
+// statistics of a column that it lacks, and may hold another in its former type.
+const LakeColumn* column_in_file(const std::vector<const LakeColumn*>& spans,
+                                 const LakeDataFile& file) {
+  const LakeColumn* then = last_until(spans, file.begin);
+  if (then == nullptr || then->begin < file.begin || file.iceberg) return then;
+  if (then != spans.front()) return *std::prev(std::ranges::find(spans, then));
+  return then->initial_default && !has_stats(file, then->id) ? nullptr : then;
+}
+
+// A column that the file lacks, and that had a value in its rows from the beginning.
+std::optional<CopiedColumn> added(const LakeColumn& first, const LakeColumn& now, ShownIn in) {
+  const bool is_constant = first.initial_default && *first.initial_default != kNoDefault &&
+                           !first.parent && shape_of(first.type) == LakeTypeShape::kPrimitive;
+  if (!is_constant) return std::nullopt;
+  auto shown_first = iceberg_type(first.type, in);
+  auto to = iceberg_type(now.type, in);
+  if (!to || !shown_first) return std::nullopt;
+  const bool says_default = in.format_version >= 3 && initial_default(first, *shown_first) &&
+                            can_promote(*shown_first, *to);
+  if (says_default) return std::nullopt;
+  return CopiedColumn{first.id, first.type, std::move(*to), now.name, first.initial_default};
+}
+
+std::optional<CopiedColumn> converted(const LakeColumn& then, const LakeColumn& now,
+                                      const LakeDataFile& file, ShownIn in) {
+  if (shape_of(then.type) != LakeTypeShape::kPrimitive) return std::nullopt;
+  auto held = shown_type(then.type);
+  auto to = iceberg_type(now.type, in);
+  if (!held || !to) return std::nullopt;
+  const bool as_shown = file.iceberg.has_value() || held->how == ReadableAs::kAsIs;
+  const bool promotes = can_promote(held->type, *to);
+  if (as_shown && promotes) return std::nullopt;
+  // What clients promote by themselves needs no other copy.
+  if (promotes) to = held->type;
+  auto from = file.iceberg ? lake_type(held->type) : base::Result<std::string>(then.type);
+  if (!from) return std::nullopt;
+  return CopiedColumn{then.id, std::move(*from), std::move(*to), ""};
+}
+
+std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
+                                         SnapshotId at) {
+  std::vector<CopiedColumn> copied;
+  for (const auto& [id, rows] : spans) {
+    const LakeColumn* now = last_until(rows, at);
+    if (now == nullptr) continue;
+    const LakeColumn* then = column_in_file(rows, file);
+    auto column = then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, file, in);
+    if (column) copied.push_back(std::move(*column));
+  }
+  return copied;
+}
+
+// Names do not count: a copy has those that its file had.
+std::string text_of(const std::vector<CopiedColumn>& columns) {
+  std::string text;
+  for (const CopiedColumn& column : columns) {
+    text += fmt::format("{} {} {}", column.id, column.from, column.to.to_string());
+    if (column.constant) text += fmt::format(" {}:{}", column.constant->size(), *column.constant);
+    text += '\n';
+  }
+  return text;
+}
+
+// The file's own location counts: an id may be given twice where a failover lost a commit.
+std::string signature_of(const std::vector<CopiedColumn>& columns, const LakeDataFile& file) {
+  const std::string text = text_of(columns) + file.path;
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return base::to_hex(digest).substr(0, kSignatureDigits);
+}
+
+// The first snapshot from which on, to `at`, the file needs the same columns.
+SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in, SnapshotId at,
+                 const std::string& text) {
+  std::set<SnapshotId> changes;
+  for (const auto& [id, rows] : spans) {
+    for (const LakeColumn* row : rows) {
+      if (row->begin > file.begin && row->begin <= at) changes.insert(row->begin);
+    }
+  }
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+    const SnapshotId before(change->value - 1);
+    if (text_of(copied_columns(spans, file, in, before)) != text) return *change;
+  }
+  return file.begin;
+}
+
+// Not ".parquet": DuckLake's own clean-up takes such files for orphans.
+std::string location_of(std::string_view table, const LakeDataFile& file,
+                        std::string_view signature) {
+  return fmt::format("{}/metadata/copy-{}-{}", table, file.id.value, signature);
+}
+
+}  // namespace
+
+CopyRules::CopyRules(const LakeColumns& columns) : in_(columns.shown_in()) {
+  if (columns.copies == ReadableCopies::kOff) return;
+  spans_ = spans_of(columns);
+  std::erase_if(spans_, [](const auto& item) { return !may_differ(item.second); });
+}
+
+std::optional<model::ReadableCopy> CopyRules::copy_of(const LakeDataFile& file,
+                                                      std::string_view table_location,
+                                                      SnapshotId newest) const {
+  if (spans_.empty() || file.mapping_id) return std::nullopt;
+  const SnapshotId at = file.end ? std::min(newest, SnapshotId(file.end->value - 1)) : newest;
+  model::ReadableCopy copy{.source = file.path, .shown_at = std::max(at, file.begin)};
+  copy.columns = copied_columns(spans_, file, in_, copy.shown_at);
+  if (copy.columns.empty()) return std::nullopt;
+  copy.signature = signature_of(copy.columns, file);
+  copy.location = location_of(table_location, file, copy.signature);
+  copy.since = since(spans_, file, in_, copy.shown_at, text_of(copy.columns));
+  copy.source_bytes = file.file_size_bytes;
+  return copy;
+}
+
+bool is_copy_location(std::string_view location, std::string_view table_location) {
+  const std::string begin = fmt::format("{}/metadata/copy-", table_location);
+  if (!location.starts_with(begin)) return false;
+  location.remove_prefix(begin.size());
+  const std::size_t dash = std::min(location.find_first_not_of("0123456789"), location.size());
+  const std::string_view rest = location.substr(dash);
+  return dash > 0 && rest.size() == kSignatureDigits + 1 && rest[0] == '-' &&
+         rest.substr(1).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace lake::ducklake

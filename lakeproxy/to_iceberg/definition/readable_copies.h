@@ -1,0 +1,40 @@
+#pragma once
+
+// Some data files of DuckDB's hold values that not every Iceberg client reads right:
+// unsigned numbers, milliseconds, intervals, types that changed since, columns that came
+// with a default. A readable copy stands for such a file (ADR 0098). This says which
+// files need one, with which types, and how it is called. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lakeproxy/to_iceberg/definition/old_files.h"
+
+namespace lake::ducklake {
+
+/// Which files of one table need copies.
+class CopyRules {
+ public:
+  /// `columns` holds all rows of all columns, and outlives it.
+  explicit CopyRules(const LakeColumns& columns);
+
+  /// The copy that clients need of `file` at the snapshots from ReadableCopy::since to
+  /// `newest`, or to the file's last one; nothing where they read the file itself. A column
+  /// that is gone counts with its last type: what stands for a file changes only where a type
+  /// does. Files that were added as they are have none: they are checked by their footers.
+  [[nodiscard]] std::optional<model::ReadableCopy> copy_of(const model::LakeDataFile& file,
+                                                           std::string_view table_location,
+                                                           model::SnapshotId newest) const;
+
+ private:
+  ShownIn in_;
+  ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.
+};
+
+/// Whether `location` has the form of a readable copy's below the table's location: clients
+/// cannot add it to a table as a file of their own.
+[[nodiscard]] bool is_copy_location(std::string_view location, std::string_view table_location);
+
+}  // namespace lake::ducklake

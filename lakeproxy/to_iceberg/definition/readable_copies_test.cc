@@ -1,0 +1,150 @@
+#include "lakeproxy/to_iceberg/definition/readable_copies.h"
+
+#include <gtest/gtest.h>
+
+namespace lake::ducklake {
+namespace {
+
+using model::SnapshotId;
+using model::Type;
+using model::TypeKind;
+
+constexpr const char* kTable = "s3://lake/s/t";
+const SnapshotId kNewest(9);
+
+LakeColumn column(model::FieldId id, const char* type, int begin,
+                  std::optional<int> end = std::nullopt) {
+  LakeColumn made{.id = id, .begin = SnapshotId(begin), .order = id, .name = "c", .type = type};
+  if (end) made.end = SnapshotId(*end);
+  return made;
+}
+
+model::LakeDataFile file(int begin) {
+  return {.id = model::DataFileId(7), .begin = SnapshotId(begin), .path = "s3://lake/s/t/f.parquet",
+          .file_size_bytes = 100};
+}
+
+std::optional<model::ReadableCopy> copy_of(std::vector<LakeColumn> columns,
+                                           const model::LakeDataFile& of,
+                                           std::int32_t version = 2) {
+  const LakeColumns all{.columns = std::move(columns),
+                        .format_version = version,
+                        .copies = ReadableCopies::kOn};
+  return CopyRules(all).copy_of(of, kTable, kNewest);
+}
+
+TEST(ReadableCopy, is_needed_for_values_that_clients_misread) {
+  struct Case {
+    const char* type;
+    std::optional<Type> to;
+  };
+  const Case cases[] = {{"int32", std::nullopt},
+                        {"timestamp_s", std::nullopt},
+                        {"int128", std::nullopt},
+                        {"uint8", Type(TypeKind::kInt)},
+                        {"uint16", Type(TypeKind::kInt)},
+                        {"uint32", Type(TypeKind::kLong)},
+                        {"uint64", Type::decimal(20, 0)},
+                        {"timestamp_ms", Type(TypeKind::kTimestamp)},
+                        {"interval", Type(TypeKind::kString)}};
+  for (const Case& c : cases) {
+    auto copy = copy_of({column(1, c.type, 1)}, file(2));
+    EXPECT_EQ(copy.has_value(), c.to.has_value()) << c.type;
+    if (!copy || !c.to) continue;
+    ASSERT_EQ(copy->columns.size(), 1) << c.type;
+    EXPECT_EQ(copy->columns[0].to, *c.to) << c.type;
+    EXPECT_EQ(copy->columns[0].from, c.type);
+    EXPECT_EQ(copy->since, SnapshotId(2));
+    EXPECT_TRUE(is_copy_location(copy->location, kTable)) << copy->location;
+  }
+}
+
+TEST(ReadableCopy, of_a_nested_part_is_one_of_the_file) {
+  LakeColumn element = column(2, "uint32", 1);
+  element.parent = 1;
+  auto copy = copy_of({column(1, "list", 1), element}, file(2));
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(copy->columns[0].id, 2);
+}
+
+TEST(ReadableCopy, is_never_made_of_files_of_clients_or_added_ones_or_where_it_is_off) {
+  auto of_client = file(2);
+  of_client.iceberg.emplace();
+  EXPECT_FALSE(copy_of({column(1, "uint32", 1)}, of_client));
+  auto added = file(2);
+  added.mapping_id = 1;
+  EXPECT_FALSE(copy_of({column(1, "uint32", 1)}, added));
+  const LakeColumns off{.columns = {column(1, "uint32", 1)}};
+  EXPECT_FALSE(CopyRules(off).copy_of(file(2), kTable, kNewest));
+}
+
+TEST(ReadableCopy, follows_a_change_of_type_that_clients_cannot_promote) {
+  auto changed = copy_of({column(1, "int32", 1, 5), column(1, "float64", 5)}, file(2));
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->since, SnapshotId(5));
+  EXPECT_EQ(changed->columns[0].to, Type(TypeKind::kDouble));
+  EXPECT_FALSE(copy_of({column(1, "int32", 1, 5), column(1, "int64", 5)}, file(2)));
+  EXPECT_FALSE(copy_of({column(1, "int32", 1, 5), column(1, "float64", 5)}, file(6)));
+  // Their transaction may have written it before the change.
+  EXPECT_TRUE(copy_of({column(1, "int32", 1, 5), column(1, "float64", 5)}, file(5)));
+  // A file that ended before keeps its type.
+  auto ended = file(2);
+  ended.end = SnapshotId(5);
+  EXPECT_FALSE(copy_of({column(1, "int32", 1, 5), column(1, "float64", 5)}, ended));
+  // What clients promote by themselves needs no other copy.
+  auto promoted = copy_of({column(1, "uint8", 1, 5), column(1, "int64", 5)}, file(2));
+  auto plain = copy_of({column(1, "uint8", 1)}, file(2));
+  ASSERT_TRUE(promoted && plain);
+  EXPECT_EQ(promoted->location, plain->location);
+}
+
+TEST(ReadableCopy, holds_defaults_that_the_file_lacks) {
+  LakeColumn added = column(2, "int32", 5);
+  added.initial_default = "7";
+  auto copy = copy_of({column(1, "int32", 1), added}, file(2));
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(copy->columns[0].constant, "7");
+  EXPECT_EQ(copy->since, SnapshotId(5));
+  EXPECT_FALSE(copy_of({column(1, "int32", 1), added}, file(2), 3)) << "clients know it";
+  EXPECT_FALSE(copy_of({column(1, "int32", 1), added}, file(6)));
+  // Written first in the transaction that added the column, or behind it.
+  EXPECT_TRUE(copy_of({column(1, "int32", 1), added}, file(5)));
+  auto behind = file(5);
+  behind.stats.push_back({.column_id = 2});
+  EXPECT_FALSE(copy_of({column(1, "int32", 1), added}, behind));
+  added.initial_default = "NULL";
+  EXPECT_FALSE(copy_of({column(1, "int32", 1), added}, file(2)));
+}
+
+TEST(ReadableCopy, stays_the_same_when_a_column_goes_or_gets_another_name) {
+  auto before = copy_of({column(1, "uint32", 1)}, file(2));
+  auto gone = copy_of({column(1, "uint32", 1, 5)}, file(2));
+  LakeColumn renamed = column(1, "uint32", 5);
+  renamed.name = "other";
+  auto after = copy_of({column(1, "uint32", 1, 5), renamed}, file(2));
+  ASSERT_TRUE(before && gone && after);
+  EXPECT_EQ(gone->location, before->location);
+  EXPECT_EQ(after->location, before->location);
+  EXPECT_EQ(after->since, SnapshotId(2));
+}
+
+TEST(ReadableCopy, is_named_by_its_file_too) {
+  auto other = file(2);
+  other.path = "s3://lake/s/t/g.parquet";
+  auto one = copy_of({column(1, "uint32", 1)}, file(2));
+  auto two = copy_of({column(1, "uint32", 1)}, other);
+  ASSERT_TRUE(one && two);
+  EXPECT_NE(one->location, two->location);
+}
+
+TEST(CopyLocation, is_known_by_its_form) {
+  EXPECT_TRUE(is_copy_location("s3://lake/s/t/metadata/copy-7-0123456789abcdef", kTable));
+  for (const char* name : {"copy-7-0123456789abcde", "copy--0123456789abcdef", "copy-7-0123456789abcdeg",
+                           "copy-7-0123456789abcdef0", "inlined-7-0123456789abcdef"}) {
+    EXPECT_FALSE(is_copy_location(std::string(kTable) + "/metadata/" + name, kTable)) << name;
+  }
+  EXPECT_FALSE(is_copy_location("s3://lake/s/t2/metadata/copy-7-0123456789abcdef", kTable));
+}
+
+}  // namespace
+}  // namespace lake::ducklake
