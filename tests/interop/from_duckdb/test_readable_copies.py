@@ -120,11 +120,13 @@ INTERVALS = {
 def test_intervals_are_texts(rest, duck, catalog, schema, rows):
     table = f'{schema}.t'
     duck.execute(f'CREATE TABLE lake.{table} (n BIGINT, d INTERVAL, l INTERVAL[])')
-    values = ' UNION ALL '.join(f'SELECT {n} AS n, {value} AS d, [{value}] AS l' for n, value in enumerate(INTERVALS))
+    # DuckDB writes no negative interval into a file.
+    shown = {value: text for value, text in INTERVALS.items() if rows == 1 or '-' not in value}
+    values = ' UNION ALL '.join(f'SELECT {n} AS n, {value} AS d, [{value}] AS l' for n, value in enumerate(shown))
     duck.execute(f'INSERT INTO lake.{table} SELECT n + 100 * m, d, l FROM ({values}), range({rows}) r(m)')
     opened(rest, table)
     found = {row['n'] % 100: (row['d'], row['l']) for row in rows_of(catalog.load_table(table))}
-    assert found == {n: (text, [text]) for n, text in enumerate(INTERVALS.values())}
+    assert found == {n: (text, [text]) for n, text in enumerate(shown.values())}
 
 
 def test_milliseconds_and_nested_parts(rest, duck, duck_iceberg, catalog, schema):
