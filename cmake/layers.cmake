@@ -45,6 +45,8 @@ module(lakeproxy/iceberg/metadata USES base/core base/json lakeproxy/iceberg/sch
 module(lakeproxy/iceberg/value USES base/core lakeproxy/iceberg/schema)
 module(lakeproxy/iceberg/manifest USES base/avro base/core base/json lakeproxy/iceberg/metadata
   lakeproxy/iceberg/schema lakeproxy/iceberg/value lakeproxy/model TEST_USES base/testing)
+module(lakeproxy/iceberg/scan USES base/core base/json lakeproxy/iceberg/manifest lakeproxy/iceberg/schema
+  lakeproxy/iceberg/value lakeproxy/model)
 module(lakeproxy/iceberg/update USES base/core base/json lakeproxy/iceberg/metadata lakeproxy/iceberg/schema
   lakeproxy/model)
 module(lakeproxy/iceberg/view USES base/core base/json lakeproxy/iceberg/metadata lakeproxy/iceberg/schema
