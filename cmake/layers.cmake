@@ -152,6 +152,10 @@ module(lakeproxy/table_cache USES base/core base/metrics base/runtime lakeproxy/
   lakeproxy/to_iceberg/publish TEST_USES base/duckdb base/gzip base/testing lakeproxy/ducklake/lake
   lakeproxy/engine/files lakeproxy/iceberg/update)
 
+# Which files a scan reads.
+module(lakeproxy/planning USES base/core base/runtime lakeproxy/iceberg/scan lakeproxy/to_iceberg/publish
+  TEST_USES base/testing)
+
 # Off the path of requests.
 module(lakeproxy/maintenance/compaction USES base/core base/duckdb base/runtime lakeproxy/engine/files)
 # Against the order, to operation/catalog: It is handed struct Catalog whole. Goes when it takes the services that
@@ -168,20 +172,20 @@ module(lakeproxy/operation/catalog USES base/core base/json base/log base/metric
 module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/ducklake/lake
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
-  lakeproxy/maintenance/compaction lakeproxy/maintenance/removal lakeproxy/operation/catalog lakeproxy/policy
-  lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
+  lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
+  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
-  lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/update lakeproxy/iceberg/view
-  lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy)
+  lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update
+  lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy)
 
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres
   base/runtime lakeproxy/auth lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/http lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
-  lakeproxy/operation/catalog lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
+  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/publish lakeproxy/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 install_program(lakeproxy)

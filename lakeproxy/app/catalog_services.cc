@@ -71,6 +71,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.store = tools.store;
   catalog_.removals = tools.removals;
   catalog_.meter = tools.meter;
+  catalog_.scan_plans = tools.shared->scan_plans;
   catalog_.commit_metrics = tools.shared->commits;
   catalog_.reported_metrics = tools.shared->reports;
   catalog_.steps = tools.shared->steps;

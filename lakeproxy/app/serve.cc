@@ -149,6 +149,7 @@ class Process {
     shared_.manifests = &manifests_;
     shared_.nan_counting = &nan_counting_;
     shared_.copies = &copies_;
+    shared_.scan_plans = &scan_plans_;
     shared_.commits = &commits_;
     shared_.reports = &reports_;
     shared_.compactor = &compactor_;
@@ -173,6 +174,7 @@ class Process {
   publish::NanCounting nan_counting_;
   publish::CopyWork copies_;
   publish::RecordMetrics records_;
+  planning::ScanPlans scan_plans_{clock_, random_};
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;
   exporter::Compactor compactor_;

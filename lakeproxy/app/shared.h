@@ -18,6 +18,7 @@
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
 #include "lakeproxy/operation/compact_table.h"
+#include "lakeproxy/planning/scan_plans.h"
 #include "lakeproxy/settings/settings.h"
 #include "lakeproxy/storage/store.h"
 #include "lakeproxy/table_cache/loaded_tables.h"
@@ -54,6 +55,7 @@ struct Shared {
   publish::ManifestCache* manifests = nullptr;
   publish::NanCounting* nan_counting = nullptr;
   publish::CopyWork* copies = nullptr;
+  planning::ScanPlans* scan_plans = nullptr;
   operation::CommitMetrics* commits = nullptr;
   operation::ReportedMetrics* reports = nullptr;
   exporter::Compactor* compactor = nullptr;

@@ -76,12 +76,19 @@ const std::map<std::string_view, Asked> kGuarded = {
     {"replaceView", {"view a.v", R"({"requirements":[],"updates":[]})"}},
     {"dropView", {"view a.v"}},
     {"registerView", {"view a.w", R"({"name":"w","metadata-location":"s3://x/y"})"}},
+    {"planTableScan", {"table a.t", R"({"filter":{"type":"is-null","term":"x"}})"}},
+    {"fetchPlanningResult", {"table a.t"}},
+    {"cancelPlanning", {"table a.t"}},
+    {"fetchScanTasks", {"table a.t", R"({"plan-task":"x"})"}},
+    {"listFunctions", {"namespace a"}},
+    {"loadFunction", {"namespace a"}},
     {"renameView", {"view b.v, view c.w", R"({"source":{"namespace":["b"],"name":"v"},
                                 "destination":{"namespace":["c"],"name":"w"}})"}},
 };
 
-const std::map<std::string, std::string> kParameters = {
-    {"prefix", "home"}, {"namespace", "a"}, {"table", "t"}, {"view", "v"}};
+const std::map<std::string, std::string> kParameters = {{"prefix", "home"}, {"namespace", "a"},
+                                                        {"table", "t"},     {"view", "v"},
+                                                        {"plan-id", "p"},   {"function", "f"}};
 
 base::http::Request request_of(const Route& route) {
   base::http::Request request;

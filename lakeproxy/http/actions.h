@@ -8,6 +8,7 @@
 #include "lakeproxy/operation/catalogs.h"
 #include "lakeproxy/operation/compact_table.h"
 #include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/operation/plan_scan.h"
 #include "lakeproxy/operation/tables.h"
 #include "lakeproxy/operation/views.h"
 
@@ -67,6 +68,10 @@ ActionResult load_namespace(RequestContext context, Call* call,
                             Authorized<operation::LoadNamespace> request);
 ActionResult namespace_exists(RequestContext context, Call* call,
                               Authorized<operation::LoadNamespace> request);
+ActionResult list_functions(RequestContext context, Call* call,
+                            Authorized<operation::LoadNamespace> request);
+ActionResult load_function(RequestContext context, Call* call,
+                           Authorized<operation::LoadNamespace> request);
 base::Result<operation::DropNamespace> drop_namespace_of(const Call& call);
 ActionResult drop_namespace(RequestContext context, Call* call,
                             Authorized<operation::DropNamespace> request);
@@ -120,6 +125,19 @@ ActionResult load_credentials(RequestContext context, Call* call,
 base::Result<operation::ReportMetrics> report_metrics_of(const Call& call);
 ActionResult report_metrics(RequestContext context, Call* call,
                             Authorized<operation::ReportMetrics> request);
+
+// scan_actions.cc
+base::Result<operation::PlanTableScan> plan_table_scan_of(const Call& call);
+ActionResult plan_table_scan(RequestContext context, Call* call,
+                             Authorized<operation::PlanTableScan> request);
+base::Result<operation::NamedPlan> named_plan_of(const Call& call);
+ActionResult fetch_plan(RequestContext context, Call* call,
+                        Authorized<operation::NamedPlan> request);
+ActionResult cancel_plan(RequestContext context, Call* call,
+                         Authorized<operation::NamedPlan> request);
+base::Result<operation::FetchScanTasks> fetch_scan_tasks_of(const Call& call);
+ActionResult fetch_scan_tasks(RequestContext context, Call* call,
+                              Authorized<operation::FetchScanTasks> request);
 
 // upkeep_actions.cc
 base::Result<operation::CompactTable> compact_table_of(const Call& call);

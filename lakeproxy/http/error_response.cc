@@ -8,6 +8,8 @@
 #include "base/json/json.h"
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/iceberg/view/view_change.h"
+#include "lakeproxy/operation/namespaces.h"
+#include "lakeproxy/operation/plan_scan.h"
 
 namespace lake::http {
 namespace {
@@ -24,6 +26,9 @@ Shape not_found(std::string_view reason) {
   if (reason == ducklake::kNoSuchNamespace) return {404, "NoSuchNamespaceException"};
   if (reason == ducklake::kNoSuchTable) return {404, "NoSuchTableException"};
   if (reason == ducklake::kNoSuchView) return {404, "NoSuchViewException"};
+  if (reason == operation::kNoSuchPlan) return {404, "NoSuchPlanIdException"};
+  if (reason == operation::kNoSuchPlanTask) return {404, "NoSuchPlanTaskException"};
+  if (reason == operation::kNoSuchFunction) return {404, "NoSuchFunctionException"};
   return {404, "NotFoundException"};
 }
 

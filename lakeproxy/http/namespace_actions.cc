@@ -85,6 +85,25 @@ ActionResult namespace_exists(RequestContext context, Call* call,
   co_return no_content();
 }
 
+// DuckDB's macros have no types, which a function of Iceberg's needs for each parameter.
+ActionResult list_functions(RequestContext context, Call* call,
+                            Authorized<operation::LoadNamespace> request) {
+  CO_RETURN_IF_ERROR(
+      co_await operation::load_namespace(context, call->catalog(), std::move(request)));
+  json::Object body{{"identifiers", json::Array()}};
+  body["next-page-token"] = nullptr;
+  co_return json_response(200, json::Value(std::move(body)));
+}
+
+ActionResult load_function(RequestContext context, Call* call,
+                           Authorized<operation::LoadNamespace> request) {
+  CO_RETURN_IF_ERROR(
+      co_await operation::load_namespace(context, call->catalog(), std::move(request)));
+  co_return base::fail(base::ErrorKind::kNotFound,
+                       "Function does not exist: " + call->parameter("function"))
+      .with_reason(operation::kNoSuchFunction);
+}
+
 base::Result<operation::DropNamespace> drop_namespace_of(const Call& call) {
   ASSIGN_OR_RETURN(auto name, namespace_of(call));
   return operation::DropNamespace{std::move(name)};

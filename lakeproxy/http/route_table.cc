@@ -25,6 +25,12 @@ constexpr std::string_view kCredentials =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
 constexpr std::string_view kCompact =
     "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
+constexpr std::string_view kPlans = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan";
+constexpr std::string_view kPlan =
+    "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan/{plan-id}";
+constexpr std::string_view kTasks = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/tasks";
+constexpr std::string_view kFunctions = "/v1/{prefix}/namespaces/{namespace}/functions";
+constexpr std::string_view kFunction = "/v1/{prefix}/namespaces/{namespace}/functions/{function}";
 constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
 constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
 constexpr std::string_view kViews = "/v1/{prefix}/namespaces/{namespace}/views";
@@ -76,6 +82,18 @@ constexpr Route kRoutes[] = {
      BodyForm::none(), answers<named_table_of, load_credentials>()},
     {Method::kPost,   kReports,        "reportMetrics",    Permission::kReadNamespace,    Effect::kRead,
      BodyForm::large_json(), answers<report_metrics_of, report_metrics>()},
+    {Method::kPost,   kPlans,          "planTableScan",    Permission::kReadNamespace,    Effect::kRead,
+     BodyForm::json(), answers<plan_table_scan_of, plan_table_scan>()},
+    {Method::kGet,    kPlan,           "fetchPlanningResult", Permission::kReadNamespace, Effect::kRead,
+     BodyForm::none(), answers<named_plan_of, fetch_plan>()},
+    {Method::kDelete, kPlan,           "cancelPlanning",   Permission::kReadNamespace,    Effect::kRead,
+     BodyForm::none(), answers<named_plan_of, cancel_plan>()},
+    {Method::kPost,   kTasks,          "fetchScanTasks",   Permission::kReadNamespace,    Effect::kRead,
+     BodyForm::json(), answers<fetch_scan_tasks_of, fetch_scan_tasks>()},
+    {Method::kGet,    kFunctions,      "listFunctions",    Permission::kReadNamespace,    Effect::kRead,
+     BodyForm::none(), answers<load_namespace_of, list_functions>()},
+    {Method::kGet,    kFunction,       "loadFunction",     Permission::kReadNamespace,    Effect::kRead,
+     BodyForm::none(), answers<load_namespace_of, load_function>()},
     {Method::kPost,   kTransaction,    "commitTransaction", Permission::kWriteNamespace,  Effect::kCommit,
      BodyForm::large_json(), changes<commit_transaction_of, commit_transaction, nothing<commit_transaction_of>>()},
     {Method::kPost,   kRegister,       "registerTable",    Permission::kWriteNamespace,   Effect::kChange,

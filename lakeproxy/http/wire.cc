@@ -35,11 +35,16 @@ base::http::Response no_content() {
 }
 
 base::Result<base::json::Value> body_of(const Call& call) {
+  return body_of(call, base::json::Limits{}.depth);
+}
+
+base::Result<base::json::Value> body_of(const Call& call, std::size_t depth) {
   if (call.request->body.empty()) {
     return base::fail(base::ErrorKind::kInvalid, "body: a JSON object is required");
   }
   // The size in bytes was checked on the way in; what is left is the shape.
-  auto json = base::json::parse(call.request->body, {.bytes = call.request->body.size()});
+  auto json =
+      base::json::parse(call.request->body, {.bytes = call.request->body.size(), .depth = depth});
   if (!json) {
     return base::fail(base::ErrorKind::kInvalid, json.error().message()).with_context("body");
   }

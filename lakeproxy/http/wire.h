@@ -21,6 +21,8 @@ namespace lake::http {
 
 /// The body as JSON. Errors: kInvalid  not JSON, none, or nested too deep.
 [[nodiscard]] base::Result<base::json::Value> body_of(const Call& call);
+/// The same of one that may nest deeper than usual.
+[[nodiscard]] base::Result<base::json::Value> body_of(const Call& call, std::size_t depth);
 /// The body as the fields of a form. Errors: kInvalid  broken encoding, more than 32 fields, or one
 /// that comes twice.
 [[nodiscard]] base::Result<std::map<std::string, std::string, std::less<>>> form_of(

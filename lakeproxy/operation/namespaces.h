@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
@@ -20,6 +21,9 @@
 #include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
+
+/// Reason of kNotFound: a lake has no functions that Iceberg's clients could call.
+inline constexpr std::string_view kNoSuchFunction = "no_such_function";
 
 /// Nothing: everything at once, as clients that do not page expect.
 struct Paging {

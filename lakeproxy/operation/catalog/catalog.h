@@ -30,6 +30,10 @@
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 #include "lakeproxy/views/view_store.h"
 
+namespace lake::planning {
+class ScanPlans;
+}
+
 namespace lake::operation {
 
 class CompactionMetrics;
@@ -93,6 +97,7 @@ struct Catalog {
   /// connections and engine threads that requests do not use. Null in that one itself.
   std::shared_ptr<Catalog> unhurried;
   measure::WaitMeter* meter = nullptr;
+  planning::ScanPlans* scan_plans = nullptr;
   CommitMetrics* commit_metrics = nullptr;
   ReportedMetrics* reported_metrics = nullptr;
   exporter::Compactor* compactor = nullptr;

@@ -1,0 +1,106 @@
+#include "lakeproxy/operation/plan_scan.h"
+
+#include <fmt/format.h>
+
+#include "lakeproxy/planning/scan_plan.h"
+#include "lakeproxy/planning/scan_plans.h"
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+using planning::ScanPlanPtr;
+
+// A subject is unique with its issuer alone, and neither holds a line's end.
+std::string owner_of(const auth::Principal& principal) {
+  return principal.issuer + "\n" + principal.subject;
+}
+
+base::Error no_such_plan() {
+  return base::fail(ErrorKind::kNotFound, "The plan id does not exist").with_reason(kNoSuchPlan);
+}
+base::Error no_such_task() {
+  return base::fail(ErrorKind::kNotFound, "The plan task does not exist")
+      .with_reason(kNoSuchPlanTask);
+}
+
+// An object that a published snapshot names is there; without it nothing can be planned.
+base::Error without_object(base::Error error) {
+  if (error.kind() != ErrorKind::kNotFound) return error;
+  return base::fail(ErrorKind::kCorrupt, error.message());
+}
+
+base::Task<base::Result<PlannedScan>> first_answer(base::RequestContext context, Catalog* catalog,
+                                                   std::string id, ScanPlanPtr plan) {
+  PlannedScan answer;
+  auto tasks = co_await planning::page_json(context, catalog->manifests, plan, 0);
+  if (!tasks) co_return without_object(std::move(tasks).error());
+  answer.tasks = std::move(*tasks);
+  for (std::size_t page = 1; page < plan->pages(); ++page) {
+    answer.plan_tasks.push_back(planning::to_string({id, page}));
+  }
+  answer.plan_id = std::move(id);
+  co_return answer;
+}
+
+// The caller's plan of that table as it is now called. Null: none.
+base::Task<base::Result<ScanPlanPtr>> find_plan(base::RequestContext context, Catalog* catalog,
+                                                model::TableIdentifier identifier,
+                                                std::string owner, std::string id) {
+  // A table that is gone says so, whatever is kept of it.
+  CO_ASSIGN_OR_RETURN(auto table, co_await catalog->loaded_tables->get(context, identifier));
+  ScanPlanPtr plan = catalog->scan_plans->find(owner, id);
+  if (plan != nullptr && plan->table_uuid != table->metadata.table_uuid) plan = nullptr;
+  co_return plan;
+}
+
+}  // namespace
+
+base::Task<base::Result<PlannedScan>> plan_table_scan(base::RequestContext context,
+                                                      Catalog* catalog,
+                                                      policy::Authorized<PlanTableScan> request) {
+  CO_ASSIGN_OR_RETURN(auto table,
+                      co_await catalog->loaded_tables->get(context, request->identifier));
+  auto plan =
+      co_await planning::plan_scan(context, catalog->manifests, std::move(table), request->scan);
+  if (!plan) co_return without_object(std::move(plan).error());
+  CO_ASSIGN_OR_RETURN(std::string id,
+                      catalog->scan_plans->add(owner_of(request.principal()), *plan));
+  co_return co_await first_answer(context, catalog, std::move(id), std::move(*plan));
+}
+
+base::Task<base::Result<PlannedScan>> fetch_plan(base::RequestContext context, Catalog* catalog,
+                                                 policy::Authorized<NamedPlan> request) {
+  CO_ASSIGN_OR_RETURN(auto plan,
+                      co_await find_plan(context, catalog, request->identifier,
+                                         owner_of(request.principal()), request->plan_id));
+  if (plan == nullptr) co_return no_such_plan();
+  co_return co_await first_answer(context, catalog, request->plan_id, std::move(plan));
+}
+
+base::Task<base::Status> cancel_plan(base::RequestContext context, Catalog* catalog,
+                                     policy::Authorized<NamedPlan> request) {
+  const std::string owner = owner_of(request.principal());
+  CO_ASSIGN_OR_RETURN(auto plan, co_await find_plan(context, catalog, request->identifier, owner,
+                                                    request->plan_id));
+  if (plan == nullptr) co_return no_such_plan();
+  catalog->scan_plans->remove(owner, request->plan_id);
+  co_return base::Status{};
+}
+
+base::Task<base::Result<std::string>> fetch_scan_tasks(base::RequestContext context,
+                                                       Catalog* catalog,
+                                                       policy::Authorized<FetchScanTasks> request) {
+  auto name = planning::parse_page_name(request->plan_task);
+  CO_ASSIGN_OR_RETURN(auto plan,
+                      co_await find_plan(context, catalog, request->identifier,
+                                         owner_of(request.principal()), name ? name->plan_id : ""));
+  if (plan == nullptr || name->page >= plan->pages()) co_return no_such_task();
+  auto tasks = co_await planning::page_json(context, catalog->manifests, plan, name->page);
+  if (tasks) co_return std::move(*tasks);
+  // The snapshot expired, and its manifests with it, since the scan was planned.
+  if (tasks.error().kind() == ErrorKind::kNotFound) co_return no_such_task();
+  co_return std::move(tasks).error();
+}
+
+}  // namespace lake::operation
