@@ -96,8 +96,11 @@ class Table:
             for file in range(files):
                 writer.add_entry(ManifestEntry.from_args(
                     status=ManifestEntryStatus.ADDED, snapshot_id=snapshot, sequence_number=None,
-                    file_sequence_number=None, data_file=data_file(f'{location}/data/{place.number}-{file}.parquet')))
+                    file_sequence_number=None, data_file=self.data_file(f'{location}/data/{place.number}-{file}.parquet')))
         return writer.to_manifest_file()
+
+    def data_file(self, path):
+        return data_file(path)
 
     def list_path(self, place):
         return f'{self.loaded.location()}/metadata/bench-list-{place.number}.avro'
@@ -134,13 +137,13 @@ class KeptStream(io.BytesIO):
         super().close()
 
 
-def data_file(path):
+def data_file(path, lower=None, upper=None):
     counts = dict.fromkeys(BOUNDS, 1000)
     return DataFile.from_args(
         content=DataFileContent.DATA, file_path=path, file_format=FileFormat.PARQUET, partition=Record(),
         record_count=1000, file_size_in_bytes=40_000, column_sizes=dict.fromkeys(BOUNDS, 12_000),
         value_counts=counts, null_value_counts=dict.fromkeys(BOUNDS, 0), nan_value_counts={2: 0},
-        lower_bounds=BOUNDS, upper_bounds=BOUNDS, key_metadata=None, split_offsets=[4],
+        lower_bounds=lower or BOUNDS, upper_bounds=upper or BOUNDS, key_metadata=None, split_offsets=[4],
         equality_ids=None, sort_order_id=None)
 
 

@@ -16,6 +16,7 @@ import distance  # noqa: E402
 import equality  # noqa: E402
 import many  # noqa: E402
 import measure  # noqa: E402
+import planning  # noqa: E402
 from record import keep  # noqa: E402
 from servers import BenchStack  # noqa: E402
 
@@ -23,7 +24,7 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'distance', 'equality')
+PARTS = ('single', 'many', 'distance', 'equality', 'planning')
 
 
 def measure_all(servers, options):
@@ -37,6 +38,8 @@ def measure_all(servers, options):
         results['distance'] = distance.waits(servers)
     if 'equality' in wanted:
         results['equality_delete'] = equality.search()
+    if 'planning' in wanted:
+        results['planning'] = planning.plans(servers, options.quick)
     return results
 
 
@@ -60,6 +63,8 @@ def show(results):
         distance.show(results['distance'])
     if 'equality_delete' in results:
         equality.show(results['equality_delete'])
+    if 'planning' in results:
+        planning.show(results['planning'])
 
 
 def show_single(results):
