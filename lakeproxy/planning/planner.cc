@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -80,6 +81,17 @@ const model::Schema& schema_of(const model::TableMetadata& metadata, const Scope
   return metadata.current_schema();
 }
 
+// A filter may be large, and so may a table; both at once would take minutes.
+base::Status check_work(const ScanPlan& plan, std::size_t times) {
+  constexpr std::size_t kMostTests = 200'000'000;
+  std::size_t tests = 0;
+  for (const scan::Predicate& predicate : plan.filter.predicates) {
+    tests += 1 + static_cast<std::size_t>(std::bit_width(predicate.values.size()));
+  }
+  if (tests * times <= kMostTests) return {};
+  return base::fail(ErrorKind::kTooLarge, "filter: too large for the files of this table");
+}
+
 std::size_t page_size_of(const ScanPlan& plan) {
   // A task without its residual and statistics, and what a column's statistics take.
   constexpr std::size_t kTask = 512;
@@ -104,28 +116,33 @@ base::Status prepare(ScanPlan& plan, const model::TableMetadata& metadata, const
   if (request.filter) {
     ASSIGN_OR_RETURN(plan.filter, scan::bind(*request.filter, columns, "filter"));
   }
-  for (const model::PartitionSpec& spec : metadata.partition_specs) {
-    plan.specs.emplace(spec.spec_id,
-                       SpecPlan{scan::partition_types(spec, metadata.schemas),
-                                scan::FileFilter(plan.filter, spec), spec.is_unpartitioned()});
-  }
   plan.table_uuid = metadata.table_uuid;
   if (metadata.format_version >= 3) plan.row_ids = scan::RowIds::kTold;
   plan.page_size = page_size_of(plan);
   return {};
 }
 
-Result<const SpecPlan*> spec_of(const ScanPlan& plan, std::int32_t id) {
+// What the filter means for files of a spec, made for specs that have files.
+Result<const SpecPlan*> spec_of(ScanPlan& plan, const model::TableMetadata& metadata,
+                                std::int32_t id) {
   auto found = plan.specs.find(id);
   if (found != plan.specs.end()) return &found->second;
-  return base::fail(ErrorKind::kCorrupt, fmt::format("the table has no partition spec {}", id));
+  const auto* spec = metadata.find_spec(id);
+  if (spec == nullptr) {
+    return base::fail(ErrorKind::kCorrupt, fmt::format("the table has no partition spec {}", id));
+  }
+  RETURN_IF_ERROR(check_work(plan, plan.specs.size() + 1));
+  SpecPlan made{scan::partition_types(*spec, metadata.schemas),
+                scan::FileFilter(plan.filter, *spec), spec->is_unpartitioned()};
+  return &plan.specs.emplace(id, std::move(made)).first->second;
 }
 
 // The manifests of a list that can hold files of the scan.
-base::Status keep_manifests(ScanPlan& plan, const std::vector<model::ManifestFile>& list,
+base::Status keep_manifests(ScanPlan& plan, const model::TableMetadata& metadata,
+                            const std::vector<model::ManifestFile>& list,
                             std::optional<SnapshotId> added_by) {
   for (const model::ManifestFile& row : list) {
-    ASSIGN_OR_RETURN(const SpecPlan* spec, spec_of(plan, row.partition_spec_id));
+    ASSIGN_OR_RETURN(const SpecPlan* spec, spec_of(plan, metadata, row.partition_spec_id));
     const bool is_data = row.content == model::ManifestContent::kData;
     if (added_by && (!is_data || row.added_snapshot_id != *added_by)) continue;
     if (is_data && !spec->filter.may_match(row)) continue;
@@ -136,16 +153,16 @@ base::Status keep_manifests(ScanPlan& plan, const std::vector<model::ManifestFil
 
 base::Task<base::Status> list_manifests(base::RequestContext context,
                                         publish::ManifestStore* manifests, ScanPlan* plan,
-                                        Scope scope) {
+                                        publish::LoadedTablePtr table, Scope scope) {
   if (scope.last == nullptr) co_return base::Status{};
   if (!scope.appends) {
     CO_ASSIGN_OR_RETURN(auto list, co_await manifests->list(context, scope.last->manifest_list));
-    co_return keep_manifests(*plan, *list, std::nullopt);
+    co_return keep_manifests(*plan, table->metadata, *list, std::nullopt);
   }
   const auto& appends = *scope.appends;
   auto read = [&](std::size_t i) { return manifests->list(context, appends[i]->manifest_list); };
   auto keep = [&](std::size_t i, publish::ManifestList list) {
-    return keep_manifests(*plan, *list, appends[i]->snapshot_id);
+    return keep_manifests(*plan, table->metadata, *list, appends[i]->snapshot_id);
   };
   co_return co_await base::gather_few(kReadsAtOnce, appends.size(), read, keep);
 }
@@ -268,10 +285,12 @@ base::Task<Result<ScanPlanPtr>> plan_scan(base::RequestContext context,
   auto plan = std::make_shared<ScanPlan>();
   CO_ASSIGN_OR_RETURN(auto scope, scope_of(*table, *request));
   CO_RETURN_IF_ERROR(prepare(*plan, table->metadata, scope, *request));
-  CO_RETURN_IF_ERROR(co_await list_manifests(context, manifests, plan.get(), std::move(scope)));
+  CO_RETURN_IF_ERROR(
+      co_await list_manifests(context, manifests, plan.get(), table, std::move(scope)));
   CO_ASSIGN_OR_RETURN(auto entries, co_await read_entries(context, manifests, plan.get()));
   std::size_t count = 0;
   for (const Entries& some : entries) count += some->size();
+  CO_RETURN_IF_ERROR(check_work(*plan, count));
   auto select = [plan, entries = std::move(entries), rows = request->min_rows] {
     Selection(*plan, entries, rows).run();
     return true;

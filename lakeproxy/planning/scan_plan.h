@@ -83,7 +83,7 @@ using ScanPlanPtr = std::shared_ptr<const ScanPlan>;
 /// threads of `manifests`' decoder. `manifests` outlives the task.
 /// Errors: kInvalid  the table has not that snapshot, the filter does not fit the schema, or a
 ///         name of "select" or "stats-fields" is no column; each names the member and the rule;
-///         those of ManifestStore.
+///         kTooLarge  so large a filter for so many files; those of ManifestStore.
 [[nodiscard]] base::Task<base::Result<ScanPlanPtr>> plan_scan(
     base::RequestContext context, publish::ManifestStore* manifests, publish::LoadedTablePtr table,
     std::shared_ptr<const scan::ScanRequest> request);

@@ -134,7 +134,8 @@ class Columns {
 
 /// Values are read as the column's type has them in JSON. Taken besides, since clients send it:
 /// an integer for a date (days), a time or a timestamp (microseconds) and a decimal, a decimal of
-/// another scale where no digit is lost, a timestamp with any offset, and an integer or a decimal
+/// another scale where no digit is lost, a timestamp with any offset, or with none where it is
+/// UTC, and an integer or a decimal
 /// that the column cannot hold, which no row has.
 /// Errors: kInvalid  no such column, one in a list or a map, a value that is not of its type, NaN,
 ///         or a transform that does not take it; names the path and the rule.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -94,16 +95,18 @@ Placed from_decimal(const Value& json, const model::Type& type) {
   return from_decimal(std::string(*text), type);
 }
 
-// The minutes of "+02:00", which ends the text and is cut off it.
+// The minutes of "+02:00", which ends the text and is cut off it. Clients that know a moment send
+// it without one in UTC. Nothing: a wrong one.
 std::optional<std::int64_t> take_offset(std::string& text) {
   if (text.ends_with('Z')) {
     text.pop_back();
     return 0;
   }
   constexpr std::size_t kLength = 6;
-  if (text.size() < kLength) return std::nullopt;
-  const std::string offset = text.substr(text.size() - kLength);
-  if ((offset[0] != '+' && offset[0] != '-') || offset[3] != ':') return std::nullopt;
+  const std::size_t begin = text.size() - std::min(text.size(), kLength);
+  const std::string offset = text.substr(begin);
+  const bool has_offset = offset.size() == kLength && (offset[0] == '+' || offset[0] == '-');
+  if (!has_offset || text.find('T') > begin) return 0;
   auto digits = [&](std::size_t at) -> int {
     const char a = offset[at];
     const char b = offset[at + 1];
@@ -113,8 +116,12 @@ std::optional<std::int64_t> take_offset(std::string& text) {
   const int hours = digits(1);
   const int minutes = digits(4);
   constexpr int kMostHours = 18;
-  if (hours < 0 || minutes < 0 || hours > kMostHours || minutes > 59) return std::nullopt;
-  text.resize(text.size() - kLength);
+  constexpr int kMostMinutes = 59;
+  if (offset[3] != ':' || hours < 0 || minutes < 0 || hours > kMostHours ||
+      minutes > kMostMinutes) {
+    return std::nullopt;
+  }
+  text.resize(begin);
   return (offset[0] == '-' ? -1 : 1) * (hours * 60 + minutes);
 }
 
