@@ -134,6 +134,11 @@ std::string client_config(const settings::Settings& settings) {
                             {"client.region", storage.region},
                             {"s3.path-style-access", path_style ? "true" : "false"}};
   for (const auto& key : client_keys(settings)) config[key.key()] = key.value();
+  const settings::ScanPlanning planning = settings.catalog.scan_planning;
+  if (planning != settings::ScanPlanning::kAny) {
+    config["scan-planning-mode"] =
+        planning == settings::ScanPlanning::kServer ? "server" : "client";
+  }
   return base::json::write(config);
 }
 

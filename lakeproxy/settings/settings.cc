@@ -64,6 +64,11 @@ Storage storage(const SettingValues& values) {
   };
 }
 
+ScanPlanning scan_planning(std::string_view word) {
+  if (word == "client") return ScanPlanning::kClient;
+  return word == "server" ? ScanPlanning::kServer : ScanPlanning::kAny;
+}
+
 Catalog catalog(const SettingValues& values) {
   return {
       .name = values.text("CATALOG"),
@@ -75,6 +80,7 @@ Catalog catalog(const SettingValues& values) {
       .root_credentials = values.flag("SUPPRESS_ROOT_CREDS") ? RootCredentials::kSuppressed
                                                              : RootCredentials::kSentToClients,
       .listener = values.flag("DISABLE_NOTIFY") ? Listener::kOff : Listener::kOn,
+      .scan_planning = scan_planning(values.text("SCAN_PLANNING")),
   };
 }
 

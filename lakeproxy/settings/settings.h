@@ -62,6 +62,8 @@ struct Storage {
 
 enum class RootCredentials { kSuppressed, kSentToClients };
 enum class Listener { kOn, kOff };
+/// What clients are told about who plans scans: nothing, so that each chooses, or who must.
+enum class ScanPlanning { kAny, kClient, kServer };
 
 struct Catalog {
   std::string name;  ///< The default catalog and REST prefix.
@@ -72,6 +74,7 @@ struct Catalog {
   std::size_t max_active = 1;  ///< Catalogs besides the default one that stay attached.
   RootCredentials root_credentials = RootCredentials::kSuppressed;
   Listener listener = Listener::kOn;
+  ScanPlanning scan_planning = ScanPlanning::kAny;
 };
 
 enum class ReadableCopies { kNone, kMade };

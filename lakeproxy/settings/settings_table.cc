@@ -114,13 +114,18 @@ Rows catalog_rows() {
       {"CACHE_MAX_BYTES", BytesType{kMiB / 16, kMiB << 20}, "512MiB", "Catalog",
        "Memory for the metadata of these tables; the one used longest ago makes room."},
       {"MANIFEST_CACHE_MAX_BYTES", BytesType{kMiB / 16, kMiB << 20}, "256MiB", "Catalog",
-       "Memory for manifests and manifest lists, which the next commit to a table needs again."},
+       "Memory for manifests and manifest lists, which the next commit to a table and the next "
+       "plan "
+       "of a scan need again."},
       {"MAX_ACTIVE_CATALOGS", IntegerType{1, 100'000}, "32", "Catalog",
        "Registered catalogs that stay attached; the one used longest ago makes room."},
       {"SUPPRESS_ROOT_CREDS", FlagType{}, "1", "Catalog",
        "0 sends the root keys to clients that ask for no delegation; for development only."},
       {"DISABLE_NOTIFY", FlagType{}, "0", "Catalog",
        "1 turns off the listener that prepares metadata right after a commit."},
+      {"SCAN_PLANNING", ChoiceType{{"any", "client", "server"}}, "any", "Catalog",
+       "Who plans scans: each client chooses, or it is told with each table that clients must, or "
+       "that the server must (scan-planning-mode)."},
   };
 }
 

@@ -113,6 +113,7 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_MANIFEST_CACHE_MAX_BYTES=2MiB",
       "LAKEPROXY_SUPPRESS_ROOT_CREDS=0",
       "LAKEPROXY_DISABLE_NOTIFY=1",
+      "LAKEPROXY_SCAN_PLANNING=server",
       "LAKEPROXY_ENGINE_MEMORY=1GiB",
       "LAKEPROXY_ENGINE_THREADS=2",
       "LAKEPROXY_ENGINE_LOAD_THREADS=5",
@@ -161,6 +162,7 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.catalog.manifest_cache_max_bytes, 2U << 20);
   EXPECT_EQ(settings.catalog.root_credentials, RootCredentials::kSentToClients);
   EXPECT_EQ(settings.catalog.listener, Listener::kOff);
+  EXPECT_EQ(settings.catalog.scan_planning, ScanPlanning::kServer);
   EXPECT_EQ(settings.engine.memory_bytes, 1U << 30);
   EXPECT_EQ(settings.engine.threads, 2U);
   EXPECT_EQ(settings.engine.load_threads, 5U);
@@ -246,6 +248,7 @@ TEST(SettingsTest, refuses_what_breaks_a_rule) {
            "NAN_COUNT_MAX_BYTES=many",
            "SUPPRESS_ROOT_CREDS=",
            "DISABLE_NOTIFY=maybe",
+           "SCAN_PLANNING=both",
            "ENGINE_MEMORY=1MB",
            "ENGINE_THREADS=0",
            "SCRATCH_DIR=scratch",
