@@ -34,6 +34,14 @@ WORK = {
     'updateTable': ('POST', 'namespaces/{namespace}/tables/{table}', TABLE, CHANGE, 200),
     'loadCredentials': ('GET', 'namespaces/{namespace}/tables/{table}/credentials', f'{TABLE}/credentials', None, 200),
     'reportMetrics': ('POST', 'namespaces/{namespace}/tables/{table}/metrics', f'{TABLE}/metrics', REPORT, 204),
+    'planTableScan': ('POST', 'namespaces/{namespace}/tables/{table}/plan', f'{TABLE}/plan', {}, 200),
+    'fetchPlanningResult': ('GET', 'namespaces/{namespace}/tables/{table}/plan/{plan-id}', f'{TABLE}/plan/{{plan}}', None, 200),
+    'cancelPlanning': ('DELETE', 'namespaces/{namespace}/tables/{table}/plan/{plan-id}', f'{TABLE}/plan/{{plan}}', None, 204),
+    # A plan as small as that of this table has no tasks besides.
+    'fetchScanTasks': ('POST', 'namespaces/{namespace}/tables/{table}/tasks', f'{TABLE}/tasks', {'plan-task': '{plan}.1'}, 404),
+    'listFunctions': ('GET', 'namespaces/{namespace}/functions', f'{NAMESPACE}/functions', None, 200),
+    # There are none.
+    'loadFunction': ('GET', 'namespaces/{namespace}/functions/{function}', f'{NAMESPACE}/functions/f', None, 404),
     'commitTransaction': ('POST', 'transactions/commit', 'transactions/commit', {
         'table-changes': [{'identifier': {'namespace': ['{ns}'], 'name': 't'}, **CHANGE}]}, 204),
     'renameTable': ('POST', 'tables/rename', 'tables/rename', rename('t'), 204),
@@ -54,12 +62,6 @@ WORK = {
 }
 # What the description has and this catalog does not.
 REFUSED = {
-    'listFunctions': ('GET', 'namespaces/{ns}/functions'),
-    'loadFunction': ('GET', 'namespaces/{ns}/functions/f'),
-    'planTableScan': ('POST', 'namespaces/{ns}/tables/{t}/plan'),
-    'fetchPlanningResult': ('GET', 'namespaces/{ns}/tables/{t}/plan/1'),
-    'cancelPlanning': ('DELETE', 'namespaces/{ns}/tables/{t}/plan/1'),
-    'fetchScanTasks': ('POST', 'namespaces/{ns}/tables/{t}/tasks'),
     'signRequest': ('POST', 'namespaces/{ns}/tables/{t}/sign'),
 }
 BESIDE_THE_PREFIX = {'getConfig', 'getToken'}
@@ -102,6 +104,8 @@ def test_each_that_is_announced_works(rest):
         assert answer.status_code == status, (operation, answer.text)
         if operation == 'unregisterTable':
             names['table location'] = answer.json()['metadata-location']
+        if operation == 'planTableScan':
+            names['plan'] = answer.json()['plan-id']
         if operation == 'loadView':
             names['view location'] = answer.json()['metadata-location']
         if operation == 'registerView':

@@ -16,6 +16,7 @@ from pyiceberg.transforms import (BucketTransform, DayTransform, HourTransform, 
                                   TruncateTransform, YearTransform)
 
 import iceberg_tables
+from by_hand import Watched
 from iceberg_tables import every_value, rows
 from lake_clients import iceberg as iceberg_client
 from lake_clients import spark as spark_client
@@ -303,6 +304,43 @@ def test_a_plan_is_told_again_until_it_is_cancelled(rest, numbered):
         assert answer.json()['error']['type'] == 'NoSuchPlanIdException'
 
 
+# Residuals of this make a page of few tasks.
+LONG = {'type': 'or', 'left': {'type': 'gt-eq', 'term': 'n', 'value': 0},
+        'right': {'type': 'in', 'term': 's', 'values': [f'{n:01000}' for n in range(900)]}}
+
+
+def test_a_large_plan_is_fetched_in_parts(rest, catalog, schema):
+    table = catalog.create_table(f'{schema}.t', iceberg_tables.NUMBERED)
+    catalog.create_table(f'{schema}.other', iceberg_tables.NUMBERED)
+    for first in range(14):
+        table.append(iceberg_tables.numbers(table, [first]))
+    found = plan(rest, f'{schema}.t', filter=LONG)
+    tasks = f'{table_path(schema + ".t")}/tasks'
+    names = {task['data-file']['file-path'] for task in found['file-scan-tasks']}
+    assert 1 <= len(names) < 14
+    for task in found['plan-tasks']:
+        assert len(task) < 64
+        assert_error(rest.post(f'{table_path(schema + ".other")}/tasks', {'plan-task': task}), 404)
+        answer = rest.post(tasks, {'plan-task': task})
+        assert answer.status_code == 200 and answer.json() == rest.post(tasks, {'plan-task': task}).json()
+        more = {task['data-file']['file-path'] for task in answer.json()['file-scan-tasks']}
+        assert more and not more & names
+        names |= more
+    assert names == files_of(catalog.load_table(f'{schema}.t').scan()).keys()
+    rest.send('DELETE', f'{table_path(schema + ".t")}/plan/{found["plan-id"]}')
+    assert_error(rest.post(tasks, {'plan-task': found['plan-tasks'][0]}), 404)
+
+
+def test_a_client_fetches_the_parts_of_a_large_plan(catalog, planned, schema):
+    table = catalog.create_table(f'{schema}.t', iceberg_tables.NUMBERED)
+    for first in range(14):
+        table.append(iceberg_tables.numbers(table, [first]))
+    wide = Or(GreaterThanOrEqual('n', 0), In('s', {f'{n:01000}' for n in range(900)}))
+    found = planned.load_table(f'{schema}.t').scan(row_filter=wide)
+    assert len(files_of(found)) == 14
+    assert sorted(found.to_arrow()['n'].to_pylist()) == list(range(14))
+
+
 def test_a_plan_of_another_table_is_none(rest, catalog, numbered, schema):
     catalog.create_table(f'{schema}.other', iceberg_tables.NUMBERED)
     found = plan(rest, numbered)
@@ -386,6 +424,23 @@ def test_planning_is_announced_and_nobody_is_made_to_use_it(rest, lake, numbered
     assert {f'POST {table}/plan', f'GET {table}/plan/{{plan-id}}', f'DELETE {table}/plan/{{plan-id}}',
             f'POST {table}/tasks'} <= set(endpoints)
     assert 'scan-planning-mode' not in rest.get(table_path(numbered)).json()['config']
+
+
+@pytest.mark.parametrize('mode', ['server', 'client'])
+def test_who_must_plan_is_told_where_the_operator_says_so(stack, lake, numbered, mode):
+    with Watched.beside(stack, LAKEPROXY_SCAN_PLANNING=mode) as server:
+        loaded = Rest(server.uri(), lake.warehouse).get(table_path(numbered)).json()
+        assert loaded['config']['scan-planning-mode'] == mode
+
+
+def test_a_plan_is_the_same_without_room_for_manifests_and_is_known_where_it_was_made(stack, lake, rest, numbered):
+    with Watched.beside(stack, LAKEPROXY_MANIFEST_CACHE_MAX_BYTES='64KiB') as server:
+        other = Rest(server.uri(), lake.warehouse)
+        found = [plan(catalog, numbered, filter={'type': 'lt', 'term': 'n', 'value': 15}) for catalog in (rest, other, other)]
+        assert len(found[0]['file-scan-tasks']) == 2
+        assert found[0]['file-scan-tasks'] == found[1]['file-scan-tasks'] == found[2]['file-scan-tasks']
+        assert other.get(f'{table_path(numbered)}/plan/{found[1]["plan-id"]}').status_code == 200
+        assert_error(rest.get(f'{table_path(numbered)}/plan/{found[1]["plan-id"]}'), 404)
 
 
 def test_a_namespace_has_no_functions(rest, schema):
