@@ -56,6 +56,7 @@ module(lakeproxy/ducklake/lake USES base/core base/postgres base/runtime lakepro
 embed_texts(lakeproxy_ducklake_lake lake_schema ${CMAKE_SOURCE_DIR}/db/*.sql)
 embed_texts(lakeproxy_ducklake_lake lake_migrations ${CMAKE_SOURCE_DIR}/db/migrations/*.sql)
 embed_texts(lakeproxy_ducklake_lake lake_tables ${CMAKE_SOURCE_DIR}/db/ducklake/*.sql)
+embed_texts(lakeproxy_ducklake_lake lake_upgrades ${CMAKE_SOURCE_DIR}/db/upgrade/*.sql)
 # Against the order, to iceberg/manifest, iceberg/metadata, iceberg/schema: LakeTable holds what is shown of it, an
 # Iceberg TableMetadata, beside the rows. Goes when it is split in two values.
 module(lakeproxy/ducklake/table USES lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/schema
@@ -237,5 +238,11 @@ program(request_load bench/requests LINKS CLI11::CLI11)
 module(bench/tools/load USES base/core base/json base/runtime base/websocket toolserver/model toolserver/session
   toolserver/client bench/samples)
 program(tool_load bench/tools/load LINKS CLI11::CLI11)
+
+# The same tests on lakes that were migrated to DuckLake 1.1: see lakeproxy/ducklake/lake/lake_fixture_test.h.
+foreach(folder ducklake_read ducklake_commit from_iceberg_write views)
+  add_test(NAME lakeproxy_${folder}_1_1 COMMAND lakeproxy_${folder}_test)
+  set_tests_properties(lakeproxy_${folder}_1_1 PROPERTIES TIMEOUT 300 ENVIRONMENT TEST_LAKE_FORMAT=1.1)
+endforeach()
 
 check_arrows()

@@ -135,6 +135,21 @@ $$;
 
 -- Inlined rows and deletes ---------------------------------------------------------------
 
+-- The columns of an inlined table, quoted: the row's id, the snapshots at which it begins and
+-- ends, and the table's own in their order. What the first three mean is told by their places
+-- alone: DuckLake 1.1 has other names for them, and then a column of the table may have one of
+-- the names from before.
+CREATE FUNCTION lakeproxy_inlined_columns(relation regclass, OUT row_id text, OUT begun text, OUT ended text,
+                                          OUT own text[])
+LANGUAGE sql STABLE AS $$
+  SELECT max(quote_ident(a.attname)) FILTER (WHERE a.attnum = 1),
+         max(quote_ident(a.attname)) FILTER (WHERE a.attnum = 2),
+         max(quote_ident(a.attname)) FILTER (WHERE a.attnum = 3),
+         array_agg(quote_ident(a.attname) ORDER BY a.attnum) FILTER (WHERE a.attnum > 3)
+    FROM pg_catalog.pg_attribute a
+   WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+
 -- Inlined rows, of all schema versions of a table: all that began together with one that
 -- begins or ends in (after, up_to], since they are shown as one file and deleted by their
 -- positions in it. The values are a JSON array in column order: null, the text of the value,
@@ -145,6 +160,7 @@ LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
   inlined record;
   relation regclass;
+  col record; -- The names of its columns.
   expressions text;
 BEGIN
   FOR inlined IN
@@ -152,6 +168,7 @@ BEGIN
      WHERE i.table_id = of_table ORDER BY i.schema_version
   LOOP
     relation := quote_ident(inlined.table_name)::regclass;
+    SELECT * INTO col FROM lakeproxy_inlined_columns(relation);
     SELECT string_agg(
              CASE WHEN a.atttypid = 'bytea'::regtype
                   THEN format('CASE WHEN %1$I IS NULL THEN NULL ELSE json_build_object(''bytes'', encode(%1$I, ''hex'')) END', a.attname)
@@ -160,11 +177,10 @@ BEGIN
       FROM pg_catalog.pg_attribute a
      WHERE a.attrelid = relation AND a.attnum > 3 AND NOT a.attisdropped;
     RETURN QUERY EXECUTE format(
-      'SELECT %1$s::bigint, row_id, begin_snapshot, end_snapshot, json_build_array(%2$s) FROM %3$s '
-      'WHERE begin_snapshot <= $2 AND begin_snapshot IN (SELECT begin_snapshot FROM %3$s '
-      'WHERE (begin_snapshot > $1 AND begin_snapshot <= $2) OR (end_snapshot > $1 AND end_snapshot <= $2)) '
-      'ORDER BY row_id, begin_snapshot',
-      inlined.schema_version, coalesce(expressions, ''), relation)
+      'SELECT %1$s::bigint, %4$s, %5$s, %6$s, json_build_array(%2$s) FROM %3$s '
+      'WHERE %5$s <= $2 AND %5$s IN (SELECT %5$s FROM %3$s '
+      'WHERE (%5$s > $1 AND %5$s <= $2) OR (%6$s > $1 AND %6$s <= $2)) ORDER BY 2, 3',
+      inlined.schema_version, coalesce(expressions, ''), relation, col.row_id, col.begun, col.ended)
     USING after, up_to;
   END LOOP;
 END $$;
@@ -191,14 +207,16 @@ LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
   inlined record;
   relation regclass;
+  col record; -- The names of its columns.
 BEGIN
   FOR inlined IN
     SELECT i.table_name FROM ducklake_inlined_data_tables i WHERE i.table_id = of_table
   LOOP
     relation := quote_ident(inlined.table_name)::regclass;
+    SELECT * INTO col FROM lakeproxy_inlined_columns(relation);
     RETURN QUERY EXECUTE format(
-      'SELECT begin_snapshot FROM %1$s WHERE begin_snapshot > $1 AND begin_snapshot <= $2 '
-      'UNION SELECT end_snapshot FROM %1$s WHERE end_snapshot > $1 AND end_snapshot <= $2', relation)
+      'SELECT %2$s FROM %1$s WHERE %2$s > $1 AND %2$s <= $2 '
+      'UNION SELECT %3$s FROM %1$s WHERE %3$s > $1 AND %3$s <= $2', relation, col.begun, col.ended)
     USING after, up_to;
   END LOOP;
   relation := to_regclass('ducklake_inlined_delete_' || of_table);

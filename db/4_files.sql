@@ -1,6 +1,73 @@
 -- Files: where a row's object lies, and the rows that commits of Iceberg clients look up,
 -- end and copy.
 
+-- The lake and its schemas ---------------------------------------------------------------
+
+-- An option of the whole lake: its scope is null, or 'global'. A table of options that keeps
+-- those of former times has an end_snapshot of each.
+CREATE FUNCTION lakeproxy_lake_option(of_key text) RETURNS text
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT m.value FROM ducklake_metadata m
+   WHERE m.key = of_key AND coalesce(m.scope, 'global') = 'global' AND to_jsonb(m)->>'end_snapshot' IS NULL
+   LIMIT 1
+$$;
+
+-- The schemas that are there, each with its parent. Before DuckLake 1.1 there are no parents,
+-- and no such column: the name then finds the null beside the schema.
+CREATE FUNCTION lakeproxy_schema_parents(OUT schema_id bigint, OUT schema_name text, OUT parent_id bigint)
+RETURNS SETOF record
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT s.schema_id, s.schema_name, (SELECT parent_schema_id FROM (SELECT s.*) AS its)
+    FROM ducklake_schema s CROSS JOIN (SELECT NULL::bigint AS parent_schema_id) AS absent
+   WHERE s.end_snapshot IS NULL
+$$;
+
+-- The schemas under the names that Iceberg's namespaces have here: the levels, joined by
+-- U+001F. A level is a schema of DuckLake 1.1 with its parent. Before, the whole is the name
+-- of one schema, which stays after a migration: where both are there, the nested one counts.
+CREATE FUNCTION lakeproxy_schemas(OUT schema_id bigint, OUT flat_name text) RETURNS SETOF record
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  WITH RECURSIVE live AS MATERIALIZED (SELECT * FROM lakeproxy_schema_parents()),
+  named (schema_id, flat_name, depth) AS (
+    SELECT l.schema_id, l.schema_name, 1 FROM live l WHERE l.parent_id IS NULL
+    UNION ALL
+    SELECT l.schema_id, n.flat_name || E'\x1f' || l.schema_name, n.depth + 1
+      FROM named n JOIN live l ON l.parent_id = n.schema_id
+  )
+  SELECT DISTINCT ON (n.flat_name) n.schema_id, n.flat_name FROM named n ORDER BY n.flat_name, n.depth DESC
+$$;
+
+-- The schema of that name; null where there is none. It looks at the levels alone, where
+-- lakeproxy_schemas() names all schemas.
+CREATE FUNCTION lakeproxy_find_schema(of_name text) RETURNS bigint
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  WITH RECURSIVE live AS MATERIALIZED (
+    SELECT * FROM lakeproxy_schema_parents() l WHERE strpos(of_name, l.schema_name) > 0
+  ), walk (schema_id, rest, depth) AS (
+    SELECT NULL::bigint, of_name || E'\x1f', 0
+    UNION ALL
+    SELECT l.schema_id, substr(w.rest, length(l.schema_name) + 2), w.depth + 1
+      FROM walk w JOIN live l ON l.parent_id IS NOT DISTINCT FROM w.schema_id
+                             AND starts_with(w.rest, l.schema_name || E'\x1f')
+  )
+  SELECT w.schema_id FROM walk w WHERE w.rest = '' AND w.depth > 0 ORDER BY w.depth DESC LIMIT 1
+$$;
+
+-- The schema as a line of the lake's log names it: the names from the top down, each in double
+-- quotes, doubled inside.
+CREATE FUNCTION lakeproxy_schema_word(of_schema bigint) RETURNS text
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  WITH RECURSIVE live AS MATERIALIZED (SELECT * FROM lakeproxy_schema_parents()),
+  up (parent_id, word) AS (
+    SELECT l.parent_id, '"' || replace(l.schema_name, '"', '""') || '"' FROM live l WHERE l.schema_id = of_schema
+    UNION ALL
+    SELECT l.parent_id, '"' || replace(l.schema_name, '"', '""') || '".' || u.word
+      FROM up u JOIN live l ON l.schema_id = u.parent_id
+     WHERE length(u.word) < 65536
+  )
+  SELECT u.word FROM up u ORDER BY length(u.word) DESC LIMIT 1
+$$;
+
 -- Locations ------------------------------------------------------------------------------
 
 -- The object of a path that is relative to its table's folder, or absolute, in its canonical
@@ -10,8 +77,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT lakeproxy_canonical(CASE WHEN NOT is_relative THEN $2 ELSE (
     SELECT CASE WHEN NOT t.path_is_relative THEN ''
                 WHEN NOT s.path_is_relative THEN s.path
-                ELSE (SELECT m.value FROM ducklake_metadata m
-                       WHERE m.key = 'data_path' AND m.scope IS NULL) || s.path END || t.path || $2
+                ELSE (SELECT lakeproxy_lake_option('data_path')) || s.path END || t.path || $2
       FROM ducklake_table t JOIN ducklake_schema s ON s.schema_id = t.schema_id
      WHERE t.table_id = $1
      ORDER BY t.begin_snapshot DESC LIMIT 1) END)
@@ -21,7 +87,7 @@ $$;
 CREATE FUNCTION lakeproxy_scheduled_object(path text, is_relative boolean) RETURNS text
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT lakeproxy_canonical(CASE WHEN is_relative
-    THEN (SELECT m.value FROM ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL) || $1
+    THEN (SELECT lakeproxy_lake_option('data_path')) || $1
     ELSE $1 END)
 $$;
 
@@ -31,7 +97,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT t.table_id, rtrim(lakeproxy_canonical(
            CASE WHEN NOT t.path_is_relative THEN ''
                 WHEN NOT s.path_is_relative THEN s.path
-                ELSE (SELECT m.value FROM ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL) || s.path
+                ELSE (SELECT lakeproxy_lake_option('data_path')) || s.path
            END || t.path), '/') || '/'
     FROM ducklake_table t JOIN ducklake_schema s ON s.schema_id = t.schema_id
    WHERE lakeproxy_is_kept(t.begin_snapshot, t.end_snapshot)
@@ -58,7 +124,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT p.table_id, regexp_replace(p.folder, '^s3[an]://', 's3://'), false FROM lakeproxy_purge p),
   namespaces AS (
     SELECT CASE WHEN s.path_is_relative
-                THEN (SELECT m.value FROM ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL) || s.path
+                THEN (SELECT lakeproxy_lake_option('data_path')) || s.path
                 ELSE regexp_replace(s.path, '^s3[an]://', 's3://') END AS folder
       FROM ducklake_schema s WHERE s.end_snapshot IS NULL)
   SELECT EXISTS (SELECT 1 FROM tables o, wanted w
@@ -97,16 +163,18 @@ RETURNS bigint
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   relation regclass;
+  col record; -- The names of its columns.
   rows_ended bigint;
 BEGIN
   SELECT quote_ident(i.table_name)::regclass INTO STRICT relation
     FROM ducklake_inlined_data_tables i
    WHERE i.table_id = of_table AND i.schema_version = of_version;
+  SELECT * INTO col FROM lakeproxy_inlined_columns(relation);
   EXECUTE format(
-    'UPDATE %1$s SET end_snapshot = $3 WHERE begin_snapshot = $1 AND end_snapshot IS NULL '
-    'AND row_id IN (SELECT shown.row_id FROM (SELECT r.row_id, row_number() OVER (ORDER BY r.row_id) - 1 AS place '
-    'FROM %1$s r WHERE r.begin_snapshot = $1 AND r.end_snapshot IS DISTINCT FROM $1) AS shown '
-    'WHERE $2 IS NULL OR shown.place = ANY ($2))', relation)
+    'UPDATE %1$s SET %4$s = $3 WHERE %3$s = $1 AND %4$s IS NULL '
+    'AND %2$s IN (SELECT shown.id FROM (SELECT r.%2$s AS id, row_number() OVER (ORDER BY r.%2$s) - 1 AS place '
+    'FROM %1$s r WHERE r.%3$s = $1 AND r.%4$s IS DISTINCT FROM $1) AS shown '
+    'WHERE $2 IS NULL OR shown.place = ANY ($2))', relation, col.row_id, col.begun, col.ended)
   USING begun, positions, ended;
   GET DIAGNOSTICS rows_ended = ROW_COUNT;
   RETURN rows_ended;
@@ -122,7 +190,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   relation regclass;
   inlined record;
-  names text;
+  col record; -- The names of its columns.
   live bigint[] := '{}';
   more bigint[];
   next_id bigint;
@@ -132,20 +200,22 @@ BEGIN
     IF inlined.schema_version = of_version THEN
       relation := quote_ident(inlined.table_name)::regclass;
     END IF;
-    EXECUTE format('SELECT array_agg(row_id) FROM %I WHERE end_snapshot IS NULL', inlined.table_name) INTO more;
+    SELECT * INTO col FROM lakeproxy_inlined_columns(quote_ident(inlined.table_name)::regclass);
+    EXECUTE format('SELECT array_agg(%s) FROM %I WHERE %s IS NULL', col.row_id, inlined.table_name, col.ended) INTO more;
     live := live || coalesce(more, '{}');
   END LOOP;
-  SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) INTO STRICT names
-    FROM pg_catalog.pg_attribute a WHERE a.attrelid = relation AND a.attnum > 3 AND NOT a.attisdropped;
+  SELECT * INTO STRICT col FROM lakeproxy_inlined_columns(relation);
   SELECT s.next_row_id INTO STRICT next_id FROM ducklake_table_stats s WHERE s.table_id = of_table;
   EXECUTE format(
-    'WITH shown AS (SELECT r.*, row_number() OVER (ORDER BY r.row_id) - 1 AS place FROM %1$s r '
-    '  WHERE r.begin_snapshot = $1 AND r.end_snapshot IS DISTINCT FROM $1), '
-    'back AS (SELECT s.*, s.row_id = ANY ($4) AS taken FROM shown s WHERE s.place = ANY ($2) AND s.end_snapshot IS NOT NULL), '
-    'begun AS (INSERT INTO %1$s (row_id, begin_snapshot, end_snapshot, %2$s) '
-    '  SELECT CASE WHEN taken THEN $5 - 1 + row_number() OVER (PARTITION BY taken ORDER BY place) ELSE row_id END, '
-    '         $3, NULL, %2$s FROM back) '
-    'SELECT count(*) FILTER (WHERE taken) FROM back', relation, names)
+    'WITH shown AS (SELECT r.ctid AS tuple, r.%3$s AS id, r.%5$s AS ended, '
+    '    row_number() OVER (ORDER BY r.%3$s) - 1 AS place '
+    '  FROM %1$s r WHERE r.%4$s = $1 AND r.%5$s IS DISTINCT FROM $1), '
+    'back AS (SELECT s.*, s.id = ANY ($4) AS taken FROM shown s WHERE s.place = ANY ($2) AND s.ended IS NOT NULL), '
+    'begun AS (INSERT INTO %1$s (%3$s, %4$s, %5$s, %2$s) '
+    '  SELECT CASE WHEN b.taken THEN $5 - 1 + row_number() OVER (PARTITION BY b.taken ORDER BY b.place) ELSE b.id END, '
+    '         $3, NULL, %6$s FROM back b JOIN %1$s r ON r.ctid = b.tuple) '
+    'SELECT count(*) FILTER (WHERE taken) FROM back', relation, array_to_string(col.own, ', '), col.row_id, col.begun,
+    col.ended, 'r.' || array_to_string(col.own, ', r.'))
   INTO new_ids USING first_begun, positions, begun, live, next_id;
   UPDATE ducklake_table_stats SET next_row_id = next_id + new_ids WHERE table_id = of_table AND new_ids > 0;
   RETURN new_ids;
@@ -236,7 +306,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   inlined record;
   relation regclass := to_regclass('ducklake_inlined_delete_' || of_table);
-  names text;
+  col record; -- The names of its columns.
 BEGIN
   IF relation IS NOT NULL THEN
     EXECUTE format(
@@ -247,13 +317,12 @@ BEGIN
   END IF;
   FOR inlined IN SELECT i.table_name FROM ducklake_inlined_data_tables i WHERE i.table_id = of_table LOOP
     relation := quote_ident(inlined.table_name)::regclass;
-    SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) INTO names
-      FROM pg_catalog.pg_attribute a WHERE a.attrelid = relation AND a.attnum > 3 AND NOT a.attisdropped;
-    EXECUTE format('UPDATE %s SET end_snapshot = $2 WHERE end_snapshot IS NULL AND begin_snapshot > $1', relation)
+    SELECT * INTO col FROM lakeproxy_inlined_columns(relation);
+    EXECUTE format('UPDATE %1$s SET %3$s = $2 WHERE %3$s IS NULL AND %2$s > $1', relation, col.begun, col.ended)
     USING back_to, begun;
     EXECUTE format(
-      'INSERT INTO %1$s (row_id, begin_snapshot, end_snapshot, %2$s) SELECT row_id, $2, NULL, %2$s FROM %1$s '
-      'WHERE begin_snapshot <= $1 AND end_snapshot > $1', relation, names)
+      'INSERT INTO %1$s (%3$s, %4$s, %5$s, %2$s) SELECT %3$s, $2, NULL, %2$s FROM %1$s '
+      'WHERE %4$s <= $1 AND %5$s > $1', relation, array_to_string(col.own, ', '), col.row_id, col.begun, col.ended)
     USING back_to, begun;
   END LOOP;
 END $$;
@@ -271,6 +340,8 @@ BEGIN
   UPDATE ducklake_table_column_stats SET contains_null = true, min_value = NULL, max_value = NULL,
          contains_nan = CASE WHEN contains_nan IS NULL THEN NULL ELSE true END WHERE table_id = of_table;
   FOR inlined IN SELECT i.table_name FROM ducklake_inlined_data_tables i WHERE i.table_id = of_table LOOP
-    EXECUTE format('UPDATE %I SET end_snapshot = $1 WHERE end_snapshot IS NULL', inlined.table_name) USING ended;
+    EXECUTE format('UPDATE %1$I SET %2$s = $1 WHERE %2$s IS NULL', inlined.table_name,
+                   (SELECT c.ended FROM lakeproxy_inlined_columns(quote_ident(inlined.table_name)::regclass) c))
+    USING ended;
   END LOOP;
 END $$;

@@ -244,7 +244,8 @@ BEGIN
    WHERE d.table_id = of_table AND d.end_snapshot IS NULL;
   inlined := 0;
   FOR held IN SELECT i.table_name FROM ducklake_inlined_data_tables i WHERE i.table_id = of_table LOOP
-    EXECUTE format('SELECT count(*) FROM %I WHERE end_snapshot IS NULL', held.table_name) INTO counted;
+    EXECUTE format('SELECT count(*) FROM %I WHERE %s IS NULL', held.table_name,
+                   (SELECT c.ended FROM lakeproxy_inlined_columns(quote_ident(held.table_name)::regclass) c)) INTO counted;
     inlined := inlined + counted;
     row_count := row_count + counted;
   END LOOP;
@@ -271,16 +272,16 @@ BEGIN
   FOR held IN
     SELECT i.table_name
       FROM ducklake_table t
-      JOIN ducklake_schema s ON s.schema_id = t.schema_id AND s.schema_name = of_schema AND s.end_snapshot IS NULL
       JOIN ducklake_inlined_data_tables i ON i.table_id = t.table_id
-     WHERE t.table_name = of_name AND t.end_snapshot IS NULL
+     WHERE t.schema_id = (SELECT lakeproxy_find_schema(of_schema)) AND t.table_name = of_name AND t.end_snapshot IS NULL
        AND EXISTS (SELECT 1 FROM ducklake_partition_info p
                      JOIN ducklake_partition_column k ON k.partition_id = p.partition_id
                      JOIN ducklake_column c ON c.table_id = t.table_id AND c.column_id = k.column_id
                     WHERE p.table_id = t.table_id
                       AND lower(c.column_type) IN ('varchar', 'json'))
   LOOP
-    EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I WHERE end_snapshot IS NOT NULL)', held.table_name) INTO deleted;
+    EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I WHERE %s IS NOT NULL)', held.table_name,
+                   (SELECT c.ended FROM lakeproxy_inlined_columns(quote_ident(held.table_name)::regclass) c)) INTO deleted;
     IF deleted THEN
       RETURN false;
     END IF;
@@ -293,8 +294,7 @@ END $$;
 CREATE FUNCTION lakeproxy_expirable(most bigint) RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT s.snapshot_id FROM ducklake_snapshot s
-   WHERE s.snapshot_time < now() - (SELECT m.value::interval FROM ducklake_metadata m
-                                     WHERE m.key = 'expire_older_than' AND m.scope IS NULL)
+   WHERE s.snapshot_time < now() - (SELECT lakeproxy_lake_option('expire_older_than')::interval)
      AND s.snapshot_id < (SELECT max(n.snapshot_id) FROM ducklake_snapshot n)
      AND NOT EXISTS (SELECT 1 FROM lakeproxy_table t, jsonb_each(t.refs) r
                       WHERE (r.value->>'snapshot-id')::bigint = s.snapshot_id)

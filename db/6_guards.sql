@@ -72,7 +72,7 @@ BEGIN
     NEW.schedule_start := lakeproxy_far_future();
     -- The removal of orphans looks at nothing else.
     IF is_elsewhere AND named LIKE '%.parquet' AND starts_with(named, lakeproxy_canonical(
-         (SELECT m.value FROM ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL))) THEN
+         lakeproxy_lake_option('data_path'))) THEN
       NEW.schedule_start := lakeproxy_far_future() + interval '1 day';
       RETURN NEW;
     END IF;

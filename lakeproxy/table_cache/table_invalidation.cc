@@ -30,7 +30,8 @@ void TableInvalidation::advance(model::LakeVersion from,
   // Two workers may advance at once from the same state; the one that saw less
   // must not take the other's progress back.
   bool newer = changes.version.snapshot >= state_.version.snapshot &&
-               changes.version.revision >= state_.version.revision;
+               changes.version.revision >= state_.version.revision &&
+               changes.version.format >= state_.version.format;
   if (newer || from == state_.version) state_.version = changes.version;
 }
 

@@ -19,7 +19,7 @@ using base::pg::Rows;
 constexpr auto kView = R"sql(
 SELECT v.view_id, v.view_uuid, v.begin_snapshot, v.dialect, v.sql, v.column_aliases,
        s.path, s.path_is_relative,
-       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
+       (SELECT @lakeproxy_lake_option('data_path')),
        (SELECT floor(extract(epoch FROM n.snapshot_time) * 1000)::bigint FROM @ducklake_snapshot n
          WHERE n.snapshot_id >= v.begin_snapshot ORDER BY n.snapshot_id LIMIT 1),
        (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = v.view_id AND g.key = 'comment'
@@ -27,14 +27,13 @@ SELECT v.view_id, v.view_uuid, v.begin_snapshot, v.dialect, v.sql, v.column_alia
        p.revision, p.metadata_location, p.document
   FROM @ducklake_view v JOIN @ducklake_schema s ON s.schema_id = v.schema_id
   LEFT JOIN @lakeproxy_view p ON p.view_id = v.view_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL
+ WHERE v.schema_id = (SELECT @lakeproxy_find_schema($1))
    AND v.view_name = $2 AND v.end_snapshot IS NULL)sql";
 
 constexpr auto kVersions = R"sql(
 SELECT r.version
-  FROM @ducklake_view v JOIN @ducklake_schema s ON s.schema_id = v.schema_id
-  JOIN @lakeproxy_view_version r ON r.view_id = v.view_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL
+  FROM @ducklake_view v JOIN @lakeproxy_view_version r ON r.view_id = v.view_id
+ WHERE v.schema_id = (SELECT @lakeproxy_find_schema($1))
    AND v.view_name = $2 AND v.end_snapshot IS NULL
  ORDER BY r.version_id)sql";
 

@@ -18,9 +18,8 @@ using PreconditionRows = std::vector<RowsPtr>;
 
 // Names that Iceberg cannot express are not listed, nor those of masks.
 constexpr auto kList = R"sql(
-SELECT v.view_name
-  FROM @ducklake_view v JOIN @ducklake_schema s ON s.schema_id = v.schema_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND v.end_snapshot IS NULL
+SELECT v.view_name FROM @ducklake_view v
+ WHERE v.schema_id = (SELECT @lakeproxy_find_schema($1)) AND v.end_snapshot IS NULL
    AND v.view_name !~ '[\x01-\x1f\x7f]' AND NOT starts_with(lower(v.view_name), '__mask_')
    AND v.view_name COLLATE "C" > $2
  ORDER BY v.view_name COLLATE "C" LIMIT $3)sql";
@@ -30,9 +29,8 @@ constexpr auto kState = R"sql(
 SELECT v.view_id, v.begin_snapshot, coalesce(p.revision, 0),
        (SELECT g.value FROM @ducklake_tag g WHERE g.object_id = v.view_id AND g.key = 'comment'
            AND g.end_snapshot IS NULL ORDER BY g.begin_snapshot DESC LIMIT 1)
-  FROM @ducklake_view v JOIN @ducklake_schema s ON s.schema_id = v.schema_id
-  LEFT JOIN @lakeproxy_view p ON p.view_id = v.view_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL
+  FROM @ducklake_view v LEFT JOIN @lakeproxy_view p ON p.view_id = v.view_id
+ WHERE v.schema_id = (SELECT @lakeproxy_find_schema($1))
    AND v.view_name = $2 AND v.end_snapshot IS NULL)sql";
 
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& view,
@@ -47,9 +45,8 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& vi
   delta.queries.push_back(
       insert_view(sql, place, preconditions[0]->int64(0, 0), identifier.name, view.metadata));
   put_comment(sql, place, view.metadata, delta.queries);
-  delta.changes.push_back(
-      "created_view:" + quote_change_name(flat_schema_name(identifier.name_space)) + "." +
-      quote_change_name(identifier.name));
+  delta.changes.push_back("created_view:" +
+                          change_word(*preconditions[0], identifier.name));
   delta.schema_changes = true;
   delta.catalog_ids_used = 1;
   CommitPlan plan;
@@ -131,8 +128,7 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIde
   LakeDelta delta;
   delta.queries.push_back(move_view(sql, place, preconditions[1]->int64(0, 0), to.name));
   delta.queries.push_back(end_view(sql, place));
-  delta.changes.push_back("created_view:" + quote_change_name(flat_schema_name(to.name_space)) +
-                          "." + quote_change_name(to.name));
+  delta.changes.push_back("created_view:" + change_word(*preconditions[1], to.name));
   delta.changes.push_back(fmt::format("altered_view:{}", place.view_id));
   delta.schema_changes = true;
   CommitPlan plan;

@@ -169,6 +169,46 @@ TEST_F(Commits, that_collide_with_another_writer_are_made_again) {
   EXPECT_EQ(done[1]->version.snapshot.value, 3);
 }
 
+// Between the version that it has read and what it writes in that form.
+TEST_F(Commits, are_not_overtaken_by_a_migration) {
+  bool waited = false;
+  auto done = commit({after(
+      [&] {
+        boost::asio::io_context loop;
+        auto pool = make_pool();
+        boost::asio::co_spawn(
+            loop,
+            pool->script(soon(), "SET search_path TO lk; SET lock_timeout = '100ms'; ALTER TABLE "
+                                 "ducklake_data_file ADD row_group_count bigint"),
+            [&](std::exception_ptr, Result<void> altered) {
+              waited = !altered;
+              pool->close();
+            });
+        loop.run();
+      },
+      adds())});
+  EXPECT_TRUE(done[0]);
+  EXPECT_TRUE(waited);
+}
+
+TEST_F(Commits, know_the_format_that_the_lake_has_then) {
+  std::vector<model::LakeFormat> seen;
+  Planner notes = [&](const LakeHead& head, const PreconditionRows& preconditions) {
+    seen.push_back(head.format);
+    return adds()(head, preconditions);
+  };
+  exec("UPDATE ducklake_metadata SET value = '0.4' WHERE key = 'version'");
+  EXPECT_TRUE(commit({notes})[0]);
+  exec("UPDATE ducklake_metadata SET value = '1.1' WHERE key = 'version'");
+  EXPECT_TRUE(commit({notes})[0]);
+  EXPECT_EQ(seen, (std::vector{model::LakeFormat::k0_4, model::LakeFormat::k1_1}));
+  exec("UPDATE ducklake_metadata SET value = '1.1-dev1' WHERE key = 'version'");
+  auto refused = commit({notes});
+  ASSERT_FALSE(refused[0]);
+  EXPECT_EQ(refused[0].error().kind(), ErrorKind::kUnsupported);
+  EXPECT_EQ(snapshots(), "1,2");
+}
+
 TEST_F(Commits, are_not_refused_for_what_was_undone) {
   // The second would be refused on our first snapshot 1, and another writer takes that.
   auto done = commit(

@@ -67,12 +67,14 @@ LakeHead head_after(LakeHead head, const LakeDelta& delta) {
 
 std::vector<Query> opening_queries(const SchemaSql& sql) {
   std::vector<Query> queries;
+  // A migration of DuckDB adds columns to this table. It comes before us, and the version
+  // that is read below is the new one; or it waits until we have written in the old form.
+  queries.push_back({sql("LOCK TABLE @ducklake_data_file IN ACCESS SHARE MODE"), {}});
   // The setting tells the triggers on snapshots that it is us: what we commit we
   // publish ourselves.
   queries.push_back({sql("SELECT revision, set_config('lakeproxy.publishes', 'on', true), "
                          "(SELECT last_value FROM @lakeproxy_losses), "
-                         "(SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'version' AND "
-                         "m.scope IS NULL) "
+                         "(SELECT max(m.value) FROM @ducklake_metadata m WHERE m.key = 'version') "
                          "FROM @lakeproxy_state FOR UPDATE"),
                      {}});
   queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id, "
@@ -83,18 +85,20 @@ std::vector<Query> opening_queries(const SchemaSql& sql) {
 }
 
 base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows) {
-  if (rows[0]->empty() || rows[1]->empty()) {
+  const base::pg::Rows& state = *rows[1];
+  const base::pg::Rows& snapshot = *rows[2];
+  if (state.empty() || snapshot.empty()) {
     return base::fail(base::ErrorKind::kCorrupt, "The lake has no snapshot or no state row.");
   }
-  RETURN_IF_ERROR(check_lake_version(rows[0]->text(0, 3)));
   Opened opened;
-  opened.foreign_conflicts = rows[0]->int64(0, 2);
-  opened.head.revision = rows[0]->int64(0, 0);
-  opened.head.snapshot = model::SnapshotId(rows[1]->int64(0, 0));
-  opened.head.schema_version = rows[1]->int64(0, 1);
-  opened.head.next_catalog_id = rows[1]->int64(0, 2);
-  opened.head.next_file_id = rows[1]->int64(0, 3);
-  opened.head.snapshot_ms = rows[1]->int64(0, 4);
+  ASSIGN_OR_RETURN(opened.head.format, read_lake_format(state.text(0, 3)));
+  opened.foreign_conflicts = state.int64(0, 2);
+  opened.head.revision = state.int64(0, 0);
+  opened.head.snapshot = model::SnapshotId(snapshot.int64(0, 0));
+  opened.head.schema_version = snapshot.int64(0, 1);
+  opened.head.next_catalog_id = snapshot.int64(0, 2);
+  opened.head.next_file_id = snapshot.int64(0, 3);
+  opened.head.snapshot_ms = snapshot.int64(0, 4);
   return opened;
 }
 
@@ -123,12 +127,6 @@ ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead h
   committed.version = head.version();
   closing.after = head;
   return closing;
-}
-
-std::string quote_change_name(std::string_view name) {
-  std::string quoted = "\"";
-  for (char c : name) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + '"';
 }
 
 }  // namespace lake::ducklake

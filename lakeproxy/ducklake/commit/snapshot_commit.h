@@ -32,8 +32,12 @@ struct LakeHead {
   std::int64_t next_file_id = 0;
   std::int64_t revision = 0;
   std::int64_t snapshot_ms = 0;  ///< The lake's time of `snapshot`.
+  /// The lake has it until the transaction ends: a migration waits for that.
+  model::LakeFormat format = model::LakeFormat::k1_0;
 
-  [[nodiscard]] model::LakeVersion version() const { return {snapshot, revision, snapshot_ms}; }
+  [[nodiscard]] model::LakeVersion version() const {
+    return {snapshot, revision, snapshot_ms, format};
+  }
 };
 
 /// One lake snapshot to come: the rows, already bound to its id, and what it
@@ -85,14 +89,15 @@ using Planner = std::function<base::Result<CommitPlan>(
 /// reason() of kConflict: there is a record of the idempotency key already.
 inline constexpr std::string_view kAlreadyDone = "already_done";
 
-/// What a transaction of commits begins with: the lock on lakeproxy_state, then
-/// the head.
+/// What a transaction of commits begins with: the lock that a migration of the lake to
+/// another format waits for, that on lakeproxy_state, then the head.
 [[nodiscard]] std::vector<base::pg::Query> opening_queries(const SchemaSql& sql);
 struct Opened {
   LakeHead head;
   std::int64_t foreign_conflicts = 0;  ///< Snapshot ids that others lost to us; see CommitBackoff.
 };
-/// The rows of opening_queries(). Errors: kCorrupt  one of them is missing.
+/// The rows of opening_queries(). Errors: kCorrupt  one of them is missing;
+/// kUnsupported  the lake has a version of DuckLake that is not understood.
 [[nodiscard]] base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows);
 
 /// What a plan comes to: its statements, bound to their snapshots.
@@ -106,8 +111,5 @@ struct ClosingQueries {
 /// to write.
 [[nodiscard]] ClosingQueries closing_queries(const SchemaSql& sql, CommitPlan plan, LakeHead head,
                                              const std::optional<model::IdempotencyKey>& key);
-
-/// `name` in double quotes, quotes doubled, for changes_made.
-[[nodiscard]] std::string quote_change_name(std::string_view name);
 
 }  // namespace lake::ducklake

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxLine = 16 * 1024 * 1024;
 
-enum class Value { kId, kOneName, kTwoNames };
+enum class Value { kId, kSchema, kInSchema };
 
 struct Word {
   std::string_view text;
@@ -31,11 +31,11 @@ constexpr std::array kWords{
     Word{"merge_adjacent", ChangeKind::kMergeAdjacent, Value::kId},
     Word{"rewrite_delete", ChangeKind::kRewriteDelete, Value::kId},
     Word{"compacted_table", ChangeKind::kCompacted, Value::kId},
-    Word{"created_schema", ChangeKind::kCreatedSchema, Value::kOneName},
-    Word{"created_table", ChangeKind::kCreatedTable, Value::kTwoNames},
-    Word{"created_view", ChangeKind::kCreatedView, Value::kTwoNames},
-    Word{"created_scalar_macro", ChangeKind::kCreatedMacro, Value::kTwoNames},
-    Word{"created_table_macro", ChangeKind::kCreatedMacro, Value::kTwoNames},
+    Word{"created_schema", ChangeKind::kCreatedSchema, Value::kSchema},
+    Word{"created_table", ChangeKind::kCreatedTable, Value::kInSchema},
+    Word{"created_view", ChangeKind::kCreatedView, Value::kInSchema},
+    Word{"created_scalar_macro", ChangeKind::kCreatedMacro, Value::kInSchema},
+    Word{"created_table_macro", ChangeKind::kCreatedMacro, Value::kInSchema},
     Word{"dropped_schema", ChangeKind::kDroppedSchema, Value::kId},
     Word{"dropped_view", ChangeKind::kDroppedView, Value::kId},
     Word{"dropped_scalar_macro", ChangeKind::kDroppedMacro, Value::kId},
@@ -60,17 +60,15 @@ std::optional<std::string> take_name(std::string_view& text) {
   return std::nullopt;
 }
 
-std::optional<std::vector<std::string>> take_names(std::string_view& text, std::size_t count) {
+// As many as there are: schemas are nested from DuckLake 1.1 on.
+std::optional<std::vector<std::string>> take_names(std::string_view& text) {
   std::vector<std::string> names;
-  while (names.size() < count) {
-    if (!names.empty()) {
-      if (!text.starts_with('.')) return std::nullopt;
-      text.remove_prefix(1);
-    }
+  do {
+    if (!names.empty()) text.remove_prefix(1);
     auto name = take_name(text);
     if (!name) return std::nullopt;
     names.push_back(std::move(*name));
-  }
+  } while (text.starts_with('.'));
   return names;
 }
 
@@ -94,8 +92,8 @@ std::optional<LakeChange> take_change(std::string_view& text) {
     change.id = *id;
     return change;
   }
-  auto names = take_names(text, word->value == Value::kOneName ? 1 : 2);
-  if (!names) return std::nullopt;
+  auto names = take_names(text);
+  if (!names || (word->value == Value::kInSchema && names->size() < 2)) return std::nullopt;
   change.names = std::move(*names);
   return change;
 }

@@ -38,7 +38,7 @@ enum class ChangeKind : std::uint8_t {
 struct LakeChange {
   ChangeKind kind = ChangeKind::kCreatedSchema;
   std::int64_t id = 0;  ///< Of the table, view, schema or macro; 0 for created ones.
-  /// Of created ones: schema, or schema and object.
+  /// Of created ones: the schema, under those that it is nested in; then the object.
   std::vector<std::string> names;
 
   friend bool operator==(const LakeChange&, const LakeChange&) = default;

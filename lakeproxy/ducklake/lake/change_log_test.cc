@@ -16,6 +16,8 @@ TEST(ParseChanges, reads_every_entry_of_the_grammar) {
       {"created_schema:\"s\"", {ChangeKind::kCreatedSchema, 0, {"s"}}},
       {"created_table:\"s\".\"t\"", {ChangeKind::kCreatedTable, 0, {"s", "t"}}},
       {"created_table:\"a.b\".\"q\"\"t,x:1\"", {ChangeKind::kCreatedTable, 0, {"a.b", "q\"t,x:1"}}},
+      {"created_schema:\"a\".\"b\".\"c\"", {ChangeKind::kCreatedSchema, 0, {"a", "b", "c"}}},
+      {"created_table:\"a\".\"b\".\"t\"", {ChangeKind::kCreatedTable, 0, {"a", "b", "t"}}},
       {"created_view:\"s\".\"v\"", {ChangeKind::kCreatedView, 0, {"s", "v"}}},
       {"created_scalar_macro:\"s\".\"m\"", {ChangeKind::kCreatedMacro, 0, {"s", "m"}}},
       {"created_table_macro:\"s\".\"m\"", {ChangeKind::kCreatedMacro, 0, {"s", "m"}}},
@@ -61,7 +63,7 @@ TEST(ParseChanges, what_it_cannot_read_is_unknown) {
   for (const char* text :
        {"moved_table:1", "inserted_into_table", "inserted_into_table:", "inserted_into_table:x",
         "inserted_into_table:-1", "inserted_into_table:1;", "created_table:\"s\"",
-        "created_table:\"s\".t", "created_schema:\"s", "created_schema:\"s\"x", ",",
+        "created_table:\"s\".t", "created_schema:\"s", "created_schema:\"s\"x", ",", "created_schema:\"s\".", "created_schema:\"s\".b",
         "inserted_into_table:99999999999999999999", "INSERTED_INTO_TABLE:1"}) {
     EXPECT_TRUE(parse_changes(text).unknown) << text;
   }

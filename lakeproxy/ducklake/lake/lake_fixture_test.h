@@ -6,11 +6,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "base/core/embedded_text.h"
 #include "base/testing/postgres_server.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
+
+namespace base::embedded {
+std::span<const Text> lake_upgrades();
+}  // namespace base::embedded
 
 namespace lake::ducklake {
 
@@ -57,6 +63,22 @@ class LakeFixture : public ::testing::Test {
   void open() {
     auto opened = run(open_lake(soon(), *pool_, options_));
     ASSERT_TRUE(opened) << opened.error().message() << ": " << opened.error().detail();
+    // The tests of a folder run once for each format: see cmake/modules.cmake.
+    const char* format = std::getenv("TEST_LAKE_FORMAT");
+    if (format != nullptr && std::string_view(format) == "1.1" && version() == "1.0") {
+      migrate_to_1_1();
+    }
+  }
+
+  [[nodiscard]] std::string version() {
+    return ask("SELECT value FROM @ducklake_metadata WHERE key = 'version'");
+  }
+
+  /// As DuckDB 2.0 does at its first attach.
+  void migrate_to_1_1() {
+    for (const base::embedded::Text& step : base::embedded::lake_upgrades()) {
+      exec("BEGIN;" + std::string(step.text) + "COMMIT");
+    }
   }
 
   /// A snapshot as DuckDB writes it, with the rows of `sql`; returns nothing,

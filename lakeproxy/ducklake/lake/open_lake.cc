@@ -26,6 +26,21 @@ using base::Task;
 using base::pg::param;
 using base::pg::Query;
 
+struct Format {
+  std::string_view text;
+  model::LakeFormat format;
+};
+constexpr Format kFormats[] = {{"0.4", model::LakeFormat::k0_4},
+                               {"1.0", model::LakeFormat::k1_0},
+                               {"1.1", model::LakeFormat::k1_1}};
+
+// What 1.1 adds to 1.0.
+constexpr const char* kPartsOf1_1[] = {
+    "ducklake_data_file.row_group_count",        "ducklake_delete_file.row_group_count",
+    "ducklake_file_column_stats.min_is_exact",   "ducklake_file_column_stats.max_is_exact",
+    "ducklake_table_column_stats.min_is_exact",  "ducklake_table_column_stats.max_is_exact",
+    "ducklake_schema.parent_schema_id",          "ducklake_view_column_tag.view_id"};
+
 constexpr std::size_t kMaxIdentifier = 63;
 constexpr int kMaxAttempts = 5;
 
@@ -81,15 +96,21 @@ std::vector<Query> initial_rows(const SchemaSql& sql, const std::string& data_pa
   return queries;
 }
 
-Status check_lake(const base::pg::Rows& rows, const LakeOptions& options) {
+Status check_lake(const base::pg::Rows& rows, const base::pg::Rows& missing,
+                  const LakeOptions& options) {
   auto value = [&](std::string_view key) -> std::string_view {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows.text(i, 0) == key) return rows.text(i, 1);
     }
     return {};
   };
-  if (Status known = check_lake_version(value("version")); !known) {
-    return std::move(known).error().with_context("schema " + options.metadata_schema);
+  const std::string where = "schema " + options.metadata_schema;
+  auto format = read_lake_format(value("version"));
+  if (!format) return std::move(format).error().with_context(where);
+  if (*format >= model::LakeFormat::k1_1) {
+    if (Status whole = check_parts(missing); !whole) {
+      return std::move(whole).error().with_context(where);
+    }
   }
   if (value("encrypted") != "false") {
     return fail(ErrorKind::kUnsupported,
@@ -112,10 +133,13 @@ Task<Status> make_or_check(RequestContext context, base::pg::Pool* pool, LakeOpt
   CO_ASSIGN_OR_RETURN(auto begun, co_await pool->begin(context, std::move(first)));
   if (begun.rows[1]->boolean(0, 0)) {
     std::vector<Query> read;
-    read.push_back({sql("SELECT key, value FROM @ducklake_metadata WHERE scope IS NULL"), {}});
+    read.push_back({sql("SELECT key, value FROM @ducklake_metadata WHERE coalesce(scope, "
+                        "'global') = 'global'"),
+                    {}});
+    read.push_back(find_missing_parts(options.metadata_schema));
     CO_ASSIGN_OR_RETURN(auto rows, co_await begun.transaction->run(std::move(read)));
     co_await begun.transaction->rollback();
-    co_return check_lake(*rows[0], options);
+    co_return check_lake(*rows[0], *rows[1], options);
   }
   std::string script = make_tables_script(options.metadata_schema, begun.rows[1]->boolean(0, 1));
   CO_RETURN_IF_ERROR(co_await begun.transaction->script(std::move(script)));
@@ -196,11 +220,43 @@ std::vector<base::pg::Migration> migrations(const std::string& schema) {
 
 }  // namespace
 
-Status check_lake_version(std::string_view version) {
-  if (version == "1.0" || version == "0.4") return {};
+Result<model::LakeFormat> read_lake_format(std::string_view version) {
+  for (const auto& [text, format] : kFormats) {
+    if (version == text) return format;
+  }
+  const std::string_view shown = version.substr(0, 20);
+  if (version.starts_with("1.1-")) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the lake has DuckLake version '{}', of a build before the release of "
+                            "1.1; attach it once with DuckDB 2.0, which makes it 1.1",
+                            shown));
+  }
   return fail(ErrorKind::kUnsupported,
-              fmt::format("the lake has DuckLake version '{}'; 0.4 and 1.0 are understood",
-                          version.substr(0, 20)));
+              fmt::format("the lake has DuckLake version '{}'; 0.4, 1.0 and 1.1 are understood",
+                          shown));
+}
+
+std::string_view to_text(model::LakeFormat format) {
+  return std::ranges::find(kFormats, format, &Format::format)->text;
+}
+
+Query find_missing_parts(const std::string& metadata_schema) {
+  return {{"SELECT p.part FROM unnest($2::text[]) AS p(part) WHERE NOT EXISTS (SELECT 1 FROM "
+           "pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN "
+           "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND "
+           "c.relname || '.' || a.attname = p.part AND NOT a.attisdropped)"},
+          {param(metadata_schema), base::pg::array_param(std::vector<std::optional<std::string>>(
+                                       std::begin(kPartsOf1_1), std::end(kPartsOf1_1)))}};
+}
+
+Status check_parts(const base::pg::Rows& missing) {
+  if (missing.empty()) return {};
+  std::string names;
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    names += (i > 0 ? ", " : "") + std::string(missing.text(i, 0));
+  }
+  return fail(ErrorKind::kCorrupt,
+              fmt::format("the lake says that it has DuckLake version 1.1, and lacks {}", names));
 }
 
 Task<Result<void>> open_lake(RequestContext context, base::pg::Pool& pool, LakeOptions options,

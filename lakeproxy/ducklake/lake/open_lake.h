@@ -3,7 +3,7 @@
 // One lake: DuckLake's tables in one PostgreSQL schema, with our sidecars
 // beside them. DuckDB clients write the same tables at the same time, so
 // nothing here assumes to be alone.
-// Source: DuckLake specification 1.0.
+// Source: DuckLake specification 1.0 and 1.1.
 
 #include <cstdint>
 #include <string>
@@ -14,6 +14,7 @@
 #include "base/postgres/session.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "lakeproxy/model/lake_format.h"
 
 namespace lake::ducklake {
 
@@ -32,16 +33,24 @@ struct LakeOptions {
 /// indexes, sidecars and triggers. Idempotent; safe when several processes
 /// start at once. Run once per lake and process. On a large lake the first opening
 /// takes as long as its indexes take, and `watch` is told what is done.
-/// Errors: kUnsupported  a lake version other than 0.4 and 1.0, or an encrypted
-///         lake; kConflict  its data path is another one (names both);
+/// Errors: kUnsupported  a lake version other than 0.4, 1.0 and 1.1, or an encrypted
+///         lake; kCorrupt  it says 1.1 and lacks what 1.1 has (names it);
+///         kConflict  its data path is another one (names both);
 ///         kUnavailable  PostgreSQL away.
 [[nodiscard]] base::Task<base::Result<void>> open_lake(base::RequestContext context,
                                                        base::pg::Pool& pool, LakeOptions options,
                                                        base::pg::MigrationWatch watch = {});
 
-/// A DuckDB client may migrate the lake while we serve it, so this is asked with each
-/// version question and in each commit's transaction, too.
-/// Errors: kUnsupported  neither 0.4 nor 1.0.
-[[nodiscard]] base::Status check_lake_version(std::string_view version);
+/// The value of ducklake_metadata's key "version". A DuckDB client may migrate the lake
+/// while we serve it, so this is asked with each version question and in each commit's
+/// transaction, too.
+/// Errors: kUnsupported  none of those that are understood.
+[[nodiscard]] base::Result<model::LakeFormat> read_lake_format(std::string_view version);
+[[nodiscard]] std::string_view to_text(model::LakeFormat format);
+
+/// What a lake of version 1.1 has and this one lacks, "table.column" each: a row of each.
+[[nodiscard]] base::pg::Query find_missing_parts(const std::string& metadata_schema);
+/// Reads its rows. Errors: kCorrupt  there are some.
+[[nodiscard]] base::Status check_parts(const base::pg::Rows& missing);
 
 }  // namespace lake::ducklake

@@ -69,9 +69,50 @@ TEST_F(OpenLake, refuses_what_it_does_not_understand) {
     exec(fmt::format("UPDATE ducklake_metadata SET value = '{}' WHERE key = 'version'", version));
     EXPECT_EQ(failure(), ErrorKind::kUnsupported) << version;
   }
+  exec("UPDATE ducklake_metadata SET value = '1.1-dev1' WHERE key = 'version'");
+  EXPECT_NE(run(open_lake(soon(), *pool_, options_)).error().message().find("DuckDB 2.0"),
+            std::string::npos)
+      << "the way out";
   exec("UPDATE ducklake_metadata SET value = '1.0' WHERE key = 'version'");
   exec("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'");
   EXPECT_EQ(failure(), ErrorKind::kUnsupported);
+}
+
+TEST_F(OpenLake, takes_a_lake_that_was_migrated_to_1_1) {
+  open();
+  migrate_to_1_1();
+  open();
+  LakeReader reader(*pool_, options_);
+  EXPECT_EQ(run(reader.version(soon()))->format, model::LakeFormat::k1_1);
+}
+
+TEST_F(OpenLake, a_lake_of_1_1_has_all_that_1_1_has) {
+  open();
+  exec("UPDATE ducklake_metadata SET value = '1.1' WHERE key = 'version'");
+  auto opened = run(open_lake(soon(), *pool_, options_));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind(), ErrorKind::kCorrupt);
+  for (const char* part : {"ducklake_data_file.row_group_count", "ducklake_schema.parent_schema_id",
+                           "ducklake_view_column_tag.view_id"}) {
+    EXPECT_NE(opened.error().message().find(part), std::string::npos) << part;
+  }
+  migrate_to_1_1();
+  exec("ALTER TABLE ducklake_schema DROP parent_schema_id");
+  opened = run(open_lake(soon(), *pool_, options_));
+  ASSERT_FALSE(opened);
+  EXPECT_TRUE(opened.error().message().ends_with("lacks ducklake_schema.parent_schema_id"));
+}
+
+// As an unreleased DuckLake rebuilds the table of options.
+TEST_F(OpenLake, takes_options_with_a_scope_and_a_history) {
+  open();
+  exec("ALTER TABLE ducklake_metadata ADD end_snapshot bigint;"
+       "UPDATE ducklake_metadata SET scope = 'global';"
+       "INSERT INTO ducklake_metadata VALUES ('expire_older_than', '1 day', 'global', NULL, 3), "
+       "('expire_older_than', '2 days', 'global', NULL, NULL)");
+  open();
+  EXPECT_EQ(ask("SELECT @lakeproxy_lake_option('data_path')"), "s3://lake/data/");
+  EXPECT_EQ(ask("SELECT @lakeproxy_lake_option('expire_older_than')"), "2 days");
 }
 
 TEST_F(OpenLake, refuses_another_data_path) {

@@ -16,12 +16,11 @@ std::string_view noun(RelationKind kind) { return kind == RelationKind::kView ? 
 }  // namespace
 
 base::pg::Query find_relation(const SchemaSql& sql, const model::TableIdentifier& identifier) {
-  return {sql("SELECT 't', t.table_id FROM @ducklake_table t JOIN @ducklake_schema s USING "
-              "(schema_id) WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND t.table_name = "
-              "$2 AND t.end_snapshot IS NULL "
-              "UNION ALL SELECT 'v', v.view_id FROM @ducklake_view v JOIN @ducklake_schema s USING "
-              "(schema_id) WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND v.view_name = "
-              "$2 AND v.end_snapshot IS NULL"),
+  return {sql("WITH s AS MATERIALIZED (SELECT @lakeproxy_find_schema($1) AS schema_id) "
+              "SELECT 't', t.table_id FROM @ducklake_table t WHERE t.schema_id = (SELECT schema_id "
+              "FROM s) AND t.table_name = $2 AND t.end_snapshot IS NULL "
+              "UNION ALL SELECT 'v', v.view_id FROM @ducklake_view v WHERE v.schema_id = (SELECT "
+              "schema_id FROM s) AND v.view_name = $2 AND v.end_snapshot IS NULL"),
           {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
 }
 
@@ -32,9 +31,19 @@ std::optional<Relation> read_relation(const base::pg::Rows& rows) {
 }
 
 base::pg::Query find_schema_path(const SchemaSql& sql, const model::Namespace& name) {
-  return {sql("SELECT schema_id, path, path_is_relative FROM @ducklake_schema WHERE schema_name = "
-              "$1 AND end_snapshot IS NULL"),
+  return {sql("SELECT schema_id, path, path_is_relative, @lakeproxy_schema_word(schema_id) FROM "
+              "@ducklake_schema WHERE schema_id = (SELECT @lakeproxy_find_schema($1))"),
           {param(flat_schema_name(name))}};
+}
+
+std::string change_word(const base::pg::Rows& schema, std::string_view name) {
+  return fmt::format("{}.{}", schema.text(0, 3), quote_change_name(name));
+}
+
+std::string quote_change_name(std::string_view name) {
+  std::string quoted = "\"";
+  for (char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
 }
 
 base::Error name_taken(const model::TableIdentifier& identifier, RelationKind wanted,

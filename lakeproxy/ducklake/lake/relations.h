@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/core/error.h"
 #include "base/postgres/session.h"
@@ -29,8 +31,14 @@ inline constexpr std::string_view kNameOfView = "name_of_view";
 /// Reads the rows of find_relation; nothing when the name is free.
 [[nodiscard]] std::optional<Relation> read_relation(const base::pg::Rows& rows);
 
-/// schema_id, path and path_is_relative of the namespace; no row when there is none.
+/// schema_id, path, path_is_relative and the change word of the namespace; no row when there
+/// is none.
 [[nodiscard]] base::pg::Query find_schema_path(const SchemaSql& sql, const model::Namespace& name);
+/// What changes_made calls a table or view of that namespace: a row of find_schema_path().
+[[nodiscard]] std::string change_word(const base::pg::Rows& schema, std::string_view name);
+
+/// `name` in double quotes, quotes doubled, for changes_made.
+[[nodiscard]] std::string quote_change_name(std::string_view name);
 
 /// kAlreadyExists: `wanted` cannot be made, `found` has its name.
 [[nodiscard]] base::Error name_taken(const model::TableIdentifier& identifier, RelationKind wanted,

@@ -46,7 +46,8 @@ base::Task<base::Result<std::vector<std::string>>> LakeUpkeep::texts(base::Reque
 base::Task<base::Status> LakeUpkeep::check_opened(base::RequestContext context) {
   auto rows = co_await pool_->query(
       context, {sql_("SELECT value, (SELECT count(*) FROM @lakeproxy_purge) FROM "
-                     "@ducklake_metadata WHERE key = 'data_path' AND scope IS NULL"),
+                     "@ducklake_metadata WHERE key = 'data_path' AND coalesce(scope, 'global') = "
+                     "'global'"),
                 {}});
   bool absent = !rows && rows.error().reason() == base::pg::kUndefinedTable;
   if (!rows && !absent) co_return std::move(rows).error();

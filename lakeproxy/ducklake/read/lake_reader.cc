@@ -63,10 +63,11 @@ std::optional<Changed> changed_tables(const std::vector<RowsPtr>& rows, LakeVers
 }  // namespace
 
 Result<LakeVersion> read_version(const Rows& rows) {
-  RETURN_IF_ERROR(check_lake_version(rows.text(0, 4)));
+  ASSIGN_OR_RETURN(const auto format, read_lake_format(rows.text(0, 4)));
   return LakeVersion{.snapshot = model::SnapshotId(rows.int64(0, 0)),
                      .revision = rows.int64(0, 1),
-                     .snapshot_ms = rows.int64(0, 3)};
+                     .snapshot_ms = rows.int64(0, 3),
+                     .format = format};
 }
 
 LakeReader::LakeReader(base::pg::Pool& pool, LakeOptions options)
@@ -100,7 +101,15 @@ Task<Result<LakeReader::ChangedTables>> LakeReader::changed_since(RequestContext
   queries.push_back({sql.same_history, {param(since.snapshot.value), param(since.snapshot_ms)}});
   CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->read(context, std::move(queries)));
   CO_ASSIGN_OR_RETURN(LakeVersion version, read_version(*rows[0]));
-  ChangedTables changed{.version = version, .goes_on = !rows[4]->empty()};
+  const bool migrated = version.format != since.format;
+  if (migrated && version.format >= model::LakeFormat::k1_1) {
+    CO_ASSIGN_OR_RETURN(
+        auto missing,
+        co_await impl_->pool->query(context, find_missing_parts(impl_->options.metadata_schema)));
+    CO_RETURN_IF_ERROR(check_parts(*missing));
+  }
+  // A migration changes rows of old snapshots: nothing that was read before it counts.
+  ChangedTables changed{.version = version, .goes_on = !migrated && !rows[4]->empty()};
   if (changed.goes_on && changed.version.snapshot.value - since.snapshot.value <= kMaxSnapshots) {
     changed.tables = changed_tables(rows, since, changed.version);
   }

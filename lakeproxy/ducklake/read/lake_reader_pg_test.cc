@@ -52,7 +52,8 @@ TEST_F(Reader, gives_up_on_a_long_history) {
         ask("SELECT floor(extract(epoch FROM snapshot_time) * 1000)::bigint "
             "FROM @ducklake_snapshot WHERE snapshot_id = " +
             std::to_string(snapshot));
-    const LakeVersion version{SnapshotId(snapshot), 1, std::stoll(time)};
+    const LakeVersion version{SnapshotId(snapshot), 1, std::stoll(time),
+                              run(lake.version(soon()))->format};
     return run(lake.changed_since(soon(), version))->tables;
   };
   EXPECT_FALSE(since(0));

@@ -12,7 +12,7 @@ namespace {
 constexpr auto kVersion = R"sql(
 SELECT s.snapshot_id, revision, snapshots_removed_revision,
        (date_part('epoch', s.snapshot_time) * 1000000)::bigint / 1000,
-       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'version' AND m.scope IS NULL)
+       (SELECT max(m.value) FROM @ducklake_metadata m WHERE m.key = 'version')
   FROM @lakeproxy_state LEFT JOIN LATERAL
        (SELECT snapshot_id, snapshot_time FROM @ducklake_snapshot
          ORDER BY snapshot_id DESC LIMIT 1) AS s ON true)sql";
@@ -35,44 +35,41 @@ constexpr auto kSidecarsSince = R"sql(
 SELECT table_id, revision FROM @lakeproxy_table WHERE revision > $1)sql";
 
 constexpr auto kFindSchema = R"sql(
-SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND end_snapshot IS NULL)sql";
+SELECT id FROM @lakeproxy_find_schema($1) AS id WHERE id IS NOT NULL)sql";
 
 // Names that begin with $1 and have no level behind it; U+001F parts levels.
 // Names that Iceberg cannot express are not listed.
 constexpr auto kListSchemas = R"sql(
 SELECT level FROM (
-  SELECT substr(schema_name, char_length($1::text) + 1) AS level FROM @ducklake_schema
-   WHERE end_snapshot IS NULL AND starts_with(schema_name, $1)) AS s
+  SELECT substr(n.flat_name, char_length($1::text) + 1) AS level FROM @lakeproxy_schemas() n
+   WHERE starts_with(n.flat_name, $1)) AS s
  WHERE level <> '' AND level !~ '[\x01-\x1f\x7f]' AND octet_length(level) <= 255
    AND level COLLATE "C" > $2
  ORDER BY level COLLATE "C" LIMIT $3)sql";
 
 constexpr auto kLoadSchema = R"sql(
 SELECT s.schema_id, s.path, s.path_is_relative,
-       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
+       (SELECT @lakeproxy_lake_option('data_path')),
        n.properties
   FROM @ducklake_schema s LEFT JOIN @lakeproxy_namespace n ON n.schema_id = s.schema_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL)sql";
+ WHERE s.schema_id = (SELECT @lakeproxy_find_schema($1)))sql";
 
 constexpr auto kListTables = R"sql(
-SELECT t.table_name
-  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL AND t.end_snapshot IS NULL
+SELECT t.table_name FROM @ducklake_table t
+ WHERE t.schema_id = (SELECT @lakeproxy_find_schema($1)) AND t.end_snapshot IS NULL
    AND t.table_name !~ '[\x01-\x1f\x7f]' AND NOT starts_with(lower(t.table_name), '__mask_')
    AND t.table_name COLLATE "C" > $2
  ORDER BY t.table_name COLLATE "C" LIMIT $3)sql";
 
 constexpr auto kFindTable = R"sql(
-SELECT t.table_id
-  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
- WHERE s.schema_name = $1 AND s.end_snapshot IS NULL
+SELECT t.table_id FROM @ducklake_table t
+ WHERE t.schema_id = (SELECT @lakeproxy_find_schema($1))
    AND t.table_name = $2 AND t.end_snapshot IS NULL)sql";
 
 constexpr auto kIdentify = R"sql(
-SELECT s.schema_name, t.table_name
-  FROM @ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id
- WHERE t.table_id = ANY($1::bigint[]) AND t.end_snapshot IS NULL
-   AND s.end_snapshot IS NULL)sql";
+SELECT s.flat_name, t.table_name
+  FROM @ducklake_table t JOIN @lakeproxy_schemas() s ON s.schema_id = t.schema_id
+ WHERE t.table_id = ANY($1::bigint[]) AND t.end_snapshot IS NULL)sql";
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace lake::ducklake {
 inline constexpr auto kTable = R"sql(
 SELECT t.table_name, t.table_uuid, t.schema_id,
        t.path, t.path_is_relative, s.path, s.path_is_relative,
-       (SELECT m.value FROM @ducklake_metadata m WHERE m.key = 'data_path' AND m.scope IS NULL),
+       (SELECT @lakeproxy_lake_option('data_path')),
        (SELECT min(begin_snapshot) FROM @ducklake_table WHERE table_id = $1),
        p.table_uuid, @lakeproxy_format_version($1, $2), p.properties, p.refs,
        p.default_sort_order_id, p.last_partition_id, p.updated_ms, p.cleared_at,

@@ -16,17 +16,20 @@
 #include "lakeproxy/iceberg/manifest/manifest.h"
 #include "lakeproxy/iceberg/metadata/table_metadata.h"
 #include "lakeproxy/model/ids.h"
+#include "lakeproxy/model/lake_format.h"
 
 namespace lake::model {
 
 /// The newest state of one catalog: what DuckDB and we commit raises the snapshot;
 /// what only we keep (properties, refs) and the removal of old snapshots raise the
 /// revision. The time tells two histories apart that reached the same numbers, as
-/// after a failover to a replica that lacked the last commits.
+/// after a failover to a replica that lacked the last commits. A client of DuckDB may
+/// migrate the lake to another format, which raises neither number.
 struct LakeVersion {
   SnapshotId snapshot;
   std::int64_t revision = 0;
   std::int64_t snapshot_ms = 0;  ///< The lake's time of `snapshot`, since 1970.
+  LakeFormat format = LakeFormat::k1_0;
 
   friend bool operator==(const LakeVersion&, const LakeVersion&) = default;
 };

@@ -14,6 +14,8 @@ namespace {
 using base::pg::array_param;
 using base::pg::param;
 
+constexpr std::string_view kReserved = "_ducklake_";
+
 // DuckLake numbers a column by its id, and does so again when it renames one.
 // So do we, as long as the numbers of neighbours rise; else two of them could
 // get one number, and each client its own order of the two.
@@ -101,9 +103,28 @@ std::optional<std::string> inlined_type(const std::string& type) {
   return found == kTypes.end() ? "varchar" : found->second;
 }
 
-// The first three columns of an inlined table are DuckDB's own.
-bool is_internal(std::string_view name) {
-  return name == "row_id" || name == "begin_snapshot" || name == "end_snapshot";
+// The first three columns of an inlined table are DuckDB's own, as PostgreSQL is told them.
+std::string_view own_columns(model::LakeFormat format) {
+  return format >= model::LakeFormat::k1_1
+             ? "_ducklake_row_id bigint, _ducklake_begin_snapshot bigint, _ducklake_end_snapshot "
+               "bigint"
+             : "row_id bigint, begin_snapshot bigint, end_snapshot bigint";
+}
+
+bool is_reserved(std::string_view name) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return name.size() >= kReserved.size() &&
+         std::ranges::equal(name.substr(0, kReserved.size()), kReserved, {}, lower);
+}
+
+// Whether DuckDB keeps small inserts of a table with such a column in files. PostgreSQL would
+// cut a longer name.
+bool is_never_inlined(std::string_view name, model::LakeFormat format) {
+  constexpr std::size_t kMaxIdentifier = 63;
+  if (name.size() > kMaxIdentifier) return true;
+  if (format >= model::LakeFormat::k1_1) return is_reserved(name);
+  return name == "row_id" || name == "begin_snapshot" || name == "end_snapshot" ||
+         name == "_ducklake_internal_row_id" || name == "_ducklake_internal_snapshot_id";
 }
 
 std::string quote(const std::string& name) {
@@ -206,15 +227,31 @@ std::vector<ColumnRow> read_columns(const base::pg::Rows& rows) {
   return columns;
 }
 
-std::vector<base::pg::Query> make_inlined_table(const SchemaSql& sql, std::int64_t table_id,
-                                                std::int64_t schema_version,
-                                                const std::vector<ColumnRow>& rows) {
-  std::string name = fmt::format("ducklake_inlined_data_{}_{}", table_id, schema_version);
-  std::string columns = "row_id bigint, begin_snapshot bigint, end_snapshot bigint";
+base::Status check_names(const std::vector<ColumnRow>& rows, const model::Schema* before,
+                         model::LakeFormat format) {
+  if (format < model::LakeFormat::k1_1) return {};
   for (const ColumnRow& row : rows) {
-    if (row.parent) continue;
+    if (row.parent || !is_reserved(row.name)) continue;
+    const model::Field* held = before != nullptr ? before->find(row.id) : nullptr;
+    if (held != nullptr && held->name == row.name) continue;
+    return base::fail(base::ErrorKind::kInvalid,
+                      fmt::format("column {}: names that begin with {} are DuckLake's own", row.name,
+                                  kReserved));
+  }
+  return {};
+}
+
+std::vector<base::pg::Query> make_inlined_table(const SchemaSql& sql, const LakeHead& head,
+                                                std::int64_t table_id,
+                                                const std::vector<ColumnRow>& rows) {
+  const std::int64_t schema_version = head.schema_version + 1;
+  std::string name = fmt::format("ducklake_inlined_data_{}_{}", table_id, schema_version);
+  std::string columns(own_columns(head.format));
+  for (const ColumnRow& row : rows) {
     auto type = inlined_type(row.type);
-    if (!type || is_internal(row.name)) return {};
+    if (!type) return {};
+    if (row.parent) continue;
+    if (is_never_inlined(row.name, head.format)) return {};
     columns += ", " + quote(row.name) + " " + *type;
   }
   // DDL takes no parameters. The name is made of numbers; column names are

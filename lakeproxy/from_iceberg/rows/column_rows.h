@@ -13,6 +13,7 @@
 
 #include "base/core/result.h"
 #include "base/postgres/session.h"
+#include "lakeproxy/ducklake/commit/snapshot_commit.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/iceberg/schema/schema.h"
 
@@ -70,12 +71,18 @@ inline constexpr std::string_view kColumnParts =
 /// Reads rows of kColumnParts.
 [[nodiscard]] std::vector<ColumnRow> read_columns(const base::pg::Rows& rows);
 
-/// The table that holds small inserts of a schema version, and its registration:
-/// without it DuckDB's next small insert fails. Nothing for a type that is not
-/// inlined in PostgreSQL, or a name that is one of the inlined table's own.
+/// DuckDB reads a column of a name that DuckLake reserves, and can neither make nor rename one.
+/// Names that `before` (null for a new table) has already are left alone.
+/// Errors: kInvalid  names the column.
+[[nodiscard]] base::Status check_names(const std::vector<ColumnRow>& rows,
+                                       const model::Schema* before, model::LakeFormat format);
+
+/// The table that holds small inserts of the schema version after `head`, and its
+/// registration: without it DuckDB's next small insert fails. Nothing for a type that is not
+/// inlined in PostgreSQL, or a name that cannot stand in such a table.
 [[nodiscard]] std::vector<base::pg::Query> make_inlined_table(const SchemaSql& sql,
+                                                              const LakeHead& head,
                                                               std::int64_t table_id,
-                                                              std::int64_t schema_version,
                                                               const std::vector<ColumnRow>& rows);
 
 }  // namespace lake::ducklake

@@ -202,14 +202,43 @@ TEST(ColumnRows, every_lake_type_stays_while_it_shows_as_the_same) {
 
 TEST(ColumnRows, small_inserts_get_a_table_only_of_types_that_postgresql_takes) {
   const SchemaSql sql("lk");
+  const LakeHead head{.schema_version = 6};
   auto made = make_inlined_table(
-      sql, 3, 7, {row(1, 1, "a@\"b"), row(2, 2, "s", "struct"), row(3, 3, "x", "varchar", 2)});
+      sql, head, 3, {row(1, 1, "a@\"b"), row(2, 2, "s", "struct"), row(3, 3, "x", "varchar", 2)});
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(made[0].statement.sql,
             "CREATE TABLE \"lk\".ducklake_inlined_data_3_7 (row_id bigint, begin_snapshot bigint, "
             "end_snapshot bigint, \"a@\"\"b\" integer, \"s\" varchar)");
-  EXPECT_TRUE(make_inlined_table(sql, 3, 7, {row(1, 1, "v", "variant")}).empty());
-  EXPECT_TRUE(make_inlined_table(sql, 3, 7, {row(1, 1, "row_id")}).empty());
+  EXPECT_TRUE(make_inlined_table(sql, head, 3, {row(1, 1, "v", "variant")}).empty());
+  EXPECT_TRUE(make_inlined_table(sql, head, 3, {row(1, 1, "s", "struct"),
+                                                row(2, 2, "g", "geometry", 1)})
+                  .empty());
+  EXPECT_TRUE(make_inlined_table(sql, head, 3, {row(1, 1, std::string(64, 'n').c_str())}).empty());
+  EXPECT_FALSE(make_inlined_table(sql, head, 3, {row(1, 1, std::string(63, 'n').c_str())}).empty());
+}
+
+TEST(ColumnRows, the_format_says_which_names_are_reserved) {
+  const SchemaSql sql("lk");
+  const LakeHead old{.schema_version = 6};
+  const LakeHead head{.schema_version = 6, .format = model::LakeFormat::k1_1};
+  for (const char* name : {"row_id", "begin_snapshot", "end_snapshot"}) {
+    EXPECT_TRUE(make_inlined_table(sql, old, 3, {row(1, 1, name)}).empty()) << name;
+    EXPECT_FALSE(make_inlined_table(sql, head, 3, {row(1, 1, name)}).empty()) << name;
+  }
+  EXPECT_EQ(make_inlined_table(sql, head, 3, {row(1, 1, "row_id")})[0].statement.sql,
+            "CREATE TABLE \"lk\".ducklake_inlined_data_3_7 (_ducklake_row_id bigint, "
+            "_ducklake_begin_snapshot bigint, _ducklake_end_snapshot bigint, \"row_id\" integer)");
+  const std::vector<ColumnRow> reserved{row(1, 1, "_DuckLake_x")};
+  EXPECT_TRUE(make_inlined_table(sql, head, 3, reserved).empty());
+  EXPECT_FALSE(make_inlined_table(sql, old, 3, reserved).empty());
+  EXPECT_TRUE(check_names(reserved, nullptr, old.format));
+  EXPECT_EQ(check_names(reserved, nullptr, head.format).error().kind(), base::ErrorKind::kInvalid);
+  EXPECT_TRUE(check_names({row(1, 1, "_duck"), row(2, 2, "_ducklake_in", "int32", 1)}, nullptr,
+                          head.format));
+  model::Schema before;
+  before.fields = {{.id = 1, .name = "_DuckLake_x", .type = model::Type(model::TypeKind::kLong)}};
+  EXPECT_TRUE(check_names(reserved, &before, head.format)) << "it has the name already";
+  EXPECT_FALSE(check_names({row(1, 1, "_ducklake_y")}, &before, head.format));
 }
 
 }  // namespace

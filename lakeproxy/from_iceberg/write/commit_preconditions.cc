@@ -125,6 +125,7 @@ base::Status check_unchanged(const TableChange& change, const LakeHead& head,
     return base::fail(ErrorKind::kConflict, "The table changed while the commit was prepared.")
         .with_reason(kStale);
   };
+  if (head.format != before.version.format) return stale();
   std::int64_t since = head.snapshot.value - before.version.snapshot.value;
   // More of them than that: somebody commits at this moment, and one of us two
   // collides and comes again.

@@ -39,6 +39,7 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   std::int64_t begin = head.snapshot.value + 1;
   const model::Schema& before = change.before->metadata.current_schema();
   ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
+  RETURN_IF_ERROR(check_names(wanted, &before, head.format));
   auto current = read_columns(*preconditions[kOptional]);
   ColumnDiff diff = diff_columns(current, wanted);
   if (diff.empty()) return {};
@@ -47,7 +48,7 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   delta.altered_tables.push_back(table);
   delta.changes.push_back(fmt::format("altered_table:{}", table));
   if (preconditions[kInlined]->empty()) return {};
-  for (Query& query : make_inlined_table(sql, table, head.schema_version + 1, wanted)) {
+  for (Query& query : make_inlined_table(sql, head, table, wanted)) {
     delta.queries.push_back(std::move(query));
   }
   return {};

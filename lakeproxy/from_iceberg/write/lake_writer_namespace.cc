@@ -6,6 +6,7 @@
 #include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
 #include "lakeproxy/ducklake/lake/path_names.h"
+#include "lakeproxy/ducklake/lake/relations.h"
 #include "lakeproxy/from_iceberg/write/lake_writer.h"
 
 namespace lake::ducklake {
@@ -17,12 +18,6 @@ using base::pg::Query;
 using base::pg::RowsPtr;
 using PreconditionRows = std::vector<RowsPtr>;
 using Properties = std::map<std::string, std::string>;
-
-Query find_schema(const SchemaSql& sql, const model::Namespace& name) {
-  return {sql("SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND end_snapshot IS "
-              "NULL"),
-          {param(flat_schema_name(name))}};
-}
 
 std::string properties_text(const Properties& properties) {
   base::json::Object object;
@@ -40,25 +35,57 @@ Query put_namespace(const SchemaSql& sql, std::int64_t schema_id, const model::N
           {param(schema_id), base::pg::array_param(levels), param(properties)}};
 }
 
+// The schema of a namespace, and where it stands.
+struct NewSchema {
+  std::string name;
+  std::string word;                       // For changes_made.
+  std::optional<std::int64_t> parent_id;  // From DuckLake 1.1 on.
+};
+
+// DuckLake 1.1 nests schemas; before, one schema stands for all levels.
+NewSchema new_schema(const model::Namespace& name, model::LakeFormat format,
+                     const base::pg::Rows* parent) {
+  if (parent == nullptr || format < model::LakeFormat::k1_1) {
+    std::string flat = flat_schema_name(name);
+    std::string word = quote_change_name(flat);
+    return {std::move(flat), std::move(word), std::nullopt};
+  }
+  return {name.levels.back(), change_word(*parent, name.levels.back()), parent->int64(0, 0)};
+}
+
+Query insert_schema(const SchemaSql& sql, const NewSchema& schema, const std::string& path,
+                    const std::string& uuid, const LakeHead& head) {
+  Query query{sql("INSERT INTO @ducklake_schema (schema_id, schema_uuid, begin_snapshot, "
+                  "end_snapshot, schema_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, "
+                  "NULL, $4, $5, true)"),
+              {param(head.next_catalog_id), param(uuid), param(head.snapshot.value + 1),
+               param(schema.name), param(path)}};
+  if (!schema.parent_id) return query;
+  query.statement = sql(
+      "INSERT INTO @ducklake_schema (schema_id, schema_uuid, begin_snapshot, end_snapshot, "
+      "schema_name, path, path_is_relative, parent_schema_id) VALUES ($1, $2::uuid, $3, NULL, $4, "
+      "$5, true, $6)");
+  query.params.push_back(param(*schema.parent_id));
+  return query;
+}
+
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const model::Namespace& name,
                                      const std::string& properties, const std::string& uuid,
                                      const LakeHead& head, const PreconditionRows& preconditions) {
   if (!preconditions[0]->empty()) {
     return base::fail(ErrorKind::kAlreadyExists, "Namespace already exists: " + name.display());
   }
-  if (name.levels.size() > 1 && preconditions[1]->empty()) {
-    model::Namespace parent = name;
-    parent.levels.pop_back();
-    return no_such_namespace(parent);
+  const base::pg::Rows* parent = name.levels.size() > 1 ? preconditions[1].get() : nullptr;
+  if (parent != nullptr && parent->empty()) {
+    model::Namespace missing = name;
+    missing.levels.pop_back();
+    return no_such_namespace(missing);
   }
-  std::string flat = flat_schema_name(name);
+  const NewSchema schema = new_schema(name, head.format, parent);
   LakeDelta delta;
   delta.queries.push_back(
-      {sql("INSERT INTO @ducklake_schema (schema_id, schema_uuid, begin_snapshot, end_snapshot, "
-           "schema_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, NULL, $4, $5, true)"),
-       {param(head.next_catalog_id), param(uuid), param(head.snapshot.value + 1), param(flat),
-        param(path_name(flat, uuid) + "/")}});
-  delta.changes.push_back("created_schema:" + quote_change_name(flat));
+      insert_schema(sql, schema, path_name(flat_schema_name(name), uuid) + "/", uuid, head));
+  delta.changes.push_back("created_schema:" + schema.word);
   delta.schema_changes = true;
   delta.catalog_ids_used = 1;
   CommitPlan plan;
@@ -90,17 +117,15 @@ base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::Namespace&
 
 // Tables, views and nested namespaces that stand in the namespace.
 Query find_content(const SchemaSql& sql, const model::Namespace& name) {
-  std::vector<std::optional<std::string>> levels(name.levels.begin(), name.levels.end());
-  return {sql("WITH s AS (SELECT schema_id FROM @ducklake_schema WHERE schema_name = $1 AND "
-              "end_snapshot IS NULL) "
+  return {sql("WITH s AS MATERIALIZED (SELECT @lakeproxy_find_schema($1) AS schema_id) "
               "SELECT 1 FROM @ducklake_table t, s WHERE t.schema_id = s.schema_id AND "
               "t.end_snapshot IS NULL "
               "UNION ALL SELECT 1 FROM @ducklake_view v, s WHERE v.schema_id = s.schema_id AND "
               "v.end_snapshot IS NULL "
-              "UNION ALL SELECT 1 FROM @lakeproxy_namespace n WHERE cardinality(n.levels) > "
-              "cardinality($2::text[]) AND n.levels[1:cardinality($2::text[])] = $2::text[] "
+              "UNION ALL SELECT 1 FROM @lakeproxy_schemas() n WHERE starts_with(n.flat_name, $1 || "
+              "E'\\x1f') "
               "LIMIT 1"),
-          {param(flat_schema_name(name)), base::pg::array_param(levels)}};
+          {param(flat_schema_name(name))}};
 }
 
 base::Result<Properties> read_properties(const PreconditionRows& preconditions) {
@@ -143,10 +168,10 @@ base::json::Value to_json(const PropertyChanges& changes) {
 base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext context,
                                                             model::Namespace name,
                                                             Properties properties) {
-  std::vector<Query> preconditions{find_schema(sql_, name)};
+  std::vector<Query> preconditions{find_schema_path(sql_, name)};
   model::Namespace parent = name;
   parent.levels.pop_back();
-  if (!parent.levels.empty()) preconditions.push_back(find_schema(sql_, parent));
+  if (!parent.levels.empty()) preconditions.push_back(find_schema_path(sql_, parent));
   std::string uuid = base::to_string(base::make_uuid_v4(*random_));
   std::string text = properties_text(properties);
   Planner planner = [sql = sql_, name, text, uuid](const LakeHead& head,
@@ -160,7 +185,7 @@ base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext
 
 base::Task<base::Result<void>> LakeWriter::drop_namespace(base::RequestContext context,
                                                           model::Namespace name) {
-  std::vector<Query> preconditions{find_schema(sql_, name), find_content(sql_, name)};
+  std::vector<Query> preconditions{find_schema_path(sql_, name), find_content(sql_, name)};
   Planner planner = [sql = sql_, name](const LakeHead& head, const PreconditionRows& rows) {
     return plan_drop(sql, name, head, rows);
   };
@@ -173,9 +198,9 @@ base::Task<base::Result<PropertyChanges>> LakeWriter::change_namespace(
     base::RequestContext context, model::Namespace name, std::vector<std::string> removals,
     Properties updates) {
   std::vector<Query> preconditions{
-      find_schema(sql_, name),
-      {sql_("SELECT n.properties FROM @lakeproxy_namespace n JOIN @ducklake_schema s USING "
-            "(schema_id) WHERE s.schema_name = $1 AND s.end_snapshot IS NULL"),
+      find_schema_path(sql_, name),
+      {sql_("SELECT n.properties FROM @lakeproxy_namespace n WHERE n.schema_id = (SELECT "
+            "@lakeproxy_find_schema($1))"),
        {param(flat_schema_name(name))}}};
   auto changes = std::make_shared<PropertyChanges>();
   Planner planner = [sql = sql_, name, removals, updates, changes](

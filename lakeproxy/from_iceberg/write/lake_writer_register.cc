@@ -63,13 +63,12 @@ LakeDelta restore_delta(const SchemaSql& sql, const std::string& data_path,
   for (Query& query : undo_drop(sql, id, dropped, begin)) delta.queries.push_back(std::move(query));
   if (!preconditions[kInlined]->empty()) {
     auto columns = read_columns(*preconditions[kColumns]);
-    for (Query& query : make_inlined_table(sql, id, head.schema_version + 1, columns)) {
+    for (Query& query : make_inlined_table(sql, head, id, columns)) {
       delta.queries.push_back(std::move(query));
     }
   }
-  delta.changes.push_back(
-      "created_table:" + quote_change_name(flat_schema_name(restored.identifier.name_space)) + "." +
-      quote_change_name(restored.identifier.name));
+  delta.changes.push_back("created_table:" +
+                          change_word(*preconditions[kSchema], restored.identifier.name));
   delta.altered_tables.push_back(id);
   return delta;
 }

@@ -53,7 +53,7 @@ base::Status end_existing(const SchemaSql& sql, const NewTable& table,
 
 LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const StoredPath& path,
                        const std::vector<ColumnRow>& columns, const LakeHead& head,
-                       std::int64_t schema_id) {
+                       const base::pg::Rows& schema) {
   std::int64_t id = head.next_catalog_id;
   std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
@@ -62,11 +62,10 @@ LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const Stored
            "schema_id, table_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, NULL, $4, $5, "
            "$6, $7)"),
        {param(id), param(base::to_string(table.metadata.table_uuid)), param(begin),
-        param(schema_id), param(table.identifier.name), param(path.path), param(path.relative)}});
+        param(schema.int64(0, 0)), param(table.identifier.name), param(path.path),
+        param(path.relative)}});
   delta.queries.push_back(insert_columns(sql, id, begin, columns));
-  delta.changes.push_back(
-      "created_table:" + quote_change_name(flat_schema_name(table.identifier.name_space)) + "." +
-      quote_change_name(table.identifier.name));
+  delta.changes.push_back("created_table:" + change_word(schema, table.identifier.name));
   delta.altered_tables.push_back(id);
   delta.catalog_ids_used = 1;
   return delta;
@@ -90,9 +89,10 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
                                      LakeHead head, const PreconditionRows& preconditions) {
   if (preconditions[0]->empty()) return no_such_namespace(table.identifier.name_space);
   CommitPlan plan;
+  RETURN_IF_ERROR(check_names(columns, nullptr, head.format));
   RETURN_IF_ERROR(end_existing(sql, table, *preconditions[1], head, plan));
   StoredPath path = stored_path(table.metadata.location, data_path, *preconditions[0]);
-  LakeDelta delta = create_delta(sql, table, path, columns, head, preconditions[0]->int64(0, 0));
+  LakeDelta delta = create_delta(sql, table, path, columns, head, *preconditions[0]);
   SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
   DefinitionRows definitions;
   add_definitions({}, table.metadata, place.begin, definitions);
@@ -122,8 +122,8 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
 // The table's whole path.
 Query find_place(const SchemaSql& sql, const model::TableIdentifier& identifier) {
   return {sql("SELECT s.path, s.path_is_relative, t.path, t.path_is_relative FROM "
-              "@ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id AND "
-              "s.end_snapshot IS NULL WHERE s.schema_name = $1 AND t.table_name = $2 AND "
+              "@ducklake_table t JOIN @ducklake_schema s ON s.schema_id = t.schema_id WHERE "
+              "t.schema_id = (SELECT @lakeproxy_find_schema($1)) AND t.table_name = $2 AND "
               "t.end_snapshot IS NULL"),
           {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
 }
@@ -168,11 +168,10 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& da
        {param(id), param(begin)}});
   if (!preconditions[3]->empty()) {
     auto inlined =
-        make_inlined_table(sql, id, head.schema_version + 1, read_columns(*preconditions[4]));
+        make_inlined_table(sql, head, id, read_columns(*preconditions[4]));
     for (Query& query : inlined) delta.queries.push_back(std::move(query));
   }
-  delta.changes.push_back("created_table:" + quote_change_name(flat_schema_name(to.name_space)) +
-                          "." + quote_change_name(to.name));
+  delta.changes.push_back("created_table:" + change_word(*preconditions[1], to.name));
   delta.altered_tables.push_back(id);
   CommitPlan plan;
   plan.deltas.push_back(std::move(delta));
@@ -185,9 +184,8 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& da
 std::vector<Query> rename_preconditions(const SchemaSql& sql, const model::TableIdentifier& from,
                                         const model::TableIdentifier& to) {
   std::string by_name =
-      "(SELECT t.table_id FROM @ducklake_table t JOIN @ducklake_schema s USING (schema_id) WHERE "
-      "s.schema_name = $1 AND s.end_snapshot IS NULL AND t.table_name = $2 AND t.end_snapshot IS "
-      "NULL)";
+      "(SELECT t.table_id FROM @ducklake_table t WHERE t.schema_id = (SELECT "
+      "@lakeproxy_find_schema($1)) AND t.table_name = $2 AND t.end_snapshot IS NULL)";
   std::vector<base::pg::Param> names{param(flat_schema_name(from.name_space)), param(from.name)};
   return {
       find_relation(sql, from),

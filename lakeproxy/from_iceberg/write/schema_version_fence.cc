@@ -52,7 +52,7 @@ base::Status add_schema_version_fences(const SchemaSql& sql, const TableChange& 
       if (!preconditions[kInlined]->empty()) {
         // DuckDB keeps small inserts by the newest version of the table.
         ASSIGN_OR_RETURN(auto columns, columns_after(change, preconditions));
-        for (auto& query : make_inlined_table(sql, table, at.schema_version + 1, columns)) {
+        for (auto& query : make_inlined_table(sql, at, table, columns)) {
           delta.queries.push_back(std::move(query));
         }
       }
