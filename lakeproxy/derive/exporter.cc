@@ -10,7 +10,6 @@
 #include "lakeproxy/engine/deletes/position_deletes.h"
 #include "lakeproxy/engine/files/scratch.h"
 #include "lakeproxy/engine/files/transfer.h"
-#include "lakeproxy/iceberg/puffin/deletion_vector.h"
 #include "lakeproxy/iceberg/puffin/puffin_writer.h"
 
 namespace lake::exporter {
@@ -49,13 +48,9 @@ Task<Result<Positions>> read_source(Means means, RequestContext context,
   if (source.format != "parquet" && source.format != "puffin") {
     co_return fail(ErrorKind::kUnsupported, "a delete file is in a format that is not read");
   }
-  bool puffin = source.format == "puffin";
-  if (puffin && source.partial_max && *source.partial_max > snapshot) {
-    co_return fail(ErrorKind::kUnsupported, "a deletion vector holds deletes of later snapshots");
-  }
-  auto read = [engine = means.engine, text = std::move(*bytes), puffin, snapshot,
-               deadline = context.deadline] {
-    return puffin ? materialize::read_deletion_vectors(text)
+  auto read = [engine = means.engine, text = std::move(*bytes), puffin = source.format == "puffin",
+               snapshot, deadline = context.deadline] {
+    return puffin ? read_vector_positions(text, snapshot)
                   : read_position_deletes(*engine, text, snapshot, deadline);
   };
   co_return co_await means.blocking->run(std::move(read));

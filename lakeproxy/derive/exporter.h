@@ -55,7 +55,8 @@ class Exporter {
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowSnapshotIds>>>
   row_snapshot_ids(base::RequestContext context, const model::LakeDataFile* file);
 
-  /// When each position of a Parquet delete file was deleted. Errors: as make().
+  /// When each position of a delete file of the lake was deleted; null where a deletion
+  /// vector does not say. Errors: as make().
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<const model::RowEnds>>> row_ends(
       base::RequestContext context, const model::LakeDeleteFile* file);
 
@@ -112,8 +113,7 @@ class Exporter {
 
   /// The positions in a DuckLake delete file that `snapshot` sees.
   /// Errors: kCorrupt  missing, or neither position deletes nor a deletion
-  ///         vector; kUnsupported  a vector with deletes of later snapshots;
-  ///         kTooLarge, kUnavailable, kTimeout  as read_positions().
+  ///         vector; kTooLarge, kUnavailable, kTimeout  as read_positions().
   [[nodiscard]] base::Task<base::Result<Positions>> lake_positions(base::RequestContext context,
                                                                    model::LakeDeleteFile file,
                                                                    model::SnapshotId snapshot);

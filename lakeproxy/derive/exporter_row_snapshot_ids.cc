@@ -68,12 +68,15 @@ Task<Result<std::shared_ptr<const model::RowEnds>>> Exporter::row_ends(
   CO_ASSIGN_OR_RETURN(ObjectKey key, key_of(*store_, file->path));
   auto bytes = co_await store_->get(context, key);
   if (!bytes) co_return as_listed(std::move(bytes).error());
-  auto read = [engine = engine_, text = std::move(*bytes), begin = file->begin,
-               deadline = context.deadline] {
+  auto read = [engine = engine_, text = std::move(*bytes), puffin = file->format == "puffin",
+               begin = file->begin,
+               deadline = context.deadline]() -> Result<std::optional<model::RowEnds>> {
+    if (puffin) return read_vector_ends(text);
     return read_row_ends(*engine, text, begin, deadline);
   };
   CO_ASSIGN_OR_RETURN(auto ends, co_await blocking_->run(std::move(read)));
-  co_return std::make_shared<const model::RowEnds>(std::move(ends));
+  if (!ends) co_return nullptr;
+  co_return std::make_shared<const model::RowEnds>(std::move(*ends));
 }
 
 }  // namespace lake::exporter

@@ -77,6 +77,27 @@ base::Result<model::RowEnds> read_row_ends(base::duckdb::Engine& engine, std::st
   }
 }
 
+base::Result<std::optional<model::RowEnds>> read_vector_ends(std::string_view bytes) {
+  ASSIGN_OR_RETURN(auto positions, materialize::read_deletion_vectors(bytes));
+  model::RowEnds ends;
+  ends.reserve(positions.size());
+  for (const auto& [position, snapshot] : positions) {
+    if (!snapshot) return std::nullopt;
+    ends.push_back({position, model::SnapshotId(*snapshot)});
+  }
+  return ends;
+}
+
+base::Result<std::vector<std::int64_t>> read_vector_positions(std::string_view bytes,
+                                                              model::SnapshotId snapshot) {
+  ASSIGN_OR_RETURN(auto read, materialize::read_deletion_vectors(bytes));
+  std::vector<std::int64_t> positions;
+  for (const auto& [position, at] : read) {
+    if (!at || *at <= snapshot.value) positions.push_back(position);
+  }
+  return positions;
+}
+
 base::Result<std::vector<std::int64_t>> read_position_deletes(
     base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
     std::chrono::steady_clock::time_point deadline, std::size_t limit) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,17 @@ inline constexpr model::FieldId kPositionId = 2'147'483'545;
     base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId begin,
     std::chrono::steady_clock::time_point deadline,
     std::size_t limit = materialize::kMostPositions);
+
+/// The same of a Puffin file with a deletion vector for each of several snapshots: a position
+/// begins to count with the first vector that has it. Nothing where the file does not say, as
+/// one that is a vector alone. Errors: as materialize::read_deletion_vectors().
+[[nodiscard]] base::Result<std::optional<model::RowEnds>> read_vector_ends(std::string_view bytes);
+
+/// The positions in a deletion vector, or in a Puffin file, that `snapshot` sees, ascending,
+/// each once; all of them where the file does not say.
+/// Errors: as materialize::read_deletion_vectors().
+[[nodiscard]] base::Result<std::vector<std::int64_t>> read_vector_positions(
+    std::string_view bytes, model::SnapshotId snapshot);
 
 /// A position-delete file for `positions` (ascending, each once) of the data
 /// file at `data_file`. The engine marks both columns as optional where

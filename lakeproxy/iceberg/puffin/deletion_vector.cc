@@ -3,8 +3,10 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
+#include "base/core/text.h"
 #include "lakeproxy/iceberg/puffin/puffin_footer.h"
 #include "lakeproxy/iceberg/puffin/roaring.h"
 
@@ -38,24 +40,40 @@ std::uint32_t crc32_of(std::string_view bytes) {
       ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-base::Result<std::vector<std::int64_t>> read_blob(std::string_view file,
-                                                  const base::json::Value& value, std::size_t limit,
-                                                  std::uint64_t& bytes_left) {
+using Positions = std::vector<std::int64_t>;
+
+// A deletion vector that a footer lists.
+struct ListedVector {
+  std::optional<std::int64_t> snapshot;
+  std::string_view blob;
+};
+
+base::Result<std::optional<std::int64_t>> snapshot_of(const base::json::Object& blob) {
+  const auto* properties = blob.if_contains("properties");
+  const auto* object = properties == nullptr ? nullptr : properties->if_object();
+  const auto* snapshot = object == nullptr ? nullptr : object->if_contains("ducklake-snapshot-id");
+  if (snapshot == nullptr) return std::nullopt;
+  auto id = snapshot->is_string() ? base::parse_int64(std::string_view(snapshot->get_string()))
+                                  : std::nullopt;
+  if (!id || *id < 0) return corrupt("a deletion vector's snapshot is no number");
+  return id;
+}
+
+// Nothing for a blob of another type.
+base::Result<std::optional<ListedVector>> listed_vector(std::string_view file,
+                                                        const base::json::Value& value,
+                                                        std::uint64_t& bytes_left) {
   const auto* blob = value.if_object();
   if (blob == nullptr) return corrupt("a Puffin footer's blob is not an object");
   const auto* type = blob->if_contains("type");
   if (type == nullptr || !type->is_string()) return corrupt("a Puffin footer's blob has no type");
-  if (std::string_view(type->get_string()) != kDeletionVectorType)
-    return std::vector<std::int64_t>{};
+  if (std::string_view(type->get_string()) != kDeletionVectorType) return std::nullopt;
   const auto* codec = blob->if_contains("compression-codec");
   if (codec != nullptr && !codec->is_null()) {
     return fail(ErrorKind::kUnsupported, "a deletion vector is compressed");
   }
-  const auto* properties = blob->if_contains("properties");
-  if (properties != nullptr && properties->is_object() &&
-      properties->get_object().contains("ducklake-snapshot-id")) {
-    return fail(ErrorKind::kUnsupported, "a delete file holds deletes of several snapshots");
-  }
+  ListedVector vector;
+  ASSIGN_OR_RETURN(vector.snapshot, snapshot_of(*blob));
   auto place = place_of_blob(*blob, file.size());
   if (!place) return corrupt("a Puffin footer's blob lies outside the file");
   const auto offset = static_cast<std::size_t>(place->offset);
@@ -63,20 +81,74 @@ base::Result<std::vector<std::int64_t>> read_blob(std::string_view file,
   // Or one vector, listed many times over, would keep us busy for long.
   if (length > bytes_left) return corrupt("a Puffin footer's blobs overlap");
   bytes_left -= length;
-  return read_deletion_vector(file.substr(offset, length), limit);
+  vector.blob = file.substr(offset, length);
+  return vector;
 }
 
-base::Result<std::vector<std::int64_t>> read_puffin(std::string_view bytes, std::size_t limit) {
+base::Result<std::vector<ListedVector>> listed_vectors(std::string_view bytes) {
   ASSIGN_OR_RETURN(auto blobs, read_puffin_footer(bytes));
-  std::vector<std::int64_t> positions;
+  std::vector<ListedVector> vectors;
   std::uint64_t bytes_left = bytes.size();
   for (const auto& blob : blobs) {
-    ASSIGN_OR_RETURN(auto more, read_blob(bytes, blob, limit - positions.size(), bytes_left));
+    ASSIGN_OR_RETURN(auto vector, listed_vector(bytes, blob, bytes_left));
+    if (vector) vectors.push_back(*vector);
+  }
+  std::ranges::sort(vectors, {}, [](const ListedVector& vector) {
+    return std::pair(vector.snapshot, vector.blob.size());
+  });
+  if (!vectors.empty() &&
+      vectors.front().snapshot.has_value() != vectors.back().snapshot.has_value()) {
+    return corrupt("some deletion vectors of a file have a snapshot and some have none");
+  }
+  return vectors;
+}
+
+// Of no snapshot: all of them count together.
+base::Result<Positions> unite(const std::vector<ListedVector>& vectors, std::size_t limit) {
+  Positions positions;
+  for (const ListedVector& vector : vectors) {
+    ASSIGN_OR_RETURN(auto more, read_deletion_vector(vector.blob, limit - positions.size()));
     positions.insert(positions.end(), more.begin(), more.end());
   }
   std::ranges::sort(positions);
   positions.erase(std::ranges::unique(positions).begin(), positions.end());
   return positions;
+}
+
+// What `after` has more than `before`, which it must hold.
+base::Result<Positions> added(const Positions& before, const Positions& after) {
+  if (!std::ranges::includes(after, before)) {
+    return corrupt("a deletion vector lacks positions of an older one");
+  }
+  Positions more;
+  std::ranges::set_difference(after, before, std::back_inserter(more));
+  return more;
+}
+
+// By rising snapshots; each holds the one before it. A run is a few bytes however long it is,
+// so the work is bounded by what all of them hold.
+base::Result<std::vector<VectorPosition>> by_snapshot(const std::vector<ListedVector>& vectors,
+                                                      std::size_t limit) {
+  constexpr std::size_t kVectorsOfMostPositions = 16;
+  std::size_t left = limit * kVectorsOfMostPositions;
+  std::vector<VectorPosition> result;
+  Positions before;
+  for (const ListedVector& vector : vectors) {
+    ASSIGN_OR_RETURN(auto positions, read_deletion_vector(vector.blob, std::min(limit, left)));
+    left -= positions.size();
+    ASSIGN_OR_RETURN(auto more, added(before, positions));
+    for (std::int64_t position : more) result.push_back({position, vector.snapshot});
+    before = std::move(positions);
+  }
+  std::ranges::sort(result, {}, &VectorPosition::position);
+  return result;
+}
+
+std::vector<VectorPosition> without_snapshots(const Positions& positions) {
+  std::vector<VectorPosition> result;
+  result.reserve(positions.size());
+  for (std::int64_t position : positions) result.push_back({position, std::nullopt});
+  return result;
 }
 
 }  // namespace
@@ -106,11 +178,17 @@ std::string write_deletion_vector(std::span<const std::int64_t> positions) {
          big_endian_bytes(crc32_of(body));
 }
 
-base::Result<std::vector<std::int64_t>> read_deletion_vectors(std::string_view bytes,
-                                                              std::size_t limit) {
+base::Result<std::vector<VectorPosition>> read_deletion_vectors(std::string_view bytes,
+                                                                std::size_t limit) {
   // A bare vector begins with its length, which "PFA1" would give as 1.3 GB.
-  if (bytes.starts_with(kPuffinMagic)) return read_puffin(bytes, limit);
-  return read_deletion_vector(bytes, limit);
+  if (!bytes.starts_with(kPuffinMagic)) {
+    ASSIGN_OR_RETURN(auto positions, read_deletion_vector(bytes, limit));
+    return without_snapshots(positions);
+  }
+  ASSIGN_OR_RETURN(auto vectors, listed_vectors(bytes));
+  if (!vectors.empty() && vectors.front().snapshot) return by_snapshot(vectors, limit);
+  ASSIGN_OR_RETURN(auto positions, unite(vectors, limit));
+  return without_snapshots(positions);
 }
 
 }  // namespace lake::materialize

@@ -16,7 +16,7 @@ base::Task<base::Status> look_into_delete_files(base::RequestContext context,
   const auto wanted = materialize::delete_files_to_read(*changes);
   auto look = [&](std::size_t i) { return exporter->row_ends(context, wanted[i]); };
   auto keep = [&](std::size_t i, std::shared_ptr<const model::RowEnds> ends) {
-    changes->row_ends.emplace(wanted[i]->id, std::move(ends));
+    if (ends) changes->row_ends.emplace(wanted[i]->id, std::move(ends));
     return base::Status{};
   };
   co_return co_await base::gather_few(kLooksAtOnce, wanted.size(), look, keep);

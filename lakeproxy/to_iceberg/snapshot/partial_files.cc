@@ -50,7 +50,7 @@ std::vector<const model::LakeDeleteFile*> delete_files_to_read(const model::Lake
   std::vector<const model::LakeDeleteFile*> wanted;
   for (const model::LakeDeleteFile& file : changes.delete_files) {
     auto first = shown_at(changes, file.begin);
-    if (file.format != "parquet" || !first || (file.end && *file.end <= *first)) continue;
+    if (!first || (file.end && *file.end <= *first)) continue;
     if (last_delete(file) > first) wanted.push_back(&file);
   }
   return wanted;

@@ -11,7 +11,7 @@
 
 namespace lake::materialize {
 
-/// Delete files in Parquet that hold deletes of several of `changes`' commits.
+/// Delete files that hold deletes of several of `changes`' commits.
 [[nodiscard]] std::vector<const model::LakeDeleteFile*> delete_files_to_read(
     const model::LakeChanges& changes);
 

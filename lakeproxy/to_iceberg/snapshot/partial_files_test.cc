@@ -79,7 +79,7 @@ TEST(HideCommits, a_delete_file_that_was_read_hides_nothing) {
                                                    model::RowEnds{{0, at(2)}, {1, at(4)}}));
   EXPECT_THAT(left(changes), ElementsAre(1, 2, 3, 4, 5, 9));
   changes.delete_files[0].format = "puffin";
-  EXPECT_TRUE(delete_files_to_read(changes).empty());
+  EXPECT_EQ(delete_files_to_read(changes).size(), 1U) << "DuckLake 1.1 has a vector of each";
   EXPECT_TRUE(delete_files_to_read(with_deletes(lake({{1, {}}}), {2, at(2)})).empty());
   EXPECT_EQ(delete_files_to_read(with_deletes(lake({{1, at(1)}}), {2, {}}, at(5))).size(), 1U);
 }
