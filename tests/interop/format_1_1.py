@@ -1,0 +1,107 @@
+"""Lakes of DuckLake 1.1 without a DuckDB that writes them: migrated by hand, filled by hand, and turned back in a clone that
+DuckDB 1.5.5 reads. With LAKE_DUCKDB=2.0 the tests would migrate, write and read with DuckDB itself; that waits for a release of
+its extension ducklake."""
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import zlib
+
+import pytest
+
+from lake_clients import duck as duckdb_client
+from oracle import roaring
+from stack.postgres import BINARIES, USER
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+UPGRADE = (ROOT / 'db/upgrade/1_0_to_1_1.sql').read_text()
+CLONE = 'lake_clone'
+
+# What 1.1 has more, taken away; nested schemas become schemas of names with dots.
+DOWNGRADE = """
+DO $$ DECLARE t regclass; c text; BEGIN
+  FOR t IN SELECT quote_ident(table_name)::regclass FROM ducklake_inlined_data_tables LOOP
+    FOREACH c IN ARRAY ARRAY['row_id', 'begin_snapshot', 'end_snapshot'] LOOP
+      EXECUTE format('ALTER TABLE %s RENAME COLUMN %I TO %I', t, '_ducklake_' || c, c);
+    END LOOP;
+  END LOOP;
+END $$;
+WITH RECURSIVE named (schema_id, name) AS (
+  SELECT schema_id, schema_name::text FROM ducklake_schema WHERE parent_schema_id IS NULL
+  UNION ALL SELECT s.schema_id, n.name || '.' || s.schema_name FROM ducklake_schema s JOIN named n ON n.schema_id = s.parent_schema_id)
+UPDATE ducklake_schema s SET schema_name = n.name FROM named n WHERE n.schema_id = s.schema_id;
+ALTER TABLE ducklake_schema DROP parent_schema_id;
+ALTER TABLE ducklake_data_file DROP row_group_count;
+ALTER TABLE ducklake_delete_file DROP row_group_count;
+ALTER TABLE ducklake_file_column_stats DROP min_is_exact, DROP max_is_exact;
+ALTER TABLE ducklake_table_column_stats DROP min_is_exact, DROP max_is_exact;
+DROP TABLE ducklake_view_column_tag;
+UPDATE ducklake_metadata SET value = '1.0' WHERE key = 'version';
+"""
+
+
+def needs_duckdb_2():
+    if os.environ.get('LAKE_DUCKDB') == '2.0':
+        pytest.skip('LAKE_DUCKDB=2.0 waits for the extensions ducklake and postgres_scanner of DuckDB 2.0')
+
+
+def migrate(own):
+    """As DuckDB 2.0 does at its first attach, under the server."""
+    needs_duckdb_2()
+    own.ask(f'BEGIN; {UPGRADE}; COMMIT')
+
+
+@contextlib.contextmanager
+def down_converted(own, leave_out=()):
+    """DuckDB 1.5.5 on a copy of the lake's database in which it is one of 1.0. `leave_out`: inlined tables that 1.0 cannot have."""
+    postgres = own.stack.postgres
+    place = ['-h', '127.0.0.1', '-p', str(postgres.port), '-U', USER]
+    postgres.query('postgres', f'DROP DATABASE IF EXISTS {CLONE}')
+    postgres.query('postgres', f'CREATE DATABASE {CLONE}')
+    dump = subprocess.run([BINARIES / 'pg_dump', *place, '--no-owner', 'lake'], check=True, capture_output=True).stdout
+    subprocess.run([BINARIES / 'psql', '-qX', '-v', 'ON_ERROR_STOP=1', *place, CLONE], input=dump, check=True,
+                   stdout=subprocess.DEVNULL)
+    for table in leave_out:
+        postgres.query(CLONE, f"DELETE FROM ducklake_inlined_data_tables WHERE table_name = '{table}'")
+    postgres.query(CLONE, f'BEGIN; {DOWNGRADE}; COMMIT')
+    lake = dataclasses.replace(own.lake, pg_dsn=own.lake.pg_dsn.replace('dbname=lake', f'dbname={CLONE}'))
+    duck = duckdb_client.connect_lake(lake)
+    try:
+        yield duck
+    finally:
+        duck.close()
+        postgres.query('postgres', f'DROP DATABASE {CLONE} WITH (FORCE)')
+
+
+def snapshot(own, changes, sql='', schema_changes=False):
+    """A lake snapshot as DuckDB writes it, with rows by hand; {at} in `sql` is its id."""
+    at = int(own.ask('SELECT max(snapshot_id) + 1 FROM ducklake_snapshot'))
+    own.ask(f"""BEGIN;
+      INSERT INTO ducklake_snapshot SELECT {at}, now(), schema_version + {int(schema_changes)}, next_catalog_id + 100, next_file_id + 100
+        FROM ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1;
+      INSERT INTO ducklake_snapshot_changes VALUES ({at}, '{changes}', NULL, NULL, NULL);
+      {sql.format(at=at)}; COMMIT""")
+    return at
+
+
+def vector(positions):
+    """The blob deletion-vector-v1: its length, magic and bitmap, their checksum."""
+    body = b'\xd1\xd3\x39\x64' + roaring.write(positions)
+    return struct.pack('>I', len(body)) + body + struct.pack('>I', zlib.crc32(body))
+
+
+def puffin(by_snapshot, data_file):
+    """A Puffin file of DuckLake 1.1: {snapshot: all positions deleted up to it}."""
+    content, blobs = b'PFA1', []
+    for at, positions in by_snapshot.items():
+        blob = vector(positions)
+        blobs.append({'type': 'deletion-vector-v1', 'fields': [2147483645], 'snapshot-id': -1, 'sequence-number': -1,
+                      'offset': len(content), 'length': len(blob),
+                      'properties': {'referenced-data-file': data_file, 'cardinality': str(len(positions)),
+                                     'ducklake-snapshot-id': str(at)}})
+        content += blob
+    payload = json.dumps({'blobs': blobs, 'properties': {'created-by': 'ducklake'}}).encode()
+    return content + b'PFA1' + payload + struct.pack('<II', len(payload), 0) + b'PFA1'
