@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -224,6 +225,9 @@ struct PartitionKeys {
   std::int64_t count = 0;  ///< Keys of the lake's partition; some may not be shown.
   /// For each field of the spec its partition_key_index, or nothing.
   std::vector<std::optional<std::int64_t>> of_field;
+  /// Fields of the spec of which the lake holds Iceberg's own numbers, counted from 1970. Of
+  /// another year, month, day or hour it holds calendar parts, which say nothing here.
+  std::set<std::size_t> ordinals = {};
 
   friend bool operator==(const PartitionKeys&, const PartitionKeys&) = default;
 };

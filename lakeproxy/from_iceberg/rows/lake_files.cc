@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/core/text.h"
 #include "lakeproxy/from_iceberg/rows/partition_text.h"
@@ -125,7 +126,8 @@ std::vector<LakeColumnStats> stats_of(const model::DataFile& file, const model::
 // The lake's partition that the spec is shown for, if each of its keys has a
 // field: a file must not claim a partition without a value for every key.
 std::optional<std::int64_t> lake_partition_of(const model::LakeTable& table, std::int32_t spec_id) {
-  for (const auto& [partition, spec] : table.spec_of_partition) {
+  // The newest first: a lake that was migrated to 1.1 may have one of calendar parts before it.
+  for (const auto& [partition, spec] : table.spec_of_partition | std::views::reverse) {
     auto keys = table.keys_of_partition.find(partition);
     if (spec != spec_id || keys == table.keys_of_partition.end()) continue;
     auto mapped = std::ranges::count_if(keys->second.of_field,
@@ -141,12 +143,15 @@ constexpr std::int64_t kMaxKeys = 1000;
 void set_partition_values(const model::LakeTable& before, const model::TableMetadata& after,
                           const model::PartitionSpec& spec, const model::PartitionTuple& tuple,
                           LakeDataFile& file) {
-  const auto& keys = before.keys_of_partition.at(*file.partition_id).of_field;
-  for (std::size_t i = 0; i < spec.fields.size() && i < keys.size(); ++i) {
-    if (!keys[i] || *keys[i] < 0 || *keys[i] >= kMaxKeys) continue;
-    auto index = static_cast<std::size_t>(*keys[i]);
+  const model::PartitionKeys& keys = before.keys_of_partition.at(*file.partition_id);
+  for (std::size_t i = 0; i < spec.fields.size() && i < keys.of_field.size(); ++i) {
+    const auto key = keys.of_field[i];
+    if (!key || *key < 0 || *key >= kMaxKeys) continue;
+    auto index = static_cast<std::size_t>(*key);
     if (file.partition_values.size() <= index) file.partition_values.resize(index + 1);
-    file.partition_values[index] = lake_partition_text(spec.fields[i], tuple[i], after);
+    const auto number =
+        keys.ordinals.contains(i) ? TimeNumber::kSince1970 : TimeNumber::kCalendarPart;
+    file.partition_values[index] = lake_partition_text(spec.fields[i], tuple[i], after, number);
   }
 }
 

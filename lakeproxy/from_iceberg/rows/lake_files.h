@@ -31,6 +31,7 @@ struct FilePlace {
   std::int64_t begin = 0;
   std::int64_t first_file_id = 0;
   std::int64_t first_row_id = 0;
+  model::LakeFormat format = model::LakeFormat::k1_0;
 };
 
 /// `files` at `place`, in their order. Bounds and partition values are decoded

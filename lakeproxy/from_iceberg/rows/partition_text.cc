@@ -61,10 +61,13 @@ std::string to_json(const CheckedPartition& partition) {
 
 std::optional<std::string> lake_partition_text(const model::PartitionField& field,
                                                const std::optional<model::Literal>& value,
-                                               const model::TableMetadata& table) {
+                                               const model::TableMetadata& table,
+                                               TimeNumber number) {
   if (!value) return std::nullopt;
   if (field.transform.kind != model::TransformKind::kIdentity) {
-    return calendar_part(field.transform.kind, std::get<std::int32_t>(*value));
+    const auto counted = std::get<std::int32_t>(*value);
+    return number == TimeNumber::kSince1970 ? std::to_string(counted)
+                                            : calendar_part(field.transform.kind, counted);
   }
   const model::Field* source = find_source(table, field.source_id);
   if (source == nullptr) return std::nullopt;

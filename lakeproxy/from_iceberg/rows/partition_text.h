@@ -1,9 +1,10 @@
 #pragma once
 
 // DuckLake keeps calendar parts where Iceberg counts from 1970: the month of a
-// file is 1 to 12 there and 648 here.
+// file is 1 to 12 there and 648 here. From 1.1 on it can count as Iceberg does.
 // Source: DuckLake specification 1.0, "Partitioning".
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,10 +32,13 @@ struct CheckedPartition {
 /// A JSON array of the values, in Iceberg's single-value form.
 [[nodiscard]] std::string to_json(const CheckedPartition& partition);
 
+/// What the lake holds of a year, month, day or hour.
+enum class TimeNumber : std::uint8_t { kCalendarPart, kSince1970 };
+
 /// The lake's text of one Iceberg partition value; nothing for null.
 [[nodiscard]] std::optional<std::string> lake_partition_text(
     const model::PartitionField& field, const std::optional<model::Literal>& value,
-    const model::TableMetadata& table);
+    const model::TableMetadata& table, TimeNumber number);
 
 /// The column that a partition field stands on, in any of the table's schemas.
 [[nodiscard]] const model::Field* find_source(const model::TableMetadata& table,

@@ -43,7 +43,12 @@ TEST(PartitionText, says_calendar_parts_where_iceberg_counts_from_1970) {
   };
   for (const auto& c : cases) {
     auto table = table_of(c.type, {c.kind});
-    EXPECT_EQ(lake_partition_text(table.partition_specs[0].fields[0], c.value, table), c.text)
+    const auto& field = table.partition_specs[0].fields[0];
+    EXPECT_EQ(lake_partition_text(field, c.value, table, TimeNumber::kCalendarPart), c.text)
+        << c.name;
+    if (!c.value || c.kind == TransformKind::kIdentity) continue;
+    EXPECT_EQ(lake_partition_text(field, c.value, table, TimeNumber::kSince1970),
+              std::to_string(std::get<std::int32_t>(*c.value)))
         << c.name;
   }
 }
@@ -101,7 +106,22 @@ TEST(LakeTransform, is_named_as_ducklake_names_it) {
       {{TransformKind::kTruncate, 4}, std::nullopt},
       {{TransformKind::kVoid}, std::nullopt},
   };
-  for (const auto& c : cases) EXPECT_EQ(lake_transform(c.transform), c.name);
+  for (const auto& c : cases) {
+    EXPECT_EQ(lake_transform(c.transform, model::LakeFormat::k0_4), c.name);
+    EXPECT_EQ(lake_transform(c.transform, model::LakeFormat::k1_0), c.name);
+    const auto name = lake_transform(c.transform, model::LakeFormat::k1_1);
+    const bool counts = c.name && !c.name->starts_with("bucket") && c.name != "identity";
+    EXPECT_EQ(name, counts ? "epoch_" + *c.name : c.name);
+    if (!name) continue;
+    EXPECT_EQ(is_ordinal(*name), counts);
+    EXPECT_FALSE(is_ordinal(*c.name));
+    EXPECT_EQ(iceberg_transform(*name), c.transform);
+    EXPECT_EQ(iceberg_transform(*c.name), c.transform);
+  }
+  for (const char* unknown : {"epoch_identity", "epoch_bucket(4)", "epoch_", "epoch_epoch_day",
+                              "epoch_truncate(4)", "EPOCH_DAY"}) {
+    EXPECT_EQ(iceberg_transform(unknown), std::nullopt) << unknown;
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ bool is_bucket(const model::PartitionField& field) {
 
 // Whether the lake's partition can have the field as a key.
 bool is_held(const model::PartitionField& field, const model::Schema& schema, const SpecPlace& to) {
-  if (!lake_transform(field.transform)) return false;
+  if (!lake_transform(field.transform, model::LakeFormat::k1_0)) return false;
   if (!is_bucket(field)) return true;
   const model::Field* source = schema.find(field.source_id);
   if (to.others == OtherFiles::kSome || source == nullptr) return false;
@@ -51,7 +51,9 @@ PartitionChange begin_lake_partition(const SchemaSql& sql, const SpecPlace& to,
     change.keys.count += 1;
     change.bucketed = change.bucketed || is_bucket(field);
     columns.push_back(field.source_id);
-    transforms.push_back(lake_transform(field.transform));
+    transforms.push_back(lake_transform(field.transform, to.format));
+    if (is_ordinal(*transforms.back()))
+      change.keys.ordinals.insert(change.keys.of_field.size() - 1);
   }
   if (columns.empty()) return change;
   const SidecarPlace& place = to.place;

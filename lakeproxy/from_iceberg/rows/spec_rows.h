@@ -26,6 +26,7 @@ struct SpecPlace {
   std::int64_t first_catalog_id = 0;
   OtherFiles others = OtherFiles::kSome;
   model::LakeTypes lake_types = {};  ///< Of the table's columns before.
+  model::LakeFormat format = model::LakeFormat::k1_0;
 };
 
 /// What a commit does to the lake's partition of a table.

@@ -75,6 +75,10 @@ std::vector<PartitionField> partition_fields(const LakeColumns& columns,
     const LakeColumn* source = source_of(columns, key, partition.begin);
     if (!transform || source == nullptr) continue;
     if (!can_show(*transform, *source, columns.shown_in())) continue;
+    const bool again = std::ranges::any_of(fields, [&](const PartitionField& shown) {
+      return shown.source_id == key.column_id && shown.transform == *transform;
+    });
+    if (again) continue;
     PartitionField field{.source_id = key.column_id, .transform = *transform};
     field.name = free_name(columns, fields, default_name(source->name, *transform), field);
     fields.push_back(std::move(field));
@@ -85,14 +89,20 @@ std::vector<PartitionField> partition_fields(const LakeColumns& columns,
 model::PartitionKeys keys_of_fields(const LakeColumns& columns, const model::PartitionSpec& spec,
                                     const LakePartition& partition) {
   model::PartitionKeys keys{.count = static_cast<std::int64_t>(partition.keys.size())};
-  for (const PartitionField& field : spec.fields) {
-    auto found = std::ranges::find_if(partition.keys, [&](const LakePartitionKey& key) {
-      return key.column_id == field.source_id &&
-             iceberg_transform(key.transform) == std::optional(field.transform) &&
-             means_the_same(columns, partition, key, field.transform);
-    });
-    keys.of_field.push_back(found == partition.keys.end() ? std::nullopt
-                                                          : std::optional(found->index));
+  for (std::size_t i = 0; i < spec.fields.size(); ++i) {
+    const PartitionField& field = spec.fields[i];
+    keys.of_field.emplace_back();
+    for (const LakePartitionKey& key : partition.keys) {
+      const bool matches = key.column_id == field.source_id &&
+                           iceberg_transform(key.transform) == std::optional(field.transform) &&
+                           means_the_same(columns, partition, key, field.transform);
+      // What counts from 1970 says more than a calendar part of the same.
+      if (!matches || (keys.of_field[i] && !is_ordinal(key.transform))) continue;
+      keys.of_field[i] = key.index;
+      if (!is_ordinal(key.transform)) continue;
+      keys.ordinals.insert(i);
+      break;
+    }
   }
   return keys;
 }

@@ -31,7 +31,8 @@ struct LakePartition {
 };
 
 /// The fields that can be shown, named as Iceberg's clients name them, without
-/// field ids. Names never meet a column's name that is not their source's.
+/// field ids. Names never meet a column's name that is not their source's. Of two keys that
+/// Iceberg has one transform for, as year and epoch_year of a column, the first is shown.
 [[nodiscard]] std::vector<model::PartitionField> partition_fields(const LakeColumns& columns,
                                                                   const LakePartition& partition);
 

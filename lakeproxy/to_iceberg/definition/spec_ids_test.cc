@@ -273,5 +273,23 @@ TEST(SpecIds, the_newest_of_client_and_duckdb_says_what_is_the_default) {
   }
 }
 
+// A lake that was migrated to 1.1 may have both of one column.
+TEST(SpecIds, calendar_parts_and_numbers_since_1970_are_told_apart) {
+  const Shown both =
+      shown(kColumns,
+            {partition(5, 2, {{0, 2, "year"}}, 4), partition(6, 4, {{0, 2, "epoch_year"}})}, {});
+  EXPECT_EQ(both.spec_of_partition.at(5), both.spec_of_partition.at(6)) << "one spec of Iceberg";
+  EXPECT_EQ(both.keys_of_partition.at(5), (model::PartitionKeys{.count = 1, .of_field = {0}}));
+  EXPECT_EQ(both.keys_of_partition.at(6),
+            (model::PartitionKeys{.count = 1, .of_field = {0}, .ordinals = {0}}));
+
+  const Shown at_once = shown(
+      kColumns, {partition(5, 2, {{0, 2, "year"}, {1, 1, "identity"}, {2, 2, "epoch_year"}})}, {});
+  const PartitionSpec& spec = at_once.specs.at(1);
+  ASSERT_EQ(spec.fields.size(), 2U) << "Iceberg has the transform of a column once";
+  EXPECT_EQ(at_once.keys_of_partition.at(5),
+            (model::PartitionKeys{.count = 3, .of_field = {2, 1}, .ordinals = {0}}));
+}
+
 }  // namespace
 }  // namespace lake::ducklake

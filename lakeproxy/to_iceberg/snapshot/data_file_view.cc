@@ -115,13 +115,26 @@ OneValue from_bounds(const model::PartitionField& field, const model::Field& sou
   return {true, *first};
 }
 
-// A bucket says nothing about its values' order, so only the lake's own number
-// tells it; the lake shows buckets only of types that both hash alike.
-OneValue from_partition(std::size_t index, const model::Field& source,
-                        const model::LakeTable& table, const model::LakeDataFile& file) {
+const model::PartitionKeys* keys_of(const model::LakeTable& table,
+                                    const model::LakeDataFile& file) {
+  if (!file.partition_id) return nullptr;
   auto keys = table.keys_of_partition.find(*file.partition_id);
-  if (keys == table.keys_of_partition.end() || index >= keys->second.of_field.size()) return {};
-  auto held = keys->second.of_field[index];
+  return keys == table.keys_of_partition.end() ? nullptr : &keys->second;
+}
+
+// A bucket says nothing about its values' order, so only the lake's own number
+// tells it; the lake shows buckets only of types that both hash alike. Numbers that count
+// from 1970 are Iceberg's, also of files without statistics.
+bool is_told_by_partition(const model::PartitionField& field, std::size_t index,
+                          const model::PartitionKeys* keys) {
+  return field.transform.kind == model::TransformKind::kBucket ||
+         (keys != nullptr && keys->ordinals.contains(index));
+}
+
+OneValue from_partition(std::size_t index, const model::Field& source,
+                        const model::PartitionKeys* keys, const model::LakeDataFile& file) {
+  if (keys == nullptr || index >= keys->of_field.size()) return {};
+  auto held = keys->of_field[index];
   if (!held) return {};
   auto key = static_cast<std::size_t>(*held);
   if (key >= file.partition_values.size()) return {};
@@ -138,11 +151,12 @@ std::optional<model::PartitionTuple> partition_of(const model::LakeTable& table,
                                                   const model::PartitionSpec& spec,
                                                   const model::LakeDataFile& file) {
   model::PartitionTuple tuple;
+  const model::PartitionKeys* keys = keys_of(table, file);
   for (std::size_t i = 0; i < spec.fields.size(); ++i) {
     const model::Field* source = find_field(table, file, spec.fields[i].source_id);
     if (source == nullptr) return std::nullopt;
-    OneValue one = spec.fields[i].transform.kind == model::TransformKind::kBucket
-                       ? from_partition(i, *source, table, file)
+    OneValue one = is_told_by_partition(spec.fields[i], i, keys)
+                       ? from_partition(i, *source, keys, file)
                        : from_bounds(spec.fields[i], *source, file);
     if (!one.known) return std::nullopt;
     tuple.push_back(std::move(one.value));

@@ -175,6 +175,36 @@ TEST(DataFileView, shows_a_partition_value_only_if_all_rows_have_it) {
   }
 }
 
+// Of the same text: a year of the calendar, and years since 1970.
+TEST(DataFileView, numbers_since_1970_are_taken_from_the_lake_and_calendar_parts_never) {
+  const Type date{TypeKind::kDate}, time{TypeKind::kTimestamp};
+  const model::Transform year{TransformKind::kYear}, hour{TransformKind::kHour};
+  const std::vector<Partition> cases = {
+      {"year", date, year, "2024-01-01", "2024-12-31", 0, kNone, {"54"}, num(54)},
+      {"before", time, hour, kNone, kNone, kNone, kNone, {"-1"}, num(-1)},
+      {"no_statistics", date, year, kNone, kNone, kNone, kNone, {"0"}, num(0)},
+      {"loose_bounds", date, year, "1900-01-01", "2100-01-01", 0, kNone, {"54"}, num(54)},
+      {"all_null", date, year, kNone, kNone, 10, kNone, {kNone}, std::optional<Literal>()},
+      {"null_and_no_statistics", date, year, kNone, kNone, kNone, kNone, {kNone}, kNone},
+      {"no_number", date, year, kNone, kNone, kNone, kNone, {"x"}, kNone},
+      {"too_large", date, year, kNone, kNone, kNone, kNone, {"2147483648"}, kNone},
+      {"none_held", date, year, "2024-01-01", "2024-12-31", 0, kNone, {}, kNone},
+  };
+  for (const Partition& c : cases) {
+    model::LakeTable table = sample_lake(c.type, c.transform);
+    table.keys_of_partition[kPartition].ordinals = {0};
+    auto view = view_data_file(table, file_of(c));
+    ASSERT_TRUE(view) << c.name;
+    EXPECT_EQ(view->spec_id, c.shown ? 1 : 0) << c.name;
+    if (c.shown) EXPECT_EQ(view->file.partition, model::PartitionTuple{*c.shown}) << c.name;
+  }
+  // The trap of a migrated table: 2024 would be the year 3994.
+  const Partition calendar{"calendar", date, year, kNone, kNone, kNone, kNone, {"2024"}, kNone};
+  auto view = view_data_file(sample_lake(date, year), file_of(calendar));
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->spec_id, 0);
+}
+
 TEST(DataFileView, stands_unpartitioned_without_a_known_partition) {
   const Partition c = partitions()[0];
   const auto spec_of = [&](auto change) {
