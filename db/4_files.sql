@@ -239,6 +239,16 @@ BEGIN
   SELECT c.copy, s.table_id, s.column_id, s.column_size_bytes, s.value_count, s.null_count, s.min_value,
          s.max_value, s.contains_nan, s.extra_stats
     FROM unnest(originals, copies) AS c(original, copy) JOIN ducklake_file_column_stats s ON s.data_file_id = c.original;
+  -- What DuckLake 1.1 knows besides.
+  IF EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a
+              WHERE a.attrelid = 'ducklake_data_file'::regclass AND a.attname = 'row_group_count' AND NOT a.attisdropped) THEN
+    UPDATE ducklake_data_file n SET row_group_count = f.row_group_count
+      FROM unnest(originals, copies) AS c(original, copy) JOIN ducklake_data_file f ON f.data_file_id = c.original
+     WHERE n.data_file_id = c.copy AND f.row_group_count IS NOT NULL;
+    UPDATE ducklake_file_column_stats n SET min_is_exact = s.min_is_exact, max_is_exact = s.max_is_exact
+      FROM unnest(originals, copies) AS c(original, copy) JOIN ducklake_file_column_stats s ON s.data_file_id = c.original
+     WHERE n.data_file_id = c.copy AND n.column_id = s.column_id AND (s.min_is_exact OR s.max_is_exact);
+  END IF;
   INSERT INTO ducklake_file_variant_stats (data_file_id, table_id, column_id, variant_path, shredded_type,
          column_size_bytes, value_count, null_count, min_value, max_value, contains_nan, extra_stats)
   SELECT c.copy, s.table_id, s.column_id, s.variant_path, s.shredded_type, s.column_size_bytes, s.value_count,

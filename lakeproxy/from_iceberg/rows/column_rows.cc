@@ -215,6 +215,19 @@ base::pg::Query end_columns(const SchemaSql& sql, std::int64_t table_id, std::in
           {param(table_id), param(end), array_param(columns)}};
 }
 
+base::pg::Query end_tags_of_dropped(const SchemaSql& sql, std::int64_t table_id, std::int64_t end,
+                                    const ColumnDiff& diff) {
+  std::vector<std::int64_t> dropped;
+  for (std::int64_t id : diff.ended) {
+    if (std::ranges::none_of(diff.begun, [&](const ColumnRow& row) { return row.id == id; })) {
+      dropped.push_back(id);
+    }
+  }
+  return {sql("UPDATE @ducklake_column_tag SET end_snapshot = $2 WHERE table_id = $1 AND "
+              "end_snapshot IS NULL AND column_id = ANY($3::bigint[])"),
+          {param(table_id), param(end), array_param(dropped)}};
+}
+
 std::vector<ColumnRow> read_columns(const base::pg::Rows& rows) {
   std::vector<ColumnRow> columns;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -234,9 +247,9 @@ base::Status check_names(const std::vector<ColumnRow>& rows, const model::Schema
     if (row.parent || !is_reserved(row.name)) continue;
     const model::Field* held = before != nullptr ? before->find(row.id) : nullptr;
     if (held != nullptr && held->name == row.name) continue;
-    return base::fail(base::ErrorKind::kInvalid,
-                      fmt::format("column {}: names that begin with {} are DuckLake's own", row.name,
-                                  kReserved));
+    return base::fail(
+        base::ErrorKind::kInvalid,
+        fmt::format("column {}: names that begin with {} are DuckLake's own", row.name, kReserved));
   }
   return {};
 }

@@ -64,6 +64,10 @@ struct ColumnDiff {
                                           std::int64_t end,
                                           const std::vector<std::int64_t>& columns);
 
+/// Comments of columns that are dropped end with them. None of `diff` may be dropped.
+[[nodiscard]] base::pg::Query end_tags_of_dropped(const SchemaSql& sql, std::int64_t table_id,
+                                                  std::int64_t end, const ColumnDiff& diff);
+
 /// What read_columns() reads of ducklake_column, in its order.
 inline constexpr std::string_view kColumnParts =
     "column_id, column_order, column_name, column_type, nulls_allowed, parent_column";

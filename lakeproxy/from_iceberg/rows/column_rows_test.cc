@@ -210,9 +210,9 @@ TEST(ColumnRows, small_inserts_get_a_table_only_of_types_that_postgresql_takes) 
             "CREATE TABLE \"lk\".ducklake_inlined_data_3_7 (row_id bigint, begin_snapshot bigint, "
             "end_snapshot bigint, \"a@\"\"b\" integer, \"s\" varchar)");
   EXPECT_TRUE(make_inlined_table(sql, head, 3, {row(1, 1, "v", "variant")}).empty());
-  EXPECT_TRUE(make_inlined_table(sql, head, 3, {row(1, 1, "s", "struct"),
-                                                row(2, 2, "g", "geometry", 1)})
-                  .empty());
+  EXPECT_TRUE(
+      make_inlined_table(sql, head, 3, {row(1, 1, "s", "struct"), row(2, 2, "g", "geometry", 1)})
+          .empty());
   EXPECT_TRUE(make_inlined_table(sql, head, 3, {row(1, 1, std::string(64, 'n').c_str())}).empty());
   EXPECT_FALSE(make_inlined_table(sql, head, 3, {row(1, 1, std::string(63, 'n').c_str())}).empty());
 }

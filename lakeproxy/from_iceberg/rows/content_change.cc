@@ -71,7 +71,7 @@ void end_content(const SchemaSql& sql, const FilePlace& place, HasInlined inline
       {sql("SELECT @lakeproxy_end_content($1, $2)"), {param(place.table_id), param(place.begin)}});
   // Without a range DuckDB would take that of the next rows for that of all,
   // and pass over rows of older snapshots.
-  for (auto& query : table_stats_queries(sql, place.table_id, schema, {})) {
+  for (auto& query : table_stats_queries(sql, place, schema, {})) {
     delta.queries.push_back(std::move(query));
   }
   note("deleted_from_table", place.table_id, delta);
@@ -110,7 +110,7 @@ base::Status restore_content(const SchemaSql& sql, const FilePlace& place, const
       {sql("SELECT @lakeproxy_restore_inlined($1, $2, $3, $4, $5)"),
        {param(place.table_id), param(restore.back_to.value), array_param(plan.originals),
         array_param(plan.copies), param(place.begin)}});
-  for (base::pg::Query& query : stats_of_returned(sql, place.table_id, *restore.schema)) {
+  for (base::pg::Query& query : stats_of_returned(sql, place, *restore.schema)) {
     delta.queries.push_back(std::move(query));
   }
   delta.file_ids_used +=

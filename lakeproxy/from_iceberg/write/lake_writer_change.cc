@@ -43,7 +43,10 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   auto current = read_columns(*preconditions[kOptional]);
   ColumnDiff diff = diff_columns(current, wanted);
   if (diff.empty()) return {};
-  if (!diff.ended.empty()) delta.queries.push_back(end_columns(sql, table, begin, diff.ended));
+  if (!diff.ended.empty()) {
+    delta.queries.push_back(end_columns(sql, table, begin, diff.ended));
+    delta.queries.push_back(end_tags_of_dropped(sql, table, begin, diff));
+  }
   if (!diff.begun.empty()) delta.queries.push_back(insert_columns(sql, table, begin, diff.begun));
   delta.altered_tables.push_back(table);
   delta.changes.push_back(fmt::format("altered_table:{}", table));
@@ -91,7 +94,7 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
   DefinitionRows definitions;
   add_definitions(before.metadata, change.after, place.begin, definitions);
   const SpecPlace spec_place{place, head.next_catalog_id, other_files(change, preconditions),
-                             before.lake_types};
+                             before.lake_types, head.format};
   ASSIGN_OR_RETURN(
       PartitionChange partition,
       put_new_specs(sql, spec_place, change.after, spec_ids(before.metadata), delta, definitions));
@@ -102,8 +105,8 @@ base::Result<PartitionChange> plan_definition(const SchemaSql& sql, const TableC
   if (!partition.ended && new_current) {
     // The files that are there have no number of a bucket that is begun anew.
     partition = end_without_columns(
-        sql, {place, head.next_catalog_id, OtherFiles::kSome, before.lake_types}, before,
-        change.after, delta, definitions);
+        sql, {place, head.next_catalog_id, OtherFiles::kSome, before.lake_types, head.format},
+        before, change.after, delta, definitions);
   }
   if (!definitions.empty()) plan.sidecar_queries.push_back(definitions.query(sql, place.table_id));
   follow_sort(sql, place, head.next_catalog_id, before, change.after, delta);
@@ -151,7 +154,8 @@ base::Result<CommitPlan> plan_change(const SchemaSql& sql, const TableChange& ch
   LakeDelta delta;
   ASSIGN_OR_RETURN(auto partition, plan_definition(sql, change, head, preconditions, delta, plan));
   FilePlace files{before.table_id.value, head.snapshot.value + 1, head.next_file_id,
-                  preconditions[kNextRow]->empty() ? 0 : preconditions[kNextRow]->int64(0, 0)};
+                  preconditions[kNextRow]->empty() ? 0 : preconditions[kNextRow]->int64(0, 0),
+                  head.format};
   RETURN_IF_ERROR(plan_content(sql, change, files, preconditions, delta));
   plan.is_append = !names_columns(change) && delta.changes.empty() &&
                    plan.sidecar_queries.empty() && only_adds(change) &&

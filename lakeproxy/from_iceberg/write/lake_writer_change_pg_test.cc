@@ -16,7 +16,9 @@ TEST_F(DefinitionWriter, a_schema_change_ends_and_begins_columns) {
       "CREATE TABLE ducklake_inlined_data_1_1 (row_id bigint, begin_snapshot bigint, end_snapshot "
       "bigint, i bigint, s bytea, f double precision); "
       "INSERT INTO ducklake_inlined_data_tables VALUES (1, 'ducklake_inlined_data_1_1', 1); "
-      "UPDATE ducklake_column SET initial_default = '4', default_value = '5' WHERE column_id = 1");
+      "UPDATE ducklake_column SET initial_default = '4', default_value = '5' WHERE column_id = 1; "
+      "INSERT INTO ducklake_column_tag VALUES (1, 1, 1, NULL, 'comment', 'of i'), (1, 3, 1, NULL, "
+      "'comment', 'of f')");
   auto before = load("t");
   ASSERT_NE(before, nullptr);
   TableChange wanted{before, before->metadata, {}};
@@ -37,6 +39,10 @@ TEST_F(DefinitionWriter, a_schema_change_ends_and_begins_columns) {
                 "initial_default, default_value)::text, ' ' ORDER BY column_id, begin_snapshot) "
                 "FROM @ducklake_column"),
             "(1,1,2,i,4,5) (1,2,,renamed,4,5) (2,1,,s,,NULL) (3,1,2,f,,NULL) (4,2,,n,,NULL)");
+  EXPECT_EQ(ask("SELECT string_agg(value || ':' || coalesce(end_snapshot::text, ''), ' ' ORDER BY "
+                "column_id) FROM @ducklake_column_tag"),
+            "of i: of f:2")
+      << "of the column that was dropped alone";
   EXPECT_EQ(ask("SELECT max(schema_version) FROM @ducklake_schema_versions WHERE table_id = 1 AND "
                 "begin_snapshot = 2"),
             "2");

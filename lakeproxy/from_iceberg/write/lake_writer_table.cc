@@ -96,9 +96,10 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};
   DefinitionRows definitions;
   add_definitions({}, table.metadata, place.begin, definitions);
-  ASSIGN_OR_RETURN(auto partition,
-                   put_new_specs(sql, {place, head.next_catalog_id, other_files(table)},
-                                 table.metadata, {}, delta, definitions));
+  ASSIGN_OR_RETURN(
+      auto partition,
+      put_new_specs(sql, {place, head.next_catalog_id, other_files(table), head.format},
+                    table.metadata, {}, delta, definitions));
   plan.sidecar_queries.push_back(definitions.query(sql, place.table_id));
   plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
   // One that was unregistered is here again: its files are this table's.
@@ -110,7 +111,8 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   model::LakeTable fresh;
   fresh.metadata = table.metadata;
   fresh = partition.applied_to(std::move(fresh));
-  FilePlace files{place.table_id, place.begin + 1, head.next_file_id, table.metadata.next_row_id};
+  FilePlace files{place.table_id, place.begin + 1, head.next_file_id, table.metadata.next_row_id,
+                  head.format};
   if (files.first_row_id > 0) {
     plan.deltas.back().queries.push_back(begin_row_ids(sql, files.table_id, files.first_row_id));
   }
@@ -167,8 +169,7 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& da
            "NULL AND begin_snapshot < $2"),
        {param(id), param(begin)}});
   if (!preconditions[3]->empty()) {
-    auto inlined =
-        make_inlined_table(sql, head, id, read_columns(*preconditions[4]));
+    auto inlined = make_inlined_table(sql, head, id, read_columns(*preconditions[4]));
     for (Query& query : inlined) delta.queries.push_back(std::move(query));
   }
   delta.changes.push_back("created_table:" + change_word(*preconditions[1], to.name));

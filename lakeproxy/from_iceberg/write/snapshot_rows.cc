@@ -146,8 +146,7 @@ base::Status SnapshotRows::add(const std::vector<AddedFile>& added) {
   for (std::size_t i = 0; i < files.size(); ++i) files[i].mapping_id = mappings[i];
   ASSIGN_OR_RETURN(FileRows rows, file_rows(sql_, place_, *additions_.after, files));
   for (Query& query : rows.lake) delta_.queries.push_back(std::move(query));
-  for (Query& query :
-       table_stats_queries(sql_, place_.table_id, additions_.after->current_schema(), rows)) {
+  for (Query& query : table_stats_queries(sql_, place_, additions_.after->current_schema(), rows)) {
     delta_.queries.push_back(std::move(query));
   }
   for (Query& query : rows.sidecars) sidecars_.push_back(std::move(query));
@@ -203,8 +202,7 @@ void SnapshotRows::delete_rows(const RowDeletes& deletes) {
     }
   }
   if (restored.empty() && !returns_inlined(deletes)) return;
-  for (Query& query :
-       stats_of_returned(sql_, place_.table_id, additions_.after->current_schema())) {
+  for (Query& query : stats_of_returned(sql_, place_, additions_.after->current_schema())) {
     delta_.queries.push_back(std::move(query));
   }
 }
