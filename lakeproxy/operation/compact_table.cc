@@ -107,6 +107,15 @@ base::Task<base::Result<std::int64_t>> remove_old_files(base::RequestContext con
   co_return removed;
 }
 
+// The engine that compacts is DuckDB 1.5.5.
+base::Status check_format(model::LakeFormat format) {
+  if (format < model::LakeFormat::k1_1) return {};
+  return base::fail(
+      ErrorKind::kUnsupported,
+      "the lake has DuckLake version 1.1, which the engine of this server, DuckDB 1.5.5, "
+      "cannot attach; compact the table in DuckDB 2.0");
+}
+
 base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalog* catalog,
                                             const policy::Authorized<CompactTable>* request) {
   const model::TableIdentifier* identifier = &(*request)->identifier;
@@ -118,6 +127,7 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   // What cannot be published afterwards is not begun.
   CO_ASSIGN_OR_RETURN(auto view,
                       co_await catalog->loaded_tables->get_recorded(context, *identifier));
+  CO_RETURN_IF_ERROR(check_format(view->table.version.format));
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;

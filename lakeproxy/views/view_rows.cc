@@ -189,6 +189,15 @@ Query end_view(const SchemaSql& sql, ViewPlace place) {
           {param(place.view_id), param(place.begin)}};
 }
 
+void end_column_tags(const SchemaSql& sql, ViewPlace place, model::LakeFormat format,
+                     std::vector<Query>& out) {
+  if (format < model::LakeFormat::k1_1) return;
+  out.push_back(
+      {sql("UPDATE @ducklake_view_column_tag SET end_snapshot = $2 WHERE view_id = $1 AND "
+           "end_snapshot IS NULL"),
+       {param(place.view_id), param(place.begin)}});
+}
+
 void put_comment(const SchemaSql& sql, ViewPlace place, const model::ViewMetadata& view,
                  std::vector<Query>& out) {
   out.push_back({sql("UPDATE @ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 AND key = "

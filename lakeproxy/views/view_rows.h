@@ -34,6 +34,11 @@ struct ViewPlace {
                                         std::int64_t schema_id, const std::string& name);
 [[nodiscard]] base::pg::Query end_view(const SchemaSql& sql, ViewPlace place);
 
+/// Tags that DuckDB 2.0 put on columns of the view's query end with it. Nothing before
+/// DuckLake 1.1.
+void end_column_tags(const SchemaSql& sql, ViewPlace place, model::LakeFormat format,
+                     std::vector<base::pg::Query>& out);
+
 /// The comment's tag, where DuckDB reads it: the old one ends, the new one
 /// begins if the view has a comment.
 void put_comment(const SchemaSql& sql, ViewPlace place, const model::ViewMetadata& view,

@@ -45,8 +45,7 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& vi
   delta.queries.push_back(
       insert_view(sql, place, preconditions[0]->int64(0, 0), identifier.name, view.metadata));
   put_comment(sql, place, view.metadata, delta.queries);
-  delta.changes.push_back("created_view:" +
-                          change_word(*preconditions[0], identifier.name));
+  delta.changes.push_back("created_view:" + change_word(*preconditions[0], identifier.name));
   delta.schema_changes = true;
   delta.catalog_ids_used = 1;
   CommitPlan plan;
@@ -79,6 +78,7 @@ base::Result<CommitPlan> plan_replace(const SchemaSql& sql, const ViewChange& ch
   if (query != lake_query(before.metadata)) {
     delta.queries.push_back(follow_view(sql, place, query));
     delta.queries.push_back(end_view(sql, place));
+    end_column_tags(sql, place, head.format, delta.queries);
   }
   if (!same_comment(before.metadata, change.after)) {
     put_comment(sql, place, change.after, delta.queries);
@@ -104,6 +104,7 @@ base::Result<CommitPlan> plan_drop(const SchemaSql& sql, const model::TableIdent
   delta.queries.push_back({sql("UPDATE @ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 "
                                "AND end_snapshot IS NULL"),
                            {param(place.view_id), param(place.begin)}});
+  end_column_tags(sql, place, head.format, delta.queries);
   delta.changes.push_back(fmt::format("dropped_view:{}", place.view_id));
   delta.schema_changes = true;
   CommitPlan plan;

@@ -128,6 +128,27 @@ TEST_F(Views, a_new_version_takes_the_place_of_duckdbs_row) {
   EXPECT_EQ(load("v")->metadata.current_version_id, 2);
 }
 
+// DuckDB 2.0 puts comments on the columns of a view's query.
+TEST_F(Views, tags_of_columns_end_with_the_query_that_has_them) {
+  if (version() == "1.0") migrate_to_1_1();
+  ASSERT_TRUE(create("v", metadata()));
+  const auto tag = [&](const char* begin) {
+    exec(std::string("INSERT INTO ducklake_view_column_tag VALUES (1, 'n', ") + begin +
+         ", NULL, 'comment', 'of n'), (9, 'n', 1, NULL, 'comment', 'of another view')");
+  };
+  const auto open_tags = [&] {
+    return ask(
+        "SELECT count(*) FROM @ducklake_view_column_tag WHERE view_id = 1 AND end_snapshot IS "
+        "NULL");
+  };
+  tag("1");
+  ASSERT_TRUE(replace("v", *load("v"), {model::SetProperties{{{"comment", "x"}}}}));
+  EXPECT_EQ(open_tags(), "1") << "the query is the same";
+  ASSERT_TRUE(run(store().drop_view(soon(), {kMain, "v"})));
+  EXPECT_EQ(open_tags(), "0");
+  EXPECT_EQ(ask("SELECT count(*) FROM @ducklake_view_column_tag WHERE end_snapshot IS NULL"), "1");
+}
+
 TEST_F(Views, properties_alone_make_no_snapshot) {
   ASSERT_TRUE(create("v", metadata()));
   ASSERT_TRUE(replace("v", *load("v"), {model::SetProperties{{{"a", "1"}}}}));
