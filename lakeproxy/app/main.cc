@@ -80,6 +80,39 @@ void add_gc_options(CLI::App& command, lake::app::GcOptions& options) {
       "with 1 when something\nfailed, with 2 when an option or setting is wrong.");
 }
 
+// What main() calls of a subcommand that was given; nothing where none of them was.
+struct LakeCommands {
+  CLI::App* create = nullptr;
+  CLI::App* check = nullptr;
+  CLI::App* migrate = nullptr;
+  lake::app::LakeCommand options;
+};
+
+void add_lake_commands(CLI::App& app, LakeCommands& commands) {
+  auto* lake = app.add_subcommand("lake", "make, look at or migrate the default catalog's lake");
+  lake->require_subcommand(1);
+  commands.create = lake->add_subcommand("create", "make an empty lake, where there is none");
+  commands.create
+      ->add_option("--format", commands.options.format,
+                   "the version of DuckLake: 1.0, or 1.1, which DuckDB 2.0 alone attaches")
+      ->default_val("1.0");
+  commands.check = lake->add_subcommand(
+      "check", "show the lake's version, which DuckDB may attach it, and what is wrong with it");
+  commands.migrate = lake->add_subcommand(
+      "migrate", "give the lake another version of DuckLake; there is no way back");
+  commands.migrate->add_option("--to", commands.options.format, "1.1")->required();
+  commands.migrate->add_flag("--there-is-no-way-back", commands.options.confirmed,
+                             "make a dump first, and stop all servers and clients");
+}
+
+int run_lake_command(const LakeCommands& commands, const Flags& flags) {
+  return with_settings(flags, [&](const auto& settings) {
+    if (commands.create->parsed()) return lake::app::create_lake(settings, commands.options);
+    if (commands.check->parsed()) return lake::app::check_lake(settings);
+    return lake::app::migrate_lake(settings, commands.options);
+  });
+}
+
 int show(const Flags& flags) {
   auto table = lake::settings::make_table();
   auto values = base::config::load(table, places(flags));
@@ -105,6 +138,8 @@ int main(int argc, char** argv) {
   auto* gc = app.add_subcommand("gc", "show, or remove, objects that nothing needs any more");
   lake::app::GcOptions gc_options;
   add_gc_options(*gc, gc_options);
+  LakeCommands lake_commands;
+  add_lake_commands(app, lake_commands);
   auto* settings = app.add_subcommand("settings", "show the settings in force, or document them");
   bool markdown = false;
   settings->add_flag("--markdown", markdown, "print the documentation of all settings");
@@ -114,6 +149,7 @@ int main(int argc, char** argv) {
     return with_settings(flags, [](const auto& values) { return lake::app::serve(values); });
   }
   if (check->parsed()) return with_settings(flags, lake::app::check);
+  if (app.got_subcommand("lake")) return run_lake_command(lake_commands, flags);
   if (gc->parsed()) {
     return with_settings(flags,
                          [&](const auto& settings) { return lake::app::gc(settings, gc_options); });

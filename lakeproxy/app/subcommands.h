@@ -28,6 +28,18 @@ struct StepWatches {
 /// went. Returns the process's exit code.
 [[nodiscard]] int check(const settings::Settings& settings);
 
+/// What is asked of the default catalog's lake itself.
+struct LakeCommand {
+  std::string format;      ///< "1.0" or "1.1": of a new lake, or that it shall have.
+  bool confirmed = false;  ///< Of a migration: that there is no way back.
+};
+
+/// Each returns the process's exit code: 0 done; 1 something failed, or there are problems;
+/// 2 an option is wrong.
+[[nodiscard]] int create_lake(const settings::Settings& settings, const LakeCommand& command);
+[[nodiscard]] int check_lake(const settings::Settings& settings);
+[[nodiscard]] int migrate_lake(const settings::Settings& settings, const LakeCommand& command);
+
 enum class GcWork {
   kShow,
   kRemove,

@@ -8,6 +8,7 @@ import os
 import pathlib
 import struct
 import subprocess
+import tempfile
 import zlib
 
 import pytest
@@ -39,6 +40,13 @@ ALTER TABLE ducklake_delete_file DROP row_group_count;
 ALTER TABLE ducklake_file_column_stats DROP min_is_exact, DROP max_is_exact;
 ALTER TABLE ducklake_table_column_stats DROP min_is_exact, DROP max_is_exact;
 DROP TABLE ducklake_view_column_tag;
+-- 1.0 knows no transform that counts from 1970: such a table is one without partitions there.
+CREATE TEMP TABLE counted ON COMMIT DROP AS SELECT DISTINCT partition_id FROM ducklake_partition_column WHERE transform LIKE 'epoch%';
+DELETE FROM ducklake_file_partition_value v USING ducklake_data_file f
+ WHERE f.data_file_id = v.data_file_id AND f.partition_id IN (SELECT partition_id FROM counted);
+UPDATE ducklake_data_file SET partition_id = NULL WHERE partition_id IN (SELECT partition_id FROM counted);
+DELETE FROM ducklake_partition_column WHERE partition_id IN (SELECT partition_id FROM counted);
+DELETE FROM ducklake_partition_info WHERE partition_id IN (SELECT partition_id FROM counted);
 UPDATE ducklake_metadata SET value = '1.0' WHERE key = 'version';
 """
 
@@ -52,6 +60,13 @@ def migrate(own):
     """As DuckDB 2.0 does at its first attach, under the server."""
     needs_duckdb_2()
     own.ask(f'BEGIN; {UPGRADE}; COMMIT')
+
+
+def command(own, *arguments):
+    """`lakeproxy lake ...` on the stack's database."""
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run([own.stack.state['binary'], 'lake', *arguments], text=True, cwd=folder, timeout=60,
+                              env=own.stack.catalog.environment(), capture_output=True, check=False)
 
 
 @contextlib.contextmanager

@@ -178,8 +178,9 @@ TEST_F(Commits, are_not_overtaken_by_a_migration) {
         auto pool = make_pool();
         boost::asio::co_spawn(
             loop,
-            pool->script(soon(), "SET search_path TO lk; SET lock_timeout = '100ms'; ALTER TABLE "
-                                 "ducklake_data_file ADD row_group_count bigint"),
+            pool->script(soon(),
+                         "SET search_path TO lk; SET lock_timeout = '100ms'; ALTER TABLE "
+                         "ducklake_data_file ADD row_group_count bigint"),
             [&](std::exception_ptr, Result<void> altered) {
               waited = !altered;
               pool->close();

@@ -63,7 +63,8 @@ TEST(ParseChanges, what_it_cannot_read_is_unknown) {
   for (const char* text :
        {"moved_table:1", "inserted_into_table", "inserted_into_table:", "inserted_into_table:x",
         "inserted_into_table:-1", "inserted_into_table:1;", "created_table:\"s\"",
-        "created_table:\"s\".t", "created_schema:\"s", "created_schema:\"s\"x", ",", "created_schema:\"s\".", "created_schema:\"s\".b",
+        "created_table:\"s\".t", "created_schema:\"s", "created_schema:\"s\"x", ",",
+        "created_schema:\"s\".", "created_schema:\"s\".b",
         "inserted_into_table:99999999999999999999", "INSERTED_INTO_TABLE:1"}) {
     EXPECT_TRUE(parse_changes(text).unknown) << text;
   }

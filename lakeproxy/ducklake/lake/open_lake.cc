@@ -12,6 +12,7 @@ namespace base::embedded {
 std::span<const Text> lake_migrations();
 std::span<const Text> lake_schema();
 std::span<const Text> lake_tables();
+std::span<const Text> lake_upgrades();
 }  // namespace base::embedded
 
 namespace lake::ducklake {
@@ -36,10 +37,10 @@ constexpr Format kFormats[] = {{"0.4", model::LakeFormat::k0_4},
 
 // What 1.1 adds to 1.0.
 constexpr const char* kPartsOf1_1[] = {
-    "ducklake_data_file.row_group_count",        "ducklake_delete_file.row_group_count",
-    "ducklake_file_column_stats.min_is_exact",   "ducklake_file_column_stats.max_is_exact",
-    "ducklake_table_column_stats.min_is_exact",  "ducklake_table_column_stats.max_is_exact",
-    "ducklake_schema.parent_schema_id",          "ducklake_view_column_tag.view_id"};
+    "ducklake_data_file.row_group_count",       "ducklake_delete_file.row_group_count",
+    "ducklake_file_column_stats.min_is_exact",  "ducklake_file_column_stats.max_is_exact",
+    "ducklake_table_column_stats.min_is_exact", "ducklake_table_column_stats.max_is_exact",
+    "ducklake_schema.parent_schema_id",         "ducklake_view_column_tag.view_id"};
 
 constexpr std::size_t kMaxIdentifier = 63;
 constexpr int kMaxAttempts = 5;
@@ -74,22 +75,25 @@ Query find_lake(const std::string& schema) {
           {param(schema)}};
 }
 
-std::string make_tables_script(const std::string& schema, bool schema_exists) {
+std::string make_tables_script(const std::string& schema, bool schema_exists,
+                               model::LakeFormat format) {
   std::string script;
   if (!schema_exists) script += fmt::format("CREATE SCHEMA \"{}\";\n", schema);
   script += fmt::format("SET LOCAL search_path TO \"{}\";\n", schema);
   for (const base::embedded::Text& tables : base::embedded::lake_tables()) script += tables.text;
+  if (format < model::LakeFormat::k1_1) return script;
+  for (const base::embedded::Text& step : base::embedded::lake_upgrades()) script += step.text;
   return script;
 }
 
-std::vector<Query> initial_rows(const SchemaSql& sql, const std::string& data_path) {
+std::vector<Query> initial_rows(const SchemaSql& sql, const LakeOptions& options) {
   std::vector<Query> queries;
   queries.push_back({sql("INSERT INTO @ducklake_snapshot VALUES (0, now(), 0, 1, 0)"), {}});
   queries.push_back({sql("INSERT INTO @ducklake_snapshot_changes VALUES (0, $1, NULL, NULL, NULL)"),
                      {param("created_schema:\"main\"")}});
-  queries.push_back({sql("INSERT INTO @ducklake_metadata (key, value) VALUES ('version', '1.0'), "
+  queries.push_back({sql("INSERT INTO @ducklake_metadata (key, value) VALUES ('version', $2), "
                          "('created_by', 'lakeproxy'), ('data_path', $1), ('encrypted', 'false')"),
-                     {param(data_path)}});
+                     {param(options.data_path), param(std::string(to_text(options.new_format)))}});
   queries.push_back({sql("INSERT INTO @ducklake_schema VALUES (0, gen_random_uuid(), 0, NULL, "
                          "'main', 'main/', true)"),
                      {}});
@@ -141,9 +145,10 @@ Task<Status> make_or_check(RequestContext context, base::pg::Pool* pool, LakeOpt
     co_await begun.transaction->rollback();
     co_return check_lake(*rows[0], *rows[1], options);
   }
-  std::string script = make_tables_script(options.metadata_schema, begun.rows[1]->boolean(0, 1));
+  std::string script =
+      make_tables_script(options.metadata_schema, begun.rows[1]->boolean(0, 1), options.new_format);
   CO_RETURN_IF_ERROR(co_await begun.transaction->script(std::move(script)));
-  std::vector<Query> rows = initial_rows(sql, options.data_path);
+  std::vector<Query> rows = initial_rows(sql, options);
   CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(rows)));
   co_return Status{};
 }
@@ -231,9 +236,9 @@ Result<model::LakeFormat> read_lake_format(std::string_view version) {
                             "1.1; attach it once with DuckDB 2.0, which makes it 1.1",
                             shown));
   }
-  return fail(ErrorKind::kUnsupported,
-              fmt::format("the lake has DuckLake version '{}'; 0.4, 1.0 and 1.1 are understood",
-                          shown));
+  return fail(
+      ErrorKind::kUnsupported,
+      fmt::format("the lake has DuckLake version '{}'; 0.4, 1.0 and 1.1 are understood", shown));
 }
 
 std::string_view to_text(model::LakeFormat format) {

@@ -27,6 +27,8 @@ struct LakeOptions {
   std::int32_t default_format_version = 2;
   /// Readable copies are made of data files that not every client reads right.
   bool readable_copies = false;
+  /// Of a lake that is made because there is none. One of 1.1 is read by DuckDB 2.0 alone.
+  model::LakeFormat new_format = model::LakeFormat::k1_0;
 };
 
 /// Makes the lake's tables where there are none, checks the version, adds our

@@ -106,10 +106,11 @@ TEST_F(OpenLake, a_lake_of_1_1_has_all_that_1_1_has) {
 // As an unreleased DuckLake rebuilds the table of options.
 TEST_F(OpenLake, takes_options_with_a_scope_and_a_history) {
   open();
-  exec("ALTER TABLE ducklake_metadata ADD end_snapshot bigint;"
-       "UPDATE ducklake_metadata SET scope = 'global';"
-       "INSERT INTO ducklake_metadata VALUES ('expire_older_than', '1 day', 'global', NULL, 3), "
-       "('expire_older_than', '2 days', 'global', NULL, NULL)");
+  exec(
+      "ALTER TABLE ducklake_metadata ADD end_snapshot bigint;"
+      "UPDATE ducklake_metadata SET scope = 'global';"
+      "INSERT INTO ducklake_metadata VALUES ('expire_older_than', '1 day', 'global', NULL, 3), "
+      "('expire_older_than', '2 days', 'global', NULL, NULL)");
   open();
   EXPECT_EQ(ask("SELECT @lakeproxy_lake_option('data_path')"), "s3://lake/data/");
   EXPECT_EQ(ask("SELECT @lakeproxy_lake_option('expire_older_than')"), "2 days");

@@ -77,7 +77,9 @@ TEST_F(Format11, a_schema_is_found_by_its_whole_path) {
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->id, model::NamespaceId(12));
   EXPECT_EQ(loaded->location, "s3://lake/data/se") << "not under its parent's";
-  EXPECT_EQ(ask("SELECT @lakeproxy_schema_word(16)"), "\"sales\x1f" "flat\".\"a.\"\"b\"");
+  EXPECT_EQ(ask("SELECT @lakeproxy_schema_word(16)"),
+            "\"sales\x1f"
+            "flat\".\"a.\"\"b\"");
 }
 
 TEST_F(Format11, a_table_is_named_by_its_whole_path) {
@@ -87,7 +89,8 @@ TEST_F(Format11, a_table_is_named_by_its_whole_path) {
   ASSERT_TRUE(named);
   std::set<std::string> names;
   for (const auto& one : *named) names.insert(one.display());
-  EXPECT_EQ(names, (std::set<std::string>{"sales.europe.t", "sales.europe.north.t", "sales.flat.t"}))
+  EXPECT_EQ(names,
+            (std::set<std::string>{"sales.europe.t", "sales.europe.north.t", "sales.flat.t"}))
       << "the table of a schema that another one stands for has no name";
 }
 
@@ -123,9 +126,10 @@ TEST_F(Format11, columns_of_the_table_are_not_those_of_ducklake) {
   EXPECT_EQ(read->inlined[0].rows[1].end, SnapshotId(3));
   // Written, too: ended by a client, restored, rolled back, counted, ended with all.
   const auto rows = [&] {
-    return ask("SELECT string_agg(_ducklake_row_id || ':' || _ducklake_begin_snapshot || '-' || "
-               "coalesce(_ducklake_end_snapshot::text, '') || '=' || id, ' ' ORDER BY "
-               "_ducklake_row_id, _ducklake_begin_snapshot) FROM @ducklake_inlined_data_1_1");
+    return ask(
+        "SELECT string_agg(_ducklake_row_id || ':' || _ducklake_begin_snapshot || '-' || "
+        "coalesce(_ducklake_end_snapshot::text, '') || '=' || id, ' ' ORDER BY "
+        "_ducklake_row_id, _ducklake_begin_snapshot) FROM @ducklake_inlined_data_1_1");
   };
   EXPECT_EQ(ask("SELECT @lakeproxy_end_inlined_rows(1, 1, 2, '{0}', 4)"), "1");
   EXPECT_EQ(rows(), "0:2-4=110 1:2-3=4");
@@ -170,6 +174,31 @@ TEST_F(Format11, a_line_of_the_log_with_nested_names_is_understood) {
   auto changed = run(lake.changed_since(soon(), *before));
   ASSERT_TRUE(changed);
   EXPECT_TRUE(changed->tables) << "an unknown line would say that all tables changed";
+}
+
+// DuckDB 2.0 may commit in a function of its own, which has this search path: our triggers run
+// under it.
+TEST_F(Format11, a_commit_of_a_function_that_sees_no_schema_passes_the_triggers) {
+  make_table();
+  snapshot(2, "inserted_into_table:1", data_file(1, 2) + ";" + data_file(2, 2));
+  exec(
+      "SET search_path TO pg_catalog, pg_temp; BEGIN;"
+      "INSERT INTO lk.ducklake_snapshot VALUES (3, now(), 2, 100, 100);"
+      "INSERT INTO lk.ducklake_snapshot_changes VALUES (3, 'merge_adjacent:1', NULL, NULL, NULL);"
+      "INSERT INTO lk.ducklake_column VALUES (2, 3, NULL, 1, 2, 'j', 'int32', NULL, 'NULL', true, "
+      "NULL, 'literal', 'duckdb');"
+      "INSERT INTO lk.ducklake_inlined_data_tables VALUES (1, 'ducklake_inlined_data_1_2', 2);"
+      "CREATE TABLE lk.ducklake_inlined_data_1_2 (_ducklake_row_id bigint, "
+      "_ducklake_begin_snapshot bigint, _ducklake_end_snapshot bigint, i integer, j integer);"
+      "INSERT INTO lk.ducklake_column_mapping VALUES (7, 1, 'map_by_name');"
+      "INSERT INTO lk.ducklake_name_mapping VALUES (7, 1, 'i', 1, NULL, true);"
+      "DELETE FROM lk.ducklake_data_file WHERE data_file_id = 1;"
+      "INSERT INTO lk.ducklake_files_scheduled_for_deletion VALUES (1, 'main/t/f1.parquet', true, "
+      "now());"
+      "COMMIT; DELETE FROM lk.ducklake_snapshot WHERE snapshot_id = 1");
+  EXPECT_EQ(ask("SELECT snapshot_id FROM @lakeproxy_maintained"), "3");
+  EXPECT_EQ(ask("SELECT object FROM @lakeproxy_kept_file"), "s3://lake/data/main/t/f1.parquet");
+  EXPECT_EQ(ask("SELECT max(schema_version) FROM @ducklake_schema_versions"), "2");
 }
 
 }  // namespace

@@ -133,12 +133,10 @@ TEST(DeletionVectorTest, reads_every_container) {
   for (std::size_t i = 0; i < 5000; ++i) ASSERT_EQ((*from_bits)[i], i);
   EXPECT_THAT(*read_positions(blob_of(map_of({runs_part({{1, 2}, {65'535, 0}}, 4)}))),
               ElementsAre(1, 2, 3, 65'535));
-  EXPECT_EQ(read_positions(blob_of(map_of({runs_part({{0, 65'535}}, 65'536)})))->size(),
-            65'536);
-  EXPECT_THAT(
-      *read_positions(blob_of(map_of(
-          {array_part(0, {0, 65'535}, 65'535), array_part(1, {2}), array_part(0x7fff'ffff, {3})}))),
-      ElementsAre(0xffff'0000, 0xffff'ffff, 0x1'0000'0002, 0x7fff'ffff'0000'0003));
+  EXPECT_EQ(read_positions(blob_of(map_of({runs_part({{0, 65'535}}, 65'536)})))->size(), 65'536);
+  EXPECT_THAT(*read_positions(blob_of(map_of({array_part(0, {0, 65'535}, 65'535),
+                                              array_part(1, {2}), array_part(0x7fff'ffff, {3})}))),
+              ElementsAre(0xffff'0000, 0xffff'ffff, 0x1'0000'0002, 0x7fff'ffff'0000'0003));
   EXPECT_THAT(*read_positions(blob_of(map_of({}))), IsEmpty());
 }
 
@@ -146,8 +144,7 @@ TEST(DeletionVectorTest, unites_the_vectors_of_a_puffin_file) {
   std::string a = blob_of(map_of({array_part(0, {1, 9})}));
   std::string b = blob_of(map_of({array_part(0, {1, 3})}));
   EXPECT_THAT(*read_positions(puffin_of({a, b})), ElementsAre(1, 3, 9));
-  EXPECT_THAT(*read_positions(puffin_of({a}, R"(,"compression-codec":null)")),
-              ElementsAre(1, 9));
+  EXPECT_THAT(*read_positions(puffin_of({a}, R"(,"compression-codec":null)")), ElementsAre(1, 9));
   EXPECT_THAT(*read_positions(puffin_of({})), IsEmpty());
 }
 
@@ -157,10 +154,12 @@ TEST(DeletionVectorTest, a_position_counts_from_the_first_snapshot_that_has_it) 
   const std::string at9 = blob_of(map_of({array_part(0, {1, 5, 7, 8})}));
   using Read = std::vector<VectorPosition>;
   const Read expected{{1, 5}, {5, 3}, {7, 9}, {8, 9}};
-  EXPECT_EQ(*read_deletion_vectors(snapshots_of({{R"("3")", at3}, {R"("5")", at5}, {R"("9")", at9}})),
-            expected);
-  EXPECT_EQ(*read_deletion_vectors(snapshots_of({{R"("9")", at9}, {R"("3")", at3}, {R"("5")", at5}})),
-            expected)
+  EXPECT_EQ(
+      *read_deletion_vectors(snapshots_of({{R"("3")", at3}, {R"("5")", at5}, {R"("9")", at9}})),
+      expected);
+  EXPECT_EQ(
+      *read_deletion_vectors(snapshots_of({{R"("9")", at9}, {R"("3")", at3}, {R"("5")", at5}})),
+      expected)
       << "in any order";
   EXPECT_EQ(*read_deletion_vectors(snapshots_of({{R"("3")", at3}})), (Read{{5, 3}}));
   EXPECT_EQ(*read_deletion_vectors(snapshots_of({{R"("3")", at3}, {R"("4")", at3}})),
@@ -303,8 +302,8 @@ TEST(DeletionVectorTest, reads_no_byte_of_a_file_twice) {
   std::string entry =
       R"({"type":"deletion-vector-v1","offset":4,"length":)" + std::to_string(a.size()) + "}";
   std::string payload = R"({"blobs":[)" + entry + "," + entry + "]}";
-  EXPECT_EQ(kind_of(read_positions("PFA1" + a + "PFA1" + payload +
-                                          little(payload.size(), 4) + little(0, 4) + "PFA1")),
+  EXPECT_EQ(kind_of(read_positions("PFA1" + a + "PFA1" + payload + little(payload.size(), 4) +
+                                   little(0, 4) + "PFA1")),
             ErrorKind::kCorrupt);
 }
 

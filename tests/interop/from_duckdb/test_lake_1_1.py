@@ -5,7 +5,10 @@ import datetime
 import duckdb
 import pyarrow as pa
 import pytest
-from pyiceberg.types import LongType
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import DayTransform
+from pyiceberg.types import DateType, LongType, NestedField
 
 import format_1_1
 import readers
@@ -47,6 +50,7 @@ def own():
         own.before = shown(own)
         own.truth = {table: rows_at(readers.Direct(own.duck), f's.{table}') for table in TABLES}
         own.duck.close()
+        own.refused = format_1_1.command(own, 'migrate', '--to', '1.1', '--there-is-no-way-back')
         format_1_1.migrate(own)
         yield own
 
@@ -73,6 +77,25 @@ def test_rows_are_what_they_were_at_every_snapshot(own):
     assert {key: after[key] for key in own.before} == own.before
     for table in TABLES:
         assert now(own, f's.{table}') == own.truth[table], table
+
+
+def test_the_command_line_tells_what_the_lake_is(own):
+    assert own.refused.returncode == 1 and 'other sessions' in own.refused.stderr, 'the server was up'
+    checked = format_1_1.command(own, 'check')
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert {'version: 1.1', 'attached by: DuckDB 2.0', 'no problems'} <= set(checked.stdout.splitlines())
+    assert 'session: ' in checked.stdout, 'of the server'
+    unsure = format_1_1.command(own, 'migrate', '--to', '1.1')
+    assert unsure.returncode == 2 and 'no way back' in unsure.stderr
+    assert format_1_1.command(own, 'migrate', '--to', '2.0').returncode == 2
+    again = format_1_1.command(own, 'migrate', '--to', '1.1', '--there-is-no-way-back')
+    assert again.returncode == 1 and '1.1 already' in again.stderr
+    assert format_1_1.command(own, 'create', '--format', '1.1').returncode == 1
+
+
+def test_compaction_is_refused_by_name(own):
+    answer = own.rest.post('admin/namespaces/s/tables/grown/compact')
+    assert answer.status_code == 501 and 'DuckDB 2.0' in answer.json()['error']['message'], answer.text
 
 
 def test_duckdb_1_5_refuses_the_lake(own):
@@ -147,6 +170,23 @@ def test_a_table_with_the_old_names_is_read_and_written_right(own):
     own.catalog.load_table('s.clash').append(arrow(own, 's.clash', [(7, 8, 9)]))
     assert now(own, 's.clash') == [(7, 8, 9), (999999, 0, None)]
     own.ask(f"DELETE FROM ducklake_inlined_data_tables WHERE table_id = 8001; DROP TABLE {held}")
+
+
+def test_days_of_a_client_are_counted_from_1970_in_the_lake(own):
+    schema = Schema(NestedField(1, 'i', LongType(), required=False), NestedField(2, 'd', DateType(), required=False))
+    made = own.catalog.create_table('s.days', schema, partition_spec=PartitionSpec(
+        PartitionField(source_id=2, field_id=1000, transform=DayTransform(), name='d_day')))
+    days = [datetime.date(1969, 12, 31), datetime.date(1970, 1, 1), datetime.date(2024, 1, 1), None]
+    made.append(pa.table({'i': list(range(4)), 'd': pa.array(days, pa.date32())}))
+    counted = own.ask("""SELECT string_agg(coalesce(v.partition_value, 'null'), ' ' ORDER BY v.partition_value::int)
+        FROM ducklake_file_partition_value v JOIN ducklake_table t USING (table_id) WHERE t.table_name = 'days'""")
+    assert counted == '-1 0 19723 null'
+    assert own.ask("SELECT DISTINCT transform FROM ducklake_partition_column c JOIN ducklake_table t USING (table_id) "
+                   "WHERE t.table_name = 'days'") == 'epoch_day'
+    scan = own.catalog.load_table('s.days').scan(row_filter='d = "2024-01-01"')
+    assert len(list(scan.plan_files())) == 1 and scan.to_arrow()['i'].to_pylist() == [2]
+    with format_1_1.down_converted(own) as duck:
+        assert duck.execute('FROM lake.s.days ORDER BY i').fetchall() == [(i, day) for i, day in enumerate(days)]
 
 
 def test_each_snapshot_sees_its_vector_of_a_puffin_file(own):
