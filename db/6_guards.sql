@@ -195,6 +195,29 @@ SELECT max(v.begin_snapshot), i.schema_version, i.table_id
  GROUP BY i.table_id, i.schema_version
 HAVING max(v.schema_version) < i.schema_version;
 
+-- Gives inlined tables the column names of DuckLake 1.1 that a migration of DuckDB passed over: it
+-- reads their list first, and a commit of ours may make one before the migration gets its
+-- locks. With its owner's rights: those tables are ours.
+CREATE FUNCTION lakeproxy_finish_migration() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  inlined record;
+  col record; -- The names of its columns.
+BEGIN
+  FOR inlined IN SELECT i.table_name FROM ducklake_inlined_data_tables i LOOP
+    SELECT * INTO col FROM lakeproxy_inlined_columns(to_regclass(quote_ident(inlined.table_name)));
+    IF (col.row_id, col.begun, col.ended) = ('row_id', 'begin_snapshot', 'end_snapshot') THEN
+      EXECUTE format('ALTER TABLE %I RENAME COLUMN row_id TO _ducklake_row_id', inlined.table_name);
+      EXECUTE format('ALTER TABLE %I RENAME COLUMN begin_snapshot TO _ducklake_begin_snapshot', inlined.table_name);
+      EXECUTE format('ALTER TABLE %I RENAME COLUMN end_snapshot TO _ducklake_end_snapshot', inlined.table_name);
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER lakeproxy_finish_migration AFTER UPDATE ON ducklake_metadata
+  FOR EACH ROW WHEN (NEW.key = 'version' AND NEW.value = '1.1' AND OLD.value <> NEW.value)
+  EXECUTE FUNCTION lakeproxy_finish_migration();
+
 -- Snapshot ids ---------------------------------------------------------------------------
 
 -- Counts a snapshot id that another writer wants and we took, in lakeproxy_losses. With its

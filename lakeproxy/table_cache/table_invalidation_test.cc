@@ -64,6 +64,22 @@ TEST(TableInvalidation, remembers_that_commits_were_lost) {
       << "nothing more was lost";
 }
 
+// It moves neither of the two numbers.
+TEST(TableInvalidation, a_migration_changes_every_table_and_is_not_taken_back) {
+  TableInvalidation invalidation;
+  invalidation.advance(invalidation.state().version, Changes{version(9, 2), Tables{}});
+  const auto before = invalidation.state().generation;
+  LakeVersion migrated = version(9, 2);
+  migrated.format = model::LakeFormat::k1_1;
+  invalidation.advance(version(9, 2),
+                       Changes{.version = migrated, .tables = std::nullopt, .goes_on = false});
+  EXPECT_TRUE(invalidation.changed_since(TableId(1), version(9, 2), before));
+  EXPECT_TRUE(invalidation.lost_commits_since(before));
+  // A worker that asked before the migration and is told late.
+  invalidation.advance(version(8, 2), Changes{version(9, 2), Tables{}});
+  EXPECT_EQ(invalidation.state().version, migrated);
+}
+
 TEST(TableInvalidation, forgets_higher_numbers_when_the_lake_was_set_back) {
   TableInvalidation invalidation;
   invalidation.advance(invalidation.state().version,

@@ -201,5 +201,25 @@ TEST_F(Format11, a_commit_of_a_function_that_sees_no_schema_passes_the_triggers)
   EXPECT_EQ(ask("SELECT max(schema_version) FROM @ducklake_schema_versions"), "2");
 }
 
+// It was made by a commit of ours after the migration had read the list of them.
+TEST_F(Format11, an_inlined_table_that_a_migration_passed_over_gets_its_names) {
+  exec(
+      "UPDATE ducklake_metadata SET value = '1.0' WHERE key = 'version';"
+      "CREATE TABLE late (row_id bigint, begin_snapshot bigint, end_snapshot bigint, i bigint);"
+      "CREATE TABLE other (_ducklake_row_id bigint, _ducklake_begin_snapshot bigint, "
+      "_ducklake_end_snapshot bigint, row_id bigint);"
+      "INSERT INTO ducklake_inlined_data_tables VALUES (1, 'late', 1), (2, 'other', 1);"
+      "UPDATE ducklake_metadata SET value = '1.1' WHERE key = 'version'");
+  const auto names = [&](const char* table) {
+    return ask(
+        fmt::format("SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE "
+                    "attrelid = '@{}'::regclass AND attnum > 0",
+                    table));
+  };
+  const std::string own = "_ducklake_row_id,_ducklake_begin_snapshot,_ducklake_end_snapshot,";
+  EXPECT_EQ(names("late"), own + "i");
+  EXPECT_EQ(names("other"), own + "row_id");
+}
+
 }  // namespace
 }  // namespace lake::ducklake

@@ -183,7 +183,7 @@ def test_days_of_a_client_are_counted_from_1970_in_the_lake(own):
     assert counted == '-1 0 19723 null'
     assert own.ask("SELECT DISTINCT transform FROM ducklake_partition_column c JOIN ducklake_table t USING (table_id) "
                    "WHERE t.table_name = 'days'") == 'epoch_day'
-    scan = own.catalog.load_table('s.days').scan(row_filter='d = "2024-01-01"')
+    scan = own.catalog.load_table('s.days').scan(row_filter="d = '2024-01-01'")
     assert len(list(scan.plan_files())) == 1 and scan.to_arrow()['i'].to_pylist() == [2]
     with format_1_1.down_converted(own) as duck:
         assert duck.execute('FROM lake.s.days ORDER BY i').fetchall() == [(i, day) for i, day in enumerate(days)]
