@@ -17,6 +17,7 @@ pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 set_target_properties(PkgConfig::re2 PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(snappy REQUIRED IMPORTED_TARGET snappy)
+pkg_check_modules(argon2 REQUIRED IMPORTED_TARGET libargon2)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(CLI11 REQUIRED)
 

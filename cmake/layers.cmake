@@ -8,7 +8,7 @@ module(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 module(base/metrics USES base/core LINKS prometheus-cpp::core)
 module(base/json USES base/core LINKS Boost::json)
 module(base/config USES base/core LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
-module(base/crypto USES base/core LINKS OpenSSL::Crypto)
+module(base/crypto USES base/core LINKS OpenSSL::Crypto PkgConfig::argon2 crypt)
 module(base/gzip USES base/core LINKS ZLIB::ZLIB)
 module(base/jose USES base/core base/json base/crypto base/runtime base/http LINKS OpenSSL::Crypto
   TEST_USES base/testing)
