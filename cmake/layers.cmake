@@ -27,8 +27,8 @@ module(lakeproxy/measure USES base/postgres)
 # Every setting, as a value.
 module(lakeproxy/settings USES base/config base/core base/log lakeproxy/model)
 
-# Who asks.
-module(lakeproxy/auth USES base/core base/runtime)
+# Who asks, and the tokens that say so.
+module(lakeproxy/auth USES base/core base/crypto base/http base/jose base/json base/runtime lakeproxy/model)
 
 # The hand-over: the proof that policy was asked.
 module(lakeproxy/policy USES base/core base/runtime lakeproxy/auth lakeproxy/model)
@@ -179,7 +179,8 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
   lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update
-  lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy)
+  lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy
+  TEST_USES base/testing)
 
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres

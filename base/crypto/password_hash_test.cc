@@ -9,7 +9,8 @@ namespace {
 
 // Of "open sesame". Made with libxcrypt 4.4.33 and libargon2 20171227.
 constexpr std::string_view kBcrypt = "$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW";
-constexpr std::string_view kArgon2 = "$argon2id$v=19$m=1024,t=2,p=1$c2FsdHNhbHRzYWx0$0iePWWZuL+UGVOmRxFk7m0gJMioww6rULm+/nzPSM4Q";
+constexpr std::string_view kArgon2 =
+    "$argon2id$v=19$m=1024,t=2,p=1$c2FsdHNhbHRzYWx0$0iePWWZuL+UGVOmRxFk7m0gJMioww6rULm+/nzPSM4Q";
 
 std::string with(std::string_view text, std::string_view part, std::string_view other) {
   std::string changed(text);

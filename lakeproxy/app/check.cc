@@ -44,6 +44,10 @@ int check(const settings::Settings& settings) {
   base::RequestContext context;
   context.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool fine = report("settings", {});
+  if (settings.auth.is_on()) {
+    auto authority = Authority::create(settings.auth, clock, random);
+    fine = report("clients", authority ? base::Status() : std::move(authority).error()) && fine;
+  }
   auto pool = base::pg::Pool::create(pool_options(settings));
   fine = report("postgres", run(loop, check_postgres(context, pool.get()))) && fine;
   auto store = storage::ObjectStore::create(store_options(settings), clock, random);

@@ -156,11 +156,13 @@ class Process {
     shared_.compactions = &compactions_;
   }
 
+  /// Errors: kInvalid  a setting; kUnavailable  the port is taken.
   base::Status start();
   void run();
 
  private:
   void finish_workers();
+  void log_who_may_come_in(const base::log::Logger& log) const;
 
   const settings::Settings& settings_;
   base::SystemClock clock_;
@@ -179,6 +181,7 @@ class Process {
   operation::ReportedMetrics reports_;
   exporter::Compactor compactor_;
   operation::CompactionMetrics compactions_;
+  std::unique_ptr<Authority> authority_;
   Shared shared_;
   base::Workers workers_;
   std::vector<std::unique_ptr<WorkerServices>> services_;
@@ -191,6 +194,8 @@ class Process {
 };
 
 base::Status Process::start() {
+  ASSIGN_OR_RETURN(authority_, Authority::create(settings_.auth, clock_, random_));
+  shared_.authority = authority_.get();
   std::vector<base::http::Handler> handlers;
   for (unsigned i = 0; i < workers_.count(); ++i) {
     ASSIGN_OR_RETURN(auto services,
@@ -222,7 +227,7 @@ void Process::run() {
                          {"port", server_->port()},
                          {"workers", workers_.count()},
                          {"catalog", settings_.catalog.name}});
-  log.warning("authentication is off: every caller may do everything");
+  log_who_may_come_in(log);
   wait_for_signal();
   log.info("stopping");
   stopping_ = true;
@@ -234,6 +239,26 @@ void Process::run() {
   own_work_.wait();
   finish_workers();
   log.info("stopped");
+}
+
+void Process::log_who_may_come_in(const base::log::Logger& log) const {
+  if (authority_ == nullptr) {
+    log.warning("authentication is off: every caller may do everything");
+    return;
+  }
+  log.info("authentication is on", {{"clients", authority_->clients().size()}});
+  if (authority_->file_is_open()) {
+    log.warning("others on this machine may read the file of clients",
+                {{"setting", "LAKEPROXY_OAUTH_CLIENTS_FILE"}});
+  }
+  const bool in_clear = settings_.server.tls_cert.empty() && settings_.server.host != "127.0.0.1" &&
+                        settings_.server.host != "::1" && settings_.server.host != "localhost";
+  if (in_clear) {
+    log.warning(
+        "tokens and secrets travel in clear text beyond this machine, unless something "
+        "in front of this server encrypts",
+        {{"setting", "LAKEPROXY_TLS_CERT"}});
+  }
 }
 
 void Process::finish_workers() {

@@ -11,6 +11,7 @@
 #include "base/log/logger.h"
 #include "base/metrics/registry.h"
 #include "base/postgres/session.h"
+#include "lakeproxy/app/authority.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
 #include "lakeproxy/engine/files/engine_pool.h"
@@ -48,6 +49,7 @@ struct Shared {
   base::Random* random = nullptr;
   base::log::LogOutput* log = nullptr;
   base::metrics::Registry* metrics = nullptr;
+  Authority* authority = nullptr;  ///< Null where authentication is off.
   base::duckdb::Engine* engine = nullptr;
   EnginePools* engine_pools = nullptr;
   const publish::RecordMetrics* records = nullptr;

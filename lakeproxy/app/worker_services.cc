@@ -1,6 +1,5 @@
 #include "lakeproxy/app/worker_services.h"
 
-#include "lakeproxy/auth/principal.h"
 #include "lakeproxy/maintenance/removal/prefix_owner.h"
 #include "lakeproxy/measure/measured_pool.h"
 
@@ -55,7 +54,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
              &exporters_, &manifests_, &background_,           &meter_, &copies_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
-  routes_.authenticate = auth::authenticate;
+  set_up_authentication(shared.authority, *shared.clock);
   routes_.home = CatalogServices::create(
       tools_, shared.catalogs->get(lake_options(*shared.settings), std::nullopt));
   routes_.attached = [this](const std::string& id) { return attached_.get(id).value_or(nullptr); };
@@ -69,6 +68,16 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };
   routes_.opened = [&shared] { return shared.opened.load(std::memory_order_acquire); };
+}
+
+void WorkerServices::set_up_authentication(Authority* authority, const base::Clock& clock) {
+  routes_.authenticate = auth::everybody;
+  if (authority == nullptr) return;
+  authenticator_.emplace(authority->tokens(), clock);
+  routes_.authenticate = [this](base::RequestContext context, const base::http::Headers* headers) {
+    return authenticator_->authenticate(context, headers);
+  };
+  routes_.tokens = &authority->grants();
 }
 
 base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::attach(

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "lakeproxy/app/catalog_services.h"
+#include "lakeproxy/auth/authenticator.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/http/route.h"
 #include "lakeproxy/to_iceberg/publish/lru_cache.h"
@@ -48,6 +49,7 @@ class WorkerServices {
       base::RequestContext context, model::RegisteredCatalog registered);
   base::Task<void> claim(base::RequestContext context, std::shared_ptr<operation::Catalog> catalog);
   base::Task<base::Status> ready(base::RequestContext context);
+  void set_up_authentication(Authority* authority, const base::Clock& clock);
 
   measure::WaitMeter meter_;
   std::unique_ptr<base::pg::Pool> pool_;
@@ -60,6 +62,7 @@ class WorkerServices {
   publish::CopyMaker copies_;
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;
+  std::optional<auth::Authenticator> authenticator_;  ///< Nothing where authentication is off.
   LoopTools tools_;
   /// What was used last; a catalog that falls out lives on while it is in use.
   publish::LruCache<std::shared_ptr<operation::Catalog>> attached_;

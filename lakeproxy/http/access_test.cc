@@ -7,9 +7,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
+#include <fstream>
 #include <map>
 
 #include "base/json/json.h"
+#include "base/testing/repository.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/http/route_table.h"
@@ -108,7 +110,7 @@ base::http::Request request_of(const Route& route) {
   return request;
 }
 
-bool is_public(const Route& route) { return route.permission == policy::Permission::kPublic; }
+bool is_public(const Route& route) { return policy::is_open(route.permission); }
 
 // To a stranger's empty request.
 unsigned open_status(const Route& route) { return route.operation == "getToken" ? 400U : 200U; }
@@ -118,7 +120,9 @@ class Access : public ::testing::Test {
   Access() {
     services_.home = std::make_shared<operation::Catalog>();
     services_.home->lake.catalog = "home";
-    services_.authenticate = [this](base::RequestContext) { return who(caller_); };
+    services_.authenticate = [this](base::RequestContext, const base::http::Headers*) {
+      return who(caller_);
+    };
     services_.attached = [](const std::string&) { return nullptr; };
     services_.find_registered = [this](base::RequestContext, std::string id) {
       ++looked_up_;
@@ -202,7 +206,9 @@ TEST_F(Access, who_is_not_known_learns_of_nothing) {
     request.body += "no JSON";
     const base::http::Response response = ask(std::move(request));
     EXPECT_EQ(response.status, is_public(route) ? open_status(route) : 401U);
-    if (!is_public(route)) EXPECT_EQ(response.headers.get("WWW-Authenticate"), "Bearer");
+    if (!is_public(route))
+      EXPECT_EQ(response.headers.get("WWW-Authenticate"),
+                R"(Bearer realm="lakeproxy", error="invalid_token")");
   }
   EXPECT_EQ(looked_up_, 0);
 }
@@ -255,6 +261,173 @@ TEST_F(Access, a_body_over_the_routes_own_bound_is_refused_before_it_is_read) {
     EXPECT_EQ(ask(request).status, passed);
     request.body += ' ';
     EXPECT_EQ(ask(request).status, 413U);
+  }
+}
+
+// The table of docs/lake/access.md: each route against each scope. Its cells are what is expected
+// here, so that a right which comes or goes shows in a review.
+
+auth::Principal bearer_of(const std::string& scopes) {
+  auto parsed = auth::Scopes::parse(scopes, auth::OtherWords::kRefused);
+  EXPECT_TRUE(parsed) << scopes;
+  auth::Principal principal{.subject = "etl", .superuser = parsed->is_administrator()};
+  principal.grants = std::make_shared<const auth::Grants>(auth::Grants{.scopes = *parsed});
+  return principal;
+}
+
+// The things that "table b.t, table c.u" names; their namespaces have one level but "b.c".
+struct Named {
+  explicit Named(std::string_view about) {
+    while (!about.empty()) {
+      std::string_view one = about.substr(0, about.find(','));
+      about.remove_prefix(std::min(about.size(), one.size() + 2));
+      kinds.emplace_back(one.substr(0, one.find(' ')));
+      if (!one.contains(' ')) continue;
+      std::string text(one.substr(one.find(' ') + 1));
+      if (kinds.back() != "namespace") text = text.substr(0, text.rfind('.'));
+      model::Namespace name;
+      if (const auto dot = text.find('.'); dot != std::string::npos) {
+        name.levels = {text.substr(0, dot), text.substr(dot + 1)};
+      } else {
+        name.levels = {text};
+      }
+      names.push_back(std::move(name));
+    }
+  }
+
+  [[nodiscard]] policy::Targets targets() const {
+    static const std::string kAnyName = "x";
+    policy::Targets all;
+    std::size_t next = 0;
+    for (const std::string& kind : kinds) {
+      if (kind == "server") all.push_back(policy::Target::server());
+      if (kind == "catalog") all.push_back(policy::Target::catalog());
+      if (kind == "namespace") all.push_back(policy::Target::of(names[next++]));
+      if (kind == "table") all.push_back(policy::Target::table(names[next++], kAnyName));
+      if (kind == "view") all.push_back(policy::Target::view(names[next++], kAnyName));
+    }
+    return all;
+  }
+  /// A scope for each of the namespaces: "ns:b:r ns:c:r".
+  [[nodiscard]] std::string scopes(std::string_view before, std::string_view after) const {
+    std::string text;
+    for (const model::Namespace& name : names) {
+      text += (text.empty() ? "ns:" : " ns:") + std::string(before) + name.display() +
+              std::string(after);
+    }
+    return text.empty() ? "ns:a:" + std::string(after.substr(after.rfind(':') + 1)) : text;
+  }
+
+  std::vector<std::string> kinds;
+  std::vector<model::Namespace> names;
+};
+
+bool is_allowed(const Route& route, const Named& named, const auth::Principal& who) {
+  const policy::Targets targets = named.targets();
+  boost::asio::io_context loop;
+  auto decided = boost::asio::co_spawn(loop, policy::decide({}, {&who, route.permission}, targets),
+                                       boost::asio::use_future);
+  loop.run();
+  return decided.get().has_value();
+}
+
+Named named_by(const Route& route) {
+  auto asked = kGuarded.find(route.operation);
+  return Named(asked == kGuarded.end() ? "server" : asked->second.about);
+}
+
+constexpr std::string_view kColumns[] = {"none", "other", "r", "w", "*:r", "*:w", "*"};
+
+auth::Principal holder_of(std::string_view column, const Named& named) {
+  if (column == "none") return auth::Principal{};
+  if (column == "other") return bearer_of("ns:other:rw");
+  if (column == "*") return bearer_of("*");
+  if (column.starts_with("*:")) return bearer_of("ns:" + std::string(column));
+  return bearer_of(named.scopes("", ":" + std::string(column)));
+}
+
+std::string line_of(const Route& route) {
+  const Named named = named_by(route);
+  std::string line = "| " + std::string(route.operation) + " | `" +
+                     std::string(to_string(route.method)) + " " + std::string(route.path) + "` |";
+  for (std::string_view column : kColumns) {
+    line += is_allowed(route, named, holder_of(column, named)) ? " yes |" : " |";
+  }
+  return line;
+}
+
+// With UPDATE_GOLDEN=1 the page's table is written anew.
+TEST(AccessTable, is_the_one_of_the_documents) {
+  constexpr std::string_view kEnd = "<!-- end of the routes -->";
+  const auto place = base::testing::repository() / "docs/lake/access.md";
+  std::ifstream file(place);
+  std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = page.find("| health |");
+  const std::size_t end = page.find(kEnd);
+  ASSERT_LT(begin, end);
+  ASSERT_NE(end, std::string::npos);
+  std::string table;
+  for (const Route& route : route_table()) table += line_of(route) + "\n";
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    page.replace(begin, end - begin, table);
+    std::ofstream(place) << page;
+    return;
+  }
+  EXPECT_EQ(page.substr(begin, end - begin), table);
+}
+
+TEST_F(Access, an_empty_cell_is_a_refusal_on_the_wire) {
+  std::size_t refused = 0;
+  for (const Route& route : route_table()) {
+    const Named named = named_by(route);
+    for (std::string_view column : kColumns) {
+      const auth::Principal who = holder_of(column, named);
+      if (is_allowed(route, named, who)) continue;
+      ++refused;
+      caller_ = who;
+      EXPECT_EQ(ask(request_of(route)).status, 403U) << route.operation << " with " << column;
+    }
+  }
+  EXPECT_GT(refused, 80U);
+}
+
+TEST(AccessTable, a_scope_of_a_longer_or_shorter_name_opens_nothing) {
+  for (const Route& route : route_table()) {
+    const Named named = named_by(route);
+    if (policy::is_open(route.permission) || named.names.empty()) continue;
+    SCOPED_TRACE(route.operation);
+    EXPECT_FALSE(is_allowed(route, named, bearer_of(named.scopes("", "2:*")))) << "a2 for a";
+    EXPECT_FALSE(is_allowed(route, named, bearer_of(named.scopes("x", ":*")))) << "xa for a";
+    EXPECT_FALSE(is_allowed(route, named, bearer_of(named.scopes("x.", ":*")))) << "x.a for a";
+    const bool lists = route.permission == policy::Permission::kListNamespaces;
+    EXPECT_EQ(is_allowed(route, named, bearer_of(named.scopes("", ".x:*"))), lists) << "a.x for a";
+  }
+}
+
+TEST(AccessTable, a_route_about_two_namespaces_needs_both) {
+  std::size_t pairs = 0;
+  for (const Route& route : route_table()) {
+    const Named named = named_by(route);
+    if (named.names.size() < 2) continue;
+    ++pairs;
+    SCOPED_TRACE(route.operation);
+    EXPECT_FALSE(is_allowed(route, named, bearer_of("ns:b:*")));
+    EXPECT_FALSE(is_allowed(route, named, bearer_of("ns:c:*")));
+    EXPECT_FALSE(is_allowed(route, named, bearer_of("ns:b:* ns:c:r")));
+    EXPECT_TRUE(is_allowed(route, named, bearer_of("ns:b:* ns:c:w")));
+  }
+  EXPECT_GE(pairs, 3U);
+}
+
+TEST(AccessTable, rw_is_r_and_w_and_the_star_as_much) {
+  for (const Route& route : route_table()) {
+    const Named named = named_by(route);
+    const bool either = is_allowed(route, named, bearer_of(named.scopes("", ":r"))) ||
+                        is_allowed(route, named, bearer_of(named.scopes("", ":w")));
+    EXPECT_EQ(is_allowed(route, named, bearer_of(named.scopes("", ":rw"))), either);
+    EXPECT_EQ(is_allowed(route, named, bearer_of(named.scopes("", ":*"))), either);
+    EXPECT_EQ(is_allowed(route, named, bearer_of("ns:*:*")),
+              is_allowed(route, named, bearer_of("ns:*:rw")));
   }
 }
 

@@ -43,7 +43,7 @@ ActionResult get_config(RequestContext context, Call* call, Authorized<AskServer
 
 /// A client that wants a token.
 struct AskToken {
-  std::string grant_type;
+  auth::TokenRequest request;
 };
 [[nodiscard]] inline policy::Targets targets(const AskToken&) { return {policy::Target::server()}; }
 base::Result<AskToken> ask_token_of(const Call& call);

@@ -6,6 +6,7 @@
 
 #include "base/core/text.h"
 #include "base/json/json.h"
+#include "lakeproxy/auth/authorization.h"
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/iceberg/view/view_change.h"
 #include "lakeproxy/operation/namespaces.h"
@@ -94,8 +95,30 @@ base::http::Response make(const Shape& shape, std::string_view message) {
   response.status = shape.status;
   response.headers.add("Content-Type", "application/json");
   if (shape.retry_later) response.headers.add("Retry-After", "1");
-  if (shape.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
   response.body = base::http::Body(std::move(body));
+  return response;
+}
+
+// Source: RFC 6750, section 3: a token that was shown is blamed, a missing one is not.
+base::http::Response ask_for_token(const base::Error& error, base::http::Response response) {
+  std::string challenge = R"(Bearer realm="lakeproxy")";
+  if (error.reason() != auth::kNoToken) challenge += R"(, error="invalid_token")";
+  response.headers.add("WWW-Authenticate", std::move(challenge));
+  return response;
+}
+
+// Source: RFC 6749, section 5.2. The reason is one of its words.
+base::http::Response refused_grant(const Shape& shape, const base::Error& error) {
+  std::string body = R"({"error":)";
+  base::json::append_quoted(body, error.reason());
+  body += R"(,"error_description":)";
+  base::json::append_quoted(body, shown_message(error.message()));
+  base::http::Response response;
+  response.status = shape.status;
+  response.headers.add("Content-Type", "application/json");
+  response.headers.add("Cache-Control", "no-store");
+  if (shape.status == 401) response.headers.add("WWW-Authenticate", R"(Basic realm="lakeproxy")");
+  response.body = base::http::Body(body + "}");
   return response;
 }
 
@@ -124,7 +147,11 @@ base::http::Response error_response(const base::Error& error, Effect effect,
   Shape shape = shape_of(error, effect);
   bool inner = error.kind() == ErrorKind::kInternal || error.kind() == ErrorKind::kCorrupt;
   if (inner) return make(shape, "Internal error; request id " + request_id);
-  return make(shape, error.message());
+  const bool is_of_grant =
+      error.kind() == ErrorKind::kInvalid || error.kind() == ErrorKind::kUnauthenticated;
+  if (effect == Effect::kGrant && is_of_grant) return refused_grant(shape, error);
+  auto response = make(shape, error.message());
+  return shape.status == 401 ? ask_for_token(error, std::move(response)) : response;
 }
 
 base::http::Response refusal(unsigned status, std::string_view message) {

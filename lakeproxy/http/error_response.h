@@ -16,8 +16,9 @@ namespace lake::http {
 inline constexpr std::string_view kUnprocessable = "unprocessable";
 
 /// What a failure means depends on the request: for a commit a 5xx says
-/// "unknown", so one that certainly did not happen must not be a 5xx.
-enum class Effect { kRead, kChange, kCommit };
+/// "unknown", so one that certainly did not happen must not be a 5xx. A refused grant of a token
+/// has a body of its own. Source: Iceberg REST description, "OAuthError".
+enum class Effect { kRead, kChange, kCommit, kGrant };
 
 [[nodiscard]] base::http::Response error_response(const base::Error& error, Effect effect,
                                                   const std::string& request_id);

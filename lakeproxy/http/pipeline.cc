@@ -48,10 +48,12 @@ std::optional<Response> check_body(Call& call) {
 }
 
 Passed authenticate(base::RequestContext context, Call* call) {
-  auto principal = co_await call->services->authenticate(context);
+  // A client that asks for a token shows other things in the same field.
+  if (call->route->permission == policy::Permission::kPublic) co_return base::Status{};
+  auto principal = co_await call->services->authenticate(context, &call->request->headers);
   if (principal) {
     call->principal = std::move(*principal);
-  } else if (call->route->permission != policy::Permission::kPublic) {
+  } else if (!policy::is_open(call->route->permission)) {
     co_return std::move(principal).error();
   }
   // Of what is open to everybody a stranger may ask, too, and one that cannot be told now.

@@ -16,6 +16,7 @@
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
 #include "lakeproxy/auth/principal.h"
+#include "lakeproxy/auth/token_grants.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/http/endpoint.h"
 #include "lakeproxy/http/error_response.h"
@@ -26,8 +27,12 @@ namespace lake::http {
 
 /// What the routes of one event loop reach.
 struct Services {
-  /// Who sends a request. Errors: kUnauthenticated; kUnavailable  nobody can tell now.
-  std::function<base::Task<base::Result<auth::Principal>>(base::RequestContext)> authenticate;
+  /// Who sends a request with these headers, which outlive the task. Errors: kUnauthenticated;
+  /// kUnavailable  nobody can tell now.
+  std::function<base::Task<base::Result<auth::Principal>>(base::RequestContext,
+                                                          const base::http::Headers*)>
+      authenticate;
+  auth::TokenGrants* tokens = nullptr;       ///< Null on an open server.
   std::shared_ptr<operation::Catalog> home;  ///< The default catalog.
   /// A registered catalog that is attached; null where it is not.
   std::function<std::shared_ptr<operation::Catalog>(const std::string& id)> attached;

@@ -4,10 +4,32 @@
 
 namespace lake::operation {
 
+namespace {
+
+using NamespacePage = ducklake::Page<model::Namespace>;
+
+// What the caller may see of a page. One without any leads to the next, so that a client which
+// takes an empty page for the last one misses nothing.
+base::Task<base::Result<NamespacePage>> visible_page(base::RequestContext context, Catalog* catalog,
+                                                     policy::Authorized<ListNamespaces> request,
+                                                     ducklake::PageRequest page) {
+  while (true) {
+    CO_ASSIGN_OR_RETURN(NamespacePage found,
+                        co_await catalog->reader->list_namespaces(context, request->parent, page));
+    std::erase_if(found.items, [&](const model::Namespace& name) {
+      return !policy::may_see(request.principal(), name);
+    });
+    if (!found.items.empty() || !found.next) co_return found;
+    page.after = *found.next;
+  }
+}
+
+}  // namespace
+
 base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ListNamespaces> request) {
   auto read = [&](const ducklake::PageRequest& page) {
-    return catalog->reader->list_namespaces(context, request->parent, page);
+    return visible_page(context, catalog, request, page);
   };
   co_return co_await read_pages<model::Namespace>(request->paging, read);
 }

@@ -53,7 +53,8 @@ struct ListNamespaces {
 [[nodiscard]] inline policy::Targets targets(const ListNamespaces& request) {
   return {request.parent ? policy::Target::of(*request.parent) : policy::Target::catalog()};
 }
-/// Errors: kNotFound  no such parent.
+/// Those that the caller may see: a page may be shorter than was asked for, and only the last one
+/// is empty. Errors: kNotFound  no such parent.
 [[nodiscard]] base::Task<base::Result<ducklake::Page<model::Namespace>>> list_namespaces(
     base::RequestContext context, Catalog* catalog, policy::Authorized<ListNamespaces> request);
 

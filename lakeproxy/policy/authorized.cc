@@ -33,17 +33,52 @@ std::string_view to_string(Ground ground) {
   switch (ground) {
     case Ground::kPublic: return "public";
     case Ground::kSuperuser: return "superuser";
+    case Ground::kScope: return "scope";
   }
   return "";
 }
 
+namespace {
+
+using auth::Access;
+
+// The one place that says what a scope opens. A target without a namespace is the whole catalog.
+bool opens(const auth::Scopes& scopes, Permission permission, const Target& target) {
+  const model::Namespace* name = target.name_space();
+  if (target.is_server()) return false;
+  switch (permission) {
+    case Permission::kListNamespaces: return name != nullptr ? scopes.show(*name) : !scopes.empty();
+    case Permission::kReadNamespace:
+      return name != nullptr ? scopes.open(*name, Access::kRead) : scopes.open_all(Access::kRead);
+    case Permission::kWriteNamespace:
+      return name != nullptr ? scopes.open(*name, Access::kWrite) : scopes.open_all(Access::kWrite);
+    case Permission::kManageNamespaces: return scopes.open_all(Access::kWrite);
+    case Permission::kManageCatalogs:
+    case Permission::kPublic:
+    case Permission::kGreeting: break;
+  }
+  return false;
+}
+
+}  // namespace
+
 base::Task<base::Result<Decision>> decide(base::RequestContext, Caller caller,
                                           std::span<const Target> targets) {
-  if (caller.permission == Permission::kPublic) co_return Decision{Ground::kPublic};
+  if (is_open(caller.permission)) co_return Decision{Ground::kPublic};
+  const auth::Principal& principal = *caller.principal;
   // "All of them" is no answer where there are none.
-  if (caller.principal->superuser && !targets.empty()) co_return Decision{Ground::kSuperuser};
-  co_return base::fail(base::ErrorKind::kForbidden, "not allowed to " + caller.principal->subject)
+  if (principal.superuser && !targets.empty()) co_return Decision{Ground::kSuperuser};
+  const bool all_open =
+      principal.grants && !targets.empty() && std::ranges::all_of(targets, [&](const Target& one) {
+        return opens(principal.grants->scopes, caller.permission, one);
+      });
+  if (all_open) co_return Decision{Ground::kScope};
+  co_return base::fail(base::ErrorKind::kForbidden, "not allowed to " + principal.subject)
       .with_detail(display(targets));
+}
+
+bool may_see(const auth::Principal& principal, const model::Namespace& name) {
+  return principal.superuser || (principal.grants && principal.grants->scopes.show(name));
 }
 
 }  // namespace lake::policy

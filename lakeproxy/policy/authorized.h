@@ -26,12 +26,19 @@ namespace lake::policy {
 
 /// What a route asks of its caller. Every route names one; there is no default.
 enum class Permission : std::uint8_t {
-  kPublic,            ///< Needs no identity: health, metrics, configuration.
+  kPublic,            ///< Needs no identity: health, metrics, tokens.
+  kGreeting,          ///< Needs none, and tells more to whoever shows one: configuration.
+  kListNamespaces,    ///< r on the namespace or on one nested in it; of the catalog: any scope.
+                      ///< What is listed is what may_see() lets through.
   kReadNamespace,     ///< r on the namespace.
   kWriteNamespace,    ///< w on the namespace: its tables' data and definitions.
   kManageNamespaces,  ///< w on all namespaces: create and drop them.
   kManageCatalogs,    ///< Admin scope: provision catalogs, and look after what is in them.
 };
+/// Whether strangers may ask.
+[[nodiscard]] inline bool is_open(Permission permission) {
+  return permission == Permission::kPublic || permission == Permission::kGreeting;
+}
 
 /// One thing that a request reads or changes, by the names that its client gave; a rename
 /// has two. It borrows them from the request.
@@ -58,6 +65,9 @@ class Target {
     return view(identifier.name_space, identifier.name);
   }
 
+  /// Null for the catalog and the server.
+  [[nodiscard]] const model::Namespace* name_space() const { return name_space_; }
+  [[nodiscard]] bool is_server() const { return kind_ == Kind::kServer; }
   /// "table a.b.t"; for logs.
   [[nodiscard]] std::string display() const;
   friend bool operator==(const Target& a, const Target& b);
@@ -87,6 +97,7 @@ concept NamesTargets = requires(const T& request) {
 enum class Ground : std::uint8_t {
   kPublic,     ///< The route is open to everybody.
   kSuperuser,  ///< The caller may do everything.
+  kScope,      ///< Scopes of the caller open each target.
 };
 [[nodiscard]] std::string_view to_string(Ground ground);
 
@@ -149,6 +160,9 @@ class Authorized {
 
   std::shared_ptr<const Held> held_;
 };
+
+/// Whether a list of namespaces shows that one to the principal.
+[[nodiscard]] bool may_see(const auth::Principal& principal, const model::Namespace& name);
 
 /// Whether the principal may know of a catalog that belongs to `account`;
 /// nothing: to nobody in particular.

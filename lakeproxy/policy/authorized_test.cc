@@ -52,8 +52,17 @@ base::Result<Authorized<T>> ask(const auth::Principal& principal, Permission per
   return std::move(*allowed);
 }
 
-constexpr Permission kGuarded[] = {Permission::kReadNamespace, Permission::kWriteNamespace,
-                                   Permission::kManageNamespaces, Permission::kManageCatalogs};
+constexpr Permission kGuarded[] = {Permission::kListNamespaces, Permission::kReadNamespace,
+                                   Permission::kWriteNamespace, Permission::kManageNamespaces,
+                                   Permission::kManageCatalogs};
+
+auth::Principal bearer(std::string_view scopes) {
+  auth::Principal principal{.subject = "etl"};
+  auto parsed = auth::Scopes::parse(scopes, auth::OtherWords::kRefused);
+  EXPECT_TRUE(parsed) << scopes;
+  principal.grants = std::make_shared<const auth::Grants>(auth::Grants{.scopes = *parsed});
+  return principal;
+}
 
 TEST(Authorize, says_why_it_allowed_a_request) {
   for (Permission permission : kGuarded) {
@@ -76,6 +85,26 @@ TEST(Authorize, refuses_whoever_has_no_right_and_logs_what_was_asked_for) {
     EXPECT_EQ(refused.error().detail(), "table a.b.t, table c.u");
     EXPECT_EQ(refused.error().message().find("a.b"), std::string::npos) << "told to a stranger";
   }
+}
+
+TEST(Authorize, takes_a_scope_for_each_target_and_says_so) {
+  auto allowed = ask(bearer("ns:a.b:w ns:c:w"), Permission::kWriteNamespace, Move{kFrom, kTo});
+  ASSERT_TRUE(allowed);
+  EXPECT_EQ(allowed->decision().ground, Ground::kScope);
+  EXPECT_FALSE(ask(bearer("ns:a.b:w"), Permission::kWriteNamespace, Move{kFrom, kTo}));
+  EXPECT_FALSE(ask(bearer("ns:a.b:w ns:c:r"), Permission::kWriteNamespace, Move{kFrom, kTo}));
+  EXPECT_FALSE(ask(bearer("ns:*:*"), Permission::kManageCatalogs, Move{kFrom, kTo}));
+  EXPECT_FALSE(ask(bearer("ns:*:*"), Permission::kReadNamespace, Nothing{}));
+}
+
+TEST(Authorize, shows_in_lists_what_is_read_and_the_way_to_it) {
+  const auth::Principal reader = bearer("ns:a.b:r ns:c:w");
+  EXPECT_TRUE(may_see(reader, {{"a"}}));
+  EXPECT_TRUE(may_see(reader, {{"a", "b"}}));
+  EXPECT_FALSE(may_see(reader, {{"a", "b", "d"}}));
+  EXPECT_FALSE(may_see(reader, {{"c"}}));
+  EXPECT_FALSE(may_see(kNobody, {{"a"}}));
+  EXPECT_TRUE(may_see(kOperator, {{"c"}}));
 }
 
 TEST(Authorize, refuses_a_request_about_nothing) {

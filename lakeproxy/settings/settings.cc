@@ -102,6 +102,17 @@ Engine engine(const SettingValues& values) {
 
 Upkeep upkeep(const SettingValues& values) { return {.file_grace = values.duration("FILE_GRACE")}; }
 
+Auth auth(const SettingValues& values) {
+  return {
+      .clients = values.secret("OAUTH_CLIENTS"),
+      .clients_file = values.text("OAUTH_CLIENTS_FILE"),
+      .jwt_secret = values.secret("OAUTH_JWT_SECRET"),
+      .jwt_secret_other = values.secret("OAUTH_JWT_SECRET_OTHER"),
+      .issuer = values.text("OAUTH_ISSUER"),
+      .token_lifetime = std::chrono::seconds(values.integer("OAUTH_TTL_SECONDS")),
+  };
+}
+
 Log log(const SettingValues& values) {
   using base::log::Level;
   Level level = Level::kInfo;
@@ -134,6 +145,13 @@ std::vector<std::string> faults_between(const Settings& settings, const SettingV
     // With a weaker mode libpq may pass over the file and trust anyone.
     fault("PG_TLS_ROOTS", "needs LAKEPROXY_PG_TLS_MODE verify-ca or verify-full");
   }
+  if (values.flag("REQUIRE_AUTH") && !settings.auth.is_on()) {
+    fault("REQUIRE_AUTH",
+          "needs clients in LAKEPROXY_OAUTH_CLIENTS or LAKEPROXY_OAUTH_CLIENTS_FILE");
+  }
+  if (settings.auth.is_on() && settings.auth.jwt_secret.empty()) {
+    fault("OAUTH_JWT_SECRET", "is required with clients");
+  }
   return out;
 }
 
@@ -147,6 +165,7 @@ base::Result<Settings> from_values(const SettingValues& values) {
       .catalog = catalog(values),
       .engine = engine(values),
       .upkeep = upkeep(values),
+      .auth = auth(values),
       .log = log(values),
   };
   if (auto faults = faults_between(settings, values); !faults.empty()) {

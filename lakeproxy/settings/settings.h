@@ -96,6 +96,18 @@ struct Upkeep {
   std::chrono::microseconds file_grace{};  ///< How long clients may read files that were let go.
 };
 
+/// Who may come in. Without clients authentication is off.
+struct Auth {
+  base::Secret clients;      ///< As auth::Clients reads it; or empty.
+  std::string clients_file;  ///< JSON; or empty.
+  base::Secret jwt_secret;
+  base::Secret jwt_secret_other;  ///< Of tokens that are taken as well; or empty.
+  std::string issuer;
+  std::chrono::seconds token_lifetime{};
+
+  [[nodiscard]] bool is_on() const { return !clients.empty() || !clients_file.empty(); }
+};
+
 struct Log {
   base::log::Format format = base::log::Format::kJson;
   base::log::Level level = base::log::Level::kInfo;
@@ -108,6 +120,7 @@ struct Settings {
   Catalog catalog;
   Engine engine;
   Upkeep upkeep;
+  Auth auth;
   Log log;
 };
 

@@ -137,6 +137,30 @@ Rows upkeep_rows() {
   };
 }
 
+Rows auth_rows() {
+  return {
+      {"OAUTH_CLIENTS", SecretType{nullptr, "", 64 * 1024}, "", "Authentication",
+       "Clients that may ask for tokens, id:secret|scope|roles|account each, parted by commas. "
+       "Without clients everybody may do everything."},
+      {"OAUTH_CLIENTS_FILE", TextType{}, "", "Authentication",
+       "JSON file with a list of clients: id, secret, scope, roles, account. A secret may be a "
+       "hash: argon2id or bcrypt."},
+      {"OAUTH_JWT_SECRET", SecretType{token_secret_rule, "32 bytes or more"}, "", "Authentication",
+       "Secret that tokens are signed with; required with clients, the same for all servers of a "
+       "lake."},
+      {"OAUTH_JWT_SECRET_OTHER", SecretType{token_secret_rule, "32 bytes or more"}, "",
+       "Authentication",
+       "A second secret whose tokens are taken too while secrets are changed: the next one before "
+       "the change, the last one after it."},
+      {"OAUTH_TTL_SECONDS", IntegerType{1, 604'800}, "3600", "Authentication",
+       "Lifetime of tokens."},
+      {"OAUTH_ISSUER", TextType{not_empty_rule, "not empty", 255}, "lakeproxy", "Authentication",
+       "Issuer and audience of tokens."},
+      {"REQUIRE_AUTH", FlagType{}, "0", "Authentication",
+       "1 refuses to start without clients, so that a setting which is missing opens nothing."},
+  };
+}
+
 Rows engine_and_log_rows() {
   return {
       {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
@@ -177,8 +201,8 @@ Rows engine_and_log_rows() {
 
 base::config::SettingsTable make_table() {
   Rows all;
-  for (auto* rows :
-       {server_rows, postgres_rows, storage_rows, catalog_rows, upkeep_rows, engine_and_log_rows}) {
+  for (auto* rows : {server_rows, auth_rows, postgres_rows, storage_rows, catalog_rows, upkeep_rows,
+                     engine_and_log_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }
   return {"LAKEPROXY_", std::move(all)};

@@ -74,6 +74,51 @@ TEST(SettingsTest, defaults_of_the_server_are_modest) {
   EXPECT_EQ(settings.engine.nan_count_max_bytes, 128U << 20);
 }
 
+TEST(SettingsTest, authentication_is_off_without_clients) {
+  auto settings = loaded({});
+  EXPECT_FALSE(settings.auth.is_on());
+  EXPECT_EQ(settings.auth.issuer, "lakeproxy");
+  EXPECT_EQ(settings.auth.token_lifetime, std::chrono::seconds(3600));
+  EXPECT_FALSE(loaded({"LAKEPROXY_OAUTH_JWT_SECRET=" + std::string(32, 's')}).auth.is_on());
+}
+
+TEST(SettingsTest, takes_clients_with_a_secret_for_their_tokens) {
+  const std::string secret(32, 's');
+  auto settings =
+      loaded({"LAKEPROXY_OAUTH_CLIENTS=a:b|*,c:d|ns:x:r", "LAKEPROXY_REQUIRE_AUTH=1",
+              "LAKEPROXY_OAUTH_CLIENTS_FILE=clients.json", "LAKEPROXY_OAUTH_JWT_SECRET=" + secret,
+              "LAKEPROXY_OAUTH_JWT_SECRET_OTHER=" + secret + "2", "LAKEPROXY_OAUTH_TTL_SECONDS=60",
+              "LAKEPROXY_OAUTH_ISSUER=me"});
+  EXPECT_TRUE(settings.auth.is_on());
+  EXPECT_EQ(settings.auth.clients.reveal(), "a:b|*,c:d|ns:x:r");
+  EXPECT_EQ(settings.auth.clients_file, "clients.json");
+  EXPECT_EQ(settings.auth.jwt_secret.reveal(), secret);
+  EXPECT_EQ(settings.auth.jwt_secret_other.reveal(), secret + "2");
+  EXPECT_EQ(settings.auth.token_lifetime, std::chrono::seconds(60));
+  EXPECT_EQ(settings.auth.issuer, "me");
+  EXPECT_TRUE(loaded({"LAKEPROXY_OAUTH_CLIENTS_FILE=c", "LAKEPROXY_OAUTH_JWT_SECRET=" + secret})
+                  .auth.is_on());
+}
+
+TEST(SettingsTest, refuses_to_be_open_by_mistake) {
+  EXPECT_THAT(refused({"LAKEPROXY_REQUIRE_AUTH=1"}), HasSubstr("LAKEPROXY_REQUIRE_AUTH: needs"));
+  EXPECT_THAT(
+      refused({"LAKEPROXY_REQUIRE_AUTH=1", "LAKEPROXY_OAUTH_JWT_SECRET=" + std::string(32, 's')}),
+      HasSubstr("LAKEPROXY_REQUIRE_AUTH: needs"));
+  EXPECT_THAT(refused({"LAKEPROXY_OAUTH_CLIENTS=a:topsecret|*"}),
+              HasSubstr("LAKEPROXY_OAUTH_JWT_SECRET: is required"));
+  const std::string short_secret = refused({"LAKEPROXY_OAUTH_CLIENTS=a:topsecret|*",
+                                            "LAKEPROXY_OAUTH_JWT_SECRET=" + std::string(31, 's')});
+  EXPECT_THAT(short_secret, HasSubstr("must have 32 bytes or more"));
+  EXPECT_THAT(short_secret, Not(HasSubstr("sss")));
+  EXPECT_THAT(short_secret, Not(HasSubstr("topsecret")));
+  for (const char* value : {"0", "604801", "-1", "x"}) {
+    EXPECT_THAT(refused({std::string("LAKEPROXY_OAUTH_TTL_SECONDS=") + value}),
+                HasSubstr("LAKEPROXY_OAUTH_TTL_SECONDS"));
+  }
+  EXPECT_THAT(refused({"LAKEPROXY_OAUTH_ISSUER="}), HasSubstr("LAKEPROXY_OAUTH_ISSUER"));
+}
+
 TEST(SettingsTest, takes_every_setting) {
   auto settings = loaded({
       "LAKEPROXY_HOST=::",

@@ -67,6 +67,10 @@ std::string_view not_empty_rule(std::string_view text) {
   return text.empty() ? "must not be empty" : "";
 }
 
+std::string_view token_secret_rule(std::string_view text) {
+  return text.empty() || text.size() >= 32 ? "" : "must have 32 bytes or more";
+}
+
 std::string_view absolute_path_rule(std::string_view text) {
   return text.empty() || text.starts_with('/') ? "" : "must be an absolute path";
 }

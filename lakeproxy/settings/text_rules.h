@@ -29,6 +29,9 @@ inline constexpr std::string_view kFolderRule = "s3://bucket/folder/";
 
 [[nodiscard]] std::string_view not_empty_rule(std::string_view text);
 
+/// Empty or 32 bytes and more. Source: RFC 7518, section 3.2.
+[[nodiscard]] std::string_view token_secret_rule(std::string_view text);
+
 /// Empty or an absolute path.
 [[nodiscard]] std::string_view absolute_path_rule(std::string_view text);
 

@@ -1,0 +1,76 @@
+#pragma once
+
+// The tokens that this server gives and takes: JWTs under one secret, for itself alone. What a
+// token says is held against the client's configuration as it is now, so a client that is taken
+// out of it, or given less, is so at the next start and not when its last token ends.
+// Sources: specification, section 5.2; RFC 9068; RFC 8725.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "base/jose/jwt.h"
+#include "lakeproxy/auth/clients.h"
+#include "lakeproxy/auth/principal.h"
+
+namespace lake::auth {
+
+struct TokenOptions {
+  std::string issuer;  ///< Also the audience.
+  base::Secret secret;
+  base::Secret other_secret;  ///< Taken as well, while secrets are changed; or empty.
+  std::chrono::seconds lifetime{3600};
+};
+
+/// A token that was made.
+struct IssuedToken {
+  base::Secret value;
+  std::string id;  ///< jti, for logs.
+  Scopes scopes;
+};
+
+/// Whom a token speaks for, and until when.
+struct Verified {
+  Principal principal;
+  base::WallTime until;
+};
+
+/// Thread-safe after construction.
+class AccessTokens {
+ public:
+  /// `clients`, `clock` and `random` outlive it.
+  /// Errors: kInvalid  a secret under 32 bytes, an empty issuer.
+  [[nodiscard]] static base::Result<AccessTokens> create(TokenOptions options,
+                                                         const Clients& clients,
+                                                         const base::Clock& clock,
+                                                         base::Random& random);
+
+  [[nodiscard]] std::chrono::seconds lifetime() const { return lifetime_; }
+  /// A token for `client` that allows `scopes`, which are within the client's.
+  /// Errors: kTooLarge  the token would be over 8 KiB.
+  [[nodiscard]] base::Result<IssuedToken> issue(const Client& client, Scopes scopes) const;
+  /// Errors: kUnauthenticated; reason() is one of jose::reason. The message never repeats the
+  /// token.
+  [[nodiscard]] base::Result<Verified> verify(std::string_view token) const;
+
+ private:
+  AccessTokens(TokenOptions options, base::jose::Signer signer, const Clients& clients,
+               const base::Clock& clock, base::Random& random);
+  [[nodiscard]] base::Result<base::jose::Claims> claims_of(std::string_view token) const;
+
+  std::string issuer_;
+  std::chrono::seconds lifetime_;
+  base::jose::Signer signer_;
+  std::vector<base::jose::Verifier> verifiers_;
+  base::jose::Rules rules_;
+  const Clients* clients_;
+  const base::Clock* clock_;
+  base::Random* random_;
+};
+
+}  // namespace lake::auth

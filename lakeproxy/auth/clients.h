@@ -1,0 +1,67 @@
+#pragma once
+
+// The programs that may ask for tokens, as the operator has configured them.
+// Source: specification, section 5.3.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "lakeproxy/auth/scope.h"
+
+namespace lake::auth {
+
+/// What a client shows, as the operator keeps it: as it is, or as a hash of it.
+class StoredSecret {
+ public:
+  /// Errors: kInvalid  empty, over 512 bytes, or a hash of another form than argon2id and bcrypt.
+  [[nodiscard]] static base::Result<StoredSecret> make(std::string stored);
+
+  [[nodiscard]] bool is_hash() const { return is_hash_; }
+  /// For one that is no hash; in time that depends on neither.
+  [[nodiscard]] bool equals(std::string_view shown) const;
+  /// For a hash; slow, so never on an event loop.
+  [[nodiscard]] bool is_hash_of(std::string_view shown) const;
+
+ private:
+  StoredSecret(base::Secret stored, bool is_hash) : stored_(std::move(stored)), is_hash_(is_hash) {}
+
+  base::Secret stored_;
+  bool is_hash_;
+};
+
+struct Client {
+  std::string id;
+  StoredSecret secret;
+  Scopes scopes;
+  std::vector<std::string> roles;
+  std::optional<std::string> account;
+};
+
+/// By their ids. Immutable after loading.
+class Clients {
+ public:
+  /// "id:secret|scope|roles|account", parted by commas; words of scope and roles by spaces. What
+  /// stands at the end may be left out, but not the scope.
+  /// Errors: kInvalid  names the entry by its number, and never repeats it.
+  [[nodiscard]] base::Status add_entries(std::string_view text);
+  /// A JSON list of {id, secret, scope, roles, account}; scope and roles are a text of words or a
+  /// list. Errors: the same.
+  [[nodiscard]] base::Status add_json(std::string_view text);
+
+  [[nodiscard]] bool empty() const { return clients_.empty(); }
+  [[nodiscard]] std::size_t size() const { return clients_.size(); }
+  /// Null when there is none. Valid while this is.
+  [[nodiscard]] const Client* find(std::string_view id) const;
+  [[nodiscard]] bool has_hashes() const;
+
+ private:
+  base::Status add(Client client);
+  std::map<std::string, Client, std::less<>> clients_;
+};
+
+}  // namespace lake::auth

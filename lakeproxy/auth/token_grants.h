@@ -1,0 +1,62 @@
+#pragma once
+
+// Who may have a token, and what for: the client shows its secret, and gets what it asks for of
+// what it may do, never more.
+// Sources: RFC 6749, sections 4.4 and 5; Iceberg REST description, "getToken".
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "base/runtime/workers.h"
+#include "lakeproxy/auth/access_tokens.h"
+#include "lakeproxy/auth/authorization.h"
+
+namespace lake::auth {
+
+/// reason() of a refusal, as the answer names it. Source: RFC 6749, section 5.2.
+inline constexpr std::string_view kInvalidRequest = "invalid_request";
+inline constexpr std::string_view kInvalidClient = "invalid_client";
+inline constexpr std::string_view kInvalidScope = "invalid_scope";
+inline constexpr std::string_view kUnsupportedGrant = "unsupported_grant_type";
+
+struct TokenRequest {
+  std::string grant_type;
+  std::string scope;  ///< Empty: all that the client may do.
+  ShownClient client;
+};
+
+/// Of the process; thread-safe.
+class TokenGrants {
+ public:
+  /// Both outlive it.
+  TokenGrants(const Clients& clients, const AccessTokens& tokens);
+
+  [[nodiscard]] std::chrono::seconds lifetime() const { return tokens_->lifetime(); }
+  /// Errors, each with a reason above: kUnauthenticated  no such client, or another secret, which
+  ///         look the same; kInvalid  another grant, or a scope of which the client has nothing;
+  ///         kRateLimited  too many hashed secrets are being checked.
+  [[nodiscard]] base::Task<base::Result<IssuedToken>> grant(base::RequestContext context,
+                                                            TokenRequest request);
+  /// Whether it is the name of a client: others may be anything, secrets too, and are not logged.
+  [[nodiscard]] bool knows(std::string_view client_id) const {
+    return clients_->find(client_id) != nullptr;
+  }
+
+ private:
+  [[nodiscard]] base::Task<base::Result<bool>> shows_secret(const Client* client,
+                                                            ShownClient shown);
+
+  const Clients* clients_;
+  const AccessTokens* tokens_;
+  StoredSecret nobodys_;  ///< What the secret of an unknown client is held against.
+  std::unique_ptr<base::BlockingPool> hashing_;  ///< Null where no secret is a hash.
+  std::atomic<int> hashes_ = 0;                  ///< Being checked, or waiting for it.
+};
+
+}  // namespace lake::auth
