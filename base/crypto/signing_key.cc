@@ -1,5 +1,6 @@
 #include "base/crypto/signing_key.h"
 
+#include <openssl/ecdsa.h>
 #include <openssl/pem.h>
 
 #include "base/crypto/key_state.h"
@@ -14,6 +15,7 @@ using openssl::require;
 
 constexpr std::size_t kRsaBits = 3072;  // 128 bits of strength. NIST SP 800-57, part 1, table 2.
 constexpr std::size_t kEd25519SignatureBytes = 64;
+constexpr int kP256Bytes = 32;
 
 std::string sign_ed25519(EVP_PKEY* key, std::string_view data) {
   Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
@@ -23,6 +25,28 @@ std::string sign_ed25519(EVP_PKEY* key, std::string_view data) {
   std::size_t size = out.size();
   require(EVP_DigestSign(context.get(), openssl::writable(out), &size, bytes(data), data.size()) ==
           1);
+  return out;
+}
+
+// Source: RFC 7518, section 3.4.
+std::string sign_es256(EVP_PKEY* key, std::string_view data) {
+  Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
+  require(context && EVP_DigestSignInit_ex(context.get(), nullptr, "SHA256", nullptr, nullptr, key,
+                                           nullptr) == 1);
+  std::string der(128, '\0');
+  std::size_t size = der.size();
+  require(EVP_DigestSign(context.get(), openssl::writable(der), &size, bytes(data), data.size()) ==
+          1);
+  const unsigned char* at = bytes(der);
+  ECDSA_SIG* parts = d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(size));
+  require(parts != nullptr);
+  std::string out(2 * kP256Bytes, '\0');
+  const bool written =
+      BN_bn2binpad(ECDSA_SIG_get0_r(parts), openssl::writable(out), kP256Bytes) == kP256Bytes &&
+      BN_bn2binpad(ECDSA_SIG_get0_s(parts), openssl::writable(out) + kP256Bytes, kP256Bytes) ==
+          kP256Bytes;
+  ECDSA_SIG_free(parts);
+  require(written);
   return out;
 }
 
@@ -74,7 +98,8 @@ Result<SigningKey> SigningKey::from_pem(std::string_view text) {
 
 SigningKey SigningKey::generate(KeyType type) {
   Owned<EVP_PKEY> key(type == KeyType::kRsa ? EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", kRsaBits)
-                                            : EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
+                      : type == KeyType::kP256 ? EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")
+                                               : EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
   require(key != nullptr);
   VerifyKey half(std::make_shared<const VerifyKey::State>(public_half(key.get()), type));
   return SigningKey(std::make_shared<const State>(std::move(key), std::move(half)));
@@ -88,6 +113,7 @@ Result<std::string> SigningKey::sign(SignatureAlgorithm algorithm, std::string_v
     return fail(ErrorKind::kInvalid, "the key is of another kind than the algorithm");
   }
   if (type() == KeyType::kEd25519) return sign_ed25519(state_->key.get(), data);
+  if (type() == KeyType::kP256) return sign_es256(state_->key.get(), data);
   return state_->rsa->of(algorithm).sign(data);
 }
 

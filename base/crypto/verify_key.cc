@@ -1,6 +1,7 @@
 #include "base/crypto/verify_key.h"
 
 #include <openssl/core_names.h>
+#include <openssl/ecdsa.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 
@@ -21,21 +22,32 @@ using openssl::Owned;
 using openssl::require;
 
 constexpr std::size_t kEd25519Bytes = 32;
+constexpr std::size_t kP256Bytes = 32;
 constexpr std::size_t kMaxRsaBytes = 8192 / 8;
 
-std::string rsa_number(const EVP_PKEY* key, const char* name) {
+std::string number_of(const EVP_PKEY* key, const char* name) {
   BIGNUM* number = nullptr;
   require(EVP_PKEY_get_bn_param(key, name, &number) == 1);
   return openssl::big_endian(Owned<BIGNUM>(number).get());
+}
+
+// Of a fixed length, as coordinates are written. Source: RFC 7518, section 6.2.1.2.
+std::string coordinate(const EVP_PKEY* key, const char* name) {
+  const std::string number = number_of(key, name);
+  return std::string(kP256Bytes - number.size(), '\0') + number;
 }
 
 // Members in the order of their names, without white space.
 // Source: RFC 7638, section 3.3; RFC 8037, section 2.
 std::string canonical(const EVP_PKEY* key, KeyType type) {
   if (type == KeyType::kRsa) {
-    return R"({"e":")" + to_base64url(rsa_number(key, OSSL_PKEY_PARAM_RSA_E)) +
-           R"(","kty":"RSA","n":")" + to_base64url(rsa_number(key, OSSL_PKEY_PARAM_RSA_N)) +
-           R"("})";
+    return R"({"e":")" + to_base64url(number_of(key, OSSL_PKEY_PARAM_RSA_E)) +
+           R"(","kty":"RSA","n":")" + to_base64url(number_of(key, OSSL_PKEY_PARAM_RSA_N)) + R"("})";
+  }
+  if (type == KeyType::kP256) {
+    return R"({"crv":"P-256","kty":"EC","x":")" +
+           to_base64url(coordinate(key, OSSL_PKEY_PARAM_EC_PUB_X)) + R"(","y":")" +
+           to_base64url(coordinate(key, OSSL_PKEY_PARAM_EC_PUB_Y)) + R"("})";
   }
   std::string raw(kEd25519Bytes, '\0');
   std::size_t size = raw.size();
@@ -59,10 +71,44 @@ bool verify_ed25519(EVP_PKEY* key, std::string_view data, std::string_view signa
   return verified == 1;
 }
 
+struct EcdsaFreed {
+  void operator()(ECDSA_SIG* p) const { ECDSA_SIG_free(p); }
+};
+
+// The form that OpenSSL wants. Source: RFC 7518, section 3.4; RFC 5753, section 7.2.
+std::string der_of(std::string_view signature) {
+  std::unique_ptr<ECDSA_SIG, EcdsaFreed> parts(ECDSA_SIG_new());
+  BIGNUM* r = BN_bin2bn(bytes(signature), kP256Bytes, nullptr);
+  BIGNUM* s = BN_bin2bn(bytes(signature.substr(kP256Bytes)), kP256Bytes, nullptr);
+  require(parts && r != nullptr && s != nullptr && ECDSA_SIG_set0(parts.get(), r, s) == 1);
+  std::string der(static_cast<std::size_t>(i2d_ECDSA_SIG(parts.get(), nullptr)), '\0');
+  unsigned char* end = openssl::writable(der);
+  require(i2d_ECDSA_SIG(parts.get(), &end) == static_cast<int>(der.size()));
+  return der;
+}
+
+bool verify_es256(EVP_PKEY* key, std::string_view data, std::string_view signature) {
+  if (signature.size() != 2 * kP256Bytes) return false;
+  const std::string der = der_of(signature);
+  Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
+  require(context && EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA256", nullptr, nullptr,
+                                             key, nullptr) == 1);
+  const int verified =
+      EVP_DigestVerify(context.get(), bytes(der), der.size(), bytes(data), data.size());
+  if (verified != 1) openssl::forget_errors();
+  return verified == 1;
+}
+
 }  // namespace
 
 KeyType key_type(SignatureAlgorithm algorithm) {
-  return algorithm == SignatureAlgorithm::kEd25519 ? KeyType::kEd25519 : KeyType::kRsa;
+  switch (algorithm) {
+    case SignatureAlgorithm::kEd25519: return KeyType::kEd25519;
+    case SignatureAlgorithm::kEs256: return KeyType::kP256;
+    case SignatureAlgorithm::kRs256:
+    case SignatureAlgorithm::kPs256: break;
+  }
+  return KeyType::kRsa;
 }
 
 VerifyKey::State::State(Owned<EVP_PKEY> checked, KeyType its_type)
@@ -105,6 +151,32 @@ Result<VerifyKey> VerifyKey::from_rsa(std::string_view modulus, std::string_view
   return VerifyKey(std::make_shared<const State>(std::move(key), type));
 }
 
+Result<VerifyKey> VerifyKey::from_p256(std::string_view x, std::string_view y) {
+  if (x.size() != kP256Bytes || y.size() != kP256Bytes) {
+    return fail(ErrorKind::kInvalid, "the coordinates of a P-256 key must be 32 bytes each");
+  }
+  std::string point = '\x04' + std::string(x) + std::string(y);
+  std::string group = "prime256v1";
+  std::array<OSSL_PARAM, 3> params{
+      OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group.data(), group.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size()),
+      OSSL_PARAM_construct_end()};
+  Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+  require(context && EVP_PKEY_fromdata_init(context.get()) == 1);
+  EVP_PKEY* made = nullptr;
+  const int done = EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_PUBLIC_KEY, params.data());
+  Owned<EVP_PKEY> key(made);
+  bool is_point = done == 1;
+  if (is_point) {
+    Owned<EVP_PKEY_CTX> check(EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), nullptr));
+    require(check != nullptr);
+    is_point = EVP_PKEY_public_check(check.get()) == 1;
+  }
+  openssl::forget_errors();
+  if (!is_point) return fail(ErrorKind::kInvalid, "the coordinates are no point of P-256");
+  return VerifyKey(std::make_shared<const State>(std::move(key), KeyType::kP256));
+}
+
 Result<VerifyKey> VerifyKey::from_ed25519(std::string_view raw) {
   if (raw.size() != kEd25519Bytes) {
     return fail(ErrorKind::kInvalid, "an Ed25519 public key must be 32 bytes");
@@ -123,6 +195,7 @@ bool VerifyKey::verify(SignatureAlgorithm algorithm, std::string_view data,
                        std::string_view signature) const {
   if (key_type(algorithm) != type()) return false;
   if (type() == KeyType::kEd25519) return verify_ed25519(state_->key.get(), data, signature);
+  if (type() == KeyType::kP256) return verify_es256(state_->key.get(), data, signature);
   return state_->rsa->of(algorithm).verify(data, signature);
 }
 

@@ -3,7 +3,7 @@
 // A public key that checks signatures: read once, used by all threads. What a
 // key can be used for follows from the key and the caller, never from the
 // message that is checked.
-// Sources: RFC 8017 (RSA); RFC 8032 (Ed25519); RFC 7518, sections 3.3 and 3.5;
+// Sources: RFC 8017 (RSA); RFC 8032 (Ed25519); RFC 7518, sections 3.3 to 3.5;
 // RFC 8037; RFC 7638.
 
 #include <cstdint>
@@ -15,12 +15,13 @@
 
 namespace base::crypto {
 
-enum class KeyType : std::uint8_t { kRsa, kEd25519 };
+enum class KeyType : std::uint8_t { kRsa, kEd25519, kP256 };
 
 enum class SignatureAlgorithm : std::uint8_t {
   kRs256,    ///< RSASSA-PKCS1-v1_5 with SHA-256.
   kPs256,    ///< RSASSA-PSS with SHA-256, MGF1-SHA-256 and a salt of 32 bytes.
   kEd25519,  ///< Pure Ed25519.
+  kEs256,    ///< ECDSA with P-256 and SHA-256; the signature is r and s, 32 bytes each.
 };
 /// The kind of key an algorithm needs.
 [[nodiscard]] KeyType key_type(SignatureAlgorithm algorithm);
@@ -38,6 +39,9 @@ class VerifyKey {
   /// Errors: as from_pem.
   [[nodiscard]] static Result<VerifyKey> from_rsa(std::string_view modulus,
                                                   std::string_view exponent);
+  /// A point of P-256 by its coordinates (a JWK's x and y).
+  /// Errors: kInvalid  not 32 bytes each, or no point of the curve.
+  [[nodiscard]] static Result<VerifyKey> from_p256(std::string_view x, std::string_view y);
   /// An Ed25519 public key. Errors: kInvalid  not 32 bytes.
   [[nodiscard]] static Result<VerifyKey> from_ed25519(std::string_view bytes);
 

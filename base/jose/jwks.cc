@@ -41,20 +41,40 @@ std::optional<std::string> number_of(const json::Object& jwk, std::string_view m
   return std::move(*bytes);
 }
 
-// A key of the set as a verifier, if it is one of those we use.
+std::optional<crypto::VerifyKey> rsa_key(const json::Object& jwk) {
+  auto modulus = number_of(jwk, "n");
+  auto exponent = number_of(jwk, "e");
+  if (!modulus || !exponent) return std::nullopt;
+  auto key = crypto::VerifyKey::from_rsa(*modulus, *exponent);
+  if (!key) return std::nullopt;
+  return std::move(*key);
+}
+
+std::optional<crypto::VerifyKey> p256_key(const json::Object& jwk) {
+  auto x = number_of(jwk, "x");
+  auto y = number_of(jwk, "y");
+  if (text_of(jwk, "crv") != "P-256" || !x || !y) return std::nullopt;
+  auto key = crypto::VerifyKey::from_p256(*x, *y);
+  if (!key) return std::nullopt;
+  return std::move(*key);
+}
+
+// A key of the set as a verifier of the one algorithm that its kind is used for here.
 std::optional<Verifier> usable(const json::Value& value) {
   const auto* jwk = value.if_object();
-  if (jwk == nullptr || text_of(*jwk, "kty") != "RSA" || !is_absent_or(*jwk, "use", "sig") ||
-      !is_absent_or(*jwk, "alg", "RS256") || !may_verify(*jwk) || jwk->contains("d")) {
+  if (jwk == nullptr) return std::nullopt;
+  const bool is_rsa = text_of(*jwk, "kty") == "RSA";
+  if (!is_rsa && text_of(*jwk, "kty") != "EC") return std::nullopt;
+  const Algorithm algorithm = is_rsa ? Algorithm::kRs256 : Algorithm::kEs256;
+  if (!is_absent_or(*jwk, "use", "sig") || !is_absent_or(*jwk, "alg", name(algorithm)) ||
+      !may_verify(*jwk) || jwk->contains("d")) {
     return std::nullopt;
   }
   auto kid = text_of(*jwk, "kid");
-  auto modulus = number_of(*jwk, "n");
-  auto exponent = number_of(*jwk, "e");
-  if (!kid || !is_key_id(*kid) || !modulus || !exponent) return std::nullopt;
-  auto key = crypto::VerifyKey::from_rsa(*modulus, *exponent);
+  if (!kid || !is_key_id(*kid)) return std::nullopt;
+  auto key = is_rsa ? rsa_key(*jwk) : p256_key(*jwk);
   if (!key) return std::nullopt;
-  auto verifier = Verifier::with_key(Algorithm::kRs256, std::move(*key), std::string(*kid));
+  auto verifier = Verifier::with_key(algorithm, std::move(*key), std::string(*kid));
   if (!verifier) return std::nullopt;
   return std::move(*verifier);
 }

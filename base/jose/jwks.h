@@ -3,7 +3,7 @@
 // The published keys of an issuer. A set may hold keys for other uses and of
 // kinds from the future: those are passed over, and a broken one does not take
 // the others with it.
-// Sources: RFC 7517, section 5; RFC 7518, section 6.3.1.
+// Sources: RFC 7517, section 5; RFC 7518, sections 6.2.1 and 6.3.1.
 
 #include <cstddef>
 #include <string>
@@ -20,9 +20,10 @@ namespace base::jose {
 inline constexpr std::size_t kMaxJwksBytes = 256 * 1024;
 inline constexpr std::size_t kMaxJwksKeys = 64;
 
-/// The RS256 keys of a JWK set. Taken are RSA keys that VerifyKey accepts, with
+/// The RS256 and ES256 keys of a JWK set. Taken are RSA keys and points of P-256
+/// that VerifyKey accepts, with
 /// a kid that is a key id, use absent or "sig", key_ops absent or with
-/// "verify", alg absent or "RS256", and no private part: a published private
+/// "verify", alg absent or the one named, and no private part: a published private
 /// key is nobody's. Of two with one kid neither is taken. A set without such
 /// keys gives an empty one, which accepts no token.
 /// Errors: kInvalid  not a JWK set;

@@ -26,7 +26,52 @@ TEST(JwksTest, a_key_verifies_what_the_issuer_signed) {
   EXPECT_EQ(keys->find("k2"), nullptr);
 }
 
-TEST(JwksTest, takes_keys_for_RS256_and_passes_the_others_over) {
+// Source: RFC 7515, appendix A.3.
+constexpr std::string_view kPoint =
+    R"("kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",)"
+    R"("y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0")";
+
+TEST(JwksTest, an_elliptic_key_verifies_what_the_standard_has_signed) {
+  auto keys = parse_jwks(set_of("{" + std::string(kPoint) + R"(,"kid":"k1","alg":"ES256"})"));
+  ASSERT_TRUE(keys);
+  const Verifier* key = keys->find("k1");
+  ASSERT_NE(key, nullptr);
+  EXPECT_EQ(key->algorithm(), Algorithm::kEs256);
+  const std::string data =
+      "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxl"
+      "LmNvbS9pc19yb290Ijp0cnVlfQ";
+  const std::string signature =
+      crypto::from_base64url(
+          "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q",
+          64)
+          .value();
+  EXPECT_TRUE(key->verify(data, signature));
+  EXPECT_FALSE(key->verify(data + "x", signature));
+  EXPECT_FALSE(key->verify(data, signature.substr(1)));
+  EXPECT_FALSE(key->verify(data, std::string(64, '\0'))) << "r and s of zero";
+  for (std::size_t i : {0U, 31U, 32U, 63U}) {
+    std::string changed = signature;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_FALSE(key->verify(data, changed)) << i;
+  }
+}
+
+TEST(JwksTest, an_elliptic_key_of_ours_signs_and_is_published) {
+  const auto key = crypto::SigningKey::generate(crypto::KeyType::kP256);
+  const Signer signer = signer_of(Algorithm::kEs256, key);
+  auto keys = parse_jwks(write_jwks({signer.verifier()}));
+  ASSERT_TRUE(keys && keys->find("k1") != nullptr);
+  Rules wanted = rules();
+  wanted.header.algorithm = Algorithm::kEs256;
+  const std::string header = R"({"alg":"ES256","typ":"at+jwt","kid":"k1"})";
+  EXPECT_TRUE(verify(forge(header, claims(), signer), *keys, wanted, now()));
+  EXPECT_FALSE(verify(forge(header, claims(), signer), *keys, rules(), now())) << "RS256 is pinned";
+  const std::string confused = R"({"alg":"RS256","typ":"at+jwt","kid":"k1"})";
+  EXPECT_FALSE(verify(forge(confused, claims(), signer), *keys, rules(), now()));
+  EXPECT_FALSE(verify(forge(confused, claims(), signer), *keys, wanted, now()));
+}
+
+TEST(JwksTest, takes_keys_for_RS256_and_ES256_and_passes_the_others_over) {
   struct Case {
     std::string name, key;
     bool taken;
@@ -50,7 +95,20 @@ TEST(JwksTest, takes_keys_for_RS256_and_passes_the_others_over) {
            Case{"kid a path", jwk(R"(,"kid":"../k")"), false},
            Case{"a private part", jwk(R"(,"kid":"k","d":"AQAB")"), false},
            Case{"symmetric", R"({"kty":"oct","kid":"k","k":"c2VjcmV0"})", false},
-           Case{"elliptic", R"({"kty":"EC","crv":"P-256","kid":"k","x":"AA","y":"AA"})", false},
+           Case{"elliptic", fmt::format(R"({{{},"kid":"k"}})", kPoint), true},
+           Case{"elliptic for RS256", fmt::format(R"({{{},"kid":"k","alg":"RS256"}})", kPoint),
+                false},
+           Case{"elliptic with a private part", fmt::format(R"({{{},"kid":"k","d":"AA"}})", kPoint),
+                false},
+           Case{"elliptic, short", R"({"kty":"EC","crv":"P-256","kid":"k","x":"AA","y":"AA"})",
+                false},
+           Case{"elliptic, no point of the curve",
+                fmt::format(R"({{"kty":"EC","crv":"P-256","kid":"k","x":"{0}","y":"{0}"}})",
+                            crypto::to_base64url(std::string(32, 'x'))),
+                false},
+           Case{"elliptic, another curve",
+                R"({"kty":"EC","crv":"P-384","kid":"k","x":"AA","y":"AA"})", false},
+           Case{"RSA for ES256", jwk(R"(,"kid":"k","alg":"ES256")"), false},
            Case{"no kty", R"({"kid":"k","e":"AQAB","n":"AQAB"})", false},
            Case{"no n", R"({"kty":"RSA","kid":"k","e":"AQAB"})", false},
            Case{"n with padding", R"({"kty":"RSA","kid":"k","e":"AQAB","n":"AQAB=="})", false},

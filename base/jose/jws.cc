@@ -45,6 +45,7 @@ crypto::SignatureAlgorithm signature_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kPs256: return crypto::SignatureAlgorithm::kPs256;
     case Algorithm::kEdDsa: return crypto::SignatureAlgorithm::kEd25519;
+    case Algorithm::kEs256: return crypto::SignatureAlgorithm::kEs256;
     case Algorithm::kHs256:
     case Algorithm::kRs256: break;
   }
@@ -148,6 +149,7 @@ std::string_view name(Algorithm algorithm) {
     case Algorithm::kRs256: return "RS256";
     case Algorithm::kPs256: return "PS256";
     case Algorithm::kEdDsa: return "EdDSA";
+    case Algorithm::kEs256: return "ES256";
   }
   std::unreachable();
 }

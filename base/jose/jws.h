@@ -22,7 +22,7 @@ namespace base::jose {
 /// Longest token that is read or made, in bytes.
 inline constexpr std::size_t kMaxTokenBytes = 8 * 1024;
 
-enum class Algorithm : std::uint8_t { kHs256, kRs256, kPs256, kEdDsa };
+enum class Algorithm : std::uint8_t { kHs256, kRs256, kPs256, kEdDsa, kEs256 };
 /// "HS256". Source: RFC 7518, section 3.1; RFC 8037, section 3.1.
 [[nodiscard]] std::string_view name(Algorithm algorithm);
 

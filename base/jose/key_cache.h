@@ -43,7 +43,7 @@ class KeyCache {
                                                                 const Clock& clock);
   ~KeyCache();
 
-  /// The RS256 key of that name. Callers that need a fetch share one; it goes
+  /// The key of that name. Callers that need a fetch share one; it goes
   /// on when one of them is cancelled or out of time.
   /// Errors: kUnauthenticated  no such key, reason kKey;
   ///         kUnavailable  no such key among those kept, and the last fetch
@@ -53,7 +53,7 @@ class KeyCache {
   ///         kTimeout  the context's deadline passed; kCancelled.
   [[nodiscard]] Task<Result<Verifier>> find(RequestContext context, std::string kid);
 
-  /// Checks a token of this issuer; `rules.header.algorithm` must be kRs256.
+  /// Checks a token of this issuer; `rules.header.algorithm` is kRs256 or kEs256.
   /// Errors: as jose::verify and find(); a token without kid has reason kKey.
   [[nodiscard]] Task<Result<Claims>> verify(RequestContext context, std::string token, Rules rules);
 
