@@ -1,7 +1,8 @@
-// An OAuth 2.0 provider with client credentials, RS256 access tokens and JWKS:
+// An OAuth 2.0 provider with client credentials, RS256 or ES256 access tokens and JWKS:
 //   node server.mjs FOLDER
 // FOLDER holds key.pem and certificate.pem for TLS and config.json:
-//   {"port", "issuer", "audience", "lifetime", "keys": [JWK, ...], "clients": [{"client_id", "client_secret", "scope"}]}
+//   {"port", "issuer", "audience", "lifetime", "algorithm", "keys": [JWK, ...], "claims": {client_id: {...}},
+//    "clients": [{"client_id", "client_secret", "scope"}]}
 // The first key signs. Started again with other keys, it has rotated them.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -9,7 +10,7 @@ import { Provider } from 'oidc-provider';
 
 const folder = process.argv[2];
 const read = (name) => readFileSync(`${folder}/${name}`);
-const { port, issuer, audience, lifetime, keys, clients } = JSON.parse(read('config.json'));
+const { port, issuer, audience, lifetime, algorithm, keys, claims, clients } = JSON.parse(read('config.json'));
 const scopes = [...new Set(clients.flatMap((client) => client.scope.split(' ')))];
 
 const provider = new Provider(issuer, {
@@ -19,8 +20,10 @@ const provider = new Provider(issuer, {
     redirect_uris: [],
     response_types: [],
     token_endpoint_auth_method: 'client_secret_basic',
+    id_token_signed_response_alg: algorithm,
   })),
   jwks: { keys },
+  extraTokenClaims: (context, token) => claims[token.clientId],
   scopes,
   features: {
     clientCredentials: { enabled: true },
@@ -34,7 +37,7 @@ const provider = new Provider(issuer, {
         audience,
         accessTokenTTL: lifetime,
         accessTokenFormat: 'jwt',
-        jwt: { sign: { alg: 'RS256' } },
+        jwt: { sign: { alg: algorithm } },
       }),
     },
   },

