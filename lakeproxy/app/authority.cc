@@ -11,6 +11,15 @@ base::Error broken(std::string_view setting, std::string rule) {
   return base::fail(base::ErrorKind::kInvalid, std::move(rule)).with_context(setting);
 }
 
+auth::ProviderOptions provider_of(const settings::Provider& settings) {
+  const bool es256 = settings.algorithm == settings::TokenAlgorithm::kEs256;
+  return {.issuer = settings.issuer,
+          .audience = settings.audience,
+          .algorithm = es256 ? base::jose::Algorithm::kEs256 : base::jose::Algorithm::kRs256,
+          .keys = {.url = settings.keys_url, .ca_file = settings.ca_file},
+          .claims = {.roles = settings.roles_claim, .account = settings.account_claim}};
+}
+
 }  // namespace
 
 base::Status Authority::read_clients(const settings::Auth& settings) {
@@ -33,23 +42,30 @@ base::Status Authority::read_clients(const settings::Auth& settings) {
   return {};
 }
 
+base::Status Authority::make_tokens(const settings::Auth& settings, const base::Clock& clock,
+                                    base::Random& random) {
+  RETURN_IF_ERROR(read_clients(settings));
+  // A list that has become empty must not open the server.
+  if (clients_.empty()) return broken("LAKEPROXY_OAUTH_CLIENTS", "has no client");
+  auto tokens = auth::AccessTokens::create({.issuer = settings.issuer,
+                                            .secret = settings.jwt_secret,
+                                            .other_secret = settings.jwt_secret_other,
+                                            .lifetime = settings.token_lifetime},
+                                           clients_, clock, random);
+  if (!tokens) return std::move(tokens).error().with_context("LAKEPROXY_OAUTH_JWT_SECRET");
+  tokens_.emplace(std::move(*tokens));
+  grants_.emplace(clients_, *tokens_, settings.token_renewal);
+  return {};
+}
+
 base::Result<std::unique_ptr<Authority>> Authority::create(const settings::Auth& settings,
                                                            const base::Clock& clock,
                                                            base::Random& random) {
   std::unique_ptr<Authority> made;
   if (!settings.is_on()) return made;
   made.reset(new Authority);
-  RETURN_IF_ERROR(made->read_clients(settings));
-  // A list that has become empty must not open the server.
-  if (made->clients_.empty()) return broken("LAKEPROXY_OAUTH_CLIENTS", "has no client");
-  auto tokens = auth::AccessTokens::create({.issuer = settings.issuer,
-                                            .secret = settings.jwt_secret,
-                                            .other_secret = settings.jwt_secret_other,
-                                            .lifetime = settings.token_lifetime},
-                                           made->clients_, clock, random);
-  if (!tokens) return std::move(tokens).error().with_context("LAKEPROXY_OAUTH_JWT_SECRET");
-  made->tokens_.emplace(std::move(*tokens));
-  made->grants_.emplace(made->clients_, *made->tokens_);
+  if (settings.has_clients()) RETURN_IF_ERROR(made->make_tokens(settings, clock, random));
+  if (!settings.provider.issuer.empty()) made->provider_ = provider_of(settings.provider);
   return made;
 }
 

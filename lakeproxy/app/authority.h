@@ -10,6 +10,7 @@
 #include "base/log/logger.h"
 #include "lakeproxy/auth/access_tokens.h"
 #include "lakeproxy/auth/clients.h"
+#include "lakeproxy/auth/provider_tokens.h"
 #include "lakeproxy/auth/token_grants.h"
 #include "lakeproxy/settings/settings.h"
 
@@ -18,7 +19,8 @@ namespace lake::app {
 /// Of the process; safe from any thread.
 class Authority {
  public:
-  /// Null where no clients are configured: authentication is off. `clock` and `random` outlive it.
+  /// Null where neither clients nor a provider are configured: authentication is off. `clock` and
+  /// `random` outlive it.
   /// Errors: kInvalid  the clients or a secret, with the name of the setting.
   [[nodiscard]] static base::Result<std::unique_ptr<Authority>> create(
       const settings::Auth& settings, const base::Clock& clock, base::Random& random);
@@ -26,18 +28,24 @@ class Authority {
   Authority& operator=(const Authority&) = delete;
 
   [[nodiscard]] const auth::Clients& clients() const { return clients_; }
-  [[nodiscard]] const auth::AccessTokens& tokens() const { return *tokens_; }
-  [[nodiscard]] auth::TokenGrants& grants() { return *grants_; }
+  /// Null without clients, both.
+  [[nodiscard]] const auth::AccessTokens* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
+  [[nodiscard]] auth::TokenGrants* grants() { return grants_ ? &*grants_ : nullptr; }
+  /// Nothing without a provider.
+  [[nodiscard]] const std::optional<auth::ProviderOptions>& provider() const { return provider_; }
   /// Whether others on this machine may read the clients' file.
   [[nodiscard]] bool file_is_open() const { return file_is_open_; }
 
  private:
   Authority() = default;
   base::Status read_clients(const settings::Auth& settings);
+  base::Status make_tokens(const settings::Auth& settings, const base::Clock& clock,
+                           base::Random& random);
 
   auth::Clients clients_;
   std::optional<auth::AccessTokens> tokens_;
   std::optional<auth::TokenGrants> grants_;
+  std::optional<auth::ProviderOptions> provider_;
   bool file_is_open_ = false;
 };
 

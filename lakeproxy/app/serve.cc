@@ -246,7 +246,8 @@ void Process::log_who_may_come_in(const base::log::Logger& log) const {
     log.warning("authentication is off: every caller may do everything");
     return;
   }
-  log.info("authentication is on", {{"clients", authority_->clients().size()}});
+  log.info("authentication is on", {{"clients", authority_->clients().size()},
+                                    {"provider", settings_.auth.provider.issuer}});
   if (authority_->file_is_open()) {
     log.warning("others on this machine may read the file of clients",
                 {{"setting", "LAKEPROXY_OAUTH_CLIENTS_FILE"}});

@@ -9,8 +9,9 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
     Shared& shared, boost::asio::any_io_executor loop) {
   ASSIGN_OR_RETURN(auto store, storage::ObjectStore::create(store_options(*shared.settings),
                                                             *shared.clock, *shared.random));
-  return std::unique_ptr<WorkerServices>(
-      new WorkerServices(shared, std::move(loop), std::move(store)));
+  std::unique_ptr<WorkerServices> made(new WorkerServices(shared, loop, std::move(store)));
+  RETURN_IF_ERROR(made->set_up_authentication(shared.authority, std::move(loop), *shared.clock));
+  return made;
 }
 
 namespace {
@@ -54,7 +55,6 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
              &exporters_, &manifests_, &background_,           &meter_, &copies_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
-  set_up_authentication(shared.authority, *shared.clock);
   routes_.home = CatalogServices::create(
       tools_, shared.catalogs->get(lake_options(*shared.settings), std::nullopt));
   routes_.attached = [this](const std::string& id) { return attached_.get(id).value_or(nullptr); };
@@ -70,14 +70,22 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   routes_.opened = [&shared] { return shared.opened.load(std::memory_order_acquire); };
 }
 
-void WorkerServices::set_up_authentication(Authority* authority, const base::Clock& clock) {
+base::Status WorkerServices::set_up_authentication(Authority* authority,
+                                                   boost::asio::any_io_executor loop,
+                                                   const base::Clock& clock) {
   routes_.authenticate = auth::everybody;
-  if (authority == nullptr) return;
-  authenticator_.emplace(authority->tokens(), clock);
+  if (authority == nullptr) return {};
+  std::unique_ptr<auth::ProviderTokens> provider;
+  if (authority->provider()) {
+    ASSIGN_OR_RETURN(provider,
+                     auth::ProviderTokens::create(std::move(loop), *authority->provider(), clock));
+  }
+  authenticator_.emplace(authority->tokens(), std::move(provider), clock);
   routes_.authenticate = [this](base::RequestContext context, const base::http::Headers* headers) {
     return authenticator_->authenticate(context, headers);
   };
-  routes_.tokens = &authority->grants();
+  routes_.tokens = authority->grants();
+  return {};
 }
 
 base::Task<base::Result<std::shared_ptr<operation::Catalog>>> WorkerServices::attach(
@@ -154,6 +162,7 @@ base::Task<void> WorkerServices::finish() {
   records_.hurry();
   copies_.stop();
   co_await background_.wait();
+  if (authenticator_) co_await authenticator_->finish();
   pool_->close();
   background_pool_->close();
 }

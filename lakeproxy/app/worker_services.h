@@ -49,7 +49,8 @@ class WorkerServices {
       base::RequestContext context, model::RegisteredCatalog registered);
   base::Task<void> claim(base::RequestContext context, std::shared_ptr<operation::Catalog> catalog);
   base::Task<base::Status> ready(base::RequestContext context);
-  void set_up_authentication(Authority* authority, const base::Clock& clock);
+  base::Status set_up_authentication(Authority* authority, boost::asio::any_io_executor loop,
+                                     const base::Clock& clock);
 
   measure::WaitMeter meter_;
   std::unique_ptr<base::pg::Pool> pool_;

@@ -35,6 +35,13 @@ base::Error outdated(std::string_view why) {
       .with_reason(jose::reason::kClaims);
 }
 
+// A token without it has not been renewed, as far as is known; it cannot be.
+base::WallTime shown_at(const jose::Claims& claims) {
+  const auto* value = claims.all().if_contains("auth_time");
+  const auto* seconds = value != nullptr ? value->if_int64() : nullptr;
+  return base::WallTime(std::chrono::seconds(seconds != nullptr ? *seconds : 0));
+}
+
 bool is_part_of(const std::vector<std::string>& some, const std::vector<std::string>& all) {
   return std::ranges::all_of(
       some, [&](const std::string& one) { return std::ranges::count(all, one) > 0; });
@@ -66,7 +73,8 @@ AccessTokens::AccessTokens(TokenOptions options, jose::Signer signer, const Clie
       clock_(&clock),
       random_(&random) {}
 
-Result<IssuedToken> AccessTokens::issue(const Client& client, Scopes scopes) const {
+Result<IssuedToken> AccessTokens::issue(const Client& client, Scopes scopes,
+                                        base::WallTime shown_at) const {
   const base::WallTime now = clock_->now();
   std::string id = base::to_string(base::make_uuid_v4(*random_));
   base::json::Object claims{{"iss", issuer_},
@@ -75,12 +83,13 @@ Result<IssuedToken> AccessTokens::issue(const Client& client, Scopes scopes) con
                             {"iat", jose::numeric_date(now)},
                             {"nbf", jose::numeric_date(now)},
                             {"exp", jose::numeric_date(now + lifetime_)},
+                            {"auth_time", jose::numeric_date(shown_at)},
                             {"jti", id},
                             {"scope", scopes.text()}};
   if (!client.roles.empty()) claims["roles"] = array_of(client.roles);
   if (client.account) claims["account"] = *client.account;
   ASSIGN_OR_RETURN(auto token, jose::sign(signer_, kType, claims));
-  return IssuedToken{base::Secret(std::move(token)), std::move(id), std::move(scopes)};
+  return IssuedToken{client.id, base::Secret(std::move(token)), std::move(id), std::move(scopes)};
 }
 
 Result<jose::Claims> AccessTokens::claims_of(std::string_view token) const {
@@ -101,7 +110,7 @@ Result<Verified> AccessTokens::verify(std::string_view token) const {
   if (!principal.grants->scopes.within(client->scopes)) return outdated("another scope");
   if (!is_part_of(principal.grants->roles, client->roles)) return outdated("other roles");
   if (principal.account != client->account) return outdated("another account");
-  return Verified{std::move(principal), claims.expires_at() + rules_.leeway};
+  return Verified{std::move(principal), claims.expires_at() + rules_.leeway, shown_at(claims)};
 }
 
 }  // namespace lake::auth

@@ -29,6 +29,7 @@ struct TokenOptions {
 
 /// A token that was made.
 struct IssuedToken {
+  std::string client;
   base::Secret value;
   std::string id;  ///< jti, for logs.
   Scopes scopes;
@@ -38,6 +39,7 @@ struct IssuedToken {
 struct Verified {
   Principal principal;
   base::WallTime until;
+  base::WallTime shown_at = {};  ///< When the client has shown its secret; of tokens of ours.
 };
 
 /// Thread-safe after construction.
@@ -51,9 +53,12 @@ class AccessTokens {
                                                          base::Random& random);
 
   [[nodiscard]] std::chrono::seconds lifetime() const { return lifetime_; }
-  /// A token for `client` that allows `scopes`, which are within the client's.
+  [[nodiscard]] base::WallTime now() const { return clock_->now(); }
+  /// A token for `client`, which has shown its secret at that time, that allows `scopes`, which are
+  /// within the client's.
   /// Errors: kTooLarge  the token would be over 8 KiB.
-  [[nodiscard]] base::Result<IssuedToken> issue(const Client& client, Scopes scopes) const;
+  [[nodiscard]] base::Result<IssuedToken> issue(const Client& client, Scopes scopes,
+                                                base::WallTime shown_at) const;
   /// Errors: kUnauthenticated; reason() is one of jose::reason. The message never repeats the
   /// token.
   [[nodiscard]] base::Result<Verified> verify(std::string_view token) const;

@@ -15,7 +15,7 @@ class AccessTokensTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string issue(const char* id) const {
     const Client* client = clients_.find(id);
-    return tokens_.issue(*client, client->scopes)->value.reveal();
+    return tokens_.issue(*client, client->scopes, clock_.now())->value.reveal();
   }
   [[nodiscard]] std::string_view refusal(std::string_view token) const {
     auto verified = tokens_.verify(token);
@@ -166,7 +166,7 @@ TEST_F(AccessTokensTest, one_of_the_secret_to_come_or_the_last_one_is_taken) {
   const AccessTokens both = tokens_of(options(kOtherSecret, kSecret), clients_, clock_);
   EXPECT_TRUE(both.verify(issue("etl")));
   const Client* etl = clients_.find("etl");
-  const std::string next = both.issue(*etl, etl->scopes)->value.reveal();
+  const std::string next = both.issue(*etl, etl->scopes, clock_.now())->value.reveal();
   EXPECT_TRUE(both.verify(next));
   EXPECT_EQ(refusal(next), reason::kSignature) << "not before it is told of";
   EXPECT_FALSE(both.verify(forge(kHeader, claims(), "0123456789abcdef0123456789abcdeX")));

@@ -13,6 +13,7 @@ constexpr std::size_t kMostCached = 4096;
 
 // What is wrong with a token helps whoever made it up; the log has it.
 base::Error shown_refusal(const base::Error& error) {
+  if (error.kind() != base::ErrorKind::kUnauthenticated) return error;
   const bool expired = error.reason() == base::jose::reason::kExpired;
   std::string why = error.detail().empty() ? error.message() : error.detail();
   return base::fail(error.kind(), expired ? "The token has expired." : "The token is not valid.")
@@ -50,23 +51,34 @@ void TokenCache::put(const base::crypto::Digest& hash, Verified verified) {
   by_hash_.emplace(hash, held_.begin());
 }
 
-Authenticator::Authenticator(const AccessTokens& tokens, const base::Clock& clock)
-    : tokens_(&tokens), clock_(&clock), cache_(kMostCached) {}
+Authenticator::Authenticator(const AccessTokens* tokens, std::unique_ptr<ProviderTokens> provider,
+                             const base::Clock& clock)
+    : tokens_(tokens), provider_(std::move(provider)), clock_(&clock), cache_(kMostCached) {}
 
-base::Result<Verified> Authenticator::verify(std::string_view token) {
-  auto verified = tokens_->verify(token);
-  if (!verified) return shown_refusal(verified.error());
-  return verified;
+// Each kind of token has one algorithm, and no key serves two.
+base::Task<base::Result<Verified>> Authenticator::verify(base::RequestContext context,
+                                                         std::string_view token) {
+  if (tokens_ != nullptr) {
+    auto verified = tokens_->verify(token);
+    const bool is_ours = verified || verified.error().reason() != base::jose::reason::kAlgorithm;
+    if (is_ours || provider_ == nullptr) co_return verified;
+  }
+  co_return co_await provider_->verify(context, std::string(token));
+}
+
+base::Task<void> Authenticator::finish() {
+  if (provider_ != nullptr) co_await provider_->finish();
 }
 
 base::Task<base::Result<Principal>> Authenticator::authenticate(
-    base::RequestContext, const base::http::Headers* headers) {
+    base::RequestContext context, const base::http::Headers* headers) {
   CO_ASSIGN_OR_RETURN(const std::string_view token, bearer_of(*headers));
   const auto hash = base::crypto::sha256(token);
   if (const Principal* known = cache_.find(hash, clock_->now())) co_return *known;
-  CO_ASSIGN_OR_RETURN(Verified verified, verify(token));
-  Principal principal = verified.principal;
-  cache_.put(hash, std::move(verified));
+  auto verified = co_await verify(context, token);
+  if (!verified) co_return shown_refusal(verified.error());
+  Principal principal = verified->principal;
+  cache_.put(hash, std::move(*verified));
   co_return principal;
 }
 

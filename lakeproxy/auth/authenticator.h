@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <unordered_map>
 
 #include "base/core/clock.h"
 #include "base/crypto/digest.h"
 #include "lakeproxy/auth/access_tokens.h"
+#include "lakeproxy/auth/provider_tokens.h"
 
 namespace lake::auth {
 
@@ -41,19 +43,26 @@ class TokenCache {
 /// Belongs to one event loop; not thread-safe.
 class Authenticator {
  public:
-  /// Both outlive it.
-  Authenticator(const AccessTokens& tokens, const base::Clock& clock);
+  /// Either may be null, not both: tokens of ours, which outlive it as the clock does, and those
+  /// of a provider.
+  Authenticator(const AccessTokens* tokens, std::unique_ptr<ProviderTokens> provider,
+                const base::Clock& clock);
 
   /// Who sends a request with these headers, which outlive the task.
   /// Errors: kUnauthenticated  no token, or one that is not valid; the message is for the caller
-  ///         and says why only of one that has expired, detail() for the log.
+  ///         and says why only of one that has expired, detail() for the log;
+  ///         kUnavailable, kTimeout  the provider's keys cannot be had.
   [[nodiscard]] base::Task<base::Result<Principal>> authenticate(
       base::RequestContext context, const base::http::Headers* headers);
+  /// Returns when nothing is asked of the provider any more.
+  [[nodiscard]] base::Task<void> finish();
 
  private:
-  [[nodiscard]] base::Result<Verified> verify(std::string_view token);
+  [[nodiscard]] base::Task<base::Result<Verified>> verify(base::RequestContext context,
+                                                          std::string_view token);
 
   const AccessTokens* tokens_;
+  std::unique_ptr<ProviderTokens> provider_;
   const base::Clock* clock_;
   TokenCache cache_;
 };

@@ -22,7 +22,7 @@ void bearer_known(benchmark::State& state) {
   StandingClock clock;
   const Clients clients = clients_of(kEntries);
   const AccessTokens tokens = tokens_of(options(), clients, clock);
-  Authenticator authenticator(tokens, clock);
+  Authenticator authenticator(&tokens, nullptr, clock);
   base::http::Headers headers;
   headers.add("Authorization", "Bearer " + forge(kHeader, claims()));
   boost::asio::io_context loop;

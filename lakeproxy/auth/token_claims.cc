@@ -19,9 +19,18 @@ base::Error bad_claim(std::string_view name) {
       .with_reason(base::jose::reason::kClaims);
 }
 
-const Value* find(const base::jose::Claims& claims, const std::string& name) {
-  const Value* value = claims.all().if_contains({name.data(), name.size()});
-  return value != nullptr && value->is_null() ? nullptr : value;
+const Value* find(const base::json::Object& object, std::string_view name) {
+  const Value* value = object.if_contains({name.data(), name.size()});
+  if (value != nullptr) return value->is_null() ? nullptr : value;
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return nullptr;
+  const Value* outer = object.if_contains({name.data(), dot});
+  if (outer == nullptr || !outer->is_object()) return nullptr;
+  return find(outer->get_object(), name.substr(dot + 1));
+}
+
+const Value* find(const base::jose::Claims& claims, std::string_view name) {
+  return find(claims.all(), name);
 }
 
 std::string_view view(const boost::json::string& text) { return {text.data(), text.size()}; }

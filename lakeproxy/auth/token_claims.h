@@ -9,7 +9,8 @@
 
 namespace lake::auth {
 
-/// The claims' names; a provider's may be others.
+/// The claims' names; a provider's may be others. "realm_access.roles" is a claim of that name, or
+/// else the member "roles" of the claim "realm_access".
 struct ClaimNames {
   std::string roles = "roles";
   std::string account = "account";

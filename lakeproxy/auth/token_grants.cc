@@ -10,6 +10,8 @@ using base::ErrorKind;
 
 constexpr int kMostHashes = 32;
 constexpr std::string_view kClientCredentials = "client_credentials";
+constexpr std::string_view kExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+constexpr std::string_view kAccessToken = "urn:ietf:params:oauth:token-type:access_token";
 
 // What Iceberg's clients and DuckDB ask for when nobody has told them what: no scope of ours.
 constexpr std::array<std::string_view, 2> kClientsOwn{"catalog", "PRINCIPAL_ROLE:ALL"};
@@ -33,8 +35,12 @@ base::Result<Scopes> granted(const Scopes& held, const std::string& asked) {
 
 }  // namespace
 
-TokenGrants::TokenGrants(const Clients& clients, const AccessTokens& tokens)
-    : clients_(&clients), tokens_(&tokens), nobodys_(StoredSecret::make("nobody's").value()) {
+TokenGrants::TokenGrants(const Clients& clients, const AccessTokens& tokens,
+                         std::chrono::seconds renewal)
+    : clients_(&clients),
+      tokens_(&tokens),
+      renewal_(renewal),
+      nobodys_(StoredSecret::make("nobody's").value()) {
   if (clients.has_hashes()) hashing_ = std::make_unique<base::BlockingPool>(1);
 }
 
@@ -64,17 +70,39 @@ base::Task<base::Result<bool>> TokenGrants::shows_secret(const Client* client, S
   co_return same;
 }
 
+// A new token for the client of one that is still good, with no more than that one allows.
+base::Result<IssuedToken> TokenGrants::renew(const TokenRequest& request) const {
+  auto subject = request.subject_token_type == kAccessToken
+                     ? tokens_->verify(request.subject_token.reveal())
+                     : base::Result<Verified>(base::fail(ErrorKind::kInvalid, "another type"));
+  if (!subject) {
+    return base::fail(ErrorKind::kInvalid, "subject_token: must be a valid access token")
+        .with_reason(kInvalidGrant);
+  }
+  if (tokens_->now() > subject->shown_at + renewal_) {
+    return base::fail(ErrorKind::kInvalid, "subject_token: the client must show its secret again")
+        .with_reason(kInvalidGrant);
+  }
+  ASSIGN_OR_RETURN(Scopes scopes, granted(subject->principal.grants->scopes, request.scope));
+  return tokens_->issue(*clients_->find(subject->principal.subject), std::move(scopes),
+                        subject->shown_at);
+}
+
 base::Task<base::Result<IssuedToken>> TokenGrants::grant(base::RequestContext,
                                                          TokenRequest request) {
-  if (request.grant_type != kClientCredentials) {
-    co_return base::fail(ErrorKind::kInvalid, "grant_type: must be client_credentials")
+  const bool exchanges = request.grant_type == kExchange;
+  if (!exchanges && request.grant_type != kClientCredentials) {
+    co_return base::fail(ErrorKind::kInvalid,
+                         "grant_type: must be client_credentials or token-exchange")
         .with_reason(kUnsupportedGrant);
   }
+  // A client that shows its secret gets what it may do, whatever token it has besides.
+  if (exchanges && request.client.id.empty()) co_return renew(request);
   const Client* client = clients_->find(request.client.id);
   CO_ASSIGN_OR_RETURN(bool shown, co_await shows_secret(client, std::move(request.client)));
   if (!shown) co_return wrong_client();
   CO_ASSIGN_OR_RETURN(Scopes scopes, granted(client->scopes, request.scope));
-  co_return tokens_->issue(*client, std::move(scopes));
+  co_return tokens_->issue(*client, std::move(scopes), tokens_->now());
 }
 
 }  // namespace lake::auth

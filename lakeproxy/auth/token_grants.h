@@ -1,8 +1,9 @@
 #pragma once
 
 // Who may have a token, and what for: the client shows its secret, and gets what it asks for of
-// what it may do, never more.
-// Sources: RFC 6749, sections 4.4 and 5; Iceberg REST description, "getToken".
+// what it may do, never more. Iceberg's Java client renews a token by exchanging it, without the
+// secret; that goes on for a bounded time, since whoever has stolen a token could do it as well.
+// Sources: RFC 6749, sections 4.4 and 5; RFC 8693; Iceberg REST description, "getToken".
 
 #include <atomic>
 #include <memory>
@@ -22,24 +23,28 @@ namespace lake::auth {
 /// reason() of a refusal, as the answer names it. Source: RFC 6749, section 5.2.
 inline constexpr std::string_view kInvalidRequest = "invalid_request";
 inline constexpr std::string_view kInvalidClient = "invalid_client";
+inline constexpr std::string_view kInvalidGrant = "invalid_grant";
 inline constexpr std::string_view kInvalidScope = "invalid_scope";
 inline constexpr std::string_view kUnsupportedGrant = "unsupported_grant_type";
 
 struct TokenRequest {
   std::string grant_type;
-  std::string scope;  ///< Empty: all that the client may do.
+  std::string scope;  ///< Empty: all that the client, or the token that is renewed, may do.
   ShownClient client;
+  base::Secret subject_token;      ///< The token to renew.
+  std::string subject_token_type;  ///< Of it.
 };
 
 /// Of the process; thread-safe.
 class TokenGrants {
  public:
-  /// Both outlive it.
-  TokenGrants(const Clients& clients, const AccessTokens& tokens);
+  /// Both outlive it. Tokens are renewed until `renewal` after the client has shown its secret.
+  TokenGrants(const Clients& clients, const AccessTokens& tokens, std::chrono::seconds renewal);
 
   [[nodiscard]] std::chrono::seconds lifetime() const { return tokens_->lifetime(); }
   /// Errors, each with a reason above: kUnauthenticated  no such client, or another secret, which
-  ///         look the same; kInvalid  another grant, or a scope of which the client has nothing;
+  ///         look the same; kInvalid  another grant, a scope of which the client has nothing, or a
+  ///         token that cannot be renewed;
   ///         kRateLimited  too many hashed secrets are being checked.
   [[nodiscard]] base::Task<base::Result<IssuedToken>> grant(base::RequestContext context,
                                                             TokenRequest request);
@@ -51,9 +56,11 @@ class TokenGrants {
  private:
   [[nodiscard]] base::Task<base::Result<bool>> shows_secret(const Client* client,
                                                             ShownClient shown);
+  [[nodiscard]] base::Result<IssuedToken> renew(const TokenRequest& request) const;
 
   const Clients* clients_;
   const AccessTokens* tokens_;
+  std::chrono::seconds renewal_;
   StoredSecret nobodys_;  ///< What the secret of an unknown client is held against.
   std::unique_ptr<base::BlockingPool> hashing_;  ///< Null where no secret is a hash.
   std::atomic<int> hashes_ = 0;                  ///< Being checked, or waiting for it.

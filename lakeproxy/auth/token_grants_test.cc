@@ -34,7 +34,7 @@ class TokenGrantsTest : public ::testing::Test {
       clients_of(std::string(kEntries) +
                  ",hashed:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW|ns:*:r");
   AccessTokens tokens_ = tokens_of(options(), clients_, clock_);
-  TokenGrants grants_{clients_, tokens_};
+  TokenGrants grants_{clients_, tokens_, std::chrono::hours(24)};
 };
 
 TEST_F(TokenGrantsTest, a_client_gets_what_it_may_do_or_less_and_never_more) {
@@ -93,6 +93,75 @@ TEST_F(TokenGrantsTest, a_secret_that_was_not_encoded_is_taken_as_it_stood) {
   EXPECT_FALSE(wait(grants_.grant({}, request)));
 }
 
+constexpr const char* kExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+constexpr const char* kAccessToken = "urn:ietf:params:oauth:token-type:access_token";
+
+class RenewalTest : public TokenGrantsTest {
+ protected:
+  base::Result<IssuedToken> renew(const std::string& token, std::string scope = {},
+                                  std::string type = kAccessToken) {
+    return wait(grants_.grant({}, {.grant_type = kExchange,
+                                   .scope = std::move(scope),
+                                   .subject_token = base::Secret(token),
+                                   .subject_token_type = std::move(type)}));
+  }
+  std::string_view refusal(const std::string& token, const std::string& type = kAccessToken) {
+    auto renewed = renew(token, "", type);
+    return renewed ? "renewed" : renewed.error().reason();
+  }
+};
+
+TEST_F(RenewalTest, a_token_is_renewed_with_no_more_than_it_allows) {
+  const std::string narrow = grant("etl", "s3cr3t", "ns:sales:r")->value.reveal();
+  EXPECT_EQ(renew(narrow)->scopes.text(), "ns:sales:r");
+  EXPECT_EQ(renew(narrow, "catalog")->scopes.text(), "ns:sales:r");
+  EXPECT_EQ(renew(narrow, "*")->scopes.text(), "ns:sales:r");
+  EXPECT_EQ(renew(narrow, "ns:sales:rw")->scopes.text(), "ns:sales:r");
+  auto more = renew(narrow, "ns:ops:r");
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().reason(), kInvalidScope);
+  auto renewed = renew(narrow);
+  EXPECT_EQ(renewed->client, "etl");
+  EXPECT_TRUE(tokens_.verify(renewed->value.reveal()));
+}
+
+TEST_F(RenewalTest, ends_a_bounded_time_after_the_secret_was_shown) {
+  std::string token = grant("etl", "s3cr3t")->value.reveal();
+  for (int i = 0; i < 24; ++i) {
+    auto renewed = renew(token);
+    ASSERT_TRUE(renewed) << i;
+    token = renewed->value.reveal();
+    clock_.pass(std::chrono::minutes(60));
+  }
+  EXPECT_EQ(refusal(token), "renewed") << "at the end of the day";
+  clock_.pass(std::chrono::seconds(1));
+  EXPECT_EQ(refusal(token), kInvalidGrant);
+  EXPECT_TRUE(tokens_.verify(token)) << "it is good all the same, until it ends";
+}
+
+TEST_F(RenewalTest, what_is_no_good_token_is_not_renewed) {
+  const std::string good = grant("etl", "s3cr3t")->value.reveal();
+  EXPECT_EQ(refusal(good), "renewed");
+  EXPECT_EQ(refusal(good, ""), kInvalidGrant);
+  EXPECT_EQ(refusal(good, "urn:ietf:params:oauth:token-type:id_token"), kInvalidGrant);
+  EXPECT_EQ(refusal(""), kInvalidGrant);
+  EXPECT_EQ(refusal(good + "x"), kInvalidGrant);
+  EXPECT_EQ(refusal(forge(kHeader, claims())), kInvalidGrant) << "nobody knows since when";
+  clock_.pass(std::chrono::seconds(3630));
+  EXPECT_EQ(refusal(good), kInvalidGrant);
+}
+
+TEST_F(RenewalTest, a_client_with_its_secret_needs_no_token_that_is_good) {
+  TokenRequest request{.grant_type = kExchange, .subject_token = base::Secret("expired")};
+  request.client.id = "etl";
+  request.client.secret = base::Secret("s3cr3t");
+  EXPECT_TRUE(wait(grants_.grant({}, request)));
+  request.client.secret = base::Secret("wrong");
+  auto refused = wait(grants_.grant({}, request));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason(), kInvalidClient);
+}
+
 TEST_F(TokenGrantsTest, each_token_has_a_name_of_its_own) {
   EXPECT_NE(grant("etl", "s3cr3t")->id, grant("etl", "s3cr3t")->id);
 }
@@ -104,7 +173,7 @@ class AuthenticatorTest : public TokenGrantsTest {
     headers.add("Authorization", "Bearer " + token);
     return wait(authenticator_.authenticate({}, &headers));
   }
-  Authenticator authenticator_{tokens_, clock_};
+  Authenticator authenticator_{&tokens_, nullptr, clock_};
 };
 
 TEST_F(AuthenticatorTest, a_token_is_known_again_until_it_ends) {

@@ -47,6 +47,14 @@ std::optional<Response> check_body(Call& call) {
   return refusal(415, fmt::format("Content-Type: must be {}", form.media_type()));
 }
 
+// For whoever looks for attacks; a request without a token is none.
+void log_refused_token(const base::RequestContext& context, const Call& call,
+                       const base::Error& error) {
+  if (error.kind() != base::ErrorKind::kUnauthenticated || error.reason() == auth::kNoToken) return;
+  call.services->home->log->for_request(context.request_id)
+      .warning("token refused", {{"reason", error.reason()}, {"peer", call.request->peer}});
+}
+
 Passed authenticate(base::RequestContext context, Call* call) {
   // A client that asks for a token shows other things in the same field.
   if (call->route->permission == policy::Permission::kPublic) co_return base::Status{};
@@ -54,6 +62,7 @@ Passed authenticate(base::RequestContext context, Call* call) {
   if (principal) {
     call->principal = std::move(*principal);
   } else if (!policy::is_open(call->route->permission)) {
+    log_refused_token(context, *call, principal.error());
     co_return std::move(principal).error();
   }
   // Of what is open to everybody a stranger may ask, too, and one that cannot be told now.

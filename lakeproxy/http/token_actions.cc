@@ -43,6 +43,11 @@ base::Result<auth::TokenRequest> token_request_of(const Call& call) {
     return base::fail(base::ErrorKind::kInvalid, "grant_type: is required");
   }
   request.scope = take(form, "scope");
+  if (form.contains("actor_token")) {
+    return base::fail(base::ErrorKind::kInvalid, "actor_token: nobody acts for somebody else here");
+  }
+  request.subject_token = base::Secret(take(form, "subject_token"));
+  request.subject_token_type = take(form, "subject_token_type");
   ASSIGN_OR_RETURN(request.client, client_of(call, form));
   return request;
 }
@@ -88,7 +93,8 @@ ActionResult ask_token(RequestContext context, Call* call, Authorized<AskToken> 
     co_return std::move(token).error();
   }
   call->services->home->log->for_request(context.request_id)
-      .info("token issued", {{"client", request->request.client.id},
+      .info("token issued", {{"client", token->client},
+                             {"grant_type", request->request.grant_type},
                              {"scope", token->scopes.text()},
                              {"token_id", token->id},
                              {"peer", call->request->peer}});

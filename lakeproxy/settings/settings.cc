@@ -102,6 +102,19 @@ Engine engine(const SettingValues& values) {
 
 Upkeep upkeep(const SettingValues& values) { return {.file_grace = values.duration("FILE_GRACE")}; }
 
+Provider provider(const SettingValues& values) {
+  return {
+      .issuer = values.text("OIDC_ISSUER"),
+      .audience = values.text("OIDC_AUDIENCE"),
+      .keys_url = values.text("OIDC_JWKS_URL"),
+      .ca_file = values.text("OIDC_CA_FILE"),
+      .algorithm = values.text("OIDC_ALGORITHM") == "es256" ? TokenAlgorithm::kEs256
+                                                            : TokenAlgorithm::kRs256,
+      .roles_claim = values.text("OIDC_ROLES_CLAIM"),
+      .account_claim = values.text("OIDC_ACCOUNT_CLAIM"),
+  };
+}
+
 Auth auth(const SettingValues& values) {
   return {
       .clients = values.secret("OAUTH_CLIENTS"),
@@ -110,6 +123,8 @@ Auth auth(const SettingValues& values) {
       .jwt_secret_other = values.secret("OAUTH_JWT_SECRET_OTHER"),
       .issuer = values.text("OAUTH_ISSUER"),
       .token_lifetime = std::chrono::seconds(values.integer("OAUTH_TTL_SECONDS")),
+      .token_renewal = std::chrono::seconds(values.integer("OAUTH_RENEWAL_SECONDS")),
+      .provider = provider(values),
   };
 }
 
@@ -125,6 +140,29 @@ Log log(const SettingValues& values) {
 
 bool has_path(std::string_view url) {
   return url.find('/', url.find("://") + 3) != std::string_view::npos;
+}
+
+template <class Fault>
+void add_auth_faults(const Auth& auth, bool required, Fault fault) {
+  if (required && !auth.is_on()) {
+    fault("REQUIRE_AUTH",
+          "needs clients in LAKEPROXY_OAUTH_CLIENTS or LAKEPROXY_OAUTH_CLIENTS_FILE, or an issuer "
+          "in LAKEPROXY_OIDC_ISSUER");
+  }
+  if (auth.has_clients() && auth.jwt_secret.empty()) {
+    fault("OAUTH_JWT_SECRET", "is required with clients");
+  }
+  const Provider& provider = auth.provider;
+  if (provider.issuer.empty()) {
+    // Set alone, they would be taken for a provider that is asked.
+    if (!provider.audience.empty()) fault("OIDC_AUDIENCE", "needs LAKEPROXY_OIDC_ISSUER too");
+    if (!provider.keys_url.empty()) fault("OIDC_JWKS_URL", "needs LAKEPROXY_OIDC_ISSUER too");
+    return;
+  }
+  if (provider.audience.empty()) fault("OIDC_AUDIENCE", "is required with LAKEPROXY_OIDC_ISSUER");
+  if (provider.keys_url.empty()) fault("OIDC_JWKS_URL", "is required with LAKEPROXY_OIDC_ISSUER");
+  // A subject is unique with its issuer alone.
+  if (provider.issuer == auth.issuer) fault("OIDC_ISSUER", "must not be LAKEPROXY_OAUTH_ISSUER");
 }
 
 // The faults that no single setting shows.
@@ -145,13 +183,7 @@ std::vector<std::string> faults_between(const Settings& settings, const SettingV
     // With a weaker mode libpq may pass over the file and trust anyone.
     fault("PG_TLS_ROOTS", "needs LAKEPROXY_PG_TLS_MODE verify-ca or verify-full");
   }
-  if (values.flag("REQUIRE_AUTH") && !settings.auth.is_on()) {
-    fault("REQUIRE_AUTH",
-          "needs clients in LAKEPROXY_OAUTH_CLIENTS or LAKEPROXY_OAUTH_CLIENTS_FILE");
-  }
-  if (settings.auth.is_on() && settings.auth.jwt_secret.empty()) {
-    fault("OAUTH_JWT_SECRET", "is required with clients");
-  }
+  add_auth_faults(settings.auth, values.flag("REQUIRE_AUTH"), fault);
   return out;
 }
 

@@ -96,7 +96,20 @@ struct Upkeep {
   std::chrono::microseconds file_grace{};  ///< How long clients may read files that were let go.
 };
 
-/// Who may come in. Without clients authentication is off.
+enum class TokenAlgorithm { kRs256, kEs256 };
+
+/// An identity provider whose tokens are taken. None where the issuer is empty.
+struct Provider {
+  std::string issuer;
+  std::string audience;
+  std::string keys_url;
+  std::string ca_file;  ///< PEM file; the system's roots when empty.
+  TokenAlgorithm algorithm = TokenAlgorithm::kRs256;
+  std::string roles_claim;
+  std::string account_claim;
+};
+
+/// Who may come in. Without clients and provider authentication is off.
 struct Auth {
   base::Secret clients;      ///< As auth::Clients reads it; or empty.
   std::string clients_file;  ///< JSON; or empty.
@@ -104,8 +117,11 @@ struct Auth {
   base::Secret jwt_secret_other;  ///< Of tokens that are taken as well; or empty.
   std::string issuer;
   std::chrono::seconds token_lifetime{};
+  std::chrono::seconds token_renewal{};  ///< From the secret that was shown.
+  Provider provider;
 
-  [[nodiscard]] bool is_on() const { return !clients.empty() || !clients_file.empty(); }
+  [[nodiscard]] bool has_clients() const { return !clients.empty() || !clients_file.empty(); }
+  [[nodiscard]] bool is_on() const { return has_clients() || !provider.issuer.empty(); }
 };
 
 struct Log {

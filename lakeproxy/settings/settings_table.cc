@@ -154,10 +154,29 @@ Rows auth_rows() {
        "the change, the last one after it."},
       {"OAUTH_TTL_SECONDS", IntegerType{1, 604'800}, "3600", "Authentication",
        "Lifetime of tokens."},
+      {"OAUTH_RENEWAL_SECONDS", IntegerType{0, 31'536'000}, "604800", "Authentication",
+       "Time from a client's secret on in which its tokens can be exchanged for new ones, as "
+       "Iceberg's Java client does; 0 exchanges none."},
       {"OAUTH_ISSUER", TextType{not_empty_rule, "not empty", 255}, "lakeproxy", "Authentication",
        "Issuer and audience of tokens."},
       {"REQUIRE_AUTH", FlagType{}, "0", "Authentication",
-       "1 refuses to start without clients, so that a setting which is missing opens nothing."},
+       "1 refuses to start without clients or an identity provider, so that a setting which is "
+       "missing opens nothing."},
+      {"OIDC_ISSUER", TextType{nullptr, "", 2048}, "", "Authentication",
+       "Issuer of an identity provider whose tokens are taken too, as its tokens have it."},
+      {"OIDC_AUDIENCE", TextType{nullptr, "", 2048}, "", "Authentication",
+       "Audience that the provider's tokens must have: the name of this catalog there."},
+      {"OIDC_JWKS_URL", UrlType{{"https"}}, "", "Authentication",
+       "Address of the provider's keys (jwks_uri)."},
+      {"OIDC_CA_FILE", TextType{}, "", "Authentication",
+       "PEM file with the authorities that the provider's certificate is checked by; the system's "
+       "when not set."},
+      {"OIDC_ALGORITHM", ChoiceType{{"rs256", "es256"}}, "rs256", "Authentication",
+       "The one algorithm that the provider's tokens may be signed with."},
+      {"OIDC_ROLES_CLAIM", TextType{not_empty_rule, "not empty", 255}, "roles", "Authentication",
+       "Claim with the roles, a text of words or a list; a.b is the member b of the claim a."},
+      {"OIDC_ACCOUNT_CLAIM", TextType{not_empty_rule, "not empty", 255}, "account",
+       "Authentication", "Claim with the account, a text or a list of one."},
   };
 }
 

@@ -119,6 +119,32 @@ TEST(SettingsTest, refuses_to_be_open_by_mistake) {
   EXPECT_THAT(refused({"LAKEPROXY_OAUTH_ISSUER="}), HasSubstr("LAKEPROXY_OAUTH_ISSUER"));
 }
 
+TEST(SettingsTest, takes_an_identity_provider_whole_or_not_at_all) {
+  const std::string issuer = "LAKEPROXY_OIDC_ISSUER=https://id.example/";
+  const std::string audience = "LAKEPROXY_OIDC_AUDIENCE=lake";
+  const std::string keys = "LAKEPROXY_OIDC_JWKS_URL=https://id.example/jwks";
+  auto settings =
+      loaded({issuer, audience, keys, "LAKEPROXY_OIDC_ALGORITHM=ES256",
+              "LAKEPROXY_OIDC_ROLES_CLAIM=realm_access.roles", "LAKEPROXY_REQUIRE_AUTH=1"});
+  EXPECT_TRUE(settings.auth.is_on());
+  EXPECT_FALSE(settings.auth.has_clients());
+  EXPECT_EQ(settings.auth.provider.issuer, "https://id.example/") << "byte by byte";
+  EXPECT_EQ(settings.auth.provider.algorithm, TokenAlgorithm::kEs256);
+  EXPECT_EQ(settings.auth.provider.roles_claim, "realm_access.roles");
+  EXPECT_EQ(settings.auth.provider.account_claim, "account");
+  EXPECT_EQ(loaded({issuer, audience, keys}).auth.provider.algorithm, TokenAlgorithm::kRs256);
+  EXPECT_THAT(refused({issuer, audience}), HasSubstr("LAKEPROXY_OIDC_JWKS_URL: is required"));
+  EXPECT_THAT(refused({issuer, keys}), HasSubstr("LAKEPROXY_OIDC_AUDIENCE: is required"));
+  EXPECT_THAT(refused({audience}), HasSubstr("needs LAKEPROXY_OIDC_ISSUER"));
+  EXPECT_THAT(refused({keys}), HasSubstr("needs LAKEPROXY_OIDC_ISSUER"));
+  EXPECT_THAT(refused({issuer, audience, "LAKEPROXY_OIDC_JWKS_URL=http://id.example/jwks"}),
+              HasSubstr("LAKEPROXY_OIDC_JWKS_URL"));
+  EXPECT_THAT(refused({"LAKEPROXY_OIDC_ISSUER=lakeproxy", audience, keys}),
+              HasSubstr("must not be LAKEPROXY_OAUTH_ISSUER"));
+  EXPECT_THAT(refused({issuer, audience, keys, "LAKEPROXY_OIDC_ALGORITHM=hs256"}),
+              HasSubstr("LAKEPROXY_OIDC_ALGORITHM"));
+}
+
 TEST(SettingsTest, takes_every_setting) {
   auto settings = loaded({
       "LAKEPROXY_HOST=::",

@@ -156,6 +156,25 @@ def test_attack_malformed_basic(server):
     assert both.status_code == 400
 
 
+def exchange(server, token, **fields):
+    body = {'grant_type': 'urn:ietf:params:oauth:grant-type:token-exchange', 'subject_token': token,
+            'subject_token_type': 'urn:ietf:params:oauth:token-type:access_token', 'scope': 'catalog', **fields}
+    return requests.post(token_url(server), data=body, timeout=30, **bearer(token))
+
+
+def test_a_token_is_exchanged_for_a_new_one_of_no_more(server, sales):
+    answer = exchange(server, token_of(server, 'writer', scope='ns:sales:r'))
+    assert answer.status_code == 200, answer.text
+    assert answer.json()['scope'] == 'ns:sales:r'
+    renewed = Bearer(server.uri(), 'lake', answer.json()['access_token'])
+    assert renewed.get('namespaces/sales').status_code == 200
+    assert_error(renewed.post('namespaces/sales/tables', table_body('u')), 403)
+    good = token_of(server, 'writer')
+    for wrong in (exchange(server, good, actor_token=good), exchange(server, 'x'), exchange(server, forged()),
+                  exchange(server, good, subject_token_type='urn:ietf:params:oauth:token-type:jwt')):
+        assert wrong.status_code == 400 and wrong.json()['error'] in ('invalid_grant', 'invalid_request'), wrong.text
+
+
 # Who comes in
 
 OPEN = ('/healthz', '/readyz', '/metrics', '/openapi.json', '/v1/config')
@@ -518,3 +537,16 @@ def test_spark_with_a_credential(spark, server, own_lake, sales):
     assert 'Forbidden' in told(f'CREATE TABLE {writer}.hidden.s (a BIGINT) USING iceberg')
     wrong = spark_catalog(spark, own_lake, server, 'reader', 'wrong')
     assert 'NotAuthorized' in told(f'SELECT count(*) FROM {wrong}.sales.t')
+
+
+def test_spark_goes_on_after_its_token_has_ended(spark, stack, own_lake, sales):
+    with Watched.beside(stack, **SETTINGS, LAKEPROXY_OAUTH_TTL_SECONDS='2') as short:
+        reader = spark_catalog(spark, dataclasses.replace(own_lake, uri=short.uri()), short, 'reader')
+        query = f'SELECT count(*) FROM {reader}.sales.t'
+        assert spark.sql(query).collect()[0][0] == 3
+        first = token_of(short, 'reader')
+        url = f'{short.uri()}/v1/lake/namespaces/sales'
+        time.sleep(34)  # clocks may differ by 30 s
+        assert requests.get(url, timeout=30, **bearer(first)).status_code == 401
+        assert spark.sql(query).collect()[0][0] == 3
+        assert 'token-exchange' in short.log.read_text()
