@@ -98,7 +98,7 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   add_definitions({}, table.metadata, place.begin, definitions);
   ASSIGN_OR_RETURN(
       auto partition,
-      put_new_specs(sql, {place, head.next_catalog_id, other_files(table), head.format},
+      put_new_specs(sql, {place, head.next_catalog_id, other_files(table), {}, head.format},
                     table.metadata, {}, delta, definitions));
   plan.sidecar_queries.push_back(definitions.query(sql, place.table_id));
   plan.sidecar_queries.push_back(put_table(sql, place, table.metadata));
