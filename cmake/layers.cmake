@@ -241,7 +241,7 @@ module(bench/tools/load USES base/core base/json base/runtime base/websocket too
 program(tool_load bench/tools/load LINKS CLI11::CLI11)
 
 # The same tests on lakes that were migrated to DuckLake 1.1: see lakeproxy/ducklake/lake/lake_fixture_test.h.
-foreach(folder ducklake_read ducklake_commit from_iceberg_write views)
+foreach(folder ducklake_read ducklake_commit ducklake_maintenance from_iceberg_write views)
   add_test(NAME lakeproxy_${folder}_1_1 COMMAND lakeproxy_${folder}_test)
   set_tests_properties(lakeproxy_${folder}_1_1 PROPERTIES TIMEOUT 300 ENVIRONMENT TEST_LAKE_FORMAT=1.1)
 endforeach()

@@ -95,7 +95,8 @@ def snapshot(own, changes, sql='', schema_changes=False):
     """A lake snapshot as DuckDB writes it, with rows by hand; {at} in `sql` is its id."""
     at = int(own.ask('SELECT max(snapshot_id) + 1 FROM ducklake_snapshot'))
     own.ask(f"""BEGIN;
-      INSERT INTO ducklake_snapshot SELECT {at}, now(), schema_version + {int(schema_changes)}, next_catalog_id + 100, next_file_id + 100
+      INSERT INTO ducklake_snapshot
+        SELECT {at}, now(), schema_version + {int(schema_changes)}, greatest(next_catalog_id, 9900) + 100, next_file_id + 100
         FROM ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1;
       INSERT INTO ducklake_snapshot_changes VALUES ({at}, '{changes}', NULL, NULL, NULL);
       {sql.format(at=at)}; COMMIT""")

@@ -11,6 +11,7 @@ from pyiceberg.transforms import DayTransform
 from pyiceberg.types import DateType, LongType, NestedField
 
 import format_1_1
+import lake_invariants
 import readers
 from lake_clients import duck as duckdb_client
 from lake_statements import FLUSH, run
@@ -50,6 +51,7 @@ def own():
         own.before = shown(own)
         own.truth = {table: rows_at(readers.Direct(own.duck), f's.{table}') for table in TABLES}
         own.duck.close()
+        assert lake_invariants.broken(own.ask) == {}, 'rules that DuckDB itself does not keep'
         own.refused = format_1_1.command(own, 'migrate', '--to', '1.1', '--there-is-no-way-back')
         format_1_1.migrate(own)
         yield own
@@ -133,7 +135,7 @@ def test_a_client_writes_what_duckdb_reads_in_1_0(own):
 
 def test_nested_namespaces_are_listed_level_by_level(own):
     own.catalog.create_namespace_if_not_exists(('s', 'deep'))
-    format_1_1.snapshot(own, 'created_schema:"deep","s"."other"', """
+    format_1_1.snapshot(own, 'created_schema:"deep",created_schema:"s"."other"', """
         INSERT INTO ducklake_schema SELECT 9001, gen_random_uuid(), {at}, NULL, 'deep', 'top-deep/', true, NULL;
         INSERT INTO ducklake_schema SELECT 9002, gen_random_uuid(), {at}, NULL, 'other', 'other/', true, schema_id
           FROM ducklake_schema WHERE schema_name = 's' AND end_snapshot IS NULL""", schema_changes=True)
@@ -221,3 +223,14 @@ def test_each_snapshot_sees_its_vector_of_a_puffin_file(own):
     assert [totals[at] for at in expected] == ['1', '2', '4']
     own.catalog.load_table('s.vectors').delete('i = 9')
     assert now(own, 's.vectors') == [(i,) for i in (0, 2, 4, 5, 6)]
+
+
+def test_what_clients_wrote_keeps_the_rules_of_a_lake(own):
+    assert lake_invariants.broken(own.ask) == {}
+    # Each of these breaks one.
+    for statement, rule in (
+            ("UPDATE ducklake_table_stats SET file_size_bytes = 1 WHERE file_size_bytes > 1", 'totals are not below the live files'),
+            ("INSERT INTO ducklake_snapshot_changes VALUES (99999, 'something_new:1')", 'names of objects are known to the log'),
+            ("UPDATE ducklake_schema SET parent_schema_id = 12345 WHERE schema_name = 's'", 'a schema stands in one that is there')):
+        found = lake_invariants.broken(lambda sql: own.ask(f'BEGIN; {statement}; {sql}; ROLLBACK'))
+        assert rule in found, f'{statement}: {found}'
