@@ -15,11 +15,12 @@ SHOWN = {'HUGEINT': 'DOUBLE', 'UHUGEINT': 'DOUBLE', 'UTINYINT': 'INTEGER', 'USMA
          'INTERVAL': 'VARCHAR', 'JSON': 'VARCHAR', 'VARIANT': 'TEXT', 'GEOMETRY': 'TEXT'}
 WORDS = re.compile(r'''"(?:[^"]|"")*"|\b(?:''' + '|'.join(sorted(SHOWN, key=len, reverse=True)) + r')\b')
 # Casts of DuckDB that lose or spell otherwise what clients see.
-AS_SHOWN = {'TIME WITH TIME ZONE': "({} AT TIME ZONE 'UTC')::TIME", 'VARIANT': '{}::JSON::VARCHAR', 'INTERVAL': 'iso_8601({})'}
+AS_SHOWN = {'TIME WITH TIME ZONE': "({} AT TIME ZONE 'UTC')::TIME", 'VARIANT': '{}::JSON::VARCHAR', 'INTERVAL': 'iso_8601({})',
+            'STRUCT(a BIGINT, d INTERVAL)': 'CASE WHEN {0} IS NOT NULL THEN struct_pack(a := {0}.a, d := iso_8601({0}.d)) END'}
 # The parts that are zero are left out, and nothing at all is PT0S.
 ISO_8601 = """CREATE OR REPLACE TEMP MACRO iso_8601(span) AS CASE WHEN span IS NULL THEN NULL WHEN span = INTERVAL 0 DAY THEN 'PT0S' ELSE
   'P' || part(datepart('year', span), 'Y') || part(datepart('month', span), 'M') || part(datepart('day', span), 'D')
-  || CASE WHEN epoch_us(span) - epoch_us(to_days(datepart('day', span)::INTEGER)) = 0 THEN '' ELSE
+  || CASE WHEN datepart('hour', span) = 0 AND datepart('minute', span) = 0 AND datepart('microsecond', span) = 0 THEN '' ELSE
      'T' || part(datepart('hour', span), 'H') || part(datepart('minute', span), 'M')
      || CASE WHEN datepart('microsecond', span) = 0 THEN '' ELSE rtrim(rtrim(printf('%.6f', datepart('microsecond', span) / 1e6), '0'), '.') || 'S' END END END"""
 PART = "CREATE OR REPLACE TEMP MACRO part(number, unit) AS CASE WHEN number = 0 THEN '' ELSE number || unit END"

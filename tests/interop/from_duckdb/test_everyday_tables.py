@@ -5,14 +5,19 @@ import pytest
 import everyday_tables as everyday
 import shown_types as shown
 from rest import Rest, assert_error
+from stack.process import wait_until
+
+SECONDS = 60
 
 
 @pytest.fixture(scope='module')
-def tables(duck):
+def tables(duck, rest):
     schema = 'everyday'
     duck.execute(f'DROP SCHEMA IF EXISTS lake.{schema} CASCADE')
     duck.execute(f'CREATE SCHEMA lake.{schema}')
     everyday.make(duck, schema)
+    for name in everyday.CASES:  # Some wait for readable copies.
+        wait_until(lambda name=name: rest.get(f'namespaces/{schema}/tables/{name}').status_code != 503, SECONDS)
     return schema
 
 
