@@ -1,8 +1,9 @@
 // A table registered by its metadata file, from top to bottom:
-//   1 the file, read from the catalog's own prefix (storage/)
-//   2 whose it is: a table that was dropped here comes back as it was; any other,
-//     and one whose snapshots the lake has expired since it was unregistered, is
-//     read manifest by manifest (storage/)
+//   1 whose it is: a table that was dropped here comes back to whoever may write the namespace
+//     that it was in
+//   2 the file, read from the catalog's own prefix (storage/). A table that was here comes back as
+//     it was; any other, and one whose snapshots the lake has expired since it was unregistered,
+//     is read manifest by manifest (storage/)
 //   3 one PostgreSQL transaction (from_iceberg/write/)
 //   4 the table as it is now (table_cache/)
 
@@ -16,7 +17,13 @@ namespace {
 using base::ErrorKind;
 using base::fail;
 
-base::Status check_origin(const ducklake::Origin& origin) {
+// Else a right in one namespace would bring in what was dropped from another.
+base::Status check_origin(const auth::Principal& principal, const ducklake::Origin& origin) {
+  if (!policy::may_write(principal, origin.name_space)) {
+    return fail(ErrorKind::kForbidden, "not allowed to " + principal.subject)
+        .with_detail("a table that was in another namespace");
+  }
+  if (origin.only_files) return {};
   if (origin.live) {
     return fail(ErrorKind::kAlreadyExists, "metadata-location: belongs to a table that is there");
   }
@@ -66,13 +73,15 @@ base::Task<base::Result<ShownTable>> register_table(base::RequestContext context
   CO_RETURN_IF_ERROR(co_await catalog->reader->load_namespace(context, identifier.name_space));
   auto found = co_await catalog->reader->find_table(context, identifier);
   CO_RETURN_IF_ERROR(check_free(*request, found));
-  CO_ASSIGN_OR_RETURN(auto metadata,
-                      co_await read_metadata_file(context, catalog, request->metadata_location));
   ducklake::LakeWriter writer = catalog->writer->keyed(request.key());
   CO_ASSIGN_OR_RETURN(auto origin,
                       co_await writer.find_origin(context, request->metadata_location));
-  if (origin) {
-    CO_RETURN_IF_ERROR(check_origin(*origin));
+  if (origin) CO_RETURN_IF_ERROR(check_origin(request.principal(), *origin));
+  CO_ASSIGN_OR_RETURN(auto metadata,
+                      co_await read_metadata_file(context, catalog, request->metadata_location));
+  // What the lake has expired of an unregistered table is not here to come back; its
+  // files are, and are registered as another catalog's would be.
+  if (origin && !origin->only_files) {
     ducklake::RestoredTable restored{origin->table, identifier, request->existing};
     CO_RETURN_IF_ERROR(co_await writer.restore_table(context, std::move(restored)));
   } else {

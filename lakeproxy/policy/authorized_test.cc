@@ -107,6 +107,16 @@ TEST(Authorize, shows_in_lists_what_is_read_and_the_way_to_it) {
   EXPECT_TRUE(may_see(kOperator, {{"c"}}));
 }
 
+TEST(Authorize, asks_again_for_a_namespace_that_was_found_on_the_way) {
+  EXPECT_TRUE(may_write(bearer("ns:a:w"), {{{"a"}}}));
+  EXPECT_FALSE(may_write(bearer("ns:a:w"), {{{"b"}}}));
+  EXPECT_FALSE(may_write(bearer("ns:a:w"), std::nullopt)) << "nobody knows which one";
+  EXPECT_FALSE(may_write(bearer("ns:*:r"), std::nullopt));
+  EXPECT_TRUE(may_write(bearer("ns:*:w"), std::nullopt));
+  EXPECT_TRUE(may_write(kOperator, std::nullopt));
+  EXPECT_FALSE(may_write(kNobody, {{{"a"}}}));
+}
+
 TEST(Authorize, refuses_a_request_about_nothing) {
   for (Permission permission : kGuarded) {
     auto refused = ask(kOperator, permission, Nothing{});

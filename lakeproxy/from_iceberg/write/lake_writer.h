@@ -61,6 +61,10 @@ struct Origin {
   model::TableId table;
   bool newest = false;  ///< No later metadata file was written for it.
   bool live = false;    ///< The table is there.
+  /// What the lake has of it has expired since it was unregistered: only its files are left.
+  bool only_files = false;
+  /// Where it was last; nothing: nobody knows any more.
+  std::optional<model::Namespace> name_space = std::nullopt;
 };
 
 /// What of the base version, the table as it was read, must still hold when the change is written.

@@ -145,19 +145,19 @@ base::Task<base::Result<std::optional<Origin>>> LakeWriter::find_origin(
                    "EXISTS (SELECT 1 FROM @lakeproxy_unregistered u WHERE u.table_id = "
                    "l.table_id) AND NOT EXISTS (SELECT 1 FROM @ducklake_snapshot s WHERE "
                    "s.snapshot_id = (SELECT max(t.end_snapshot) FROM @ducklake_table t WHERE "
-                   "t.table_id = l.table_id) - 1) "
+                   "t.table_id = l.table_id) - 1), "
+                   "(SELECT s.schema_name FROM @ducklake_table t JOIN @ducklake_schema s ON "
+                   "s.schema_id = t.schema_id WHERE t.table_id = l.table_id "
+                   "ORDER BY t.begin_snapshot DESC, s.begin_snapshot DESC LIMIT 1) "
                    "FROM @lakeproxy_metadata_log l WHERE @lakeproxy_canonical(l.metadata_file) = "
                    "@lakeproxy_canonical($1) "
                    "ORDER BY l.sequence DESC LIMIT 1"),
               {param(metadata_location)}};
   CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, std::move(query)));
-  std::optional<Origin> origin;
-  // What the lake has expired of an unregistered table is not here to come back; its
-  // files are, and are registered as another catalog's would be.
-  const bool only_files = !rows->empty() && rows->boolean(0, 1) && rows->boolean(0, 3);
-  if (!rows->empty() && !only_files) {
-    origin = {model::TableId(rows->int64(0, 0)), rows->boolean(0, 1), rows->boolean(0, 2)};
-  }
+  if (rows->empty()) co_return std::nullopt;
+  Origin origin{model::TableId(rows->int64(0, 0)), rows->boolean(0, 1), rows->boolean(0, 2),
+                rows->boolean(0, 1) && rows->boolean(0, 3)};
+  if (auto schema = rows->opt_text(0, 4)) origin.name_space = namespace_of_schema(*schema);
   co_return origin;
 }
 

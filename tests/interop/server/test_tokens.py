@@ -322,6 +322,20 @@ def test_a_transaction_needs_each_of_its_tables(server, sales):
     assert_error(writer.post('transactions/commit', {'table-changes': [change('sales'), change('hidden')]}), 403)
 
 
+def test_a_dropped_table_comes_back_only_to_who_may_write_where_it_was(server, sales):
+    keeper, writer = as_client(server, 'keeper'), as_client(server, 'writer')
+    name = f't{uuid.uuid4().hex[:10]}'
+    made = keeper.post('namespaces/hidden/tables', table_body(name)).json()
+    assert keeper.send('DELETE', f'namespaces/hidden/tables/{name}').status_code == 204
+    body = {'name': name, 'metadata-location': made['metadata-location']}
+    assert_error(writer.post('namespaces/sales/register', body), 403)
+    assert_error(writer.get(f'namespaces/sales/tables/{name}'), 404)
+    assert keeper.post('namespaces/sales/register', body).status_code == 200
+    assert writer.send('DELETE', f'namespaces/sales/tables/{name}').status_code == 204
+    assert writer.post('namespaces/sales/register', body).status_code == 200, 'where it was last counts'
+    assert keeper.send('DELETE', f'namespaces/sales/tables/{name}').status_code == 204
+
+
 def test_upkeep_and_catalogs_are_the_administrators(server, sales):
     body = {'catalog_id': f'c{uuid.uuid4().hex[:10]}', 'metadata_schema': f'm{uuid.uuid4().hex[:10]}',
             'data_prefix': f'tenants/{uuid.uuid4().hex}/'}
@@ -481,27 +495,40 @@ def test_pyiceberg_with_a_token(server, own_lake, sales):
         pyiceberg(own_lake, token='x').list_namespaces()
 
 
-def duck_iceberg(lake, server, client, secret=None):
+def duck_iceberg(lake, secret):
     connection = duckdb.connect()
     for statement in (*map(duckdb_client.load, duckdb_client.ICEBERG_EXTENSIONS), duckdb_client.secret(lake),
-                      f"CREATE SECRET lake_tokens (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{secret or CLIENTS[client][0]}', "
-                      f"OAUTH2_SERVER_URI '{token_url(server)}')",
+                      f'CREATE SECRET lake_tokens (TYPE iceberg, {secret})',
                       f"ATTACH '{lake.warehouse}' AS ice (TYPE iceberg, ENDPOINT '{lake.uri}', SECRET lake_tokens, "
                       "ACCESS_DELEGATION_MODE 'none')"):
         connection.execute(statement)
     return connection
 
 
+def duck_client(lake, server, client, secret=None):
+    return duck_iceberg(lake, f"CLIENT_ID '{client}', CLIENT_SECRET '{secret or CLIENTS[client][0]}', "
+                              f"OAUTH2_SERVER_URI '{token_url(server)}'")
+
+
+def test_duckdb_with_a_token(server, own_lake, sales):
+    reader = duck_iceberg(own_lake, f"TOKEN '{token_of(server, 'reader')}'")
+    assert reader.execute('SELECT count(*) FROM ice.sales.t').fetchone() == (3,)
+    with pytest.raises(duckdb.Error):
+        reader.execute('SELECT count(*) FROM ice.hidden.t').fetchone()
+    with pytest.raises(duckdb.Error):
+        duck_iceberg(own_lake, "TOKEN 'x'").execute('SELECT count(*) FROM ice.sales.t')
+
+
 def test_duckdb_with_a_client_and_its_secret(server, own_lake, sales):
-    reader = duck_iceberg(own_lake, server, 'reader')
+    reader = duck_client(own_lake, server, 'reader')
     assert reader.execute('SELECT count(*) FROM ice.sales.t').fetchone() == (3,)
     with pytest.raises(duckdb.Error):
         reader.execute('SELECT count(*) FROM ice.hidden.t').fetchone()
     with pytest.raises(duckdb.Error):
         reader.execute('INSERT INTO ice.sales.t VALUES (4)')
     with pytest.raises(duckdb.Error):
-        duck_iceberg(own_lake, server, 'reader', 'wrong').execute('SELECT count(*) FROM ice.sales.t')
-    writer = duck_iceberg(own_lake, server, 'writer')
+        duck_client(own_lake, server, 'reader', 'wrong').execute('SELECT count(*) FROM ice.sales.t')
+    writer = duck_client(own_lake, server, 'writer')
     name = f'd{uuid.uuid4().hex[:8]}'
     writer.execute(f'CREATE TABLE ice.sales.{name}(a BIGINT)')
     writer.execute(f'INSERT INTO ice.sales.{name} VALUES (1), (2)')
