@@ -52,7 +52,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       tools_{&shared,     pool_.get(), background_pool_.get(), store_.get(), &removals_, &records_,
-             &exporters_, &manifests_, &background_,           &meter_, &copies_},
+             &exporters_, &manifests_, &background_,           &meter_,      &copies_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(

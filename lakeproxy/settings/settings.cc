@@ -92,8 +92,8 @@ Engine engine(const SettingValues& values) {
       .commit_threads = count(values, "ENGINE_COMMIT_THREADS"),
       .background_threads = count(values, "ENGINE_BACKGROUND_THREADS"),
       .nan_count_max_bytes = values.bytes("NAN_COUNT_MAX_BYTES").count,
-      .readable_copies = values.text("READABLE_COPIES") == "on" ? ReadableCopies::kMade
-                                                                : ReadableCopies::kNone,
+      .readable_copies =
+          values.text("READABLE_COPIES") == "on" ? ReadableCopies::kMade : ReadableCopies::kNone,
       .readable_copies_max_bytes = values.bytes("READABLE_COPIES_MAX_BYTES").count,
       .scratch_dir = values.text("SCRATCH_DIR"),
       .extensions = values.text("ENGINE_EXTENSIONS"),

@@ -193,10 +193,10 @@ std::string interval_text(const std::string& value) {
       "1000000 AS VARCHAR) || CASE WHEN abs({0}) % 1000000 = 0 THEN '' ELSE '.' || "
       "rtrim(lpad(CAST(abs({0}) % 1000000 AS VARCHAR), 6, '0'), '0') END || 'S' END",
       micros);
-  const std::string date = fmt::format("{} || {} || {}", text("year", 'Y'), text("month", 'M'),
-                                       text("day", 'D'));
-  const std::string time = fmt::format("{} || {} || {}", text("hour", 'H'), text("minute", 'M'),
-                                       seconds);
+  const std::string date =
+      fmt::format("{} || {} || {}", text("year", 'Y'), text("month", 'M'), text("day", 'D'));
+  const std::string time =
+      fmt::format("{} || {} || {}", text("hour", 'H'), text("minute", 'M'), seconds);
   return fmt::format(
       "CASE WHEN {0} IS NULL THEN NULL WHEN ({1} || {2}) = '' THEN 'PT0S' ELSE 'P' || {1} || CASE "
       "WHEN ({2}) = '' THEN '' ELSE 'T' || {2} END END",
@@ -205,16 +205,16 @@ std::string interval_text(const std::string& value) {
 
 base::Result<std::int64_t> write_readable_copy(base::duckdb::Engine& engine,
                                                const std::string& from, const std::string& to,
-                                               const Columns& columns, std::chrono::steady_clock::time_point deadline) {
+                                               const Columns& columns,
+                                               std::chrono::steady_clock::time_point deadline) {
   ASSIGN_OR_RETURN(auto connection, engine.connect());
   connection.set_deadline(deadline);
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, from));
   ASSIGN_OR_RETURN(Selection selection, select(root, columns));
-  auto made = connection.execute(
-      fmt::format("COPY (SELECT {} FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "
-                  "FIELD_IDS {{{}}})",
-                  selection.expressions, quote_literal(from), quote_literal(to),
-                  selection.field_ids));
+  auto made = connection.execute(fmt::format(
+      "COPY (SELECT {} FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "
+      "FIELD_IDS {{{}}})",
+      selection.expressions, quote_literal(from), quote_literal(to), selection.field_ids));
   if (!made) return as_foreign(std::move(made).error());
   return count_rows(connection, to);
 }

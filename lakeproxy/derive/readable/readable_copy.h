@@ -26,6 +26,7 @@ namespace lake::exporter {
 ///         engine's memory; kTimeout; kInternal.
 [[nodiscard]] base::Result<std::int64_t> write_readable_copy(
     base::duckdb::Engine& engine, const std::string& from, const std::string& to,
-    const std::vector<model::CopiedColumn>& columns, std::chrono::steady_clock::time_point deadline);
+    const std::vector<model::CopiedColumn>& columns,
+    std::chrono::steady_clock::time_point deadline);
 
 }  // namespace lake::exporter

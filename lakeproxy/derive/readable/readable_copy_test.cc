@@ -19,7 +19,8 @@ class ReadableCopies : public ::testing::Test {
     EXPECT_TRUE(write_file_at(from_, 0, engine_.parquet(query, ", FIELD_IDS " + ids)));
     auto made = write_readable_copy(*engine_, from_, to_, columns, kNoDeadline);
     EXPECT_TRUE(made) << made.error().message() << made.error().detail();
-    return made ? ask("SELECT CAST(" + select + " AS VARCHAR) FROM read_parquet('" + to_ + "')") : "";
+    return made ? ask("SELECT CAST(" + select + " AS VARCHAR) FROM read_parquet('" + to_ + "')")
+                : "";
   }
   std::string ask(const std::string& statement) {
     auto connection = *engine_->connect();
@@ -49,13 +50,14 @@ TEST_F(ReadableCopies, keep_rows_order_names_and_field_ids) {
 }
 
 TEST_F(ReadableCopies, convert_parts_of_nested_columns) {
-  EXPECT_EQ(copy("SELECT {'l': [4294967295::UINTEGER, NULL], 'b b': MAP {'k': 1::UBIGINT}} AS s",
-                 "{s: {__duckdb_field_id: 1, l: {__duckdb_field_id: 2, element: 3}, 'b b': "
-                 "{__duckdb_field_id: 4, key: 5, value: 6}}}",
-                 {{3, "uint32", Type(TypeKind::kLong), ""}, {6, "uint64", Type::decimal(20, 0), ""}},
-                 "concat(typeof(s), ' ', s)"),
-            "STRUCT(l BIGINT[], \"b b\" MAP(VARCHAR, DECIMAL(20,0))) {'l': [4294967295, NULL], 'b b': "
-            "{k=1}}");
+  EXPECT_EQ(
+      copy("SELECT {'l': [4294967295::UINTEGER, NULL], 'b b': MAP {'k': 1::UBIGINT}} AS s",
+           "{s: {__duckdb_field_id: 1, l: {__duckdb_field_id: 2, element: 3}, 'b b': "
+           "{__duckdb_field_id: 4, key: 5, value: 6}}}",
+           {{3, "uint32", Type(TypeKind::kLong), ""}, {6, "uint64", Type::decimal(20, 0), ""}},
+           "concat(typeof(s), ' ', s)"),
+      "STRUCT(l BIGINT[], \"b b\" MAP(VARCHAR, DECIMAL(20,0))) {'l': [4294967295, NULL], 'b b': "
+      "{k=1}}");
   EXPECT_EQ(ask("SELECT string_agg(field_id, ' ') FROM parquet_schema('" + to_ + "')"),
             "1 2 3 4 5 6");
 }
@@ -64,8 +66,7 @@ TEST_F(ReadableCopies, hold_the_constants_that_the_file_lacks) {
   const CopiedColumn added{9, "int32", Type(TypeKind::kInt), "a", "7"};
   EXPECT_EQ(copy("SELECT 1 AS a", "{a: 4}", {added}, "[a, a_9]"), "[1, 7]");
   // One that is there counts as it is.
-  EXPECT_EQ(copy("SELECT 1 AS a", "{a: 9}",
-                 {{9, "int32", Type(TypeKind::kInt), "a", "7"}}, "a"),
+  EXPECT_EQ(copy("SELECT 1 AS a", "{a: 9}", {{9, "int32", Type(TypeKind::kInt), "a", "7"}}, "a"),
             "1");
 }
 
@@ -90,8 +91,8 @@ TEST_F(ReadableCopies, have_intervals_in_iso_8601_each_part_apart) {
                         Case{"'0 seconds'", "PT0S"}, Case{"'-14 months'", "P-1Y-2M"},
                         Case{"'-90 seconds'", "PT-1M-30S"}, Case{"'-0.5 seconds'", "PT-0.5S"},
                         Case{"'36 hours'", "PT36H"}, Case{"'40 days'", "P40D"}}) {
-    EXPECT_EQ(ask(std::string("SELECT ") + interval_text("i") + " FROM (SELECT INTERVAL " + c.value +
-                  " AS i)"),
+    EXPECT_EQ(ask(std::string("SELECT ") + interval_text("i") + " FROM (SELECT INTERVAL " +
+                  c.value + " AS i)"),
               c.text);
   }
   EXPECT_EQ(ask("SELECT " + interval_text("i") + " FROM (SELECT NULL::INTERVAL AS i)"), "NULL");

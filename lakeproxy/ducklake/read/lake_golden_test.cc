@@ -128,7 +128,8 @@ TEST_F(DuckDbLake, deletes_and_a_default) {
   options_.default_format_version = 3;
   reader_ = std::make_unique<LakeReader>(*pool_, options_);
   const LakeTable table = load("grown");
-  EXPECT_EQ(pending(table), (Ids{26, 27, 28}));
+  // The last one is the ALTER, at which copies may take the place of older files.
+  EXPECT_EQ(pending(table), (Ids{26, 27, 28, 29}));
   const LakeChanges read = changes(table);
   EXPECT_EQ(read.delete_files.size(), 1);
   ASSERT_EQ(read.inlined_deletes.size(), 1);

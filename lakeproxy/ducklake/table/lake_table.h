@@ -70,9 +70,9 @@ struct IcebergFileFacts {
 /// What a readable copy of a data file does to one column, or part of one.
 struct CopiedColumn {
   FieldId id = 0;
-  std::string from;  ///< Lake type of the values in the file, or of `constant`.
+  std::string from;            ///< Lake type of the values in the file, or of `constant`.
   Type to{TypeKind::kString};  ///< As clients see them.
-  std::string name;  ///< Of a column that the file lacks.
+  std::string name;            ///< Of a column that the file lacks.
   /// The value of such a column, in the lake's text.
   std::optional<std::string> constant = std::nullopt;
 

@@ -51,10 +51,12 @@ base::Status FilePlaces::check(const std::vector<ducklake::AddedFile>& data,
                                const std::vector<ducklake::AddedFile>& deletes) const {
   for (const auto& added : data) {
     RETURN_IF_ERROR(check_data_file(added.file.file_path));
-    if (!ducklake::is_copy_location(storage::canonical(added.file.file_path), folder_text_)) continue;
+    if (!ducklake::is_copy_location(storage::canonical(added.file.file_path), folder_text_))
+      continue;
     return base::fail(base::ErrorKind::kUnsupported,
                       "file_path: a readable copy stands for a file of the lake's, and cannot be "
-                      "added as another: " + added.file.file_path);
+                      "added as another: " +
+                          added.file.file_path);
   }
   for (const auto& added : deletes) RETURN_IF_ERROR(check_delete_file(added.file.file_path));
   return {};

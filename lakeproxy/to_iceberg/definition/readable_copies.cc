@@ -85,14 +85,15 @@ std::optional<CopiedColumn> converted(const LakeColumn& then, const LakeColumn& 
   return CopiedColumn{then.id, std::move(*from), std::move(*to), ""};
 }
 
-std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
-                                         SnapshotId at) {
+std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDataFile& file,
+                                         ShownIn in, SnapshotId at) {
   std::vector<CopiedColumn> copied;
   for (const auto& [id, rows] : spans) {
     const LakeColumn* now = last_until(rows, at);
     if (now == nullptr) continue;
     const LakeColumn* then = column_in_file(rows, file);
-    auto column = then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, file, in);
+    auto column =
+        then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, file, in);
     if (column) copied.push_back(std::move(*column));
   }
   return copied;

@@ -20,16 +20,17 @@ LakeColumn column(model::FieldId id, const char* type, int begin,
 }
 
 model::LakeDataFile file(int begin) {
-  return {.id = model::DataFileId(7), .begin = SnapshotId(begin), .path = "s3://lake/s/t/f.parquet",
+  return {.id = model::DataFileId(7),
+          .begin = SnapshotId(begin),
+          .path = "s3://lake/s/t/f.parquet",
           .file_size_bytes = 100};
 }
 
 std::optional<model::ReadableCopy> copy_of(std::vector<LakeColumn> columns,
                                            const model::LakeDataFile& of,
                                            std::int32_t version = 2) {
-  const LakeColumns all{.columns = std::move(columns),
-                        .format_version = version,
-                        .copies = ReadableCopies::kOn};
+  const LakeColumns all{
+      .columns = std::move(columns), .format_version = version, .copies = ReadableCopies::kOn};
   return CopyRules(all).copy_of(of, kTable, kNewest);
 }
 
@@ -139,8 +140,9 @@ TEST(ReadableCopy, is_named_by_its_file_too) {
 
 TEST(CopyLocation, is_known_by_its_form) {
   EXPECT_TRUE(is_copy_location("s3://lake/s/t/metadata/copy-7-0123456789abcdef", kTable));
-  for (const char* name : {"copy-7-0123456789abcde", "copy--0123456789abcdef", "copy-7-0123456789abcdeg",
-                           "copy-7-0123456789abcdef0", "inlined-7-0123456789abcdef"}) {
+  for (const char* name :
+       {"copy-7-0123456789abcde", "copy--0123456789abcdef", "copy-7-0123456789abcdeg",
+        "copy-7-0123456789abcdef0", "inlined-7-0123456789abcdef"}) {
     EXPECT_FALSE(is_copy_location(std::string(kTable) + "/metadata/" + name, kTable)) << name;
   }
   EXPECT_FALSE(is_copy_location("s3://lake/s/t2/metadata/copy-7-0123456789abcdef", kTable));

@@ -101,7 +101,8 @@ void CopyMaker::make(const std::string& metadata_schema, const model::LakeTable&
       if (!work_->claimed.insert(file->copy->location).second) continue;
     }
     work_->waiting.add(1);
-    jobs_.push_back({metadata_schema, table.name, table.table_id.value, *file, place, files.size()});
+    jobs_.push_back(
+        {metadata_schema, table.name, table.table_id.value, *file, place, files.size()});
   }
   if (running_ || jobs_.empty()) return;
   running_ = true;
@@ -174,8 +175,9 @@ base::Status wait_for_copies(CopyMaker* maker, const std::string& metadata_schem
   const Files missing = missing_copies(changes);
   if (missing.empty()) return {};
   if (maker == nullptr) {
-    return base::fail(ErrorKind::kUnsupported,
-                      fmt::format("table {}: needs readable copies, and none are made", table.name));
+    return base::fail(
+        ErrorKind::kUnsupported,
+        fmt::format("table {}: needs readable copies, and none are made", table.name));
   }
   std::uint64_t bytes = 0;
   for (const LakeDataFile* file : missing) {
@@ -197,8 +199,7 @@ base::Status wait_for_copies(CopyMaker* maker, const std::string& metadata_schem
                   table.name, progress.made, progress.wanted));
 }
 
-base::Status check_failed_copies(const model::LakeTable& table,
-                                 const model::LakeChanges& changes) {
+base::Status check_failed_copies(const model::LakeTable& table, const model::LakeChanges& changes) {
   if (!changes.commits.empty() || !table.materialized.empty()) return {};
   for (const auto& [id, file] : changes.data_files) {
     if (!file.copy || !file.copy->failure) continue;

@@ -35,7 +35,7 @@ struct PublisherTools {
   ManifestStore* manifests = nullptr;
   const NanCounting* nan_counting = nullptr;
   const ducklake::StepWatch* steps = nullptr;  ///< May be null.
-  CopyMaker* copies = nullptr;  ///< Null where no readable copies are made.
+  CopyMaker* copies = nullptr;                 ///< Null where no readable copies are made.
 };
 
 /// One event loop's publisher of one lake.

@@ -56,8 +56,8 @@ std::string without_names(std::string_view changes_made) {
 
 bool is_rewrite(std::string_view entry) {
   static constexpr std::string_view kRewrites[] = {
-      "merge_adjacent:", "rewrite_delete:", "inline_flush:", "flushed_inlined:",
-      "compacted_table:", "altered_table:"};
+      "merge_adjacent:",  "rewrite_delete:",  "inline_flush:",
+      "flushed_inlined:", "compacted_table:", "altered_table:"};
   return std::ranges::any_of(kRewrites, [&](auto kind) { return entry.starts_with(kind); });
 }
 

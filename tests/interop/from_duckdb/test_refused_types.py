@@ -33,7 +33,7 @@ def opens(rest, schema):
     return rest.get(f'namespaces/{schema}/tables/t')
 
 
-@pytest.mark.parametrize('place, kind', enumerate(REFUSED))
+@pytest.mark.parametrize('place, kind', list(enumerate(REFUSED)))
 def test_a_type_that_cannot_be_shown_is_refused_by_name(without_copies, place, kind):
     rest, duck, schema = without_copies.rest, without_copies.duck, f's{place}'
     duck.execute(f'CREATE SCHEMA lake.{schema}')
@@ -92,7 +92,7 @@ def test_files_older_than_a_column_of_their_own_transaction(rest, duck, catalog,
 CHANGES = {"ADD COLUMN b VARCHAR DEFAULT 'x'": 'b', 'ALTER a TYPE DOUBLE': 'a'}
 
 
-@pytest.mark.parametrize('place, change', enumerate(CHANGES))
+@pytest.mark.parametrize('place, change', list(enumerate(CHANGES)))
 def test_a_change_that_older_files_do_not_follow_is_refused_by_name(without_copies, place, change):
     rest, duck, schema = without_copies.rest, without_copies.duck, f'changed{place}'
     duck.execute(f'CREATE SCHEMA lake.{schema}')
