@@ -75,7 +75,7 @@ module(lakeproxy/ducklake/registry USES base/core base/json lakeproxy/ducklake/l
 
 # How the one says what the other says: types, texts, transforms, and the rows that we keep beside the lake's.
 module(lakeproxy/mapping USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
-  lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema TEST_USES base/testing)
+  lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
 
 # The embedded engine: its pools, Parquet, deletes.
 module(lakeproxy/engine/files USES base/core base/metrics base/runtime lakeproxy/storage TEST_USES base/duckdb
