@@ -40,6 +40,14 @@ def opens(server):
     return answers
 
 
+def metrics_say(server, *lines):
+    """Soon: a copy is there for a load a moment before it is counted."""
+    def said():
+        metrics = requests.get(f'{server.uri()}/metrics', timeout=SECONDS).text
+        return all(line in metrics for line in lines)
+    assert wait_until(said, SECONDS), lines
+
+
 def rows_of(reader):
     return sorted((row['n'], row['u']) for row in reader.load('t').scan().to_arrow().to_pylist())
 
@@ -62,9 +70,7 @@ def test_a_table_says_how_far_its_copies_are_and_others_open():
         paused.unlink()
         opens(server)
         assert rows_of(reader) == ALL
-        metrics = requests.get(f'{server.uri()}/metrics', timeout=SECONDS).text
-        assert f'lakeproxy_readable_copies_total{{outcome="made"}} {FILES}' in metrics
-        assert 'lakeproxy_readable_copies_waiting 0' in metrics
+        metrics_say(server, f'lakeproxy_readable_copies_total{{outcome="made"}} {FILES}', 'lakeproxy_readable_copies_waiting 0')
 
 
 # The jobs of a copy: its file is brought, the copy is written, and read to be put.
