@@ -76,6 +76,7 @@ TYPES = {
     'interval_of_days': typed('to_days(i::INTEGER)'),
     'interval_of_months': typed('to_months(i::INTEGER)'),
     'interval_of_parts': typed('to_months(i::INTEGER) + to_days(3) + to_milliseconds(i)'),
+    'interval_of_both_signs': typed('to_months(-i::INTEGER) + to_days(i::INTEGER) - to_milliseconds(i)'),
     'varchar': typed("'ü' || i"),
     'varchar_long': typed("repeat('€', 100) || i"),
     'json': typed("('{\"a\": ' || i || '}')::JSON"),

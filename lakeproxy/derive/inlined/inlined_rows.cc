@@ -132,7 +132,10 @@ base::Status make_typed(Connection& connection, const materialize::InlinedGroup&
       values += ", ";
     }
     definitions += quote_identifier(columns[i].name) + ' ' + *type;
-    values += shown_value(group, columns[i], fmt::format("CAST(c{} AS {})", i, *held));
+    std::string text = fmt::format("c{}", i);
+    // PostgreSQL writes "-1 mons +1 day", and the engine reads no plus sign.
+    if (is_interval(group, columns[i])) text = fmt::format("replace({}, '+', '')", text);
+    values += shown_value(group, columns[i], fmt::format("CAST({} AS {})", text, *held));
   }
   auto made = connection.execute(fmt::format("CREATE TEMP TABLE typed ({})", definitions));
   if (!made && made.error().kind() == ErrorKind::kInvalid) {
