@@ -85,8 +85,10 @@ def test_what_cannot_be_compacted(rest, schema, lake, duck):
     duck.execute(f'CREATE VIEW lake.{schema}.v AS SELECT 1 AS a')
     assert_error(rest.post(compact_path(f'{schema}.v')), 404)
     assert_error(rest.send('GET', compact_path(f'{schema}.v')), 405)
-    duck.execute(f'CREATE TABLE lake.{schema}.odd (a HUGEINT)')
+    duck.execute(f'CREATE TABLE lake.{schema}.odd (a DECIMAL(9,2))')
     duck.execute(f'INSERT INTO lake.{schema}.odd VALUES (1)')
+    # A row in PostgreSQL keeps the scale from before, and has no readable copy.
+    duck.execute(f'ALTER TABLE lake.{schema}.odd ALTER a TYPE DECIMAL(14,4)')
     last = snapshots(duck)[-1]
     assert_error(rest.post(compact_path(f'{schema}.odd')), 501)
     assert snapshots(duck)[-1] == last, 'what no client could be told of is not begun'
