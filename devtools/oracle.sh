@@ -11,5 +11,5 @@ oracle_command() {
   trap '"$PYTHON" -m stack down --name "$ORACLE_STACK" --wipe >/dev/null' EXIT
   "$PYTHON" -m stack up --name "$ORACLE_STACK" || return
   # shellcheck disable=SC1090
-  (source "$DEV/stacks/$ORACLE_STACK/env" && PYTHONPATH=$PYTHONPATH:$ROOT/tests "$PYTHON" -W ignore -m oracle "$@")
+  (source "$DEV/stacks/$ORACLE_STACK/env" && PYTHONPATH=$PYTHONPATH:$ROOT/tests:$ROOT/tests/interop "$PYTHON" -W ignore -m oracle "$@")
 }

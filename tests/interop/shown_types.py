@@ -31,14 +31,19 @@ def shown_type(kind):
     return WORDS.sub(lambda word: SHOWN.get(word[0], word[0]), kind)
 
 
+def define_macros(connection):
+    """What AS_SHOWN needs."""
+    for macro in (PART, ISO_8601):
+        connection.execute(macro)
+
+
 def columns_of(duck, table):
     return [(row[0], row[1]) for row in duck.execute(f'DESCRIBE FROM {table}').fetchall()]
 
 
 def expected_rows(duck, table):
     """The rows of `table` in Arrow, with the types that clients see, and [(name, shown type)]."""
-    for macro in (PART, ISO_8601):
-        duck.execute(macro)
+    define_macros(duck)
     columns = columns_of(duck, table)
     parts = [f'CAST({AS_SHOWN.get(kind, "{}").format(quoted(name))} AS {shown_type(kind)}) AS {quoted(name)}' for name, kind in columns]
     rows = duck.execute(f'SELECT {", ".join(parts)} FROM {table}').to_arrow_table()

@@ -145,7 +145,8 @@ class Checker:
         if chosen is None:
             return
         expected = bag(self.world, truth.rows, truth.columns, where=chosen.sql)
-        direct = self.world.duck.execute(f'FROM {self.world.full_name(table)} WHERE {chosen.sql}').to_arrow_table()
+        direct = self.world.duck.execute(f'SELECT {reading.as_shown(truth.columns)} FROM {self.world.full_name(table)} '
+                                         f'WHERE {chosen.sql}').to_arrow_table()
         self.tally.reads += 2
         self.tally.filters += 1
         if lake_faults.lost_by_buckets(self.world, table, chosen.equal):

@@ -7,11 +7,12 @@ from oracle.world import quoted, text
 
 # Types whose order is the same to DuckDB and to Iceberg's readers.
 COMPARED = ('INTEGER', 'BIGINT', 'SMALLINT', 'TINYINT', 'VARCHAR', 'DATE', 'TIMESTAMP',
-            'TIMESTAMP WITH TIME ZONE', 'BOOLEAN', 'DOUBLE', 'FLOAT', 'DECIMAL(9,2)', 'DECIMAL(18,4)', 'DECIMAL(38,10)')
+            'TIMESTAMP WITH TIME ZONE', 'BOOLEAN', 'DOUBLE', 'FLOAT', 'DECIMAL(9,2)', 'DECIMAL(18,4)', 'DECIMAL(38,10)',
+            'UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT', 'TIMESTAMP_MS')
 # DuckDB 1.5.5 ends with an internal error when it filters inlined rows by a column whose type was widened.
-WIDENED = ('INTEGER', 'BIGINT', 'SMALLINT', 'DOUBLE', 'DECIMAL(12,2)')
-# In lone aggregates, too.
-AGGREGATED = (*COMPARED, 'TIMESTAMP_NS')
+WIDENED = ('INTEGER', 'BIGINT', 'SMALLINT', 'DOUBLE', 'DECIMAL(12,2)', 'DECIMAL(18,4)', 'USMALLINT', 'UINTEGER', 'TIMESTAMP')
+# In lone aggregates, too; a UBIGINT is a decimal to clients, of another spelling.
+AGGREGATED = (*(kind for kind in COMPARED if kind != 'UBIGINT'), 'TIMESTAMP_NS')
 OPERATORS = {'=': ice.EqualTo, '<': ice.LessThan, '<=': ice.LessThanOrEqual, '>': ice.GreaterThan,
              '>=': ice.GreaterThanOrEqual, '<>': ice.NotEqualTo}
 

@@ -2,6 +2,8 @@
 import dataclasses
 import traceback
 
+from pyiceberg.exceptions import BadRequestError
+
 from oracle import offered
 from oracle.checks import Checker
 from oracle.steps import OPERATIONS, Difference, Skip
@@ -59,6 +61,12 @@ def take(world, step, tally):
         world.note(f'-- refused: {refusal}')
         if not offered.may_refuse(step.name, str(refusal)):
             raise Difference('refusal', f'{step.name} is offered, and was refused: {refusal}') from refusal
+        tally.refused[step.name] += 1
+        return False
+    except (RuntimeError, BadRequestError) as refusal:
+        if not offered.may_not_add(str(refusal)):
+            raise
+        world.note(f'-- refused: {refusal}')
         tally.refused[step.name] += 1
         return False
     tally.done[step.name] += 1

@@ -9,7 +9,7 @@ from oracle import conditions
 from oracle.commits import live
 from oracle.data_files import columns_by_id, contents
 from oracle.literals import many_rows, values_clause
-from oracle.reading import Truth, bag
+from oracle.reading import Truth, bag, shown_value
 from oracle.steps import Skip, operation
 from oracle.world import quoted
 
@@ -47,7 +47,9 @@ def arrow(world, table, loaded, sql):
 
 def shaped(name, kind):
     column = quoted(name)
-    return f"unhex(replace(CAST({column} AS VARCHAR), '-', ''))" if kind == 'UUID' else f'CAST({column} AS {kind})'
+    if kind == 'UUID':
+        return f"unhex(replace(CAST({column} AS VARCHAR), '-', ''))"
+    return shown_value(f'CAST({column} AS {kind})', kind)
 
 
 def cast(column, kind):

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from oracle import by_specification
 from oracle.by_specification import ROW_ID_NAME, UPDATED_NAME
-from oracle.reading import bag, compare, version
+from oracle.reading import as_shown, bag, compare, version
 from oracle.steps import Difference
 
 CARRIED = ((ROW_ID_NAME, 'BIGINT'), (UPDATED_NAME, 'BIGINT'))
@@ -29,9 +29,10 @@ def ids_of_lake(world, table):
     return sorted(row[0] for row in world.duck.execute(f'SELECT rowid FROM {world.full_name(table)}').fetchall())
 
 
-def of_lake(world, table, snapshot):
+def of_lake(world, table, snapshot, columns):
     name = f'{world.full_name(table, snapshot)}{version(snapshot)}'
-    read = world.duck.execute(f'SELECT rowid AS {ROW_ID_NAME}, snapshot_id AS {UPDATED_NAME}, * FROM {name}')
+    read = world.duck.execute(
+        f'SELECT rowid AS {ROW_ID_NAME}, snapshot_id AS {UPDATED_NAME}, {as_shown(columns)} FROM {name}')
     return read.to_arrow_table()
 
 
@@ -50,7 +51,7 @@ def check(world, tally, table, loaded, snapshot, truth, schema):
         compare(f'rows {where}', truth.bag(world), found, 'the specification')
         return {}
     tally.lineages += 1
-    lake = of_lake(world, table, snapshot)
+    lake = of_lake(world, table, snapshot, truth.columns)
     if table.renumbered:
         tally.reasons[RENUMBERED] += 1
     check_ids(tally, table, loaded, shown, parts, where)

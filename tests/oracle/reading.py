@@ -4,6 +4,7 @@ import collections
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import shown_types
 from oracle.literals import parsed
 from oracle.steps import Difference
 from oracle.world import quoted
@@ -15,13 +16,33 @@ def version(snapshot):
     return '' if snapshot is None else f' AT (VERSION => {snapshot})'
 
 
+def shown_type(kind):
+    """The type that clients read: `kind` itself, or what stands in the place of it or of its parts."""
+    return kind if kind == 'GEOMETRY' else shown_types.shown_type(kind)
+
+
+def as_shown(columns):
+    """A select list of them all, each as clients read it."""
+    return ', '.join(f'{shown_value(quoted(name), kind)} AS {quoted(name)}' for name, kind in columns)
+
+
+def shown_value(value, kind):
+    """SQL for what clients read in the place of an SQL value."""
+    if shown_type(kind) == kind:
+        return value
+    return f'CAST({shown_types.AS_SHOWN.get(kind, "{}").format(value)} AS {shown_type(kind)})'
+
+
 class Truth:
-    """What DuckDB on DuckLake shows: the rows in Arrow, and (name, type) of the columns."""
+    """What DuckDB on DuckLake shows: the rows in Arrow as clients read them, and (name, type) of the columns in the lake."""
 
     def __init__(self, world, table, snapshot=None, sql=None):
         """`sql` in place of the whole table."""
-        result = world.duck.execute(sql or f'FROM {world.full_name(table, snapshot)}{version(snapshot)}')
+        source = sql or f'FROM {world.full_name(table, snapshot)}{version(snapshot)}'
+        result = world.duck.execute(source)
         self.columns = [(column[0], str(column[1])) for column in result.description]
+        if any(shown_type(kind) != kind for _, kind in self.columns):
+            result = world.duck.execute(f'SELECT {as_shown(self.columns)} {source}')
         self.rows = result.to_arrow_table()
 
     def bag(self, world):
@@ -46,7 +67,7 @@ def bag(world, rows, columns, where='true'):
 def cast(rows, name, kind):
     if kind == 'GEOMETRY' and b'ARROW:extension:name' not in (rows.schema.field(name).metadata or {}):
         return f'ST_GeomFromWKB({quoted(name)})'
-    return f'CAST({quoted(name)} AS {kind})'
+    return f'CAST({quoted(name)} AS {shown_type(kind)})'
 
 
 def compare(check, expected, found, reader, truth='DuckDB on the lake'):
@@ -101,6 +122,7 @@ NAMES = {'BOOLEAN': 'boolean', 'TINYINT': 'int', 'SMALLINT': 'int', 'INTEGER': '
 
 
 def iceberg_type(kind):
+    kind = shown_type(kind)
     if kind in NAMES:
         return NAMES[kind]
     if kind.startswith('DECIMAL') and kind.endswith(')'):

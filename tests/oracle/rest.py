@@ -8,6 +8,7 @@ TIMEOUT = 60
 
 class Rest:
     def __init__(self, lake):
+        self.service = lake.uri
         self.root = f'{lake.uri}/v1/{lake.warehouse}'
         self.session = requests.Session()
 
@@ -28,6 +29,11 @@ class Rest:
     def delete(self, path):
         answer = self.session.delete(f'{self.root}/{path}', timeout=TIMEOUT)
         answer.raise_for_status()
+
+    def copies_waiting(self):
+        """Data files whose readable copies the server is still to make."""
+        text = self.session.get(f'{self.service}/metrics', timeout=TIMEOUT).text
+        return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith('lakeproxy_readable_copies_waiting'))
 
     def commit(self, schema, name, requirements, updates):
         body = {'identifier': {'namespace': [schema], 'name': name}, 'requirements': requirements, 'updates': updates}

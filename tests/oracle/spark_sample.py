@@ -49,7 +49,7 @@ def compare_snapshot(world, tally, table, loaded, snapshot):
     columns, lake = truth.columns, truth.rows
     if has_ids:
         columns = (*CARRIED, *truth.columns)
-        lake, (rows,) = without_unknown(tally, of_lake(world, table, snapshot), [rows])
+        lake, (rows,) = without_unknown(tally, of_lake(world, table, snapshot, truth.columns), [rows])
     tally.reads += 1
     tally.spark += 1
     compare(f'rows of Spark {"at the head" if snapshot is None else f"at snapshot {snapshot}"}',

@@ -1,9 +1,12 @@
 """The lake as one history sees it: both access paths, its own schema, its tables and what was done to them."""
 import contextlib
 import dataclasses
+import time
 
 import duckdb
+from pyiceberg.exceptions import ServiceUnavailableError
 
+import shown_types
 from lake_clients import duck, iceberg, spark
 from oracle.rest import Rest
 from oracle.steps import Difference, Skip
@@ -16,6 +19,15 @@ OWN_QUOTING = 'Failed to read inlined-data aggregates'
 # connections have no name.
 END_OF_THE_DEAD = ("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' "
                    "AND application_name = '' AND pid <> pg_backend_pid()")
+
+
+COPIES_SECONDS = 60
+
+
+def connect(lake):
+    connection = duck.connect_lake(lake)
+    shown_types.define_macros(connection)
+    return connection
 
 
 def text(value):
@@ -63,12 +75,13 @@ class World:
 
     def __init__(self, lake):
         self.lake = lake
-        self.duck = duck.connect_lake(lake)
+        self.duck = connect(lake)
         self.dead = []
         self.catalog = iceberg.connect(lake)
         self.rest = Rest(lake)
         self.engine = duckdb.connect()
         self.engine.execute("SET TimeZone = 'UTC'")
+        shown_types.define_macros(self.engine)
         self.other = None
         self.schema = None
         self.tables = []
@@ -131,7 +144,7 @@ class World:
         """Another connection to the lake: one that has seen a column keeps its type for MIN and MAX when it is widened,
         whoever does it, and DuckDB 1.5.5 then ends with an internal error."""
         self.duck.close()
-        self.duck = duck.connect_lake(self.lake)
+        self.duck = connect(self.lake)
 
     def recover(self):
         """Ends the transaction that a failed statement left aborted, also where none was begun by hand."""
@@ -140,7 +153,7 @@ class World:
                 self.duck.execute('ROLLBACK')
         except duckdb.FatalException:  # an internal error ends the whole instance, and its destructor the process
             self.dead.append(self.duck)
-            self.duck = duck.connect_lake(self.lake)
+            self.duck = connect(self.lake)
             self.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(END_OF_THE_DEAD)})").fetchall()
 
     def snapshot(self):
@@ -216,7 +229,19 @@ class World:
         return (table.schema, table.name)
 
     def load(self, table):
-        return self.catalog.load_table(self.identifier(table))
+        """As it is once every readable copy is made: until then the newest state that is whole is shown, or none."""
+        until = time.monotonic() + COPIES_SECONDS
+        while True:
+            try:
+                loaded = self.catalog.load_table(self.identifier(table))
+                if not self.rest.copies_waiting():
+                    again = self.catalog.load_table(self.identifier(table))
+                    if again.metadata_location == loaded.metadata_location:
+                        return again
+            except ServiceUnavailableError as refusal:
+                self.demand('copied ' in str(refusal), f'503 without the progress of copies: {refusal}')
+            self.demand(time.monotonic() < until, f'the copies of {table.name} were not made within {COPIES_SECONDS} s')
+            time.sleep(0.05)
 
     def columns(self, table):
         """(name, type) of each column, as DuckDB names the types."""
