@@ -263,6 +263,10 @@ BEGIN
   INSERT INTO lakeproxy_file (data_file_id, table_id, spec_id, partition, split_offsets, sort_order_id, key_metadata)
   SELECT c.copy, f.table_id, f.spec_id, f.partition, f.split_offsets, f.sort_order_id, f.key_metadata
     FROM unnest(originals, copies) AS c(original, copy) JOIN lakeproxy_file f ON f.data_file_id = c.original;
+  -- The same object has the same readable copies.
+  INSERT INTO lakeproxy_readable_copy (data_file_id, signature, table_id, location, file_size_bytes, failure)
+  SELECT c.copy, r.signature, r.table_id, r.location, r.file_size_bytes, r.failure
+    FROM unnest(originals, copies) AS c(original, copy) JOIN lakeproxy_readable_copy r ON r.data_file_id = c.original;
 END $$;
 
 -- New rows of the same delete files, for other rows of their data files.

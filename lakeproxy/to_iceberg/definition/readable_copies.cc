@@ -134,10 +134,10 @@ SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
   return file.begin;
 }
 
-// Not ".parquet": DuckLake's own clean-up takes such files for orphans.
-std::string location_of(std::string_view table, const LakeDataFile& file,
-                        std::string_view signature) {
-  return fmt::format("{}/metadata/copy-{}-{}", table, file.id.value, signature);
+// Not ".parquet": DuckLake's own clean-up takes such files for orphans. Without the id of the
+// file: one that comes back after a rollback has another, and the same copy.
+std::string location_of(std::string_view table, std::string_view signature) {
+  return fmt::format("{}/metadata/copy-{}", table, signature);
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ std::optional<model::ReadableCopy> CopyRules::copy_of(const LakeDataFile& file,
   copy.columns = copied_columns(spans_, file, in_, copy.shown_at);
   if (copy.columns.empty()) return std::nullopt;
   copy.signature = signature_of(copy.columns, file);
-  copy.location = location_of(table_location, file, copy.signature);
+  copy.location = location_of(table_location, copy.signature);
   copy.since = since(spans_, file, in_, copy.shown_at, text_of(copy.columns));
   copy.source_bytes = file.file_size_bytes;
   return copy;
@@ -167,10 +167,8 @@ bool is_copy_location(std::string_view location, std::string_view table_location
   const std::string begin = fmt::format("{}/metadata/copy-", table_location);
   if (!location.starts_with(begin)) return false;
   location.remove_prefix(begin.size());
-  const std::size_t dash = std::min(location.find_first_not_of("0123456789"), location.size());
-  const std::string_view rest = location.substr(dash);
-  return dash > 0 && rest.size() == kSignatureDigits + 1 && rest[0] == '-' &&
-         rest.substr(1).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return location.size() == kSignatureDigits &&
+         location.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 }  // namespace lake::ducklake

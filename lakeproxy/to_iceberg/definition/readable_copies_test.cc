@@ -129,6 +129,15 @@ TEST(ReadableCopy, stays_the_same_when_a_column_goes_or_gets_another_name) {
   EXPECT_EQ(after->since, SnapshotId(2));
 }
 
+TEST(ReadableCopy, is_the_same_for_a_file_that_comes_back_under_another_id) {
+  auto again = file(2);
+  again.id = model::DataFileId(99);
+  auto one = copy_of({column(1, "uint32", 1)}, file(2));
+  auto two = copy_of({column(1, "uint32", 1)}, again);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->location, two->location);
+}
+
 TEST(ReadableCopy, is_named_by_its_file_too) {
   auto other = file(2);
   other.path = "s3://lake/s/t/g.parquet";
@@ -139,13 +148,13 @@ TEST(ReadableCopy, is_named_by_its_file_too) {
 }
 
 TEST(CopyLocation, is_known_by_its_form) {
-  EXPECT_TRUE(is_copy_location("s3://lake/s/t/metadata/copy-7-0123456789abcdef", kTable));
+  EXPECT_TRUE(is_copy_location("s3://lake/s/t/metadata/copy-0123456789abcdef", kTable));
   for (const char* name :
-       {"copy-7-0123456789abcde", "copy--0123456789abcdef", "copy-7-0123456789abcdeg",
-        "copy-7-0123456789abcdef0", "inlined-7-0123456789abcdef"}) {
+       {"copy-0123456789abcde", "copy--0123456789abcdef", "copy-0123456789abcdeg",
+        "copy-0123456789abcdef0", "inlined-0123456789abcdef"}) {
     EXPECT_FALSE(is_copy_location(std::string(kTable) + "/metadata/" + name, kTable)) << name;
   }
-  EXPECT_FALSE(is_copy_location("s3://lake/s/t2/metadata/copy-7-0123456789abcdef", kTable));
+  EXPECT_FALSE(is_copy_location("s3://lake/s/t2/metadata/copy-0123456789abcdef", kTable));
 }
 
 }  // namespace

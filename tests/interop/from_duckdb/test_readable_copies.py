@@ -189,3 +189,18 @@ def test_copies_outlive_duckdbs_upkeep(rest, duck, catalog, schema):
     loaded = catalog.load_table(table)
     assert len(rows_of(loaded)) == 2 * ROWS
     assert len(rows_of(loaded, snapshot_id=before)) == ROWS
+
+
+def test_a_file_that_a_rollback_brings_back_has_its_copy_at_once(rest, duck, catalog, schema):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} AS SELECT (4294967295 - n)::UINTEGER AS u FROM range({ROWS}) r(n)')
+    before = opened(rest, table)['current-snapshot-id']
+    catalog.load_table(table).delete('u >= 0')
+    emptied = catalog.load_table(table)
+    assert rows_of(emptied) == []
+    # The answer to this commit names the copies: a 500 would say that nobody knows what became of it.
+    answer = rest.post(f'namespaces/{schema}/tables/t', {
+        'requirements': [{'type': 'assert-ref-snapshot-id', 'ref': 'main', 'snapshot-id': emptied.current_snapshot().snapshot_id}],
+        'updates': [{'action': 'set-snapshot-ref', 'ref-name': 'main', 'type': 'branch', 'snapshot-id': before}]})
+    assert answer.status_code == 200, answer.text[:500]
+    assert len(rows_of(catalog.load_table(table))) == ROWS
