@@ -1,4 +1,6 @@
 """Files of a table that another catalog took over are nobody's here to remove, until the table is registered again."""
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -7,6 +9,7 @@ from foreign_catalog import ForeignCatalog
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from own_lake import compact, expire_and_clean, location_of, own_stack, rows_at
+from stack.process import wait_until
 
 SCHEMA = pa.schema([('a', pa.int64()), ('s', pa.string())])
 
@@ -58,6 +61,13 @@ def everything(table):
     return seen
 
 
+def settled(own, table):
+    """What lies there once the manifests that a client sent are gone, which the server deletes behind its answer."""
+    sent = re.compile(r'/metadata/.*[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-')
+    assert wait_until(lambda: not any(sent.search(key) for key in own.objects.under(table.location())), 30)
+    return own.objects.under(table.location())
+
+
 def clean_up(own, duck):
     """All that anybody here can do to free space."""
     for _ in range(2):  # What is kept once must be kept again.
@@ -74,7 +84,7 @@ def registered(own, name, location):
 
 def test_the_new_owner_keeps_every_file(own, duck, elsewhere):
     table = hand_over(own, duck, elsewhere, 't')
-    before, objects = everything(table), own.objects.under(table.location())
+    before, objects = everything(table), settled(own, table)
     clean_up(own, duck)
     assert own.objects.under(table.location()) == objects
     assert everything(table) == before
