@@ -31,6 +31,11 @@ def shown_type(kind):
     return WORDS.sub(lambda word: SHOWN.get(word[0], word[0]), kind)
 
 
+def shown_value(value, kind):
+    """SQL for what clients see in the place of an SQL value of DuckDB's type `kind`."""
+    return f'CAST({AS_SHOWN.get(kind, "{}").format(value)} AS {shown_type(kind)})'
+
+
 def define_macros(connection):
     """What AS_SHOWN needs."""
     for macro in (PART, ISO_8601):
@@ -45,7 +50,7 @@ def expected_rows(duck, table):
     """The rows of `table` in Arrow, with the types that clients see, and [(name, shown type)]."""
     define_macros(duck)
     columns = columns_of(duck, table)
-    parts = [f'CAST({AS_SHOWN.get(kind, "{}").format(quoted(name))} AS {shown_type(kind)}) AS {quoted(name)}' for name, kind in columns]
+    parts = [f'{shown_value(quoted(name), kind)} AS {quoted(name)}' for name, kind in columns]
     rows = duck.execute(f'SELECT {", ".join(parts)} FROM {table}').to_arrow_table()
     return rows, [(name, shown_type(kind)) for name, kind in columns]
 

@@ -28,9 +28,7 @@ def as_shown(columns):
 
 def shown_value(value, kind):
     """SQL for what clients read in the place of an SQL value."""
-    if shown_type(kind) == kind:
-        return value
-    return f'CAST({shown_types.AS_SHOWN.get(kind, "{}").format(value)} AS {shown_type(kind)})'
+    return value if shown_type(kind) == kind else shown_types.shown_value(value, kind)
 
 
 class Truth:
