@@ -56,9 +56,9 @@ bool Reserve::hold() {
   // What an earlier process held is free again before it is measured.
   bool is_empty = ::ftruncate(fd, 0) == 0;
   auto free = free_bytes(path_);
-  std::uint64_t bytes = free ? std::min(bytes_, *free / 4) : 0;
-  bool is_done = is_empty && bytes > 0 && ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)) == 0;
-  if (is_done) held_ = bytes;
+  if (size_ == 0 && free) size_ = std::min(bytes_, *free / 4);
+  bool is_done = is_empty && size_ > 0 && ::posix_fallocate(fd, 0, static_cast<off_t>(size_)) == 0;
+  if (is_done) held_ = size_;
   if (!is_done) static_cast<void>(::ftruncate(fd, 0));
   ::close(fd);
   return is_done;

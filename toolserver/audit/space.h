@@ -41,8 +41,10 @@ class Reserve {
   explicit Reserve(std::string folder, std::uint64_t bytes)
       : path_(std::move(folder) + "/reserve"), bytes_(bytes) {}
 
-  /// Holds the room, or a quarter of what is free where that is less. False when
-  /// the file system does not give it.
+  /// Holds the room, or a quarter of what is free where that is less. Given back
+  /// once, it is held again only as large as it was: calls would begin in what
+  /// their own reserve left free, and use it up. False when the file system does
+  /// not give it.
   [[nodiscard]] bool hold();
   /// Gives it back, for lines that must still be written.
   void release();
@@ -52,6 +54,7 @@ class Reserve {
  private:
   std::string path_;
   std::uint64_t bytes_;
+  std::uint64_t size_ = 0;  // As first held.
   std::uint64_t held_ = 0;
 };
 
