@@ -176,6 +176,10 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
 
+# How clients reach the objects of a table: what their keys open, and who makes them.
+module(lakeproxy/delegation USES base/core base/runtime lakeproxy/operation lakeproxy/operation/catalog
+  lakeproxy/policy lakeproxy/storage)
+
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
   lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update

@@ -77,6 +77,12 @@ base::Task<base::Result<Decision>> decide(base::RequestContext, Caller caller,
       .with_detail(display(targets));
 }
 
+bool may_read(const auth::Principal& principal, const model::Namespace& name) {
+  return principal.superuser ||
+         (principal.grants &&
+          opens(principal.grants->scopes, Permission::kReadNamespace, Target::of(name)));
+}
+
 bool may_write(const auth::Principal& principal, const std::optional<model::Namespace>& name) {
   const Target target = name ? Target::of(*name) : Target::catalog();
   return principal.superuser ||

@@ -164,6 +164,9 @@ class Authorized {
 /// Whether a list of namespaces shows that one to the principal.
 [[nodiscard]] bool may_see(const auth::Principal& principal, const model::Namespace& name);
 
+/// Whether it may read what is in the namespace.
+[[nodiscard]] bool may_read(const auth::Principal& principal, const model::Namespace& name);
+
 /// Whether it may also change a namespace that was found on the way, beside those that the request
 /// has named; nothing: one whose name nobody knows, so that only who may write them all may.
 [[nodiscard]] bool may_write(const auth::Principal& principal,

@@ -108,6 +108,10 @@ TEST(Authorize, shows_in_lists_what_is_read_and_the_way_to_it) {
 }
 
 TEST(Authorize, asks_again_for_a_namespace_that_was_found_on_the_way) {
+  EXPECT_TRUE(may_read(bearer("ns:a:r"), {{"a"}}));
+  EXPECT_FALSE(may_read(bearer("ns:a:r"), {{"b"}}));
+  EXPECT_FALSE(may_read(bearer("ns:a:w"), {{"a"}})) << "writing is not reading";
+  EXPECT_TRUE(may_read(kOperator, {{"a"}}));
   EXPECT_TRUE(may_write(bearer("ns:a:w"), {{{"a"}}}));
   EXPECT_FALSE(may_write(bearer("ns:a:w"), {{{"b"}}}));
   EXPECT_FALSE(may_write(bearer("ns:a:w"), std::nullopt)) << "nobody knows which one";

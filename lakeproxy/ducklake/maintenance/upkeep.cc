@@ -136,6 +136,13 @@ base::Task<base::Result<PurgeBounds>> LakeUpkeep::purge_bounds(base::RequestCont
   co_return bounds;
 }
 
+base::Task<base::Result<std::vector<std::string>>> LakeUpkeep::other_folders(
+    base::RequestContext context, std::optional<model::TableId> table, std::string folder) {
+  const std::optional<std::int64_t> id = table ? std::optional(table->value) : std::nullopt;
+  return texts(context, {sql_("SELECT * FROM @lakeproxy_other_folders($1, $2)"),
+                         {param(id), param(std::move(folder))}});
+}
+
 base::Task<base::Status> LakeUpkeep::end_purge(base::RequestContext context, model::TableId table) {
   std::vector<Query> queries;
   for (const char* text : {"DELETE FROM @lakeproxy_purge WHERE table_id = $1",

@@ -77,6 +77,10 @@ class LakeUpkeep {
   /// Which of the objects in the folder others need.
   [[nodiscard]] base::Task<base::Result<PurgeBounds>> purge_bounds(
       base::RequestContext context, Purge purge, std::vector<std::string> objects);
+  /// Folders of other tables and views in the table's folder, as locations that end in '/'; the
+  /// folder itself, too, where another table has it. `table` is nothing for one that is staged.
+  [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> other_folders(
+      base::RequestContext context, std::optional<model::TableId> table, std::string folder);
   /// Nothing of the purge is left to do: the table cannot come back.
   [[nodiscard]] base::Task<base::Status> end_purge(base::RequestContext context,
                                                    model::TableId table);

@@ -1,0 +1,40 @@
+#pragma once
+
+// The rights to one table's objects, of a caller whom policy allowed to load it.
+
+#include <optional>
+#include <string>
+
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/auth/principal.h"
+#include "lakeproxy/delegation/storage_rights.h"
+#include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/operation/tables.h"
+#include "lakeproxy/policy/authorized.h"
+
+namespace lake::delegation {
+
+/// What that caller may do with the objects of the table: no more than `wanted`, and writing only
+/// with a scope that writes the table's namespace. One question to PostgreSQL beside the load.
+/// Errors: those of LoadedTables::get(); kForbidden  the caller may not read the namespace, the
+///         table has no folder of its own: see table_folder_rights(); kUnavailable, kTimeout.
+[[nodiscard]] base::Task<base::Result<StorageRightsPtr>> storage_rights(
+    base::RequestContext context, operation::Catalog* catalog,
+    policy::Authorized<operation::LoadTable> request, KeyAccess wanted);
+
+/// A table by where it lies.
+struct TablePlace {
+  model::Namespace name_space;
+  std::string location;
+  std::optional<model::TableId> table;  ///< Nothing: it is staged.
+};
+/// The same for a table that is known already, or that is staged. `principal` is one whom policy
+/// allowed to load or make it.
+/// Errors: kForbidden  as storage_rights(), and where another table has the same folder: keys to
+///         the one would open the other; kUnavailable, kTimeout.
+[[nodiscard]] base::Task<base::Result<StorageRightsPtr>> table_folder_rights(
+    base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
+    TablePlace place, KeyAccess wanted);
+
+}  // namespace lake::delegation
