@@ -91,7 +91,7 @@ module(lakeproxy/engine/equality USES base/core base/duckdb base/runtime lakepro
 
 # Files made for rows and deletes that no Iceberg client can read as they are.
 module(lakeproxy/derive/plan USES base/core lakeproxy/ducklake/table lakeproxy/iceberg/metadata
-  lakeproxy/iceberg/puffin)
+  lakeproxy/iceberg/puffin lakeproxy/model)
 module(lakeproxy/derive/readable USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
   lakeproxy/engine/parquet TEST_USES base/testing)
 module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/derive/readable
@@ -113,8 +113,8 @@ module(lakeproxy/to_iceberg/publish USES base/core base/gzip base/json base/log 
   base/runtime lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/read lakeproxy/ducklake/table lakeproxy/engine/files lakeproxy/from_iceberg/write
   lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/puffin lakeproxy/iceberg/schema
-  lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/mapping lakeproxy/storage lakeproxy/to_iceberg/snapshot
-  TEST_USES base/testing)
+  lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/mapping lakeproxy/model lakeproxy/storage
+  lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
 module(lakeproxy/from_iceberg/rows USES base/core base/json base/postgres lakeproxy/derive/plan
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/table lakeproxy/iceberg/manifest
   lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/iceberg/value lakeproxy/mapping)

@@ -5,36 +5,31 @@
 #include <algorithm>
 
 #include "base/core/text.h"
+#include "lakeproxy/model/server_folder.h"
 
 namespace lake::materialize {
 namespace {
 
 using model::SnapshotId;
 
-// Ends the name of a file whose bytes follow from it: a 0, where earlier releases counted
-// how often files were replaced, and what the format version makes different. Not ".parquet":
-// DuckLake's own clean-up takes such files for orphans.
-std::string edition(const model::LakeTable& table, std::int64_t count = 0) {
-  if (table.metadata.format_version == 2) return fmt::to_string(count);
-  return fmt::format("{}-v{}", count, table.metadata.format_version);
-}
-
-std::string inlined_name(const model::LakeTable& table, std::int64_t schema_version,
-                         SnapshotId begin, std::int64_t count = 0) {
-  return fmt::format("{}/metadata/inlined-{}-{}-{}", table.metadata.location, schema_version,
-                     begin.value, edition(table, count));
+// Ends the name of a file whose bytes follow from it: a 0, and what the format version makes
+// different. Not ".parquet": DuckLake's own clean-up takes such files for orphans.
+std::string edition(const model::LakeTable& table) {
+  if (table.metadata.format_version == 2) return "0";
+  return fmt::format("0-v{}", table.metadata.format_version);
 }
 
 }  // namespace
 
 std::string inlined_location(const model::LakeTable& table, std::int64_t schema_version,
                              SnapshotId begin) {
-  return inlined_name(table, schema_version, begin);
+  return fmt::format("{}inlined-{}-{}-{}", model::server_folder(table.metadata.location),
+                     schema_version, begin.value, edition(table));
 }
 
 std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
                                                    std::string_view location) {
-  const std::string prefix = table.metadata.location + "/metadata/inlined-";
+  const std::string prefix = model::server_folder(table.metadata.location) + "inlined-";
   if (!location.starts_with(prefix)) return std::nullopt;
   std::string_view rest = location.substr(prefix.size());
   auto number = [&rest] {
@@ -44,22 +39,21 @@ std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table
   };
   const auto version = number();
   const auto begin = number();
-  const auto count = number();
-  if (!version || !begin || !count) return std::nullopt;
+  if (!version || !begin) return std::nullopt;
   // A spelling of our own: or it is somebody else's file.
-  if (inlined_name(table, *version, SnapshotId(*begin), *count) != location) return std::nullopt;
+  if (inlined_location(table, *version, SnapshotId(*begin)) != location) return std::nullopt;
   return InlinedPlace{*version, SnapshotId(*begin)};
 }
 
 std::string delete_location(const model::LakeTable& table, std::string_view data_file,
                             SnapshotId snapshot) {
-  return fmt::format("{}/metadata/deletes-{}-{}-{}", table.metadata.location, data_file,
+  return fmt::format("{}deletes-{}-{}-{}", model::server_folder(table.metadata.location), data_file,
                      snapshot.value, edition(table));
 }
 
 std::string puffin_beginning(const model::LakeTable& table, SnapshotId snapshot) {
-  return fmt::format("{}/metadata/deletes-{}-{}", table.metadata.location, snapshot.value,
-                     edition(table));
+  return fmt::format("{}deletes-{}-{}", model::server_folder(table.metadata.location),
+                     snapshot.value, edition(table));
 }
 
 }  // namespace lake::materialize

@@ -12,14 +12,14 @@ TEST(DerivedObjectNames, the_place_of_inlined_rows_is_found_by_its_location_alon
   ASSERT_TRUE(place);
   EXPECT_EQ(place->schema_version, 3);
   EXPECT_EQ(place->begin, model::SnapshotId(12));
-  place = parse_inlined_location(table, "s3://lake/t/metadata/inlined-3-12-7");
-  ASSERT_TRUE(place) << "a name of an earlier release";
-  EXPECT_EQ(place->begin, model::SnapshotId(12));
+  EXPECT_EQ(inlined_location(table, 3, model::SnapshotId(12)),
+            "s3://lake/t/metadata/lake/inlined-3-12-0");
   for (const char* other :
-       {"s3://lake/t/metadata/inlined-3-12-07", "s3://lake/t/metadata/inlined-3-12",
-        "s3://lake/t/metadata/inlined-3-12-0-v3", "s3://lake/t/metadata/inlined-03-12-7",
-        "s3://lake/t/metadata/inlined-3-x-7", "s3://lake/t/metadata/inlined-3-12-7.parquet",
-        "s3://lake/u/metadata/inlined-3-12-7", "s3://lake/t/data/a.parquet", "inlined-3-12-7",
+       {"s3://lake/t/metadata/lake/inlined-3-12-00", "s3://lake/t/metadata/lake/inlined-3-12",
+        "s3://lake/t/metadata/lake/inlined-3-12-0-v3", "s3://lake/t/metadata/lake/inlined-03-12-0",
+        "s3://lake/t/metadata/lake/inlined-3-x-0", "s3://lake/t/metadata/lake/inlined-3-12-7",
+        "s3://lake/t/metadata/lake/inlined-3-12-0.parquet", "s3://lake/t/metadata/inlined-3-12-0",
+        "s3://lake/u/metadata/lake/inlined-3-12-0", "s3://lake/t/data/a.parquet", "inlined-3-12-0",
         ""}) {
     EXPECT_FALSE(parse_inlined_location(table, other)) << other;
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Names of the objects that publication puts beside a table's data. They follow
-// from what is published (ADR 0010), so they also tell which objects are the
-// catalog's: a client that names one of them in its commit does not own it.
+// Names of the objects that publication puts beside a table's data, in a folder of their own
+// (model::server_folder()). They follow from what is published (ADR 0010). A client that names
+// one of them in its commit does not own it.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +23,8 @@ struct MetadataObjectPlace {
                                             std::string_view hash);
 [[nodiscard]] std::string list_location(const MetadataObjectPlace& place, std::string_view hash);
 
-/// Whether `location` has the form of a list, a manifest or an exported file
-/// that is published for the table.
+/// Whether `location` is that of a list, a manifest or an exported file that is published for
+/// the table: all that lies in the server's folder.
 [[nodiscard]] bool is_published_object(std::string_view location, std::string_view table_location);
 
 }  // namespace lake::materialize

@@ -11,6 +11,7 @@
 #include "base/core/text.h"
 #include "lakeproxy/mapping/default_text.h"
 #include "lakeproxy/mapping/type_mapping.h"
+#include "lakeproxy/model/server_folder.h"
 
 namespace lake::ducklake {
 namespace {
@@ -137,7 +138,7 @@ SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
 // Not ".parquet": DuckLake's own clean-up takes such files for orphans. Without the id of the
 // file: one that comes back after a rollback has another, and the same copy.
 std::string location_of(std::string_view table, std::string_view signature) {
-  return fmt::format("{}/metadata/copy-{}", table, signature);
+  return fmt::format("{}copy-{}", model::server_folder(table), signature);
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ std::optional<model::ReadableCopy> CopyRules::copy_of(const LakeDataFile& file,
 }
 
 bool is_copy_location(std::string_view location, std::string_view table_location) {
-  const std::string begin = fmt::format("{}/metadata/copy-", table_location);
+  const std::string begin = model::server_folder(table_location) + "copy-";
   if (!location.starts_with(begin)) return false;
   location.remove_prefix(begin.size());
   return location.size() == kSignatureDigits &&

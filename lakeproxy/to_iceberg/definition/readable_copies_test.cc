@@ -148,13 +148,13 @@ TEST(ReadableCopy, is_named_by_its_file_too) {
 }
 
 TEST(CopyLocation, is_known_by_its_form) {
-  EXPECT_TRUE(is_copy_location("s3://lake/s/t/metadata/copy-0123456789abcdef", kTable));
+  EXPECT_TRUE(is_copy_location("s3://lake/s/t/metadata/lake/copy-0123456789abcdef", kTable));
   for (const char* name :
        {"copy-0123456789abcde", "copy--0123456789abcdef", "copy-0123456789abcdeg",
         "copy-0123456789abcdef0", "inlined-0123456789abcdef"}) {
-    EXPECT_FALSE(is_copy_location(std::string(kTable) + "/metadata/" + name, kTable)) << name;
+    EXPECT_FALSE(is_copy_location(std::string(kTable) + "/metadata/lake/" + name, kTable)) << name;
   }
-  EXPECT_FALSE(is_copy_location("s3://lake/s/t2/metadata/copy-0123456789abcdef", kTable));
+  EXPECT_FALSE(is_copy_location("s3://lake/s/t2/metadata/lake/copy-0123456789abcdef", kTable));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST_F(SplitV3Test, deletes_of_one_snapshot_go_into_one_puffin_file) {
   auto all = deletes_of_two_files();
   ExportPlan plan = plan_exports(table, all);
   ASSERT_EQ(plan.deletes.size(), 2);
-  EXPECT_EQ(plan.deletes[0].puffin, "s3://lake/t/metadata/deletes-2-0-v3");
+  EXPECT_EQ(plan.deletes[0].puffin, "s3://lake/t/metadata/lake/deletes-2-0-v3");
   EXPECT_EQ(plan.deletes[0].puffin, plan.deletes[1].puffin);
   EXPECT_NE(plan.deletes[0].location, plan.deletes[1].location);
   table.metadata.format_version = 2;
@@ -150,7 +150,7 @@ TEST_F(SplitV3Test, inlined_rows_take_their_ids_with_them) {
   ExportPlan plan = plan_exports(table, all);
   ASSERT_EQ(plan.inlined.size(), 1);
   const InlinedGroup& group = plan.inlined[0];
-  EXPECT_EQ(group.location, "s3://lake/t/metadata/inlined-1-3-0-v3");
+  EXPECT_EQ(group.location, "s3://lake/t/metadata/lake/inlined-1-3-0-v3");
   EXPECT_EQ(group.columns.back().id, 2147483540);
   EXPECT_THAT(group.rows[0].values, ElementsAre("a", "4"));
   EXPECT_THAT(group.rows[1].values, ElementsAre("b", "21"));

@@ -70,7 +70,7 @@ def test_unsigned_numbers_are_found_by_filters(rest, duck, duck_iceberg, catalog
     opened(rest, table, newest(duck, schema, 't'))
     assert len(rows_of(catalog.load_table(table))) == 2 * ROWS
     paths = [task.file.file_path for task in catalog.load_table(table).scan().plan_files()]
-    assert len(paths) == 2 and all('/metadata/copy-' in path for path in paths)
+    assert len(paths) == 2 and all('/metadata/lake/copy-' in path for path in paths)
 
 
 def test_deletes_of_both_sides_count(rest, duck, catalog, schema):
@@ -170,7 +170,7 @@ def test_an_alter_swaps_older_files_for_copies(rest, duck, catalog, schema, stat
     assert [row['n'] for row in rows_of(loaded, snapshot_id=before)] == list(range(ROWS))
     old = [task.file.file_path for task in loaded.scan(snapshot_id=before).plan_files()]
     new = [task.file.file_path for task in loaded.scan().plan_files()]
-    assert all(path.endswith('.parquet') for path in old) and all('/metadata/copy-' in path for path in new)
+    assert all(path.endswith('.parquet') for path in old) and all('/metadata/lake/copy-' in path for path in new)
     duck.execute(f'INSERT INTO lake.{table} SELECT * FROM lake.{table}')
     opened(rest, table, newest(duck, schema, 't'))
     assert len(rows_of(catalog.load_table(table))) == 2 * ROWS

@@ -28,7 +28,7 @@ def opened(own, name, wanted=1):
 
 
 def copies(own, name):
-    return {key for key in own.objects.under(location_of(own.rest, 'c', name)) if '/metadata/copy-' in key}
+    return {key for key in own.objects.under(location_of(own.rest, 'c', name)) if '/metadata/lake/copy-' in key}
 
 
 def make(own, name):
