@@ -15,7 +15,7 @@ class Load:
     p99_ms: float
 
 
-def get(url, connections, seconds, think_ms=0):
+def get(url, connections, seconds, think_ms=0, headers=()):
     """Repeats GET over keep-alive connections. Any answer but 2xx makes the figures worthless.
 
     Without thinking the load takes every processor it can get. With `think_ms` each
@@ -25,7 +25,7 @@ def get(url, connections, seconds, think_ms=0):
     threads = min(2, connections) if think_ms == 0 else 1
     pace = ['-s', str(PACED)] if think_ms else []
     done = subprocess.run(['wrk', '-t', str(threads), '-c', str(connections), '-d', f'{seconds}s',
-                           '--timeout', '10s', '--latency', *pace, url, *([str(think_ms)] if think_ms else [])],
+                           '--timeout', '10s', '--latency', *(part for header in headers for part in ('-H', header)), *pace, url, *([str(think_ms)] if think_ms else [])],
                           text=True, check=True, stdout=subprocess.PIPE).stdout
     faults = re.search(r'Non-2xx or 3xx responses: \d+|Socket errors: .*', done)
     if faults:

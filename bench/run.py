@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE))
 
 import distance  # noqa: E402
 import equality  # noqa: E402
+import keys  # noqa: E402
 import many  # noqa: E402
 import measure  # noqa: E402
 import planning  # noqa: E402
@@ -24,7 +25,7 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'distance', 'equality', 'planning')
+PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys')
 
 
 def measure_all(servers, options):
@@ -40,6 +41,8 @@ def measure_all(servers, options):
         results['equality_delete'] = equality.search()
     if 'planning' in wanted:
         results['planning'] = planning.plans(servers, options.quick)
+    if 'keys' in wanted:
+        results['keys'] = keys.told(servers, options.seconds)
     return results
 
 
@@ -65,6 +68,8 @@ def show(results):
         equality.show(results['equality_delete'])
     if 'planning' in results:
         planning.show(results['planning'])
+    if 'keys' in results:
+        keys.show(results['keys'])
 
 
 def show_single(results):

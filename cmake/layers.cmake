@@ -177,18 +177,19 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
 
 # How clients reach the objects of a table: what their keys open, and who makes them.
-module(lakeproxy/delegation USES base/core base/runtime lakeproxy/operation lakeproxy/operation/catalog
-  lakeproxy/policy lakeproxy/storage)
+module(lakeproxy/delegation USES base/core base/json base/metrics base/runtime lakeproxy/auth
+  lakeproxy/iceberg/manifest lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy
+  lakeproxy/storage lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
-  lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update
+  lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update
   lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy
   TEST_USES base/testing)
 
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres
-  base/runtime lakeproxy/auth lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
+  base/runtime lakeproxy/auth lakeproxy/delegation lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/http lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache

@@ -83,6 +83,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.random = tools.shared->random;
   catalog_.log.emplace(*tools.shared->log);
   catalog_.lake = shared_->lake;
+  catalog_.delegation = tools.delegation;
   catalog_.client_config =
       std::make_shared<publish::ClientConfig>(client_config(*tools.shared->settings));
   catalog_.client_credentials = client_credentials(*tools.shared->settings);

@@ -75,6 +75,7 @@ struct LoopTools {
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
   publish::CopyMaker* copies = nullptr;
+  delegation::AccessDelegation* delegation = nullptr;
 };
 
 /// Who waits for what a catalog's services do.

@@ -130,6 +130,7 @@ class Process {
         nan_counting_(settings.engine.nan_count_max_bytes, metrics_),
         copies_(settings.engine.readable_copies_max_bytes, metrics_),
         records_(metrics_),
+        issued_keys_(metrics_),
         commits_(metrics_),
         reports_(metrics_),
         compactor_(lake_access(settings, engine.scratch_dir())),
@@ -145,6 +146,7 @@ class Process {
     shared_.engine = &engine;
     shared_.engine_pools = &engine_pools_;
     shared_.records = &records_;
+    shared_.issued_keys = &issued_keys_;
     shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
     shared_.nan_counting = &nan_counting_;
@@ -176,6 +178,7 @@ class Process {
   publish::NanCounting nan_counting_;
   publish::CopyWork copies_;
   publish::RecordMetrics records_;
+  delegation::IssuedKeys issued_keys_;
   planning::ScanPlans scan_plans_{clock_, random_};
   operation::CommitMetrics commits_;
   operation::ReportedMetrics reports_;

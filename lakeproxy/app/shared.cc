@@ -126,20 +126,46 @@ base::json::Object client_keys(const settings::Settings& settings) {
 
 }  // namespace
 
-std::string client_config(const settings::Settings& settings) {
+namespace {
+
+base::json::Object store_config(const settings::Settings& settings) {
   const settings::Storage& storage = settings.storage;
   bool path_style = storage.addressing == settings::Addressing::kPath;
   base::json::Object config{{"s3.endpoint", storage.endpoint},
                             {"s3.region", storage.region},
                             {"client.region", storage.region},
                             {"s3.path-style-access", path_style ? "true" : "false"}};
-  for (const auto& key : client_keys(settings)) config[key.key()] = key.value();
   const settings::ScanPlanning planning = settings.catalog.scan_planning;
   if (planning != settings::ScanPlanning::kAny) {
     config["scan-planning-mode"] =
         planning == settings::ScanPlanning::kServer ? "server" : "client";
   }
+  return config;
+}
+
+}  // namespace
+
+std::string client_config(const settings::Settings& settings) {
+  base::json::Object config = store_config(settings);
+  for (const auto& key : client_keys(settings)) config[key.key()] = key.value();
   return base::json::write(config);
+}
+
+delegation::DelegationOptions delegation_options(const settings::Settings& settings) {
+  const settings::Storage& from = settings.storage;
+  delegation::DelegationOptions options;
+  options.config = store_config(settings);
+  if (from.sts.endpoint.empty()) return options;
+  storage::StsOptions& sts = options.sts.emplace();
+  sts.endpoint = from.sts.endpoint;
+  sts.region = from.region;
+  sts.credentials = {from.root_key.reveal(), from.root_secret, {}};
+  sts.role_arn = from.sts.role_arn;
+  sts.duration = from.sts.max_duration;
+  sts.client.ca_file = from.ca_file;
+  sts.client.connections = from.connections_per_worker;
+  sts.client.body_bytes = std::size_t{256} << 10;
+  return options;
 }
 
 std::string client_credentials(const settings::Settings& settings) {

@@ -12,6 +12,7 @@
 #include "base/metrics/registry.h"
 #include "base/postgres/session.h"
 #include "lakeproxy/app/authority.h"
+#include "lakeproxy/delegation/access_delegation.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
 #include "lakeproxy/engine/files/engine_pool.h"
@@ -53,6 +54,7 @@ struct Shared {
   base::duckdb::Engine* engine = nullptr;
   EnginePools* engine_pools = nullptr;
   const publish::RecordMetrics* records = nullptr;
+  delegation::IssuedKeys* issued_keys = nullptr;
   SharedCatalogs* catalogs = nullptr;
   publish::ManifestCache* manifests = nullptr;
   publish::NanCounting* nan_counting = nullptr;
@@ -80,7 +82,9 @@ struct Shared {
 [[nodiscard]] std::string bucket_location(const settings::Settings& settings);
 /// Where clients may add files from to any table.
 [[nodiscard]] std::vector<storage::Location> file_prefixes(const settings::Settings& settings);
-/// "config" of every LoadTableResult. Source: specification, section 2.3.
+/// How clients get keys of their own.
+[[nodiscard]] delegation::DelegationOptions delegation_options(const settings::Settings& settings);
+/// "config" of a LoadTableResult without keys. Source: specification, section 2.3.
 [[nodiscard]] std::string client_config(const settings::Settings& settings);
 /// "config" of a storage credential; empty when no keys are handed out.
 [[nodiscard]] std::string client_credentials(const settings::Settings& settings);

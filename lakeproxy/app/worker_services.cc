@@ -9,7 +9,11 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
     Shared& shared, boost::asio::any_io_executor loop) {
   ASSIGN_OR_RETURN(auto store, storage::ObjectStore::create(store_options(*shared.settings),
                                                             *shared.clock, *shared.random));
-  std::unique_ptr<WorkerServices> made(new WorkerServices(shared, loop, std::move(store)));
+  ASSIGN_OR_RETURN(auto delegation,
+                   delegation::AccessDelegation::create(delegation_options(*shared.settings),
+                                                        *shared.issued_keys, *shared.clock));
+  std::unique_ptr<WorkerServices> made(
+      new WorkerServices(shared, loop, std::move(store), std::move(delegation)));
   RETURN_IF_ERROR(made->set_up_authentication(shared.authority, std::move(loop), *shared.clock));
   return made;
 }
@@ -33,12 +37,14 @@ base::pg::PoolOptions counted(base::pg::PoolOptions options, Shared& shared) {
 }  // namespace
 
 WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
-                               std::unique_ptr<storage::ObjectStore> store)
+                               std::unique_ptr<storage::ObjectStore> store,
+                               std::unique_ptr<delegation::AccessDelegation> delegation)
     : pool_(measure::measured(
           base::pg::Pool::create(counted(pool_options(*shared.settings), shared)), meter_)),
       background_pool_(
           base::pg::Pool::create(counted(background_pool_options(*shared.settings), shared))),
       store_(std::move(store)),
+      delegation_(std::move(delegation)),
       removals_(*store_),
       background_(std::move(loop)),
       records_(*pool_, *shared.records),
@@ -52,7 +58,8 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       tools_{&shared,     pool_.get(), background_pool_.get(), store_.get(), &removals_, &records_,
-             &exporters_, &manifests_, &background_,           &meter_,      &copies_},
+             &exporters_, &manifests_, &background_,           &meter_,      &copies_,
+             delegation_.get()},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(

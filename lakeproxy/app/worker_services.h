@@ -44,7 +44,8 @@ class WorkerServices {
 
  private:
   WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
-                 std::unique_ptr<storage::ObjectStore> store);
+                 std::unique_ptr<storage::ObjectStore> store,
+                 std::unique_ptr<delegation::AccessDelegation> delegation);
   base::Task<base::Result<std::shared_ptr<operation::Catalog>>> attach(
       base::RequestContext context, model::RegisteredCatalog registered);
   base::Task<void> claim(base::RequestContext context, std::shared_ptr<operation::Catalog> catalog);
@@ -56,6 +57,7 @@ class WorkerServices {
   std::unique_ptr<base::pg::Pool> pool_;
   std::unique_ptr<base::pg::Pool> background_pool_;
   std::unique_ptr<storage::ObjectStore> store_;
+  std::unique_ptr<delegation::AccessDelegation> delegation_;
   storage::RemovalQueue removals_;
   base::TaskGroup background_;
   publish::RecordQueue records_;

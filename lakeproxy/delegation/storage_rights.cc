@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lakeproxy/model/server_folder.h"
+
 namespace lake::delegation {
 namespace {
 
@@ -33,10 +35,6 @@ bool holds_one_of(std::string_view prefix, const std::vector<std::string>& folde
 
 }  // namespace
 
-std::string server_folder(std::string_view table_location) {
-  return as_prefix(table_location) + "metadata/lake/";
-}
-
 base::Result<StorageRightsPtr> StorageRights::make(std::string bucket, const RightsPlaces& places,
                                                    KeyAccess access) {
   auto table = prefix_in(bucket, places.table);
@@ -48,7 +46,8 @@ base::Result<StorageRightsPtr> StorageRights::make(std::string bucket, const Rig
   rights.readable_.push_back(*table);
   if (access == KeyAccess::kReadWrite) {
     rights.writable_.push_back(*table);
-    rights.write_denied_.push_back(server_folder(*table));
+    rights.write_denied_.push_back(
+        model::server_folder(std::string_view(*table).substr(0, table->size() - 1)));
   }
   for (const Location& folder : places.listed) {
     auto prefix = prefix_in(rights.bucket_, folder);

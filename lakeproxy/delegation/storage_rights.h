@@ -28,10 +28,6 @@ struct RightsPlaces {
   std::vector<storage::Location> others;
 };
 
-/// The server's own folder in a table's: manifests, lists, metadata.json, derived files. The
-/// table's location is without '/' at the end. Ends with '/'.
-[[nodiscard]] std::string server_folder(std::string_view table_location);
-
 /// What one caller may do with the objects of one table, by their names. Whether an object is
 /// recorded, and so may be neither replaced nor removed, is a question to PostgreSQL beside it.
 /// Immutable and shared; safe from any thread.
@@ -45,7 +41,8 @@ class StorageRights {
 
   /// Under the table's folder or a listed one, and in no other table's.
   [[nodiscard]] bool may_read(const storage::ObjectKey& key) const;
-  /// Put a new object there: under the table's folder, not in the server's own.
+  /// Put a new object there: under the table's folder, not in the server's
+  /// own (model::server_folder()).
   [[nodiscard]] bool may_put(const storage::ObjectKey& key) const;
   /// Remove an object that is not recorded: where it may put.
   [[nodiscard]] bool may_remove(const storage::ObjectKey& key) const { return may_put(key); }

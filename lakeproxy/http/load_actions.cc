@@ -32,10 +32,14 @@ ActionResult load_table(RequestContext context, Call* call,
   if (request->snapshot_id) {
     CO_ASSIGN_OR_RETURN(auto at,
                         co_await operation::load_table_at(context, call->catalog(), request));
+    CO_RETURN_IF_ERROR(co_await delegate(context, call, request->identifier, &at.table,
+                                         delegation::Occasion::kLoad));
     co_return answer_load_at(*call, at, request->snapshots);
   }
   CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::load_table(context, call->catalog(), request));
+  CO_RETURN_IF_ERROR(co_await delegate(context, call, request->identifier, &table,
+                                       delegation::Occasion::kLoad));
   if (auto ready = ready_answer(*call, table, request->snapshots)) co_return std::move(*ready);
   co_return co_await packed_answer(context, call, request->identifier, std::move(table),
                                    request->snapshots);
@@ -66,20 +70,31 @@ ActionResult report_metrics(RequestContext context, Call* call,
   co_return no_content();
 }
 
-// One credential for the table's own prefix, or none where clients have keys of
-// their own. Parameters that choose among credentials have nothing to choose.
+// The caller's own keys to the table; where there is no STS, what every client is given. Parameters
+// that choose among credentials have nothing to choose.
 ActionResult load_credentials(RequestContext context, Call* call,
                               Authorized<operation::LoadTable> request) {
   CO_ASSIGN_OR_RETURN(auto table,
-                      co_await operation::load_table(context, call->catalog(), std::move(request)));
-  std::string body = R"({"storage-credentials":[)";
-  const std::string& config = call->catalog()->client_credentials;
-  if (!config.empty()) {
-    body += R"({"prefix":)";
-    base::json::append_quoted(body, table.location() + "/");
-    body += R"(,"config":)" + config + "}";
+                      co_await operation::load_table(context, call->catalog(), request));
+  delegation::ClientAccessPtr access;
+  if (auto* delegation = call->catalog()->delegation) {
+    delegation::Asked asked = asked_of(*call);
+    asked.vended_credentials = true;
+    CO_ASSIGN_OR_RETURN(
+        access, co_await delegation->for_client(context, call->catalog(), request.principal(),
+                                                {request->identifier, table.loaded()}, asked,
+                                                delegation::Occasion::kLoad));
   }
-  auto response = json_response(200, base::http::Body(body + "]}"));
+  const std::string& config = call->catalog()->client_credentials;
+  std::string list = "[]";
+  if (access != nullptr) {
+    list = access->credentials;
+  } else if (!config.empty()) {
+    list = R"([{"prefix":)";
+    base::json::append_quoted(list, table.location() + "/");
+    list += R"(,"config":)" + config + "}]";
+  }
+  auto response = json_response(200, base::http::Body(R"({"storage-credentials":)" + list + "}"));
   response.headers.add("Cache-Control", "no-store");
   co_return response;
 }

@@ -14,6 +14,27 @@ ActionResult tell_made(RequestContext context, Call* call, const Authorized<T>& 
   return tell_table(context, call, request.part(operation::LoadTable{std::move(identifier)}));
 }
 
+// A table that is not made yet: who cannot get keys to its folder need not begin.
+ActionResult tell_staged(RequestContext context, Call* call,
+                         Authorized<operation::CreateTableIn> request,
+                         operation::CreatedTable created) {
+  delegation::ClientAccessPtr access;
+  const delegation::Asked asked = asked_of(*call);
+  if (auto* delegation = call->catalog()->delegation; delegation != nullptr && !asked.nothing()) {
+    delegation::ClientTable table{.identifier = {request->name_space, request->table.name},
+                                  .loaded = nullptr,
+                                  .staged_location = std::move(created.staged_location)};
+    CO_ASSIGN_OR_RETURN(access,
+                        co_await delegation->for_client(context, call->catalog(), call->principal,
+                                                        std::move(table), asked,
+                                                        delegation::Occasion::kChange));
+  }
+  if (access != nullptr) created.staged.end = access->config->text;
+  auto response = json_response(200, body_of(std::move(created.staged)));
+  if (access != nullptr) response.headers.add("Cache-Control", "no-store");
+  co_return response;
+}
+
 }  // namespace
 
 base::Result<operation::ListTables> list_tables_of(const Call& call) {
@@ -41,7 +62,7 @@ ActionResult create_table(RequestContext context, Call* call,
                           Authorized<operation::CreateTableIn> request) {
   CO_ASSIGN_OR_RETURN(auto created,
                       co_await operation::create_table(context, call->catalog(), request));
-  if (!created.table) co_return json_response(200, body_of(std::move(created.staged)));
+  if (!created.table) co_return co_await tell_staged(context, call, request, std::move(created));
   co_return co_await view_response(context, call, {request->name_space, request->table.name},
                                    std::move(*created.table));
 }

@@ -27,17 +27,25 @@ bool matches(const base::http::Request& request, std::string_view etag) {
          (*header == "*" || header->find(etag.substr(etag.find('"'))) != std::string_view::npos);
 }
 
-base::http::Response not_modified(std::string etag) {
+// Keys are for one caller: no cache on the way may keep them.
+void forbid_keeping(const operation::ShownTable& table, base::http::Response& response) {
+  if (table.holds_keys()) response.headers.add("Cache-Control", "no-store");
+}
+
+base::http::Response not_modified(const operation::ShownTable& table, std::string etag) {
   base::http::Response response;
   response.status = 304;
+  forbid_keeping(table, response);
   response.headers.add("ETag", std::move(etag));
   response.headers.add("Vary", "Accept-Encoding");
   return response;
 }
 
-base::http::Response text_response(operation::AnswerText text, bool is_gzip, std::string etag) {
+base::http::Response text_response(const operation::ShownTable& table, operation::AnswerText text,
+                                   bool is_gzip, std::string etag) {
   auto response = json_response(200, body_of(std::move(text)));
-  response.headers.reserve(response.headers.fields().size() + 3);
+  response.headers.reserve(response.headers.fields().size() + 4);
+  forbid_keeping(table, response);
   response.headers.add("ETag", std::move(etag));
   response.headers.add("Vary", "Accept-Encoding");
   if (is_gzip) response.headers.add("Content-Encoding", "gzip");
@@ -53,9 +61,9 @@ std::optional<base::http::Response> ready_response(const Call& call,
   if (accepted.gzip && (plain.beginning->size() >= kLeastPacked || !accepted.identity)) {
     auto packed = table.packed(snapshots);
     if (!packed) return std::nullopt;
-    return text_response(std::move(*packed), true, std::move(etag));
+    return text_response(table, std::move(*packed), true, std::move(etag));
   }
-  return text_response(std::move(plain), false, std::move(etag));
+  return text_response(table, std::move(plain), false, std::move(etag));
 }
 
 }  // namespace
@@ -73,11 +81,30 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
   return base::fail(base::ErrorKind::kInvalid, "snapshots: must be all or refs");
 }
 
+delegation::Asked asked_of(const Call& call) {
+  return delegation::asked_of(call.request->headers.get("X-Iceberg-Access-Delegation"));
+}
+
+base::Task<base::Status> delegate(RequestContext context, Call* call,
+                                  model::TableIdentifier identifier,
+                                  operation::ShownTable* table,
+                                  delegation::Occasion occasion) {
+  const delegation::Asked asked = asked_of(*call);
+  delegation::AccessDelegation* delegation = call->catalog()->delegation;
+  if (asked.nothing() || delegation == nullptr) co_return base::Status{};
+  CO_ASSIGN_OR_RETURN(
+      auto access, co_await delegation->for_client(context, call->catalog(), call->principal,
+                                                   {std::move(identifier), table->loaded()}, asked,
+                                                   occasion));
+  if (access != nullptr) table->tell(access->config);
+  co_return base::Status{};
+}
+
 std::optional<base::http::Response> ready_answer(const Call& call,
                                                  const operation::ShownTable& table,
                                                  Snapshots snapshots) {
   std::string etag = etag_of(table, snapshots);
-  if (matches(*call.request, etag)) return not_modified(std::move(etag));
+  if (matches(*call.request, etag)) return not_modified(table, std::move(etag));
   return ready_response(call, table, snapshots, std::move(etag));
 }
 
@@ -86,12 +113,16 @@ ActionResult packed_answer(RequestContext context, Call* call, model::TableIdent
   auto packed = co_await table.pack(context, call->catalog(), std::move(identifier), snapshots);
   std::string etag = etag_of(table, snapshots);
   // What was done is done: without the packed bytes it is told with plain ones.
-  if (!packed) co_return text_response(table.text(snapshots), false, std::move(etag));
-  co_return text_response(std::move(*packed), true, std::move(etag));
+  if (!packed) co_return text_response(table, table.text(snapshots), false, std::move(etag));
+  co_return text_response(table, std::move(*packed), true, std::move(etag));
 }
 
 ActionResult view_response(RequestContext context, Call* call, model::TableIdentifier identifier,
                            operation::ShownTable table) {
+  // Refused keys are in the log; the client is told them when it loads the table.
+  auto told = co_await delegate(context, call, identifier, &table,
+                                delegation::Occasion::kChange);
+  static_cast<void>(told);
   auto ready = ready_response(*call, table, Snapshots::kAll, etag_of(table, Snapshots::kAll));
   if (ready) co_return std::move(*ready);
   co_return co_await packed_answer(context, call, std::move(identifier), std::move(table),
@@ -101,8 +132,9 @@ ActionResult view_response(RequestContext context, Call* call, model::TableIdent
 base::http::Response answer_load_at(const Call& call, const operation::TableAt& at,
                                     Snapshots snapshots) {
   std::string etag = etag_of(at.table, snapshots, at.snapshot_id);
-  if (matches(*call.request, etag)) return not_modified(std::move(etag));
+  if (matches(*call.request, etag)) return not_modified(at.table, std::move(etag));
   auto response = json_response(200, body_of(at.table.text_at(at.snapshot_id, snapshots)));
+  forbid_keeping(at.table, response);
   response.headers.add("ETag", std::move(etag));
   return response;
 }

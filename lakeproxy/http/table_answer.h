@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "lakeproxy/delegation/access_delegation.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/operation/tables.h"
 
@@ -17,8 +18,19 @@ namespace lake::http {
 /// "snapshots" of the query. Errors: kInvalid  neither all nor refs.
 [[nodiscard]] base::Result<model::SnapshotSelection> snapshots_of(const Call& call);
 
+/// What a client with this request can take.
+[[nodiscard]] delegation::Asked asked_of(const Call& call);
+
+/// Has the answer tell the client how it reaches the table's objects, where it asks for that.
+/// Both outlive the task. Errors: those of AccessDelegation::for_client().
+[[nodiscard]] base::Task<base::Status> delegate(RequestContext context, Call* call,
+                                                model::TableIdentifier identifier,
+                                                operation::ShownTable* table,
+                                                delegation::Occasion occasion);
+
 /// LoadTableResult with all snapshots and the tag of this form, as gzip where the client
-/// takes that. `identifier` is the table's; never an error.
+/// takes that, for a change that was made: without keys where none can be had, since what was
+/// done is done. `identifier` is the table's; never an error.
 [[nodiscard]] ActionResult view_response(RequestContext context, Call* call,
                                          model::TableIdentifier identifier,
                                          operation::ShownTable table);

@@ -29,6 +29,12 @@ class ShownTable {
   /// Tells this state in this form, without quotes; another one for whoever is told something else.
   [[nodiscard]] std::string etag(model::SnapshotSelection snapshots,
                                  std::optional<model::SnapshotId> at = std::nullopt) const;
+  /// From now on the answer ends with this: what this caller alone is told of the store.
+  void tell(std::shared_ptr<const publish::ClientConfig> config) { config_ = std::move(config); }
+  /// Whether the answer holds keys of the caller, which nobody may keep for another one.
+  [[nodiscard]] bool holds_keys() const { return config_->holds_keys; }
+  /// The table, for delegation/, which cuts keys to what it shows. No answer is made of it.
+  [[nodiscard]] const publish::LoadedTablePtr& loaded() const { return loaded_; }
   /// LoadTableResult.
   [[nodiscard]] AnswerText text(model::SnapshotSelection snapshots) const;
   /// That of the table as of one of its snapshots.

@@ -38,6 +38,7 @@ struct CreateTableIn {
 struct CreatedTable {
   std::optional<ShownTable> table;
   AnswerText staged;
+  std::string staged_location = {};
 };
 /// Errors: kAlreadyExists; kInvalid; kUnsupported  a type.
 [[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(

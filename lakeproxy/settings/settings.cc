@@ -49,6 +49,20 @@ Postgres postgres(const SettingValues& values) {
   };
 }
 
+Sts sts(const SettingValues& values) {
+  std::string endpoint = values.text("STS_ENDPOINT");
+  if (endpoint.empty()) {
+    endpoint = values.text("S3_ENDPOINT");
+  } else if (endpoint == "aws") {
+    endpoint = fmt::format("https://sts.{}.amazonaws.com", values.text("S3_REGION"));
+  } else if (endpoint == "none") {
+    endpoint.clear();
+  }
+  return {.endpoint = std::move(endpoint),
+          .role_arn = values.text("STS_ROLE_ARN"),
+          .max_duration = std::chrono::seconds(values.integer("STS_MAX_DURATION"))};
+}
+
 Storage storage(const SettingValues& values) {
   return {
       .endpoint = values.text("S3_ENDPOINT"),
@@ -60,6 +74,7 @@ Storage storage(const SettingValues& values) {
       .addressing = values.flag("S3_PATH_STYLE") ? Addressing::kPath : Addressing::kVirtualHost,
       .ca_file = values.text("S3_CA_FILE"),
       .connections_per_worker = count(values, "S3_CONNECTIONS"),
+      .sts = sts(values),
       .file_prefixes = values.list("FILE_PREFIXES"),
   };
 }
@@ -178,6 +193,9 @@ std::vector<std::string> faults_between(const Settings& settings, const SettingV
     fault("TLS_KEY", "needs LAKEPROXY_TLS_CERT too");
   }
   if (has_path(settings.storage.endpoint)) fault("S3_ENDPOINT", "must have no path");
+  if (values.text("STS_ENDPOINT") == "aws" && values.is_default("STS_ROLE_ARN")) {
+    fault("STS_ROLE_ARN", "is required with LAKEPROXY_STS_ENDPOINT=aws");
+  }
   bool verified = settings.postgres.tls_mode.starts_with("verify-");
   if (!settings.postgres.tls_roots.empty() && !verified) {
     // With a weaker mode libpq may pass over the file and trust anyone.

@@ -46,6 +46,13 @@ struct Postgres {
 
 enum class Addressing { kPath, kVirtualHost };
 
+/// Where temporary keys come from.
+struct Sts {
+  std::string endpoint;  ///< Empty: there is none.
+  std::string role_arn;
+  std::chrono::seconds max_duration{0};  ///< Of keys, 900 to 43,200.
+};
+
 struct Storage {
   std::string endpoint;
   std::string region;
@@ -56,6 +63,7 @@ struct Storage {
   Addressing addressing = Addressing::kPath;
   std::string ca_file;                     ///< PEM file; the system's roots when empty.
   std::size_t connections_per_worker = 0;  ///< Requests at once.
+  Sts sts;
   /// Where clients may add files from to any table: "s3://bucket/raw/".
   std::vector<std::string> file_prefixes;
 };

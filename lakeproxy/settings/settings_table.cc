@@ -97,9 +97,18 @@ Rows storage_rows() {
        "Connections that each worker may open. A store that takes 50 ms for a request gives a "
        "worker "
        "20 requests a second for each."},
+      {"STS_ENDPOINT", TextType{sts_rule, kStsRule}, "", "Object storage",
+       "Where temporary keys for clients come from: the S3 service when not set, aws for that of "
+       "the region, none where the store makes no keys, or an address without a path."},
+      {"STS_ROLE_ARN", TextType{not_empty_rule, "not empty", 2048},
+       "arn:aws:iam::000000000000:role/lakeproxy", "Object storage",
+       "Role that temporary keys are made with; MinIO passes over it."},
+      {"STS_MAX_DURATION", IntegerType{900, 43'200}, "43200", "Object storage",
+       "Seconds that temporary keys live; where the role allows less, 3600. They are told to "
+       "clients for half of it."},
       {"FILE_PREFIXES", ListType{folder_rule, kFolderRule}, "", "Object storage",
        "Folders besides a table's own that Iceberg clients may add files from, to any table that "
-       "they may write: whoever may write one table can read all that lies there."},
+       "they may write: whoever may read or write one table can read all that lies there."},
   };
 }
 

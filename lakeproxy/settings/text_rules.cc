@@ -44,6 +44,17 @@ std::string_view bucket_rule(std::string_view text) {
   return good ? "" : "must be the name of a bucket: lower-case letters, digits, '-' and '.'";
 }
 
+std::string_view sts_rule(std::string_view text) {
+  if (text.empty() || text == "aws" || text == "none") return "";
+  constexpr std::string_view kHttp = "http://";
+  constexpr std::string_view kHttps = "https://";
+  std::string_view host;
+  if (text.starts_with(kHttps)) host = text.substr(kHttps.size());
+  if (text.starts_with(kHttp)) host = text.substr(kHttp.size());
+  bool good = !host.empty() && all(host, is_host_character);
+  return good ? "" : "must be aws, none, or an address such as https://host:port";
+}
+
 std::string_view folder_rule(std::string_view text) {
   constexpr std::string_view kScheme = "s3://";
   bool good = text.starts_with(kScheme) && text.ends_with('/');

@@ -27,6 +27,10 @@ inline constexpr std::string_view kFolderRule = "s3://bucket/folder/";
 /// Letters, digits and '-'.
 [[nodiscard]] std::string_view region_rule(std::string_view text);
 
+/// Empty, a word, or an address.
+inline constexpr std::string_view kStsRule = "aws, none, or an address such as https://host:port";
+[[nodiscard]] std::string_view sts_rule(std::string_view text);
+
 [[nodiscard]] std::string_view not_empty_rule(std::string_view text);
 
 /// Empty or 32 bytes and more. Source: RFC 7518, section 3.2.

@@ -34,6 +34,10 @@ namespace lake::planning {
 class ScanPlans;
 }
 
+namespace lake::delegation {
+class AccessDelegation;
+}
+
 namespace lake::operation {
 
 class CompactionMetrics;
@@ -108,7 +112,9 @@ struct Catalog {
   const ducklake::StepWatch* steps = nullptr;                   ///< Null but in tests.
   const exporter::CompactionWatch* compaction_steps = nullptr;  ///< The same.
   ducklake::LakeOptions lake;
-  /// How clients reach the object store: the end of every LoadTableResult.
+  /// Who gets keys of its own; null in tests without any.
+  delegation::AccessDelegation* delegation = nullptr;
+  /// How clients reach the object store that get no keys: the end of a LoadTableResult.
   std::shared_ptr<const publish::ClientConfig> client_config;
   /// "config" of a storage credential, as JSON; empty when none is handed out.
   std::string client_credentials;

@@ -195,8 +195,12 @@ model::MetadataFragments fragments_of(const LoadedTable& loaded, const LoadedTab
 
 }  // namespace
 
-ClientConfig::ClientConfig(std::string_view config)
-    : text(std::make_shared<const std::string>(fmt::format(R"(,"config":{}}})", config))),
+ClientConfig::ClientConfig(std::string_view config, std::string_view storage_credentials)
+    : holds_keys(!storage_credentials.empty()),
+      text(std::make_shared<const std::string>(
+          holds_keys ? fmt::format(R"(,"config":{},"storage-credentials":{}}})", config,
+                                   storage_credentials)
+                     : fmt::format(R"(,"config":{}}})", config))),
       packed(*text),
       tag(materialize::content_hash(*text).substr(0, 8)) {}
 

@@ -42,9 +42,11 @@ class PackedBody {
 /// How the caller of an answer reaches the object store: what follows a table's document. It is
 /// made for who asks and never kept with a table. Shared by answers.
 struct ClientConfig {
-  /// `config`: the "config" member of LoadTableResult, as JSON.
-  explicit ClientConfig(std::string_view config);
+  /// `config`: the "config" member of LoadTableResult, as JSON. `storage_credentials`: that of the
+  /// name, where the caller gets keys.
+  explicit ClientConfig(std::string_view config, std::string_view storage_credentials = {});
 
+  bool holds_keys;          ///< Of this caller alone.
   model::JsonText text;     ///< Ends a LoadTableResult.
   base::gzip::Tail packed;  ///< The same, behind a document that is packed.
   std::string tag;          ///< Of this text, for an ETag.

@@ -348,8 +348,10 @@ def test_credentials_are_asked_for_apart(lake, rest, duck, schema):
     answer = rest.get(f'{path}/credentials', params={'planId': 'p', 'referenced-by': 'a\x1fv'})
     assert answer.status_code == 200
     credentials = answer.json()['storage-credentials']
-    keys = {'s3.access-key-id', 's3.secret-access-key'} & set(rest.get(path).json()['config'])
-    assert bool(credentials) == bool(keys), 'the same posture as with LoadTable'
+    vended = rest.get(path, headers={'X-Iceberg-Access-Delegation': 'vended-credentials'}).json()['config']
+    assert [one['config'] for one in credentials] == [vended], 'the same posture as with LoadTable'
+    assert vended['s3.access-key-id'] != lake.s3_access_key
+    assert 's3.access-key-id' not in rest.get(path).json()['config']
     assert_error(rest.get(table_path(schema, 'nowhere') + '/credentials'), 404)
 
 

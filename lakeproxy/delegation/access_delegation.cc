@@ -1,0 +1,247 @@
+#include "lakeproxy/delegation/access_delegation.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/core/text.h"
+#include "lakeproxy/delegation/shown_objects.h"
+
+namespace lake::delegation {
+namespace {
+
+using base::ErrorKind;
+using std::chrono::milliseconds;
+
+// A client with these keys may have begun to read; the others are asked for one table each.
+constexpr std::size_t kMostIssued = 8192;
+constexpr std::size_t kMostIssuedBytes = std::size_t{64} << 20;
+// More names than a policy of kMostPolicyBytes could hold.
+constexpr std::size_t kMostShown = 64;
+// What is left of keys that are given once more while no others can be had.
+constexpr std::chrono::minutes kStillGood{5};
+
+KeyAccess access_of(const auth::Principal& principal, const ClientTable& table) {
+  const bool writes = policy::may_write(principal, table.identifier.name_space);
+  return writes ? KeyAccess::kReadWrite : KeyAccess::kRead;
+}
+
+// Who asks, for what, to do what. Each part with its length: no two callers have one key.
+std::string key_of(const operation::Catalog& catalog, const auth::Principal& principal,
+                   const ClientTable& table) {
+  const bool writes = access_of(principal, table) == KeyAccess::kReadWrite;
+  const std::string id = fmt::to_string(table.loaded->table.table_id.value);
+  const std::string name = table.identifier.display();  // The keys say where new ones are.
+  const std::string account = principal.account.value_or("");
+  std::string key = writes ? "rw" : "r";
+  for (std::string_view part : {std::string_view(catalog.lake.catalog), std::string_view(id),
+                                std::string_view(name), std::string_view(account),
+                                std::string_view(principal.issuer),
+                                std::string_view(principal.subject)}) {
+    key += fmt::format(" {}:{}", part.size(), part);
+  }
+  return key;
+}
+
+const std::string& location_of(const ClientTable& table) {
+  return table.loaded ? table.loaded->metadata.location : table.staged_location;
+}
+
+// Where the Java client gets new keys, from the catalog's address on.
+std::string refresh_endpoint(const operation::Catalog& catalog,
+                             const model::TableIdentifier& table) {
+  auto encoded = [](std::string_view text) {
+    return base::percent_encode(text, base::Slash::kEncode);
+  };
+  std::string levels;
+  for (const std::string& level : table.name_space.levels) {
+    if (!levels.empty()) levels += '\x1f';
+    levels += level;
+  }
+  return fmt::format("v1/{}/namespaces/{}/tables/{}/credentials", encoded(catalog.lake.catalog),
+                     encoded(levels), encoded(table.name));
+}
+
+void note_refusal(const operation::Catalog& catalog, const auth::Principal& principal,
+                  const ClientTable& table, const base::Error& error) {
+  catalog.log->warning("keys refused", {{"user", principal.subject},
+                                        {"catalog", catalog.lake.catalog},
+                                        {"table", table.identifier.display()},
+                                        {"error", error.message()},
+                                        {"detail", error.detail()}});
+}
+
+// The record of keys that were given: one line in the log for each session of the store.
+void note_issued(const operation::Catalog& catalog, const auth::Principal& principal,
+                 const ClientTable& table, const ClientAccess& access, KeyAccess may) {
+  catalog.log->info(access.degraded ? "keys issued for the whole folder" : "keys issued",
+                    {{"operation", access.degraded ? "sts_degraded" : "load_credentials"},
+                     {"user", principal.subject},
+                     {"catalog", catalog.lake.catalog},
+                     {"table", table.identifier.display()},
+                     {"access", may == KeyAccess::kReadWrite ? "read-write" : "read"}});
+}
+
+}  // namespace
+
+Asked asked_of(std::optional<std::string_view> header) {
+  Asked asked;
+  std::string_view rest = header.value_or("");
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(','), rest.size());
+    std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    asked.vended_credentials = asked.vended_credentials || word == "vended-credentials";
+    asked.remote_signing = asked.remote_signing || word == "remote-signing";
+  }
+  return asked;
+}
+
+IssuedKeys::IssuedKeys(base::metrics::Registry& metrics)
+    : entries({.values = kMostIssued, .bytes = kMostIssuedBytes}),
+      reused(metrics.counter("lakeproxy_vended_keys_total", "Keys told to clients.",
+                             {{"outcome", "reused"}})),
+      issued(metrics.counter("lakeproxy_vended_keys_total", "Keys told to clients.",
+                             {{"outcome", "issued"}})),
+      degraded(metrics.counter("lakeproxy_vended_keys_degraded_total",
+                               "Issued keys that open a table's folder, not its files alone.")),
+      failed(metrics.counter("lakeproxy_vended_keys_total", "Keys told to clients.",
+                             {{"outcome", "failed"}})) {}
+
+base::Result<std::unique_ptr<AccessDelegation>> AccessDelegation::create(DelegationOptions options,
+                                                                         IssuedKeys& issued,
+                                                                         const base::Clock& clock) {
+  std::unique_ptr<storage::StsClient> sts;
+  if (options.sts) {
+    ASSIGN_OR_RETURN(sts, storage::StsClient::create(*options.sts, clock));
+  }
+  return std::unique_ptr<AccessDelegation>(
+      new AccessDelegation(std::move(options), std::move(sts), issued, clock));
+}
+
+AccessDelegation::AccessDelegation(DelegationOptions options,
+                                   std::unique_ptr<storage::StsClient> sts, IssuedKeys& issued,
+                                   const base::Clock& clock)
+    : options_(std::move(options)), sts_(std::move(sts)), issued_(issued), clock_(clock) {}
+
+// Where a way is chosen: a client that takes keys gets them where the store makes them.
+base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
+    base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
+    ClientTable table, Asked asked, Occasion occasion) {
+  if (!asked.vended_credentials || sts_ == nullptr) co_return ClientAccessPtr();
+  auto access = policy::may_read(principal, table.identifier.name_space)
+                    ? co_await vended(context, catalog, principal, table, occasion)
+                    : base::fail(ErrorKind::kForbidden, "keys need a scope that reads");
+  if (!access) {
+    issued_.failed.add();
+    note_refusal(*catalog, principal, table, access.error());
+  }
+  co_return access;
+}
+
+ClientAccessPtr AccessDelegation::ready(const std::string& key, const ClientTable& table,
+                                        Occasion occasion) const {
+  auto held = issued_.entries.get(key);
+  if (!held || clock_.now() >= (*held)->reuse_until) return nullptr;
+  if (occasion == Occasion::kLoad && (*held)->state != table.loaded->etag) return nullptr;
+  issued_.reused.add();
+  return *held;
+}
+
+base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vended(base::RequestContext context,
+                                                                   operation::Catalog* catalog,
+                                                                   auth::Principal principal,
+                                                                   ClientTable table,
+                                                                   Occasion occasion) {
+  // Nobody else asks for a table that is staged.
+  if (!table.loaded) {
+    co_return co_await vend(context, catalog, std::move(principal), std::move(table), nullptr);
+  }
+  const std::string key = key_of(*catalog, principal, table);
+  if (auto held = ready(key, table, occasion)) co_return held;
+  CO_ASSIGN_OR_RETURN(auto lease, co_await issued_.single_flight.take(context, key));
+  if (auto held = ready(key, table, occasion)) co_return held;
+  auto before = issued_.entries.get(key).value_or(nullptr);
+  CO_ASSIGN_OR_RETURN(auto made, co_await vend(context, catalog, std::move(principal),
+                                               std::move(table), before));
+  issued_.entries.put(key, made,
+                      key.size() + 2 * made->config->text->size() + made->policy.size() +
+                          made->credentials.size());
+  co_return made;
+}
+
+base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestContext context,
+                                                                 operation::Catalog* catalog,
+                                                                 auth::Principal principal,
+                                                                 ClientTable table,
+                                                                 ClientAccessPtr before) {
+  const auto id =
+      table.loaded ? std::optional(table.loaded->table.table_id) : std::optional<model::TableId>();
+  CO_ASSIGN_OR_RETURN(auto rights, co_await table_folder_rights(
+                                       context, catalog, principal,
+                                       {table.identifier.name_space, location_of(table), id},
+                                       KeyAccess::kReadWrite));
+  ShownObjects shown(std::in_place);
+  if (table.loaded) {
+    CO_ASSIGN_OR_RETURN(shown, co_await shown_objects(context, catalog->manifests,
+                                                      rights->bucket(), table.loaded, kMostShown));
+  }
+  CO_ASSIGN_OR_RETURN(SessionPolicy policy, session_policy(*rights, shown));
+  const std::string state = table.loaded ? table.loaded->etag : "";
+  const bool same = before && before->policy == policy.text;
+  if (same && clock_.now() < before->reuse_until) {
+    auto renewed = std::make_shared<ClientAccess>(*before);
+    renewed->state = state;
+    issued_.reused.add();
+    co_return renewed;
+  }
+  auto keys = co_await sts_->assume(
+      context, {storage::session_name(principal.issuer, principal.subject), policy.text});
+  if (!keys) {
+    // Keys to the very same things, which live on anyhow.
+    if (same && before->expires - clock_.now() > kStillGood) co_return before;
+    co_return std::move(keys).error();
+  }
+  const std::string endpoint = refresh_endpoint(*catalog, table.identifier);
+  auto made = std::make_shared<ClientAccess>(tell(*keys, *rights, endpoint));
+  made->state = state;
+  made->degraded = policy.degraded;
+  made->policy = std::move(policy.text);
+  issued_.issued.add();
+  if (made->degraded) issued_.degraded.add();
+  note_issued(*catalog, principal, table, *made, rights->access());
+  co_return made;
+}
+
+ClientAccess AccessDelegation::tell(const storage::TemporaryKeys& keys, const StorageRights& rights,
+                                    const std::string& refresh_endpoint) const {
+  const auto expires_ms =
+      std::chrono::duration_cast<milliseconds>(keys.expires.time_since_epoch()).count();
+  base::json::Object config = options_.config;
+  config["s3.access-key-id"] = keys.credentials.access_key;
+  config["s3.secret-access-key"] = keys.credentials.secret_key.reveal();
+  config["s3.session-token"] = keys.credentials.session_token.reveal();
+  config["s3.session-token-expires-at-ms"] = std::to_string(expires_ms);
+  config["s3.credentials-expiration"] =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                  fmt::gmtime(std::chrono::floor<std::chrono::seconds>(keys.expires)));
+  config["client.refresh-credentials-endpoint"] = refresh_endpoint;
+  auto entry = [&rights, text = base::json::write(config)](const std::string& folder) {
+    std::string out = R"({"prefix":)";
+    base::json::append_quoted(out, fmt::format("s3://{}/{}", rights.bucket(), folder));
+    return out.append(R"(,"config":)").append(text).append("}");
+  };
+  ClientAccess access;
+  access.credentials = "[" + entry(rights.table_prefix()) + "]";
+  // An entry of its own for the metadata: it may get another endpoint than the data.
+  std::string entries = "[" + entry(rights.table_prefix() + "metadata/");
+  for (const std::string& folder : rights.readable_prefixes()) entries += "," + entry(folder);
+  access.config = std::make_shared<publish::ClientConfig>(base::json::write(config), entries + "]");
+  access.expires = keys.expires;
+  const base::WallTime now = clock_.now();
+  access.reuse_until = now + (keys.expires - now) / 2;
+  return access;
+}
+
+}  // namespace lake::delegation

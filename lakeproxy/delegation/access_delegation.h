@@ -1,0 +1,123 @@
+#pragma once
+
+// The one place that chooses how a client reaches a table's objects, and tells it so: by temporary
+// keys that are cut to the table, or not at all. What is told is the end of an answer about the
+// table; the answer's body is everybody's and knows nothing of it.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/core/clock.h"
+#include "base/json/json.h"
+#include "base/metrics/registry.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/auth/principal.h"
+#include "lakeproxy/delegation/storage_rights.h"
+#include "lakeproxy/delegation/table_rights.h"
+#include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/storage/sts.h"
+#include "lakeproxy/table_cache/single_flight.h"
+#include "lakeproxy/to_iceberg/publish/loaded_table.h"
+#include "lakeproxy/to_iceberg/publish/lru_cache.h"
+
+namespace lake::delegation {
+
+/// The ways that a client says it can take, of X-Iceberg-Access-Delegation.
+/// Source: Iceberg REST description, "data-access".
+struct Asked {
+  bool vended_credentials = false;
+  bool remote_signing = false;
+
+  [[nodiscard]] bool nothing() const { return !vended_credentials && !remote_signing; }
+};
+/// Words that nobody knows are passed over. `header` is the field's value, if it is there.
+[[nodiscard]] Asked asked_of(std::optional<std::string_view> header);
+
+/// What one client is told of the store. Never changes; shared by answers until its keys are half
+/// spent.
+struct ClientAccess {
+  std::shared_ptr<const publish::ClientConfig> config;  ///< The end of an answer.
+  /// JSON list of one: Iceberg's Java client takes no more when it renews its keys.
+  std::string credentials;
+  std::string state;                ///< Of the table when it was made: LoadedTable::etag.
+  std::string policy;               ///< That its keys were cut by.
+  base::WallTime reuse_until;       ///< From then on others are made.
+  base::WallTime expires;
+  bool degraded = false;
+};
+using ClientAccessPtr = std::shared_ptr<const ClientAccess>;
+
+/// What is answered. After a change the client is told the keys that it has, where they are still
+/// good: a session of the store for each commit would be one that nobody uses.
+enum class Occasion : std::uint8_t { kLoad, kChange };
+
+/// The table that an answer is about.
+struct ClientTable {
+  model::TableIdentifier identifier;
+  publish::LoadedTablePtr loaded;    ///< Null for a table that is staged.
+  std::string staged_location = {};  ///< Of such a one.
+};
+
+/// What the event loops share: who has which keys. Safe from any thread; outlives their tasks.
+struct IssuedKeys {
+  explicit IssuedKeys(base::metrics::Registry& metrics);
+
+  publish::LruCache<ClientAccessPtr> entries;
+  publish::SingleFlight single_flight;
+  base::metrics::Counter reused;
+  base::metrics::Counter issued;
+  base::metrics::Counter degraded;  ///< Of `issued`.
+  base::metrics::Counter failed;
+};
+
+struct DelegationOptions {
+  base::json::Object config;               ///< How each client reaches the store; no keys.
+  std::optional<storage::StsOptions> sts;  ///< Nothing: there is no STS.
+};
+
+/// One event loop's.
+class AccessDelegation {
+ public:
+  /// `issued` and `clock` outlive it. Errors: those of StsClient::create().
+  [[nodiscard]] static base::Result<std::unique_ptr<AccessDelegation>> create(
+      DelegationOptions options, IssuedKeys& issued, const base::Clock& clock);
+
+  /// What the client is told beside the table; null where it is told what everybody is
+  /// (Catalog::client_config): it asks for nothing, or there is nothing to give.
+  /// `principal` is one whom policy allowed to load or to make the table. Its keys write where it
+  /// has a scope that writes the namespace.
+  /// Errors: kForbidden  it may not have keys for the table: see storage_rights(), and
+  ///         session_policy(); kUnavailable  STS, the store or PostgreSQL is away; kTimeout.
+  [[nodiscard]] base::Task<base::Result<ClientAccessPtr>> for_client(base::RequestContext context,
+                                                                     operation::Catalog* catalog,
+                                                                     auth::Principal principal,
+                                                                     ClientTable table, Asked asked,
+                                                                     Occasion occasion);
+
+ private:
+  AccessDelegation(DelegationOptions options, std::unique_ptr<storage::StsClient> sts,
+                   IssuedKeys& issued, const base::Clock& clock);
+  base::Task<base::Result<ClientAccessPtr>> vended(base::RequestContext context,
+                                                   operation::Catalog* catalog,
+                                                   auth::Principal principal, ClientTable table,
+                                                   Occasion occasion);
+  base::Task<base::Result<ClientAccessPtr>> vend(base::RequestContext context,
+                                                 operation::Catalog* catalog,
+                                                 auth::Principal principal, ClientTable table,
+                                                 ClientAccessPtr before);
+  [[nodiscard]] ClientAccessPtr ready(const std::string& key, const ClientTable& table,
+                                      Occasion occasion) const;
+  [[nodiscard]] ClientAccess tell(const storage::TemporaryKeys& keys, const StorageRights& rights,
+                                  const std::string& refresh_endpoint) const;
+
+  DelegationOptions options_;
+  std::unique_ptr<storage::StsClient> sts_;  ///< Null: there is no STS.
+  IssuedKeys& issued_;
+  const base::Clock& clock_;
+};
+
+}  // namespace lake::delegation
