@@ -89,6 +89,9 @@ base::http::ClientRequest Requester::sign(const S3Request& request) {
                               .headers = request.headers,
                               .payload_hash = request.payload_hash},
                              clock_.now());
+  for (const auto& field : request.unsigned_headers.fields()) {
+    out.headers.add(field.name, field.value);
+  }
   return out;
 }
 

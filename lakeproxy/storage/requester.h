@@ -30,6 +30,7 @@ struct S3Request {
   base::http::Headers headers = {};
   base::http::Body body = {};
   std::string payload_hash = {};  ///< SHA-256 of the body in hexadecimal; empty: computed.
+  base::http::Headers unsigned_headers = {};  ///< Sent as well; the signature says nothing of them.
 };
 
 struct RequesterOptions {

@@ -199,6 +199,28 @@ Task<Result<std::vector<RemoveFailure>>> ObjectStore::remove_many(RequestContext
   co_return failures;
 }
 
+Task<Result<bool>> ObjectStore::obeys_unsigned_headers(RequestContext context, ObjectKey scratch) {
+  constexpr std::string_view kContent = "x";
+  CO_ASSIGN_OR_RETURN(ObjectKey from, ObjectKey::parse(scratch.text() + "-from"));
+  CO_ASSIGN_OR_RETURN(ObjectKey to, ObjectKey::parse(scratch.text() + "-to"));
+  // It also shows that nothing but the field can be the reason of a refusal.
+  CO_RETURN_IF_ERROR(co_await put(context, from, Body(std::string(kContent)), "text/plain"));
+  S3Request request{.method = Method::kPut, .key = to.text()};
+  request.unsigned_headers.add("x-amz-copy-source",
+                               canonical_path("/" + options_.bucket + "/" + from.text()));
+  CO_ASSIGN_OR_RETURN(Response answer, co_await requester_.send(context, std::move(request)));
+  bool obeyed = false;
+  if (answer.status >= 200 && answer.status <= 299) {
+    CO_ASSIGN_OR_RETURN(std::string copy, co_await get(context, to));
+    obeyed = copy == kContent;
+  } else if (answer.status != 400 && answer.status != 403) {
+    co_return to_error(answer);
+  }
+  CO_RETURN_IF_ERROR(co_await remove(context, std::move(to)));
+  CO_RETURN_IF_ERROR(co_await remove(context, std::move(from)));
+  co_return obeyed;
+}
+
 Task<Status> ObjectStore::ready(RequestContext context) {
   CO_RETURN_IF_ERROR(co_await send_ok(context, {.method = Method::kHead}));
   co_return Status{};

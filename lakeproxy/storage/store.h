@@ -115,6 +115,13 @@ class ObjectStore {
   [[nodiscard]] base::Task<base::Result<std::vector<RemoveFailure>>> remove_many(
       base::RequestContext context, std::vector<ObjectKey> keys);
 
+  /// Whether the store carries out what a header field asks for that no signature covers. Then
+  /// whoever is given one signature for one new object can make it a copy of any other: no
+  /// changes may be signed for others. Amazon S3 refuses such requests. Tried with two objects
+  /// whose names begin with `scratch`; they are removed again.
+  [[nodiscard]] base::Task<base::Result<bool>> obeys_unsigned_headers(base::RequestContext context,
+                                                                      ObjectKey scratch);
+
   /// Whether the bucket answers to our credentials.
   /// Errors: kNotFound  no such bucket.
   [[nodiscard]] base::Task<base::Status> ready(base::RequestContext context);
