@@ -178,8 +178,8 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
 
 # How clients reach the objects of a table: what their keys open, and who makes them.
 module(lakeproxy/delegation USES base/core base/http base/json base/metrics base/runtime lakeproxy/auth
-  lakeproxy/iceberg/manifest lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy
-  lakeproxy/storage lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
+  lakeproxy/ducklake/lake lakeproxy/iceberg/manifest lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
+  lakeproxy/policy lakeproxy/storage lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth

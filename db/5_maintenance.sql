@@ -205,6 +205,35 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
                     AND lakeproxy_scheduled_object(s.path, s.path_is_relative) = lakeproxy_canonical(o))
 $$;
 
+-- Those of the objects that a client may neither replace nor remove: named ones, kept files of
+-- published snapshots, and what waits for DuckLake's clean-up, which would take a new object of
+-- that name. Manifests and their lists are not asked for: they lie in the server's own folders.
+CREATE FUNCTION lakeproxy_is_recorded(objects text[]) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT lakeproxy_named(objects, NULL)
+  UNION
+  SELECT lakeproxy_scheduled(objects)
+  UNION
+  SELECT o FROM unnest(objects) AS o
+   WHERE EXISTS (SELECT 1 FROM lakeproxy_kept_file k WHERE k.object = lakeproxy_canonical(o))
+$$;
+
+-- The live table in whose folder the object lies, of several the innermost; none where that is
+-- the folder of something else. A folder that two live tables have gives both.
+CREATE FUNCTION lakeproxy_table_of_object(object text, OUT flat_name text, OUT table_name text, OUT folder text)
+RETURNS SETOF record
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  WITH around AS (
+    SELECT f.table_id, f.folder, max(length(f.folder)) OVER () AS longest
+      FROM lakeproxy_folders() f WHERE starts_with(lakeproxy_canonical(object), f.folder)
+  )
+  SELECT DISTINCT s.flat_name, t.table_name::text, a.folder
+    FROM around a
+    JOIN ducklake_table t ON t.table_id = a.table_id AND t.end_snapshot IS NULL
+    JOIN lakeproxy_schemas() s ON s.schema_id = t.schema_id
+   WHERE length(a.folder) = a.longest
+$$;
+
 -- Whether another table or view stands in this folder, or around it.
 CREATE FUNCTION lakeproxy_folder_is_shared(of_table bigint, of_folder text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

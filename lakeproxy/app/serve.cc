@@ -156,6 +156,7 @@ class Process {
     shared_.reports = &reports_;
     shared_.compactor = &compactor_;
     shared_.compactions = &compactions_;
+    shared_.strictness = &strictness_;
   }
 
   /// Errors: kInvalid  a setting; kUnavailable  the port is taken.
@@ -184,6 +185,7 @@ class Process {
   operation::ReportedMetrics reports_;
   exporter::Compactor compactor_;
   operation::CompactionMetrics compactions_;
+  delegation::SharedStrictness strictness_ = delegation::StoreStrictness::kUnknown;
   std::unique_ptr<Authority> authority_;
   Shared shared_;
   base::Workers workers_;

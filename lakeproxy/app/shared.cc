@@ -67,6 +67,19 @@ storage::StoreOptions store_options(const settings::Settings& settings) {
   return options;
 }
 
+base::Result<delegation::SignerOptions> signer_options(const settings::Settings& settings) {
+  const storage::StoreOptions store = store_options(settings);
+  delegation::SignerOptions options;
+  ASSIGN_OR_RETURN(options.address.origin, base::http::Origin::parse(store.endpoint));
+  options.address.addressing = store.addressing;
+  options.address.bucket = store.bucket;
+  options.credentials = {
+      .access_key = store.access_key, .secret_key = store.secret_key, .session_token = {}};
+  options.region = store.region;
+  options.cache_time = settings.storage.signer_cache;
+  return options;
+}
+
 exporter::LakeAccess lake_access(const settings::Settings& settings, std::string scratch) {
   const settings::Storage& storage = settings.storage;
   exporter::LakeAccess access;

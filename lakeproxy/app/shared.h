@@ -13,6 +13,7 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/app/authority.h"
 #include "lakeproxy/delegation/access_delegation.h"
+#include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
 #include "lakeproxy/engine/files/engine_pool.h"
@@ -64,6 +65,7 @@ struct Shared {
   operation::ReportedMetrics* reports = nullptr;
   exporter::Compactor* compactor = nullptr;
   operation::CompactionMetrics* compactions = nullptr;
+  delegation::SharedStrictness* strictness = nullptr;
   const ducklake::StepWatch* steps = nullptr;                   ///< Null but in tests.
   const exporter::CompactionWatch* compaction_steps = nullptr;  ///< The same.
   std::atomic<bool> opened = false;                             ///< The default catalog's lake.
@@ -73,6 +75,9 @@ struct Shared {
 /// Of the connections for what no request waits for.
 [[nodiscard]] base::pg::PoolOptions background_pool_options(const settings::Settings& settings);
 [[nodiscard]] storage::StoreOptions store_options(const settings::Settings& settings);
+/// Errors: kInvalid  the endpoint.
+[[nodiscard]] base::Result<delegation::SignerOptions> signer_options(
+    const settings::Settings& settings);
 /// How an engine attaches the lakes; its scratch folders are made in `scratch`.
 [[nodiscard]] exporter::LakeAccess lake_access(const settings::Settings& settings,
                                                std::string scratch);

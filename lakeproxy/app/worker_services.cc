@@ -12,8 +12,9 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
   ASSIGN_OR_RETURN(auto delegation,
                    delegation::AccessDelegation::create(delegation_options(*shared.settings),
                                                         *shared.issued_keys, *shared.clock));
-  std::unique_ptr<WorkerServices> made(
-      new WorkerServices(shared, loop, std::move(store), std::move(delegation)));
+  ASSIGN_OR_RETURN(auto signer, signer_options(*shared.settings));
+  std::unique_ptr<WorkerServices> made(new WorkerServices(
+      shared, loop, std::move(store), std::move(delegation), std::move(signer)));
   RETURN_IF_ERROR(made->set_up_authentication(shared.authority, std::move(loop), *shared.clock));
   return made;
 }
@@ -38,7 +39,8 @@ base::pg::PoolOptions counted(base::pg::PoolOptions options, Shared& shared) {
 
 WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
                                std::unique_ptr<storage::ObjectStore> store,
-                               std::unique_ptr<delegation::AccessDelegation> delegation)
+                               std::unique_ptr<delegation::AccessDelegation> delegation,
+                               delegation::SignerOptions signer)
     : pool_(measure::measured(
           base::pg::Pool::create(counted(pool_options(*shared.settings), shared)), meter_)),
       background_pool_(
@@ -57,6 +59,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
               base::log::Logger(*shared.log)),
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
+      signer_(std::move(signer), *shared.clock, *shared.random, *shared.strictness),
       tools_{&shared,     pool_.get(), background_pool_.get(), store_.get(), &removals_, &records_,
              &exporters_, &manifests_, &background_,           &meter_,      &copies_,
              delegation_.get()},
@@ -72,6 +75,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
     return attach(context, std::move(registered));
   };
   routes_.registry = &registry_;
+  routes_.signer = &signer_;
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };
   routes_.opened = [&shared] { return shared.opened.load(std::memory_order_acquire); };

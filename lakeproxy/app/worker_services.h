@@ -45,7 +45,8 @@ class WorkerServices {
  private:
   WorkerServices(Shared& shared, boost::asio::any_io_executor loop,
                  std::unique_ptr<storage::ObjectStore> store,
-                 std::unique_ptr<delegation::AccessDelegation> delegation);
+                 std::unique_ptr<delegation::AccessDelegation> delegation,
+                 delegation::SignerOptions signer);
   base::Task<base::Result<std::shared_ptr<operation::Catalog>>> attach(
       base::RequestContext context, model::RegisteredCatalog registered);
   base::Task<void> claim(base::RequestContext context, std::shared_ptr<operation::Catalog> catalog);
@@ -65,6 +66,7 @@ class WorkerServices {
   publish::CopyMaker copies_;
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;
+  delegation::RemoteSigner signer_;
   std::optional<auth::Authenticator> authenticator_;  ///< Nothing where authentication is off.
   LoopTools tools_;
   /// What was used last; a catalog that falls out lives on while it is in use.

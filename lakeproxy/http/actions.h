@@ -4,6 +4,7 @@
 // does it once policy has allowed it, and what a change answers that was made before is told by a
 // third.
 
+#include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/http/route.h"
 #include "lakeproxy/operation/catalogs.h"
 #include "lakeproxy/operation/compact_table.h"
@@ -138,6 +139,14 @@ ActionResult cancel_plan(RequestContext context, Call* call,
 base::Result<operation::FetchScanTasks> fetch_scan_tasks_of(const Call& call);
 ActionResult fetch_scan_tasks(RequestContext context, Call* call,
                               Authorized<operation::FetchScanTasks> request);
+
+// sign_actions.cc
+base::Result<delegation::SignForTable> sign_for_table_of(const Call& call);
+ActionResult sign_for_table(RequestContext context, Call* call,
+                            Authorized<delegation::SignForTable> request);
+base::Result<delegation::SignByObject> sign_by_object_of(const Call& call);
+ActionResult sign_by_object(RequestContext context, Call* call,
+                            Authorized<delegation::SignByObject> request);
 
 // upkeep_actions.cc
 base::Result<operation::CompactTable> compact_table_of(const Call& call);

@@ -17,6 +17,7 @@
 #include "base/runtime/task.h"
 #include "lakeproxy/auth/principal.h"
 #include "lakeproxy/auth/token_grants.h"
+#include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/http/endpoint.h"
 #include "lakeproxy/http/error_response.h"
@@ -45,6 +46,7 @@ struct Services {
       base::RequestContext, model::RegisteredCatalog)>
       attach;
   ducklake::CatalogRegistry* registry = nullptr;
+  delegation::RemoteSigner* signer = nullptr;
   const base::metrics::Registry* metrics = nullptr;
   /// Whether the database answers, for /readyz.
   std::function<base::Task<base::Status>(base::RequestContext)> ready;

@@ -23,6 +23,8 @@ constexpr std::string_view kUnregister =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/unregister";
 constexpr std::string_view kCredentials =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
+constexpr std::string_view kSign = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/sign";
+constexpr std::string_view kSignObject = "/v1/{prefix}/aws/s3/sign";
 constexpr std::string_view kCompact =
     "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
 constexpr std::string_view kPlans = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan";
@@ -80,6 +82,11 @@ constexpr Route kRoutes[] = {
      BodyForm::none(), changes<drop_table_of, drop_table, dropped_table>()},
     {Method::kGet,    kCredentials,    "loadCredentials",  Permission::kReadNamespace,    Effect::kRead,
      BodyForm::none(), answers<named_table_of, load_credentials>()},
+    // The second is that of clients that name no table: the object's is judged once it is found.
+    {Method::kPost,   kSign,           "signRequest",      Permission::kReadNamespace,    Effect::kRead,
+     BodyForm::large_json(), answers<sign_for_table_of, sign_for_table>()},
+    {Method::kPost,   kSignObject,     "signS3Request",    Permission::kListNamespaces,   Effect::kRead,
+     BodyForm::large_json(), answers<sign_by_object_of, sign_by_object>()},
     {Method::kPost,   kReports,        "reportMetrics",    Permission::kReadNamespace,    Effect::kRead,
      BodyForm::large_json(), answers<report_metrics_of, report_metrics>()},
     {Method::kPost,   kPlans,          "planTableScan",    Permission::kReadNamespace,    Effect::kRead,
@@ -177,6 +184,7 @@ std::vector<std::string> announced_endpoints() {
     // What operators call is not part of Iceberg's API, and its clients look for that alone.
     if (!route.path.starts_with("/v1/{prefix}/")) continue;
     if (route.path.starts_with("/v1/{prefix}/admin/")) continue;
+    if (route.path == kSignObject) continue;  // Was never part of it; its clients know it.
     endpoints.push_back(std::string(to_string(route.method)) + " " + std::string(route.path));
   }
   return endpoints;

@@ -76,6 +76,7 @@ Storage storage(const SettingValues& values) {
       .connections_per_worker = count(values, "S3_CONNECTIONS"),
       .sts = sts(values),
       .file_prefixes = values.list("FILE_PREFIXES"),
+      .signer_cache = values.duration("SIGNER_CACHE_TTL"),
   };
 }
 

@@ -66,6 +66,7 @@ struct Storage {
   Sts sts;
   /// Where clients may add files from to any table: "s3://bucket/raw/".
   std::vector<std::string> file_prefixes;
+  std::chrono::microseconds signer_cache{};  ///< How long rights are remembered; 0: not at all.
 };
 
 enum class RootCredentials { kSuppressed, kSentToClients };

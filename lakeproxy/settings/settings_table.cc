@@ -109,6 +109,9 @@ Rows storage_rows() {
       {"FILE_PREFIXES", ListType{folder_rule, kFolderRule}, "", "Object storage",
        "Folders besides a table's own that Iceberg clients may add files from, to any table that "
        "they may write: whoever may read or write one table can read all that lies there."},
+      {"SIGNER_CACHE_TTL", DurationType{seconds(0), seconds(300)}, "10.0", "Object storage",
+       "Remote signing: time that what a caller may do with a table's objects is remembered, and "
+       "so the longest time until the signer knows of a change; 0 asks each time."},
   };
 }
 

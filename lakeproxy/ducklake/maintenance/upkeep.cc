@@ -143,6 +143,27 @@ base::Task<base::Result<std::vector<std::string>>> LakeUpkeep::other_folders(
                          {param(id), param(std::move(folder))}});
 }
 
+base::Task<base::Result<std::set<std::string>>> LakeUpkeep::recorded(
+    base::RequestContext context, std::vector<std::string> objects) {
+  CO_ASSIGN_OR_RETURN(
+      auto found, co_await texts(context, {sql_("SELECT * FROM @lakeproxy_is_recorded($1::text[])"),
+                                           {objects_param(std::move(objects))}}));
+  co_return std::set<std::string>(found.begin(), found.end());
+}
+
+base::Task<base::Result<std::optional<model::TableIdentifier>>> LakeUpkeep::table_of(
+    base::RequestContext context, std::string object) {
+  CO_ASSIGN_OR_RETURN(
+      auto rows,
+      co_await pool_->query(
+          context, {sql_("SELECT flat_name, table_name FROM @lakeproxy_table_of_object($1)"),
+                    {param(std::move(object))}}));
+  if (rows->size() != 1) co_return std::nullopt;
+  auto name_space = namespace_of_schema(rows->text(0, 0));
+  if (!name_space) co_return std::nullopt;
+  co_return model::TableIdentifier{std::move(*name_space), std::string(rows->text(0, 1))};
+}
+
 base::Task<base::Status> LakeUpkeep::end_purge(base::RequestContext context, model::TableId table) {
   std::vector<Query> queries;
   for (const char* text : {"DELETE FROM @lakeproxy_purge WHERE table_id = $1",

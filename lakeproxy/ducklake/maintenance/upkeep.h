@@ -1,8 +1,8 @@
 #pragma once
 
-// What must be asked of a lake before an object under its prefix is removed:
-// rows of files in any snapshot, records of metadata, other tables' folders.
-// Objects are locations: "s3://bucket/key".
+// What must be asked of a lake before an object under its prefix is removed, by
+// us or by a client with our signature: rows of files in any snapshot, records of metadata, other
+// tables' folders. Objects are locations: "s3://bucket/key".
 
 #include <functional>
 #include <optional>
@@ -81,6 +81,14 @@ class LakeUpkeep {
   /// folder itself, too, where another table has it. `table` is nothing for one that is staged.
   [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> other_folders(
       base::RequestContext context, std::optional<model::TableId> table, std::string folder);
+  /// Those of the objects that no client may replace or remove: the lake, or a published snapshot,
+  /// names them.
+  [[nodiscard]] base::Task<base::Result<std::set<std::string>>> recorded(
+      base::RequestContext context, std::vector<std::string> objects);
+  /// The live table in whose folder the object lies, the innermost of several; nothing where it
+  /// is in nobody's, or more than one has the folder.
+  [[nodiscard]] base::Task<base::Result<std::optional<model::TableIdentifier>>> table_of(
+      base::RequestContext context, std::string object);
   /// Nothing of the purge is left to do: the table cannot come back.
   [[nodiscard]] base::Task<base::Status> end_purge(base::RequestContext context,
                                                    model::TableId table);

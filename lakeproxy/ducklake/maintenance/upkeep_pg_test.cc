@@ -73,6 +73,40 @@ TEST_F(Upkeep, scheduled_deletions_and_metadata_files_are_named) {
       << "the metadata of a table without a row is nobody's";
 }
 
+TEST_F(Upkeep, what_is_recorded_may_be_neither_replaced_nor_removed) {
+  auto recorded = [&](Objects objects) {
+    return run(upkeep().recorded(soon(), std::move(objects))).value();
+  };
+  add_file(10, 1, "x.parquet");
+  add_file(11, 2, "s3a://lake/data/main/a/theirs.parquet", false);
+  exec(
+      "INSERT INTO ducklake_files_scheduled_for_deletion VALUES (20, 'main/a/s.parquet', true, "
+      "now()); INSERT INTO lakeproxy_kept_file VALUES (21, 1, '" +
+      at("a/kept.parquet") + "', 1, 2)");
+  EXPECT_EQ(
+      recorded({at("a/x.parquet"), at("a/theirs.parquet"), at("a/s.parquet"), at("a/kept.parquet"),
+                at("a/new.parquet"), at("ab/x.parquet")}),
+      (Found{at("a/x.parquet"), at("a/theirs.parquet"), at("a/s.parquet"), at("a/kept.parquet")}));
+  EXPECT_EQ(recorded({}), Found{});
+}
+
+TEST_F(Upkeep, an_object_is_of_the_innermost_live_table) {
+  auto table = [&](const std::string& object) {
+    auto found = run(upkeep().table_of(soon(), object)).value();
+    return found ? found->name_space.display() + "." + found->name : std::string("none");
+  };
+  EXPECT_EQ(table(at("a/data/x.parquet")), "main.t1");
+  EXPECT_EQ(table("s3a" + at("a/x").substr(2)), "main.t1");
+  EXPECT_EQ(table(at("a/in/x.parquet")), "main.t3") << "it lies in the other";
+  EXPECT_EQ(table(at("abc/x.parquet")), "none") << "not a whole segment";
+  EXPECT_EQ(table(at("a")), "none");
+  EXPECT_EQ(table("s3://other/data/main/a/x"), "none");
+  exec("UPDATE ducklake_table SET end_snapshot = 4 WHERE table_id = 3");
+  EXPECT_EQ(table(at("a/in/x.parquet")), "none") << "the folder of a dropped one that is kept";
+  exec("UPDATE ducklake_table SET path = 'a/' WHERE table_id = 2");
+  EXPECT_EQ(table(at("a/x.parquet")), "none") << "whose of two it is nobody knows";
+}
+
 TEST_F(Upkeep, a_purge_leaves_what_others_name_and_what_stands_in_their_folders) {
   add_file(10, 1, "mine.parquet");
   add_file(11, 2, "s3://lake/data/main/a/theirs.parquet", false);
