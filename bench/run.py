@@ -18,6 +18,7 @@ import keys  # noqa: E402
 import many  # noqa: E402
 import measure  # noqa: E402
 import planning  # noqa: E402
+import signing  # noqa: E402
 from record import keep  # noqa: E402
 from servers import BenchStack  # noqa: E402
 
@@ -25,7 +26,7 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys')
+PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing')
 
 
 def measure_all(servers, options):
@@ -43,6 +44,8 @@ def measure_all(servers, options):
         results['planning'] = planning.plans(servers, options.quick)
     if 'keys' in wanted:
         results['keys'] = keys.told(servers, options.seconds)
+    if 'signing' in wanted:
+        results['signing'] = signing.figures(servers, options.seconds)
     return results
 
 
@@ -70,6 +73,8 @@ def show(results):
         planning.show(results['planning'])
     if 'keys' in results:
         keys.show(results['keys'])
+    if 'signing' in results:
+        signing.show(results['signing'])
 
 
 def show_single(results):
