@@ -13,8 +13,8 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
                    delegation::AccessDelegation::create(delegation_options(*shared.settings),
                                                         *shared.issued_keys, *shared.clock));
   ASSIGN_OR_RETURN(auto signer, signer_options(*shared.settings));
-  std::unique_ptr<WorkerServices> made(new WorkerServices(
-      shared, loop, std::move(store), std::move(delegation), std::move(signer)));
+  std::unique_ptr<WorkerServices> made(
+      new WorkerServices(shared, loop, std::move(store), std::move(delegation), std::move(signer)));
   RETURN_IF_ERROR(made->set_up_authentication(shared.authority, std::move(loop), *shared.clock));
   return made;
 }
@@ -60,9 +60,10 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       signer_(std::move(signer), *shared.clock, *shared.random, *shared.strictness),
-      tools_{&shared,     pool_.get(), background_pool_.get(), store_.get(), &removals_, &records_,
-             &exporters_, &manifests_, &background_,           &meter_,      &copies_,
-             delegation_.get()},
+      tools_{&shared,      pool_.get(), background_pool_.get(),
+             store_.get(), &removals_,  &records_,
+             &exporters_,  &manifests_, &background_,
+             &meter_,      &copies_,    delegation_.get()},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/core/text.h"
+#include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/delegation/shown_objects.h"
 
 namespace lake::delegation {
@@ -33,10 +34,10 @@ std::string key_of(const operation::Catalog& catalog, const auth::Principal& pri
   const std::string name = table.identifier.display();  // The keys say where new ones are.
   const std::string account = principal.account.value_or("");
   std::string key = writes ? "rw" : "r";
-  for (std::string_view part : {std::string_view(catalog.lake.catalog), std::string_view(id),
-                                std::string_view(name), std::string_view(account),
-                                std::string_view(principal.issuer),
-                                std::string_view(principal.subject)}) {
+  for (std::string_view part :
+       {std::string_view(catalog.lake.catalog), std::string_view(id), std::string_view(name),
+        std::string_view(account), std::string_view(principal.issuer),
+        std::string_view(principal.subject)}) {
     key += fmt::format(" {}:{}", part.size(), part);
   }
   return key;
@@ -125,10 +126,30 @@ AccessDelegation::AccessDelegation(DelegationOptions options,
                                    const base::Clock& clock)
     : options_(std::move(options)), sts_(std::move(sts)), issued_(issued), clock_(clock) {}
 
+// Where the store makes no keys, whoever asks for anything is told of the signer.
+bool AccessDelegation::signs(const Asked& asked) const {
+  if (asked.signer_url.empty() || asked.nothing()) return false;
+  return sts_ == nullptr || !asked.vended_credentials;
+}
+
+ClientAccessPtr AccessDelegation::signing(const operation::Catalog& catalog,
+                                          const ClientTable& table, const std::string& url) const {
+  base::json::Object config = options_.config;
+  for (auto& [name, value] :
+       signing_config(url, catalog.lake.catalog, table.identifier, table.staged)) {
+    config[name] = value;
+  }
+  ClientAccess access;
+  access.config = std::make_shared<publish::ClientConfig>(base::json::write(config));
+  access.credentials = "[]";
+  return std::make_shared<const ClientAccess>(std::move(access));
+}
+
 // Where a way is chosen: a client that takes keys gets them where the store makes them.
 base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
     base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
     ClientTable table, Asked asked, Occasion occasion) {
+  if (signs(asked)) co_return signing(*catalog, table, asked.signer_url);
   if (!asked.vended_credentials || sts_ == nullptr) co_return ClientAccessPtr();
   auto access = policy::may_read(principal, table.identifier.name_space)
                     ? co_await vended(context, catalog, principal, table, occasion)
@@ -163,11 +184,11 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vended(base::Request
   CO_ASSIGN_OR_RETURN(auto lease, co_await issued_.single_flight.take(context, key));
   if (auto held = ready(key, table, occasion)) co_return held;
   auto before = issued_.entries.get(key).value_or(nullptr);
-  CO_ASSIGN_OR_RETURN(auto made, co_await vend(context, catalog, std::move(principal),
-                                               std::move(table), before));
-  issued_.entries.put(key, made,
-                      key.size() + 2 * made->config->text->size() + made->policy.size() +
-                          made->credentials.size());
+  CO_ASSIGN_OR_RETURN(
+      auto made, co_await vend(context, catalog, std::move(principal), std::move(table), before));
+  issued_.entries.put(
+      key, made,
+      key.size() + 2 * made->config->text->size() + made->policy.size() + made->credentials.size());
   co_return made;
 }
 
@@ -184,8 +205,8 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
                                        KeyAccess::kReadWrite));
   ShownObjects shown(std::in_place);
   if (table.loaded) {
-    CO_ASSIGN_OR_RETURN(shown, co_await shown_objects(context, catalog->manifests,
-                                                      rights->bucket(), table.loaded, kMostShown));
+    CO_ASSIGN_OR_RETURN(shown, co_await shown_objects(context, catalog->manifests, rights->bucket(),
+                                                      table.loaded, kMostShown));
   }
   CO_ASSIGN_OR_RETURN(SessionPolicy policy, session_policy(*rights, shown));
   const std::string state = table.loaded ? table.loaded->etag : "";
@@ -223,9 +244,8 @@ ClientAccess AccessDelegation::tell(const storage::TemporaryKeys& keys, const St
   config["s3.secret-access-key"] = keys.credentials.secret_key.reveal();
   config["s3.session-token"] = keys.credentials.session_token.reveal();
   config["s3.session-token-expires-at-ms"] = std::to_string(expires_ms);
-  config["s3.credentials-expiration"] =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                  fmt::gmtime(std::chrono::floor<std::chrono::seconds>(keys.expires)));
+  config["s3.credentials-expiration"] = fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::floor<std::chrono::seconds>(keys.expires)));
   config["client.refresh-credentials-endpoint"] = refresh_endpoint;
   auto entry = [&rights, text = base::json::write(config)](const std::string& folder) {
     std::string out = R"({"prefix":)";

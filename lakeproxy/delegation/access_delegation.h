@@ -1,8 +1,8 @@
 #pragma once
 
 // The one place that chooses how a client reaches a table's objects, and tells it so: by temporary
-// keys that are cut to the table, or not at all. What is told is the end of an answer about the
-// table; the answer's body is everybody's and knows nothing of it.
+// keys that are cut to the table, by signatures for each request, or not at all. What is told is
+// the end of an answer about the table; the answer's body is everybody's and knows nothing of it.
 
 #include <chrono>
 #include <memory>
@@ -31,6 +31,7 @@ namespace lake::delegation {
 struct Asked {
   bool vended_credentials = false;
   bool remote_signing = false;
+  std::string signer_url = {};  ///< This service as the client sees it; empty: no signatures.
 
   [[nodiscard]] bool nothing() const { return !vended_credentials && !remote_signing; }
 };
@@ -43,9 +44,9 @@ struct ClientAccess {
   std::shared_ptr<const publish::ClientConfig> config;  ///< The end of an answer.
   /// JSON list of one: Iceberg's Java client takes no more when it renews its keys.
   std::string credentials;
-  std::string state;                ///< Of the table when it was made: LoadedTable::etag.
-  std::string policy;               ///< That its keys were cut by.
-  base::WallTime reuse_until;       ///< From then on others are made.
+  std::string state;           ///< Of the table when it was made: LoadedTable::etag.
+  std::string policy;          ///< That its keys were cut by.
+  base::WallTime reuse_until;  ///< From then on others are made.
   base::WallTime expires;
   bool degraded = false;
 };
@@ -58,8 +59,9 @@ enum class Occasion : std::uint8_t { kLoad, kChange };
 /// The table that an answer is about.
 struct ClientTable {
   model::TableIdentifier identifier;
-  publish::LoadedTablePtr loaded;    ///< Null for a table that is staged.
-  std::string staged_location = {};  ///< Of such a one.
+  publish::LoadedTablePtr loaded;         ///< Null for a table that is staged.
+  std::string staged_location = {};       ///< Of such a one.
+  std::optional<base::Uuid> staged = {};  ///< The same.
 };
 
 /// What the event loops share: who has which keys. Safe from any thread; outlives their tasks.
@@ -111,6 +113,9 @@ class AccessDelegation {
                                                  ClientAccessPtr before);
   [[nodiscard]] ClientAccessPtr ready(const std::string& key, const ClientTable& table,
                                       Occasion occasion) const;
+  [[nodiscard]] bool signs(const Asked& asked) const;
+  [[nodiscard]] ClientAccessPtr signing(const operation::Catalog& catalog, const ClientTable& table,
+                                        const std::string& url) const;
   [[nodiscard]] ClientAccess tell(const storage::TemporaryKeys& keys, const StorageRights& rights,
                                   const std::string& refresh_endpoint) const;
 

@@ -151,7 +151,8 @@ constexpr std::string_view kKnownFields[] = {"x-amz-date",
                                              "x-amz-checksum-sha1",
                                              "x-amz-checksum-sha256",
                                              "x-amz-mp-object-size",
-                                             "x-amz-optional-object-attributes"};
+                                             "x-amz-optional-object-attributes",
+                                             "x-amz-te"};
 
 bool is_token(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {

@@ -38,8 +38,8 @@ ActionResult load_table(RequestContext context, Call* call,
   }
   CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::load_table(context, call->catalog(), request));
-  CO_RETURN_IF_ERROR(co_await delegate(context, call, request->identifier, &table,
-                                       delegation::Occasion::kLoad));
+  CO_RETURN_IF_ERROR(
+      co_await delegate(context, call, request->identifier, &table, delegation::Occasion::kLoad));
   if (auto ready = ready_answer(*call, table, request->snapshots)) co_return std::move(*ready);
   co_return co_await packed_answer(context, call, request->identifier, std::move(table),
                                    request->snapshots);
@@ -78,8 +78,7 @@ ActionResult load_credentials(RequestContext context, Call* call,
                       co_await operation::load_table(context, call->catalog(), request));
   delegation::ClientAccessPtr access;
   if (auto* delegation = call->catalog()->delegation) {
-    delegation::Asked asked = asked_of(*call);
-    asked.vended_credentials = true;
+    const delegation::Asked asked{.vended_credentials = true};
     CO_ASSIGN_OR_RETURN(
         access, co_await delegation->for_client(context, call->catalog(), request.principal(),
                                                 {request->identifier, table.loaded()}, asked,

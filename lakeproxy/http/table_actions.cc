@@ -23,11 +23,11 @@ ActionResult tell_staged(RequestContext context, Call* call,
   if (auto* delegation = call->catalog()->delegation; delegation != nullptr && !asked.nothing()) {
     delegation::ClientTable table{.identifier = {request->name_space, request->table.name},
                                   .loaded = nullptr,
-                                  .staged_location = std::move(created.staged_location)};
-    CO_ASSIGN_OR_RETURN(access,
-                        co_await delegation->for_client(context, call->catalog(), call->principal,
-                                                        std::move(table), asked,
-                                                        delegation::Occasion::kChange));
+                                  .staged_location = std::move(created.staged_location),
+                                  .staged = created.staged_uuid};
+    CO_ASSIGN_OR_RETURN(access, co_await delegation->for_client(
+                                    context, call->catalog(), call->principal, std::move(table),
+                                    asked, delegation::Occasion::kChange));
   }
   if (access != nullptr) created.staged.end = access->config->text;
   auto response = json_response(200, body_of(std::move(created.staged)));

@@ -66,6 +66,15 @@ std::optional<base::http::Response> ready_response(const Call& call,
   return text_response(table, std::move(plain), false, std::move(etag));
 }
 
+// As LAKEPROXY_PUBLIC_URL says it, or as this client has reached it.
+std::string service_url(const Call& call) {
+  const std::string& url = call.catalog()->public_url;
+  if (!url.empty()) return url;
+  auto host = call.request->headers.get("Host");
+  if (!host || host->empty()) return "";
+  return (call.request->encrypted ? "https://" : "http://") + std::string(*host);
+}
+
 }  // namespace
 
 base::http::Body body_of(operation::AnswerText text) {
@@ -82,20 +91,20 @@ base::Result<Snapshots> snapshots_of(const Call& call) {
 }
 
 delegation::Asked asked_of(const Call& call) {
-  return delegation::asked_of(call.request->headers.get("X-Iceberg-Access-Delegation"));
+  auto asked = delegation::asked_of(call.request->headers.get("X-Iceberg-Access-Delegation"));
+  if (!asked.nothing()) asked.signer_url = service_url(call);
+  return asked;
 }
 
 base::Task<base::Status> delegate(RequestContext context, Call* call,
-                                  model::TableIdentifier identifier,
-                                  operation::ShownTable* table,
+                                  model::TableIdentifier identifier, operation::ShownTable* table,
                                   delegation::Occasion occasion) {
   const delegation::Asked asked = asked_of(*call);
   delegation::AccessDelegation* delegation = call->catalog()->delegation;
   if (asked.nothing() || delegation == nullptr) co_return base::Status{};
-  CO_ASSIGN_OR_RETURN(
-      auto access, co_await delegation->for_client(context, call->catalog(), call->principal,
-                                                   {std::move(identifier), table->loaded()}, asked,
-                                                   occasion));
+  CO_ASSIGN_OR_RETURN(auto access, co_await delegation->for_client(
+                                       context, call->catalog(), call->principal,
+                                       {std::move(identifier), table->loaded()}, asked, occasion));
   if (access != nullptr) table->tell(access->config);
   co_return base::Status{};
 }
@@ -120,8 +129,7 @@ ActionResult packed_answer(RequestContext context, Call* call, model::TableIdent
 ActionResult view_response(RequestContext context, Call* call, model::TableIdentifier identifier,
                            operation::ShownTable table) {
   // Refused keys are in the log; the client is told them when it loads the table.
-  auto told = co_await delegate(context, call, identifier, &table,
-                                delegation::Occasion::kChange);
+  auto told = co_await delegate(context, call, identifier, &table, delegation::Occasion::kChange);
   static_cast<void>(told);
   auto ready = ready_response(*call, table, Snapshots::kAll, etag_of(table, Snapshots::kAll));
   if (ready) co_return std::move(*ready);

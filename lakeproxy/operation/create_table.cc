@@ -25,7 +25,8 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
     // A client sends the properties of a staged table back with its commit, and
     // this one is not a client's to set: the commit records it again.
     metadata.properties.erase(std::string(model::kFormatVersionProperty));
-    co_return CreatedTable{std::nullopt, staged_text(*catalog, metadata), metadata.location};
+    co_return CreatedTable{std::nullopt, staged_text(*catalog, metadata), metadata.location,
+                           decided.uuid};
   }
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   CO_RETURN_IF_ERROR(

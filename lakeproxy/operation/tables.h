@@ -39,6 +39,7 @@ struct CreatedTable {
   std::optional<ShownTable> table;
   AnswerText staged;
   std::string staged_location = {};
+  base::Uuid staged_uuid = {};
 };
 /// Errors: kAlreadyExists; kInvalid; kUnsupported  a type.
 [[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(
