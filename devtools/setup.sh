@@ -100,6 +100,18 @@ build_object_store() {
   GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$MINIO_MODULE"
 }
 
+# The S3 store that has no STS: clients get signatures, or keys of their own.
+setup_plain_store() {
+  [[ -x $TOOLS/versitygw ]] && return
+  setup_python
+  setup_go
+  step "S3 store without STS, built from source (2 to 4 minutes, once)" build_plain_store
+}
+
+build_plain_store() {
+  GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$VERSITYGW_MODULE"
+}
+
 # Independent WebSocket implementations that the tests talk to.
 setup_websocket_peers() {
   setup_python
@@ -162,4 +174,4 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_websocket_peers; setup_jars; setup_trino; setup_reference_server; }
+setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_jars; setup_trino; setup_reference_server; }

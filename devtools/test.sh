@@ -7,7 +7,7 @@ PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 LANES=(faults tables lake oracle engines upkeep tools unit kit)
 FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
 FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
-FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
+FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/keys" "$ROOT/tests/interop/tables")
 FOLDERS_upkeep=("$ROOT/tests/interop/hostile" "$ROOT/tests/interop/server" "$ROOT/tests/interop/upkeep")
 FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
@@ -67,6 +67,7 @@ test_lanes() {
   local preset=$1 lanes=("${@:2}")
   ((${#lanes[@]})) || lanes=("${LANES[@]}")
   setup_servers
+  setup_plain_store
   setup_websocket_peers
   setup_jars
   setup_trino

@@ -1,6 +1,7 @@
 """A real S3 store on loopback, with one bucket."""
 import os
 import shutil
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -52,6 +53,39 @@ class ObjectStore:
 
     def endpoint(self):
         return f'http://127.0.0.1:{self.port}'
+
+
+class PlainStore(ObjectStore):
+    """A store without STS that has users with keys and bucket policies for them: VersityGW."""
+    name = 'S3 store without STS'
+
+    def start(self):
+        for folder in (self.data, self.users()):
+            folder.mkdir(parents=True, exist_ok=True)
+        env = dict(os.environ, ROOT_ACCESS_KEY=self.access_key, ROOT_SECRET_KEY=self.secret_key)
+        command = [paths.TOOLS / 'versitygw', '--port', f'127.0.0.1:{self.port}', '--region', REGION,
+                   '--health', '/health', '--iam-dir', self.users(), 'posix', self.data]
+        server = process.start(command, self.log, env)
+        process.wait_ready(self.name, server, self.log, self.ready, 30)
+        self.make_bucket()
+        return server
+
+    def users(self):
+        return self.data.parent / 's3-users'
+
+    def ready(self):
+        return answers(f'{self.endpoint()}/health')
+
+    def make_user(self, access_key, secret_key):
+        """Somebody with keys and no rights: bucket policies give them."""
+        env = dict(os.environ, ADMIN_ACCESS_KEY=self.access_key, ADMIN_SECRET_KEY=self.secret_key,
+                   ADMIN_ENDPOINT_URL=self.endpoint(), ADMIN_REGION=REGION)
+        subprocess.run([paths.TOOLS / 'versitygw', 'admin', 'create-user', '--access', access_key,
+                        '--secret', secret_key, '--role', 'user'], env=env, check=True, capture_output=True)
+
+    def wipe(self):
+        super().wipe()
+        shutil.rmtree(self.users(), ignore_errors=True)
 
 
 def answers(url):
