@@ -138,6 +138,11 @@ int main(int argc, char** argv) {
   auto* gc = app.add_subcommand("gc", "show, or remove, objects that nothing needs any more");
   lake::app::GcOptions gc_options;
   add_gc_options(*gc, gc_options);
+  auto* policy = app.add_subcommand(
+      "bucket-policy", "show, or apply, the bucket policy that cuts static keys to scopes");
+  add_flags(*policy, flags);
+  bool apply_policy = false;
+  policy->add_flag("--apply", apply_policy, "write it to the bucket");
   LakeCommands lake_commands;
   add_lake_commands(app, lake_commands);
   auto* settings = app.add_subcommand("settings", "show the settings in force, or document them");
@@ -150,6 +155,12 @@ int main(int argc, char** argv) {
   }
   if (check->parsed()) return with_settings(flags, lake::app::check);
   if (app.got_subcommand("lake")) return run_lake_command(lake_commands, flags);
+  if (policy->parsed()) {
+    return with_settings(flags, [&](const auto& settings) {
+      return lake::app::bucket_policy(
+          settings, apply_policy ? lake::app::PolicyWork::kApply : lake::app::PolicyWork::kShow);
+    });
+  }
   if (gc->parsed()) {
     return with_settings(flags,
                          [&](const auto& settings) { return lake::app::gc(settings, gc_options); });

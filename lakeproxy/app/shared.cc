@@ -168,6 +168,7 @@ delegation::DelegationOptions delegation_options(const settings::Settings& setti
   const settings::Storage& from = settings.storage;
   delegation::DelegationOptions options;
   options.config = store_config(settings);
+  options.issuer = settings.auth.issuer;
   if (from.sts.endpoint.empty()) return options;
   storage::StsOptions& sts = options.sts.emplace();
   sts.endpoint = from.sts.endpoint;

@@ -40,6 +40,12 @@ struct LakeCommand {
 [[nodiscard]] int check_lake(const settings::Settings& settings);
 [[nodiscard]] int migrate_lake(const settings::Settings& settings, const LakeCommand& command);
 
+enum class PolicyWork { kShow, kApply };
+/// Writes the bucket policy that cuts confined static keys to the scopes of their clients to
+/// stdout, and to the bucket when asked to; statements of others stay. Returns the process's exit
+/// code: 0 done; 1 something failed.
+[[nodiscard]] int bucket_policy(const settings::Settings& settings, PolicyWork what);
+
 enum class GcWork {
   kShow,
   kRemove,

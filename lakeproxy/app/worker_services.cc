@@ -75,6 +75,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   routes_.attach = [this](base::RequestContext context, model::RegisteredCatalog registered) {
     return attach(context, std::move(registered));
   };
+  delegation_->use_static_keys(*pool_);
   routes_.registry = &registry_;
   routes_.signer = &signer_;
   routes_.metrics = shared.metrics;

@@ -145,10 +145,61 @@ ClientAccessPtr AccessDelegation::signing(const operation::Catalog& catalog,
   return std::make_shared<const ClientAccess>(std::move(access));
 }
 
+// A key that lives until somebody removes it is told to a token that may do all that the key may,
+// as the policy at the store was written. Nothing: the caller has none.
+base::Task<base::Result<ClientAccessPtr>> AccessDelegation::static_key(base::RequestContext context,
+                                                                       operation::Catalog* catalog,
+                                                                       auth::Principal principal,
+                                                                       ClientTable table) {
+  const bool may_have =
+      pool_ != nullptr && principal.issuer == options_.issuer && principal.grants != nullptr;
+  if (!may_have) co_return ClientAccessPtr();
+  CO_ASSIGN_OR_RETURN(auto key, co_await static_keys(*catalog).of(context, principal.subject));
+  if (!key) co_return ClientAccessPtr();
+  if (!policy::may_read(principal, table.identifier.name_space)) {
+    co_return base::fail(ErrorKind::kForbidden, "keys need a scope that reads");
+  }
+  if (!key->confined || !key->applied_scope) {
+    co_return base::fail(ErrorKind::kForbidden,
+                         "the static key of " + principal.subject +
+                             " is not confined by a bucket policy that was applied");
+  }
+  auto opens = auth::Scopes::parse(*key->applied_scope, auth::OtherWords::kRefused);
+  if (!opens || !opens->within(principal.grants->scopes)) {
+    co_return base::fail(ErrorKind::kForbidden,
+                         "the static key of " + principal.subject +
+                             " opens more than the token does: apply the bucket policy again, or "
+                             "ask for the whole scope");
+  }
+  co_return tell_static(*key, location_of(table));
+}
+
+ClientAccessPtr AccessDelegation::tell_static(const ducklake::StaticKey& key,
+                                              const std::string& location) const {
+  base::json::Object config = options_.config;
+  config["s3.access-key-id"] = key.access_key;
+  config["s3.secret-access-key"] = key.secret.reveal();
+  ClientAccess access;
+  access.credentials = R"([{"prefix":)";
+  base::json::append_quoted(access.credentials, location + "/");
+  access.credentials += R"(,"config":)" + base::json::write(config) + "}]";
+  access.config =
+      std::make_shared<publish::ClientConfig>(base::json::write(config), access.credentials);
+  return std::make_shared<const ClientAccess>(std::move(access));
+}
+
 // Where a way is chosen: a client that takes keys gets them where the store makes them.
 base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
     base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
     ClientTable table, Asked asked, Occasion occasion) {
+  if (sts_ == nullptr && asked.vended_credentials && !asked.remote_signing) {
+    auto own = co_await static_key(context, catalog, principal, table);
+    if (!own) {
+      issued_.failed.add();
+      note_refusal(*catalog, principal, table, own.error());
+    }
+    if (!own || *own != nullptr) co_return own;
+  }
   if (signs(asked)) co_return signing(*catalog, table, asked.signer_url);
   if (!asked.vended_credentials || sts_ == nullptr) co_return ClientAccessPtr();
   auto access = policy::may_read(principal, table.identifier.name_space)

@@ -18,6 +18,7 @@
 #include "lakeproxy/auth/principal.h"
 #include "lakeproxy/delegation/storage_rights.h"
 #include "lakeproxy/delegation/table_rights.h"
+#include "lakeproxy/ducklake/registry/static_keys.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/storage/sts.h"
 #include "lakeproxy/table_cache/single_flight.h"
@@ -79,6 +80,7 @@ struct IssuedKeys {
 struct DelegationOptions {
   base::json::Object config;               ///< How each client reaches the store; no keys.
   std::optional<storage::StsOptions> sts;  ///< Nothing: there is no STS.
+  std::string issuer;                      ///< Of the clients that static keys belong to.
 };
 
 /// One event loop's.
@@ -87,6 +89,14 @@ class AccessDelegation {
   /// `issued` and `clock` outlive it. Errors: those of StsClient::create().
   [[nodiscard]] static base::Result<std::unique_ptr<AccessDelegation>> create(
       DelegationOptions options, IssuedKeys& issued, const base::Clock& clock);
+
+  /// From now on clients of a store without STS get static keys, where they have some. `pool`
+  /// outlives this.
+  void use_static_keys(base::pg::Pool& pool) { pool_ = &pool; }
+  /// Those of the catalog; after use_static_keys().
+  [[nodiscard]] ducklake::StaticKeys static_keys(const operation::Catalog& catalog) const {
+    return {*pool_, catalog.lake};
+  }
 
   /// What the client is told beside the table; null where it is told what everybody is
   /// (Catalog::client_config): it asks for nothing, or there is nothing to give.
@@ -113,6 +123,12 @@ class AccessDelegation {
                                                  ClientAccessPtr before);
   [[nodiscard]] ClientAccessPtr ready(const std::string& key, const ClientTable& table,
                                       Occasion occasion) const;
+  base::Task<base::Result<ClientAccessPtr>> static_key(base::RequestContext context,
+                                                       operation::Catalog* catalog,
+                                                       auth::Principal principal,
+                                                       ClientTable table);
+  [[nodiscard]] ClientAccessPtr tell_static(const ducklake::StaticKey& key,
+                                            const std::string& location) const;
   [[nodiscard]] bool signs(const Asked& asked) const;
   [[nodiscard]] ClientAccessPtr signing(const operation::Catalog& catalog, const ClientTable& table,
                                         const std::string& url) const;
@@ -123,6 +139,7 @@ class AccessDelegation {
   std::unique_ptr<storage::StsClient> sts_;  ///< Null: there is no STS.
   IssuedKeys& issued_;
   const base::Clock& clock_;
+  base::pg::Pool* pool_ = nullptr;  ///< Null: there are no static keys.
 };
 
 }  // namespace lake::delegation

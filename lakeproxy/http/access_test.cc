@@ -54,6 +54,9 @@ const std::map<std::string_view, Asked> kGuarded = {
     {"updateTable", {"table a.t", R"({"requirements":[],"updates":[]})"}},
     {"dropTable", {"table a.t"}},
     {"loadCredentials", {"table a.t"}},
+    {"putStaticKey", {"catalog", R"({"principal":"p","access-key-id":"k"})"}},
+    {"listStaticKeys", {"catalog"}},
+    {"removeStaticKey", {"catalog"}},
     {"signRequest",
      {"table a.t", R"({"region":"r","uri":"http://s/b/k","method":"GET","headers":{}})"}},
     {"signS3Request",
@@ -92,9 +95,9 @@ const std::map<std::string_view, Asked> kGuarded = {
                                 "destination":{"namespace":["c"],"name":"w"}})"}},
 };
 
-const std::map<std::string, std::string> kParameters = {{"prefix", "home"}, {"namespace", "a"},
-                                                        {"table", "t"},     {"view", "v"},
-                                                        {"plan-id", "p"},   {"function", "f"}};
+const std::map<std::string, std::string> kParameters = {
+    {"prefix", "home"}, {"namespace", "a"}, {"table", "t"},   {"view", "v"},
+    {"plan-id", "p"},   {"key", "k"},       {"function", "f"}};
 
 base::http::Request request_of(const Route& route) {
   base::http::Request request;

@@ -5,6 +5,7 @@
 // third.
 
 #include "lakeproxy/delegation/remote_signer.h"
+#include "lakeproxy/ducklake/registry/static_keys.h"
 #include "lakeproxy/http/route.h"
 #include "lakeproxy/operation/catalogs.h"
 #include "lakeproxy/operation/compact_table.h"
@@ -147,6 +148,34 @@ ActionResult sign_for_table(RequestContext context, Call* call,
 base::Result<delegation::SignByObject> sign_by_object_of(const Call& call);
 ActionResult sign_by_object(RequestContext context, Call* call,
                             Authorized<delegation::SignByObject> request);
+
+// governance_actions.cc
+
+/// A key of the object store for a principal.
+struct PutStaticKey {
+  ducklake::StaticKey key;
+};
+struct ListStaticKeys {};
+struct RemoveStaticKey {
+  std::string access_key;
+};
+[[nodiscard]] inline policy::Targets targets(const PutStaticKey&) {
+  return {policy::Target::catalog()};
+}
+[[nodiscard]] inline policy::Targets targets(const ListStaticKeys&) {
+  return {policy::Target::catalog()};
+}
+[[nodiscard]] inline policy::Targets targets(const RemoveStaticKey&) {
+  return {policy::Target::catalog()};
+}
+base::Result<PutStaticKey> put_static_key_of(const Call& call);
+ActionResult put_static_key(RequestContext context, Call* call, Authorized<PutStaticKey> request);
+base::Result<ListStaticKeys> list_static_keys_of(const Call& call);
+ActionResult list_static_keys(RequestContext context, Call* call,
+                              Authorized<ListStaticKeys> request);
+base::Result<RemoveStaticKey> remove_static_key_of(const Call& call);
+ActionResult remove_static_key(RequestContext context, Call* call,
+                               Authorized<RemoveStaticKey> request);
 
 // upkeep_actions.cc
 base::Result<operation::CompactTable> compact_table_of(const Call& call);

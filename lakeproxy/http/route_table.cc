@@ -27,6 +27,8 @@ constexpr std::string_view kSign = "/v1/{prefix}/namespaces/{namespace}/tables/{
 constexpr std::string_view kSignObject = "/v1/{prefix}/aws/s3/sign";
 constexpr std::string_view kCompact =
     "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
+constexpr std::string_view kStaticKeys = "/v1/{prefix}/governance/static-s3-keys";
+constexpr std::string_view kStaticKey = "/v1/{prefix}/governance/static-s3-keys/{key}";
 constexpr std::string_view kPlans = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan";
 constexpr std::string_view kPlan =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan/{plan-id}";
@@ -109,6 +111,12 @@ constexpr Route kRoutes[] = {
      BodyForm::none(), changes<unregister_table_of, unregister_table, nothing<unregister_table_of>>()},
     {Method::kPost,   kCompact,        "compactTable",     Permission::kManageCatalogs,   Effect::kChange,
      BodyForm::none(), changes<compact_table_of, compact_table, nothing<compact_table_of>>()},
+    {Method::kPost,   kStaticKeys,     "putStaticKey",     Permission::kManageCatalogs,   Effect::kChange,
+     BodyForm::json(), answers<put_static_key_of, put_static_key>()},
+    {Method::kGet,    kStaticKeys,     "listStaticKeys",   Permission::kManageCatalogs,   Effect::kRead,
+     BodyForm::none(), answers<list_static_keys_of, list_static_keys>()},
+    {Method::kDelete, kStaticKey,      "removeStaticKey",  Permission::kManageCatalogs,   Effect::kChange,
+     BodyForm::none(), answers<remove_static_key_of, remove_static_key>()},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange,
      BodyForm::json(), changes<rename_table_of, rename_table, nothing<rename_table_of>>()},
     {Method::kGet,    kViews,          "listViews",        Permission::kReadNamespace,    Effect::kRead,
@@ -184,6 +192,7 @@ std::vector<std::string> announced_endpoints() {
     // What operators call is not part of Iceberg's API, and its clients look for that alone.
     if (!route.path.starts_with("/v1/{prefix}/")) continue;
     if (route.path.starts_with("/v1/{prefix}/admin/")) continue;
+    if (route.path.starts_with("/v1/{prefix}/governance/")) continue;
     if (route.path == kSignObject) continue;  // Was never part of it; its clients know it.
     endpoints.push_back(std::string(to_string(route.method)) + " " + std::string(route.path));
   }
