@@ -68,6 +68,27 @@ base::Result<std::string> payload_hash(const S3Operation& operation, const SignR
       .with_reason(kBadHeader);
 }
 
+// The record of a refusal; that of what is signed is the line of the rights it stands on.
+void note_denied(const operation::Catalog& catalog, const auth::Principal& principal,
+                 const base::Error& error) {
+  if (error.reason().empty()) return;  // A server behind us, or no such table.
+  catalog.log->warning("signature refused",
+                       {{"operation", "sign_denied_" + std::string(error.reason())},
+                        {"user", principal.subject},
+                        {"catalog", catalog.lake.catalog},
+                        {"error", base::for_terminal(base::shorten(error.message(), 300))}});
+}
+
+void note_rights(const operation::Catalog& catalog, const auth::Principal& principal,
+                 const model::TableIdentifier& table, const StorageRights& rights) {
+  catalog.log->info("signing for a caller",
+                    {{"operation", "signed"},
+                     {"user", principal.subject},
+                     {"catalog", catalog.lake.catalog},
+                     {"table", table.display()},
+                     {"access", rights.access() == KeyAccess::kReadWrite ? "read-write" : "read"}});
+}
+
 std::string name_of(const model::TableIdentifier& table) {
   std::string text;
   for (const std::string& level : table.name_space.levels) text += level + '\x1f';
@@ -134,13 +155,22 @@ base::Result<S3Operation> RemoteSigner::read(const SignRequest& request) const {
 base::Task<base::Result<SignedRequest>> RemoteSigner::sign(
     base::RequestContext context, operation::Catalog* catalog,
     policy::Authorized<SignForTable> request) {
-  CO_ASSIGN_OR_RETURN(S3Operation operation, read(request->request));
-  co_return co_await judge(context, catalog,
-                           {request.principal(), request->identifier, request->staged},
-                           std::move(operation), request->request);
+  auto answer =
+      co_await judge(context, catalog, {request.principal(), request->identifier, request->staged},
+                     read(request->request), request->request);
+  if (!answer) note_denied(*catalog, request.principal(), answer.error());
+  co_return answer;
 }
 
 base::Task<base::Result<SignedRequest>> RemoteSigner::sign(
+    base::RequestContext context, operation::Catalog* catalog,
+    policy::Authorized<SignByObject> request) {
+  auto answer = co_await sign_found(context, catalog, request);
+  if (!answer) note_denied(*catalog, request.principal(), answer.error());
+  co_return answer;
+}
+
+base::Task<base::Result<SignedRequest>> RemoteSigner::sign_found(
     base::RequestContext context, operation::Catalog* catalog,
     policy::Authorized<SignByObject> request) {
   CO_ASSIGN_OR_RETURN(S3Operation operation, read(request->request));
@@ -198,14 +228,17 @@ base::Task<base::Result<StorageRightsPtr>> RemoteSigner::rights(base::RequestCon
   CO_ASSIGN_OR_RETURN(auto made,
                       co_await table_folder_rights(context, catalog, principal, std::move(place),
                                                    KeyAccess::kReadWrite));
+  note_rights(*catalog, principal, subject.identifier, *made);
   remember(rights_, std::move(key), made, since);
   co_return made;
 }
 
 base::Task<base::Result<SignedRequest>> RemoteSigner::judge(base::RequestContext context,
                                                             operation::Catalog* catalog,
-                                                            Subject subject, S3Operation operation,
+                                                            Subject subject,
+                                                            base::Result<S3Operation> asked,
                                                             SignRequest request) {
+  CO_ASSIGN_OR_RETURN(S3Operation operation, std::move(asked));
   CO_ASSIGN_OR_RETURN(auto rights, co_await this->rights(context, catalog, std::move(subject)));
   CO_RETURN_IF_ERROR(authorize_s3(operation, *rights));
   if (!is_read(operation.action)) {

@@ -113,7 +113,11 @@ class RemoteSigner {
   [[nodiscard]] base::Result<S3Operation> read(const SignRequest& request) const;
   base::Task<base::Result<SignedRequest>> judge(base::RequestContext context,
                                                 operation::Catalog* catalog, Subject subject,
-                                                S3Operation operation, SignRequest request);
+                                                base::Result<S3Operation> asked,
+                                                SignRequest request);
+  base::Task<base::Result<SignedRequest>> sign_found(base::RequestContext context,
+                                                     operation::Catalog* catalog,
+                                                     policy::Authorized<SignByObject> request);
   base::Task<base::Result<StorageRightsPtr>> rights(base::RequestContext context,
                                                     operation::Catalog* catalog, Subject subject);
   base::Task<base::Result<model::TableIdentifier>> table_of(base::RequestContext context,

@@ -1,48 +1,21 @@
 """Clients without keys, on a store without STS: each request to the store is signed by the server, or refused."""
 import base64
-import contextlib
 import dataclasses
 import hashlib
 import time
 import urllib.parse
 
-import pyarrow as pa
 import pytest
 import requests
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import ForbiddenError, SignError
 
 from lake_clients import spark as spark_client
+from plain_store import BUCKET, CLIENTS, MEMORY_SECONDS, ROWS, catalog_on, location_of, rest_of, running
 from rest import Rest, assert_error, table_body
-from stack import catalog, object_store, ports
+from stack import object_store, ports
 
-CLIENTS = {
-    'writer': ('w-secret', 'ns:sales:rw'),
-    'reader': ('r-secret', 'ns:sales:r'),
-    'other': ('o-secret', 'ns:hidden:rw'),
-    'admin': ('top-secret', '*'),
-}
-MEMORY_SECONDS = 1.0
-SETTINGS = {
-    'LAKEPROXY_OAUTH_CLIENTS': ','.join(f'{name}:{secret}|{scope}' for name, (secret, scope) in CLIENTS.items()),
-    'LAKEPROXY_OAUTH_JWT_SECRET': 'for tests alone: 32 bytes and more of it',
-    'LAKEPROXY_REQUIRE_AUTH': '1',
-    'LAKEPROXY_SIGNER_CACHE_TTL': str(MEMORY_SECONDS),
-    'LAKEPROXY_STS_ENDPOINT': 'none',
-}
 DATABASE = 'remote_signing'
-BUCKET = object_store.BUCKET
-ROWS = pa.table({'a': pa.array(range(1000), pa.int64())})
-EMPTY = hashlib.sha256(b'').hexdigest()
-
-
-@contextlib.contextmanager
-def running(part):
-    server = part.start()
-    try:
-        yield part
-    finally:
-        part.stop(server)
 
 
 @pytest.fixture(scope='module')
@@ -52,46 +25,12 @@ def store(tmp_path_factory):
         yield made
 
 
-@contextlib.contextmanager
-def catalog_on(stack, store, database, folder, **settings):
-    """A catalog with a lake of its own on that store."""
-    stack.postgres.query('postgres', f'DROP DATABASE IF EXISTS {database}')
-    stack.postgres.query('postgres', f'CREATE DATABASE {database}')
-    made = catalog.Lakeproxy(folder, ports.any_free(), stack.postgres, store, stack.state['binary'],
-                             {**SETTINGS, 'LAKEPROXY_PG_DATABASE': database, **settings})
-    try:
-        with running(made):
-            yield made
-    finally:
-        stack.postgres.query('postgres', f'DROP DATABASE {database} WITH (FORCE)')
-
-
 @pytest.fixture(scope='module')
 def server(stack, store, tmp_path_factory):
     with catalog_on(stack, store, DATABASE, tmp_path_factory.mktemp('catalog')) as made:
         for name in ('sales', 'hidden'):
             rest_of(made, 'admin').post('namespaces', {'namespace': [name]}).raise_for_status()
         yield made
-
-
-def token_of(server, client):
-    fields = {'grant_type': 'client_credentials', 'client_id': client, 'client_secret': CLIENTS[client][0]}
-    answer = requests.post(f'{server.uri()}/v1/oauth/tokens', data=fields, timeout=30)
-    assert answer.status_code == 200, answer.text
-    return answer.json()['access_token']
-
-
-@dataclasses.dataclass(frozen=True)
-class Bearer(Rest):
-    token: str = ''
-
-    def send(self, method, path, **request):
-        request['headers'] = {'Authorization': f'Bearer {self.token}', **request.get('headers', {})}
-        return super().send(method, path, **request)
-
-
-def rest_of(server, client):
-    return Bearer(server.uri(), 'lake', token_of(server, client))
 
 
 def iceberg_of(server, client, **properties):
@@ -132,11 +71,6 @@ def send_signed(answer, method, content=None, headers=None):
 def key_path(location, name=''):
     """The path of an object's URL."""
     return urllib.parse.quote('/' + location.removeprefix('s3://').rstrip('/') + (f'/{name}' if name else ''))
-
-
-def location_of(server, table):
-    name_space, name = table.split('.')
-    return rest_of(server, 'admin').get(f'namespaces/{name_space}/tables/{name}').json()['metadata']['location']
 
 
 def refused(answer, *statuses):
