@@ -42,14 +42,21 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::ranges::any_of(names, [&](auto n) { return equals_ignoring_case(name, n); });
 }
 
-bool carries_body(const ClientRequest& request) {
-  return request.body.size() > 0 || request.method == Method::kPost ||
-         request.method == Method::kPut;
+// How the server tells where the body ends; empty where there is none.
+std::string framing_of(const ClientRequest& request, const BodyStream& stream) {
+  if (stream.source) {
+    if (!stream.length) return "Transfer-Encoding: chunked\r\n";
+    return fmt::format("Content-Length: {}\r\n", *stream.length);
+  }
+  const bool carries_body =
+      request.body.size() > 0 || request.method == Method::kPost || request.method == Method::kPut;
+  return carries_body ? fmt::format("Content-Length: {}\r\n", request.body.size()) : "";
 }
 
 }  // namespace
 
-Result<WireRequest> WireRequest::make(const Origin& origin, const ClientRequest& request) {
+Result<WireRequest> WireRequest::make(const Origin& origin, const ClientRequest& request,
+                                      const BodyStream& stream) {
   if (request.method == Method::kOther) return fail(ErrorKind::kInvalid, "no such method");
   if (!is_target(request.target)) return fail(ErrorKind::kInvalid, "not a request target");
   std::string head;
@@ -64,8 +71,7 @@ Result<WireRequest> WireRequest::make(const Origin& origin, const ClientRequest&
     if (is_one_of(field.name, {"Host", "Content-Length"})) continue;
     fmt::format_to(out, "{}: {}\r\n", field.name, field.value);
   }
-  if (carries_body(request)) fmt::format_to(out, "Content-Length: {}\r\n", request.body.size());
-  head += "\r\n";
+  head += framing_of(request, stream) + "\r\n";
   return WireRequest{.method = request.method, .head = Body(std::move(head)), .body = request.body};
 }
 

@@ -49,7 +49,7 @@ bool Census::wait_until_empty(std::chrono::steady_clock::time_point deadline) {
   return empty_.wait_until(lock, deadline, [&] { return count_ == 0; });
 }
 
-Lane::Lane(asio::io_context& loop, Handler handler, const ServerLimits& limits,
+Lane::Lane(asio::io_context& loop, AnyHandler handler, const ServerLimits& limits,
            const Refusal& refusal, Census& connections, Census& sweeps)
     : loop_(loop),
       handler_(std::move(handler)),

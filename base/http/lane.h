@@ -14,8 +14,10 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <variant>
 
 #include "base/core/clock.h"
+#include "base/http/body_stream.h"
 #include "base/http/response_head.h"
 #include "base/http/server.h"
 
@@ -56,13 +58,20 @@ class LaneMember : public boost::intrusive::list_base_hook<
   std::function<void()> on_drain;
 };
 
+using AnyHandler = std::variant<Handler, StreamHandler>;
+
 class Lane {
  public:
-  Lane(boost::asio::io_context& loop, Handler handler, const ServerLimits& limits,
+  Lane(boost::asio::io_context& loop, AnyHandler handler, const ServerLimits& limits,
        const Refusal& refusal, Census& connections, Census& sweeps);
 
   [[nodiscard]] boost::asio::io_context& loop() { return loop_; }
-  [[nodiscard]] const Handler& handler() const { return handler_; }
+  /// Not of a lane that streams.
+  [[nodiscard]] const Handler& handler() const { return *std::get_if<Handler>(&handler_); }
+  /// Null where bodies are whole.
+  [[nodiscard]] const StreamHandler* stream_handler() const {
+    return std::get_if<StreamHandler>(&handler_);
+  }
   [[nodiscard]] const ServerLimits& limits() const { return limits_; }
   [[nodiscard]] const Refusal& refusal() const { return refusal_; }
   /// Connections of all lanes. A connection is counted before it is spawned.
@@ -90,7 +99,7 @@ class Lane {
   Task<void> sweep();
 
   boost::asio::io_context& loop_;
-  Handler handler_;
+  AnyHandler handler_;
   const ServerLimits& limits_;
   const Refusal& refusal_;
   Census& connections_;

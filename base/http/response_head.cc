@@ -18,6 +18,7 @@ std::string_view reason_phrase(unsigned status) {
     case 201: return "Created";
     case 202: return "Accepted";
     case 204: return "No Content";
+    case 206: return "Partial Content";
     case 304: return "Not Modified";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
@@ -27,8 +28,11 @@ std::string_view reason_phrase(unsigned status) {
     case 406: return "Not Acceptable";
     case 408: return "Request Timeout";
     case 409: return "Conflict";
+    case 411: return "Length Required";
+    case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
+    case 416: return "Range Not Satisfiable";
     case 417: return "Expectation Failed";
     case 421: return "Misdirected Request";
     case 422: return "Unprocessable Content";
@@ -98,6 +102,17 @@ std::string_view connection_field(Persistence persistence) {
   return "\r\nConnection: close\r\n";
 }
 
+void append_framing(std::string& out, const Response& response,
+                    const std::optional<StreamFraming>& stream) {
+  if (stream && !stream->length) {
+    if (stream->chunked) out.append("Transfer-Encoding: chunked\r\n");
+    return;
+  }
+  out.append("Content-Length: ");
+  append_number(out, stream ? *stream->length : response.body.size());
+  out.append("\r\n");
+}
+
 }  // namespace
 
 std::string_view DateCache::at(std::chrono::steady_clock::time_point now) {
@@ -128,11 +143,7 @@ void append_head(std::string& out, const Response& response, const HeadContext& 
     append_value(out, field.value);
     out.append("\r\n");
   }
-  if (may_have_body(response.status)) {
-    out.append("Content-Length: ");
-    append_number(out, response.body.size());
-    out.append("\r\n");
-  }
+  if (may_have_body(response.status)) append_framing(out, response, context.stream);
   out.append("\r\n");
 }
 

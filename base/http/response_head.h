@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,11 +27,19 @@ class DateCache {
   std::string text_;
 };
 
+/// How a body that is not in the response is told from what follows it: by its length, by chunks,
+/// or, with neither, by the end of the connection.
+struct StreamFraming {
+  std::optional<std::uint64_t> length;
+  bool chunked = false;
+};
+
 /// What the server adds to the fields of the handler.
 struct HeadContext {
   Persistence persistence;
   std::uint64_t request_id;
   std::string_view date;
+  std::optional<StreamFraming> stream = std::nullopt;  ///< Nothing: the body is the response's.
 };
 
 /// False for the statuses whose responses end with the head.

@@ -16,6 +16,7 @@
 #include "base/http/connection.h"
 #include "base/http/lane.h"
 #include "base/http/server_tls.h"
+#include "base/http/stream_server.h"
 
 namespace base::http {
 namespace {
@@ -39,7 +40,7 @@ constexpr std::chrono::milliseconds kOutOfDescriptors{50};
 class AsioServer final : public Server {
  public:
   AsioServer(ServerOptions options, Refusal refusal, Workers& workers,
-             std::vector<Handler> handlers);
+             std::vector<AnyHandler> handlers);
   ~AsioServer() override { shutdown(std::chrono::milliseconds(0)); }
 
   Status listen();
@@ -78,7 +79,7 @@ class AsioServer final : public Server {
 };
 
 AsioServer::AsioServer(ServerOptions options, Refusal refusal, Workers& workers,
-                       std::vector<Handler> handlers)
+                       std::vector<AnyHandler> handlers)
     : options_(std::move(options)),
       refusal_(std::move(refusal)),
       admission_(options_.limits.admission),
@@ -198,17 +199,32 @@ void AsioServer::shutdown(std::chrono::milliseconds grace) {
   sweeps_.wait_until_empty();
 }
 
+template <class OneHandler>
+Result<std::unique_ptr<Server>> start_any(ServerOptions options, Workers& workers,
+                                          std::vector<OneHandler> handlers, Refusal refusal) {
+  if (handlers.size() != workers.count()) {
+    return fail(ErrorKind::kInvalid, "one handler per worker is needed");
+  }
+  std::vector<AnyHandler> any;
+  any.reserve(handlers.size());
+  for (OneHandler& handler : handlers) any.emplace_back(std::move(handler));
+  auto server =
+      std::make_unique<AsioServer>(std::move(options), std::move(refusal), workers, std::move(any));
+  RETURN_IF_ERROR(server->listen());
+  return server;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Workers& workers,
                                               std::vector<Handler> handlers, Refusal refusal) {
-  if (handlers.size() != workers.count()) {
-    return fail(ErrorKind::kInvalid, "one handler per worker is needed");
-  }
-  auto server = std::make_unique<AsioServer>(std::move(options), std::move(refusal), workers,
-                                             std::move(handlers));
-  RETURN_IF_ERROR(server->listen());
-  return server;
+  return start_any(std::move(options), workers, std::move(handlers), std::move(refusal));
+}
+
+Result<std::unique_ptr<Server>> start_stream_server(ServerOptions options, Workers& workers,
+                                                    std::vector<StreamHandler> handlers,
+                                                    Refusal refusal) {
+  return start_any(std::move(options), workers, std::move(handlers), std::move(refusal));
 }
 
 }  // namespace base::http

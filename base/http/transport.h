@@ -5,11 +5,14 @@
 // the caller learns only that it got no further, and looks at overdue().
 // Included by connection.cc alone: what it includes is slow to compile.
 
+#include <fcntl.h>
+
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 #include <span>
 
 #include "base/http/connection.h"
@@ -49,11 +52,16 @@ class Transport : public LaneMember {
   Task<std::size_t> read(std::span<char> into);
   /// Writes all of them in their order, without copying any, and takes off what is written.
   Task<bool> write(std::span<std::string_view> pieces);
+  /// Writes all the bytes that the pipe holds, without copying any; not over TLS.
+  Task<bool> splice_from(int pipe, std::size_t bytes);
   /// Writes what the socket takes at once and removes it from `bytes`. Only
   /// while no write is under way.
   void write_now(std::string& bytes);
   /// The same, and returns how many bytes the socket took.
   std::size_t write_now(std::string_view bytes);
+  /// Closes so that the client sees an error: it has got a part of an answer that it must not take
+  /// for the whole.
+  void break_off();
   /// OpenSSL's object; null for a plain connection.
   [[nodiscard]] SSL* tls() {
     if constexpr (kTls) {
@@ -172,6 +180,22 @@ Task<bool> Transport<Stream>::write(std::span<std::string_view> pieces) {
 }
 
 template <class Stream>
+Task<bool> Transport<Stream>::splice_from(int pipe, std::size_t bytes) {
+  while (bytes > 0 && !aborted_) {
+    const ssize_t n =
+        ::splice(pipe, nullptr, socket().native_handle(), nullptr, bytes, SPLICE_F_NONBLOCK);
+    if (n > 0) {
+      bytes -= static_cast<std::size_t>(n);
+      continue;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR)) co_return false;
+    auto [ec] = co_await socket().async_wait(boost::asio::socket_base::wait_write, kToken);
+    if (ec) co_return false;
+  }
+  co_return !aborted_;
+}
+
+template <class Stream>
 void Transport<Stream>::write_now(std::string& bytes) {
   bytes.erase(0, write_now(std::string_view(bytes)));
 }
@@ -185,6 +209,13 @@ std::size_t Transport<Stream>::write_now(std::string_view bytes) {
     boost::system::error_code later;  // A failure comes again with the next write.
     return stream_.write_some(boost::asio::buffer(bytes), later);
   }
+}
+
+template <class Stream>
+void Transport<Stream>::break_off() {
+  boost::system::error_code ignored;  // Then it ends as any other does.
+  socket().set_option(boost::asio::socket_base::linger(true, 0), ignored);
+  close_now();
 }
 
 template <class Stream>
