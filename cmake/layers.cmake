@@ -181,6 +181,11 @@ module(lakeproxy/delegation USES base/core base/http base/json base/metrics base
   lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/manifest lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
   lakeproxy/policy lakeproxy/storage lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
 
+# The other way in: an S3 service for clients with keys of ours.
+module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log base/metrics base/runtime
+  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/model lakeproxy/operation/catalog
+  lakeproxy/storage LINKS OpenSSL::Crypto TEST_USES base/testing)
+
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
   lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update
@@ -190,7 +195,8 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres
   base/runtime lakeproxy/auth lakeproxy/delegation lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
-  lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/http lakeproxy/maintenance/compaction
+  lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http
+  lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/publish lakeproxy/views)
