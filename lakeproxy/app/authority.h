@@ -11,6 +11,7 @@
 #include "lakeproxy/auth/access_tokens.h"
 #include "lakeproxy/auth/clients.h"
 #include "lakeproxy/auth/provider_tokens.h"
+#include "lakeproxy/auth/standing.h"
 #include "lakeproxy/auth/token_grants.h"
 #include "lakeproxy/settings/settings.h"
 

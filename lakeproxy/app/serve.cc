@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/http/server.h"
+#include "lakeproxy/app/gateway_server.h"
 #include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/app/worker_services.h"
 #include "lakeproxy/http/pipeline.h"
@@ -164,6 +165,8 @@ class Process {
   void run();
 
  private:
+  base::Status start_gateway();
+  void stop_servers();
   void finish_workers();
   void log_who_may_come_in(const base::log::Logger& log) const;
 
@@ -191,6 +194,7 @@ class Process {
   base::Workers workers_;
   std::vector<std::unique_ptr<WorkerServices>> services_;
   std::unique_ptr<base::http::Server> server_;
+  std::unique_ptr<GatewayServer> gateway_;  ///< Null where it is off.
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<base::pg::Pool> opening_;  ///< Of the first loop.
   std::optional<maintenance::EagerRefresh> refresh_;
@@ -210,6 +214,7 @@ base::Status Process::start() {
   }
   ASSIGN_OR_RETURN(server_, base::http::Server::start(server_options(settings_), workers_,
                                                       std::move(handlers), http::make_refusal()));
+  RETURN_IF_ERROR(start_gateway());
   WorkerServices* first = services_.front().get();
   refresh_.emplace(
       [first](base::RequestContext context, std::string schema) {
@@ -226,12 +231,31 @@ base::Status Process::start() {
   return {};
 }
 
+base::Status Process::start_gateway() {
+  if (settings_.gateway.state == settings::GatewayState::kOff) return {};
+  std::vector<http::Services*> routes;
+  for (auto& services : services_) routes.push_back(&services->routes());
+  ASSIGN_OR_RETURN(gateway_,
+                   GatewayServer::start(server_options(settings_), shared_, workers_, routes));
+  return {};
+}
+
+// Together, so that both have the whole grace.
+void Process::stop_servers() {
+  std::jthread gateway;
+  if (gateway_) {
+    gateway = std::jthread([this] { gateway_->server().shutdown(kShutdownGrace); });
+  }
+  server_->shutdown(kShutdownGrace);
+}
+
 void Process::run() {
   base::log::Logger log(log_);
   log.info("listening", {{"host", settings_.server.host},
                          {"port", server_->port()},
                          {"workers", workers_.count()},
                          {"catalog", settings_.catalog.name}});
+  if (gateway_) log.info("the S3 gateway is on", {{"url", gateway_url(settings_)}});
   log_who_may_come_in(log);
   wait_for_signal();
   log.info("stopping");
@@ -240,7 +264,7 @@ void Process::run() {
     opening_->close();
     listener_->stop();
   });
-  server_->shutdown(kShutdownGrace);
+  stop_servers();
   own_work_.wait();
   finish_workers();
   log.info("stopped");
@@ -274,6 +298,7 @@ void Process::finish_workers() {
   }
   for (auto& one : finished) one.wait();
   workers_.join();
+  gateway_.reset();
   opening_.reset();
   services_.clear();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json/json.h"
+#include "lakeproxy/app/gateway_server.h"
 
 namespace lake::app {
 
@@ -169,6 +170,11 @@ delegation::DelegationOptions delegation_options(const settings::Settings& setti
   delegation::DelegationOptions options;
   options.config = store_config(settings);
   options.issuer = settings.auth.issuer;
+  if (from.sts.endpoint.empty() && settings.gateway.state == settings::GatewayState::kOn) {
+    options.gateway_config = options.config;
+    options.gateway_config["s3.endpoint"] = gateway_url(settings);
+    options.gateway_config["s3.path-style-access"] = "true";
+  }
   if (from.sts.endpoint.empty()) return options;
   storage::StsOptions& sts = options.sts.emplace();
   sts.endpoint = from.sts.endpoint;

@@ -1,5 +1,6 @@
 #include "lakeproxy/app/worker_services.h"
 
+#include "lakeproxy/app/gateway_server.h"
 #include "lakeproxy/maintenance/removal/prefix_owner.h"
 #include "lakeproxy/measure/measured_pool.h"
 
@@ -9,9 +10,12 @@ base::Result<std::unique_ptr<WorkerServices>> WorkerServices::create(
     Shared& shared, boost::asio::any_io_executor loop) {
   ASSIGN_OR_RETURN(auto store, storage::ObjectStore::create(store_options(*shared.settings),
                                                             *shared.clock, *shared.random));
-  ASSIGN_OR_RETURN(auto delegation,
-                   delegation::AccessDelegation::create(delegation_options(*shared.settings),
-                                                        *shared.issued_keys, *shared.clock));
+  delegation::DelegationOptions keys = delegation_options(*shared.settings);
+  if (!keys.sts) {
+    ASSIGN_OR_RETURN(keys.mint, gateway_minting(*shared.settings, *shared.random, *shared.clock));
+  }
+  ASSIGN_OR_RETURN(auto delegation, delegation::AccessDelegation::create(
+                                        std::move(keys), *shared.issued_keys, *shared.clock));
   ASSIGN_OR_RETURN(auto signer, signer_options(*shared.settings));
   std::unique_ptr<WorkerServices> made(
       new WorkerServices(shared, loop, std::move(store), std::move(delegation), std::move(signer)));

@@ -126,10 +126,10 @@ AccessDelegation::AccessDelegation(DelegationOptions options,
                                    const base::Clock& clock)
     : options_(std::move(options)), sts_(std::move(sts)), issued_(issued), clock_(clock) {}
 
-// Where the store makes no keys, whoever asks for anything is told of the signer.
+// Where nobody makes keys, whoever asks for anything is told of the signer.
 bool AccessDelegation::signs(const Asked& asked) const {
   if (asked.signer_url.empty() || asked.nothing()) return false;
-  return sts_ == nullptr || !asked.vended_credentials;
+  return !has_keys() || !asked.vended_credentials;
 }
 
 ClientAccessPtr AccessDelegation::signing(const operation::Catalog& catalog,
@@ -188,11 +188,11 @@ ClientAccessPtr AccessDelegation::tell_static(const ducklake::StaticKey& key,
   return std::make_shared<const ClientAccess>(std::move(access));
 }
 
-// Where a way is chosen: a client that takes keys gets them where the store makes them.
+// Where a way is chosen: a client that takes keys gets them of the store, or else of the gateway.
 base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
     base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
     ClientTable table, Asked asked, Occasion occasion) {
-  if (sts_ == nullptr && asked.vended_credentials && !asked.remote_signing) {
+  if (!has_keys() && asked.vended_credentials && !asked.remote_signing) {
     auto own = co_await static_key(context, catalog, principal, table);
     if (!own) {
       issued_.failed.add();
@@ -201,7 +201,7 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
     if (!own || *own != nullptr) co_return own;
   }
   if (signs(asked)) co_return signing(*catalog, table, asked.signer_url);
-  if (!asked.vended_credentials || sts_ == nullptr) co_return ClientAccessPtr();
+  if (!asked.vended_credentials || !has_keys()) co_return ClientAccessPtr();
   auto access = policy::may_read(principal, table.identifier.name_space)
                     ? co_await vended(context, catalog, principal, table, occasion)
                     : base::fail(ErrorKind::kForbidden, "keys need a scope that reads");
@@ -248,6 +248,9 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
                                                                  auth::Principal principal,
                                                                  ClientTable table,
                                                                  ClientAccessPtr before) {
+  if (sts_ == nullptr) {
+    co_return co_await mint(context, catalog, std::move(principal), std::move(table));
+  }
   const auto id =
       table.loaded ? std::optional(table.loaded->table.table_id) : std::optional<model::TableId>();
   CO_ASSIGN_OR_RETURN(auto rights, co_await table_folder_rights(
@@ -286,11 +289,31 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
   co_return made;
 }
 
+// What such keys open is asked at each request, so they carry no policy.
+base::Task<base::Result<ClientAccessPtr>> AccessDelegation::mint(base::RequestContext context,
+                                                                 operation::Catalog* catalog,
+                                                                 auth::Principal principal,
+                                                                 ClientTable table) {
+  const auto id =
+      table.loaded ? std::optional(table.loaded->table.table_id) : std::optional<model::TableId>();
+  CO_ASSIGN_OR_RETURN(auto rights, co_await table_folder_rights(
+                                       context, catalog, principal,
+                                       {table.identifier.name_space, location_of(table), id},
+                                       KeyAccess::kReadWrite));
+  CO_ASSIGN_OR_RETURN(auto keys, options_.mint(*catalog, principal, table, rights->access()));
+  const std::string endpoint = refresh_endpoint(*catalog, table.identifier);
+  auto made = std::make_shared<ClientAccess>(tell(keys, *rights, endpoint));
+  if (table.loaded) made->state = table.loaded->etag;
+  issued_.issued.add();
+  note_issued(*catalog, principal, table, *made, rights->access());
+  co_return made;
+}
+
 ClientAccess AccessDelegation::tell(const storage::TemporaryKeys& keys, const StorageRights& rights,
                                     const std::string& refresh_endpoint) const {
   const auto expires_ms =
       std::chrono::duration_cast<milliseconds>(keys.expires.time_since_epoch()).count();
-  base::json::Object config = options_.config;
+  base::json::Object config = sts_ != nullptr ? options_.config : options_.gateway_config;
   config["s3.access-key-id"] = keys.credentials.access_key;
   config["s3.secret-access-key"] = keys.credentials.secret_key.reveal();
   config["s3.session-token"] = keys.credentials.session_token.reveal();

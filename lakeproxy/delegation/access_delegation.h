@@ -5,6 +5,7 @@
 // the end of an answer about the table; the answer's body is everybody's and knows nothing of it.
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,10 +78,16 @@ struct IssuedKeys {
   base::metrics::Counter failed;
 };
 
+/// Makes keys of the S3 gateway without asking anybody: for that caller and that table alone.
+using MintKeys = std::function<base::Result<storage::TemporaryKeys>(
+    const operation::Catalog&, const auth::Principal&, const ClientTable&, KeyAccess)>;
+
 struct DelegationOptions {
   base::json::Object config;               ///< How each client reaches the store; no keys.
   std::optional<storage::StsOptions> sts;  ///< Nothing: there is no STS.
   std::string issuer;                      ///< Of the clients that static keys belong to.
+  MintKeys mint = nullptr;                 ///< Where there is no STS; null: nor a gateway.
+  base::json::Object gateway_config = {};  ///< As `config`, of the gateway.
 };
 
 /// One event loop's.
@@ -132,6 +139,10 @@ class AccessDelegation {
   [[nodiscard]] bool signs(const Asked& asked) const;
   [[nodiscard]] ClientAccessPtr signing(const operation::Catalog& catalog, const ClientTable& table,
                                         const std::string& url) const;
+  base::Task<base::Result<ClientAccessPtr>> mint(base::RequestContext context,
+                                                 operation::Catalog* catalog,
+                                                 auth::Principal principal, ClientTable table);
+  [[nodiscard]] bool has_keys() const { return sts_ != nullptr || options_.mint != nullptr; }
   [[nodiscard]] ClientAccess tell(const storage::TemporaryKeys& keys, const StorageRights& rights,
                                   const std::string& refresh_endpoint) const;
 

@@ -85,6 +85,21 @@ ScanPlanning scan_planning(std::string_view word) {
   return word == "server" ? ScanPlanning::kServer : ScanPlanning::kAny;
 }
 
+Gateway gateway(const SettingValues& values) {
+  const bool own = !values.is_default("S3_GATEWAY_SECRET");
+  std::string url = values.text("S3_GATEWAY_URL");
+  while (url.ends_with('/')) url.pop_back();
+  return {
+      .state = values.flag("S3_GATEWAY") ? GatewayState::kOn : GatewayState::kOff,
+      .port = static_cast<std::uint16_t>(values.integer("S3_GATEWAY_PORT")),
+      .url = std::move(url),
+      .secret = values.secret(own ? "S3_GATEWAY_SECRET" : "OAUTH_JWT_SECRET"),
+      .secret_other = values.secret(own ? "S3_GATEWAY_SECRET_OTHER" : "OAUTH_JWT_SECRET_OTHER"),
+      .key_lifetime = std::chrono::seconds(values.integer("S3_GATEWAY_KEY_SECONDS")),
+      .connections_per_worker = count(values, "S3_GATEWAY_CONNECTIONS"),
+  };
+}
+
 Catalog catalog(const SettingValues& values) {
   return {
       .name = values.text("CATALOG"),
@@ -181,6 +196,29 @@ void add_auth_faults(const Auth& auth, bool required, Fault fault) {
   if (provider.issuer == auth.issuer) fault("OIDC_ISSUER", "must not be LAKEPROXY_OAUTH_ISSUER");
 }
 
+// One that every interface listens on is nobody's address.
+bool is_any_address(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+
+template <class Fault>
+void add_gateway_faults(const Settings& settings, const SettingValues& values, Fault fault) {
+  const Gateway& gateway = settings.gateway;
+  if (!values.is_default("S3_GATEWAY_SECRET_OTHER") && values.is_default("S3_GATEWAY_SECRET")) {
+    fault("S3_GATEWAY_SECRET_OTHER", "needs LAKEPROXY_S3_GATEWAY_SECRET too");
+  }
+  if (gateway.state == GatewayState::kOff) return;
+  if (gateway.secret.empty()) {
+    fault("S3_GATEWAY_SECRET",
+          "is required with LAKEPROXY_S3_GATEWAY, or LAKEPROXY_OAUTH_JWT_SECRET");
+  }
+  if (gateway.url.empty() && is_any_address(settings.server.host)) {
+    fault("S3_GATEWAY_URL", "is required where LAKEPROXY_HOST is no single address");
+  }
+  if (has_path(gateway.url)) fault("S3_GATEWAY_URL", "must have no path");
+  if (gateway.port == settings.server.port) {
+    fault("S3_GATEWAY_PORT", "must differ from LAKEPROXY_PORT");
+  }
+}
+
 // The faults that no single setting shows.
 std::vector<std::string> faults_between(const Settings& settings, const SettingValues& values) {
   std::vector<std::string> out;
@@ -203,6 +241,7 @@ std::vector<std::string> faults_between(const Settings& settings, const SettingV
     fault("PG_TLS_ROOTS", "needs LAKEPROXY_PG_TLS_MODE verify-ca or verify-full");
   }
   add_auth_faults(settings.auth, values.flag("REQUIRE_AUTH"), fault);
+  add_gateway_faults(settings, values, fault);
   return out;
 }
 
@@ -213,6 +252,7 @@ base::Result<Settings> from_values(const SettingValues& values) {
       .server = server(values),
       .postgres = postgres(values),
       .storage = storage(values),
+      .gateway = gateway(values),
       .catalog = catalog(values),
       .engine = engine(values),
       .upkeep = upkeep(values),

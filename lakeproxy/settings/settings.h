@@ -69,6 +69,19 @@ struct Storage {
   std::chrono::microseconds signer_cache{};  ///< How long rights are remembered; 0: not at all.
 };
 
+enum class GatewayState { kOff, kOn };
+
+/// The S3 service of our own.
+struct Gateway {
+  GatewayState state = GatewayState::kOff;
+  std::uint16_t port = 0;
+  std::string url;  ///< As clients see it, without '/' at its end; empty: host and port.
+  base::Secret secret;        ///< That its keys are made under; not empty where it is on.
+  base::Secret secret_other;  ///< Of keys that are taken as well; or empty.
+  std::chrono::seconds key_lifetime{};
+  std::size_t connections_per_worker = 0;  ///< To the store.
+};
+
 enum class RootCredentials { kSuppressed, kSentToClients };
 enum class Listener { kOn, kOff };
 /// What clients are told about who plans scans: nothing, so that each chooses, or who must.
@@ -142,6 +155,7 @@ struct Settings {
   Server server;
   Postgres postgres;
   Storage storage;
+  Gateway gateway;
   Catalog catalog;
   Engine engine;
   Upkeep upkeep;

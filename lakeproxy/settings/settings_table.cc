@@ -115,6 +115,28 @@ Rows storage_rows() {
   };
 }
 
+Rows gateway_rows() {
+  return {
+      {"S3_GATEWAY", FlagType{}, "0", "S3 gateway",
+       "1 starts an S3 service of our own in front of the store, whose short-lived keys clients "
+       "get where the store makes none."},
+      {"S3_GATEWAY_PORT", IntegerType{1, 65535}, "8182", "S3 gateway",
+       "Port to listen on, at the address of HOST."},
+      {"S3_GATEWAY_URL", UrlType{}, "", "S3 gateway",
+       "Address of the gateway as clients see it, without a path; HOST and the port when not set. "
+       "Clients sign it, so what stands in front must not change the Host field."},
+      {"S3_GATEWAY_SECRET", SecretType{token_secret_rule, "32 bytes or more"}, "", "S3 gateway",
+       "Secret that keys are made under, the same for all servers of a lake; OAUTH_JWT_SECRET, "
+       "and OAUTH_JWT_SECRET_OTHER beside it, when not set."},
+      {"S3_GATEWAY_SECRET_OTHER", SecretType{token_secret_rule, "32 bytes or more"}, "",
+       "S3 gateway", "A second secret whose keys are taken too while secrets are changed."},
+      {"S3_GATEWAY_KEY_SECONDS", IntegerType{1, 43'200}, "3600", "S3 gateway", "Lifetime of keys."},
+      {"S3_GATEWAY_CONNECTIONS", IntegerType{1, 10'000}, "64", "S3 gateway",
+       "Connections to the store that each worker may open for the gateway; each body that "
+       "streams holds one."},
+  };
+}
+
 Rows catalog_rows() {
   return {
       {"CATALOG", TextType{model::identifier_rule, model::kIdentifierRule}, "lake", "Catalog",
@@ -232,8 +254,8 @@ Rows engine_and_log_rows() {
 
 base::config::SettingsTable make_table() {
   Rows all;
-  for (auto* rows : {server_rows, auth_rows, postgres_rows, storage_rows, catalog_rows, upkeep_rows,
-                     engine_and_log_rows}) {
+  for (auto* rows : {server_rows, auth_rows, postgres_rows, storage_rows, gateway_rows,
+                     catalog_rows, upkeep_rows, engine_and_log_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }
   return {"LAKEPROXY_", std::move(all)};
