@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE))
 
 import distance  # noqa: E402
 import equality  # noqa: E402
+import gateway  # noqa: E402
 import keys  # noqa: E402
 import many  # noqa: E402
 import measure  # noqa: E402
@@ -26,7 +27,7 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing')
+PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing', 'gateway')
 
 
 def measure_all(servers, options):
@@ -46,6 +47,8 @@ def measure_all(servers, options):
         results['keys'] = keys.told(servers, options.seconds)
     if 'signing' in wanted:
         results['signing'] = signing.figures(servers, options.seconds)
+    if 'gateway' in wanted:
+        results['gateway'] = gateway.streams(servers)
     return results
 
 
@@ -75,6 +78,8 @@ def show(results):
         keys.show(results['keys'])
     if 'signing' in results:
         signing.show(results['signing'])
+    if 'gateway' in results:
+        gateway.show(results['gateway'])
 
 
 def show_single(results):
