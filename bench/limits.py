@@ -29,8 +29,8 @@ def pgbench(postgres, connections):
         script.write('INSERT INTO bench_floor VALUES (1);\n')
         script.flush()
         postgres.query(DATABASE, 'CREATE TABLE bench_floor (n bigint)')
-        command = [BINARIES / 'pgbench', '-n', '-c', str(connections), '-t', str(ROUNDS), '-f', script.name, postgres.dsn()]
-        told = subprocess.run(command, text=True, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        command = [BINARIES / 'pgbench', '-n', '-c', str(connections), '-t', str(ROUNDS), '-f', script.name]
+        told = subprocess.run(command, env=postgres.environment(), text=True, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
     postgres.query(DATABASE, 'DROP TABLE bench_floor')
     return (float(re.search(r'latency average = ([\d.]+) ms', told)[1]),
             float(re.search(r'tps = ([\d.]+)', told)[1]))

@@ -23,7 +23,8 @@ class SecondServer:
     def __init__(self, stack):
         folder = stack.folder / PREFIX
         folder.mkdir(exist_ok=True)
-        self.postgres = Postgres(folder, paths.short_folder(f'{stack.name}-{PREFIX}'), ports.any_free())
+        self.postgres = Postgres(folder, paths.short_folder(f'{stack.name}-{PREFIX}'), ports.any_free(),
+                                 stack.postgres.password)
         self.proxy = Lakeproxy(folder, ports.any_free(), self.postgres, stack.store, stack.state['binary'],
                                {'LAKEPROXY_CATALOG': PREFIX, 'LAKEPROXY_S3_PREFIX': f'{PREFIX}/'})
 

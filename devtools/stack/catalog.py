@@ -42,6 +42,7 @@ class Lakeproxy:
             'LAKEPROXY_PG_HOST': str(self.database.socket_folder),
             'LAKEPROXY_PG_PORT': str(self.database.port),
             'LAKEPROXY_PG_USER': postgres.USER,
+            'LAKEPROXY_PG_PASSWORD': self.database.password,
             'LAKEPROXY_PG_DATABASE': postgres.DATABASE,
             'LAKEPROXY_S3_ENDPOINT': self.store.endpoint(),
             'LAKEPROXY_S3_REGION': object_store.REGION,
@@ -70,7 +71,7 @@ class Reference:
         properties = {
             'uri': f'jdbc:postgresql://127.0.0.1:{self.database.port}/{postgres.DATABASE}',
             'jdbc.user': postgres.USER,
-            'jdbc.password': 'trusted',
+            'jdbc.password': self.database.password,
             'warehouse': f's3://{object_store.BUCKET}/reference',
             'io-impl': 'org.apache.iceberg.aws.s3.S3FileIO',
             's3.endpoint': self.store.endpoint(),

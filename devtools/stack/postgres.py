@@ -1,4 +1,4 @@
-"""A private PostgreSQL cluster. PostgreSQL refuses to run as root, so root lends it a user."""
+"""A private PostgreSQL cluster, with a password for every login. PostgreSQL refuses to run as root, so root lends it a user."""
 import os
 import pathlib
 import pwd
@@ -19,10 +19,11 @@ class Postgres:
 
     name = 'PostgreSQL'
 
-    def __init__(self, folder, socket_folder, port):
+    def __init__(self, folder, socket_folder, port, password):
         self.folder = reachable_folder(folder, socket_folder)
         self.socket_folder = socket_folder
         self.port = port
+        self.password = password
         self.log = folder / 'postgres.log'
         self.data = self.folder / 'postgres'
 
@@ -45,8 +46,13 @@ class Postgres:
 
     def make_cluster(self):
         own_folder(self.data)
-        run(as_server_user([BINARIES / 'initdb', '-D', self.data, '-U', USER, '--auth=trust',
-                            '--encoding=UTF8', '--locale=C', '--no-instructions']), self.log)
+        password_file = self.socket_folder / 'password'
+        lend(password_file, self.password)
+        try:
+            run(as_server_user([BINARIES / 'initdb', '-D', self.data, '-U', USER, '--auth=scram-sha-256',
+                                f'--pwfile={password_file}', '--encoding=UTF8', '--locale=C', '--no-instructions']), self.log)
+        finally:
+            password_file.unlink()
 
     def make_database(self):
         found = self.query('postgres', f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'")
@@ -59,16 +65,20 @@ class Postgres:
         return subprocess.run(probe, check=False).returncode == 0
 
     def query(self, database, sql):
-        command = [BINARIES / 'psql', '-qtAX', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1',
-                   '-p', str(self.port), '-U', USER, '-d', database, '-c', sql]
-        return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+        command = [BINARIES / 'psql', '-qtAX', '-v', 'ON_ERROR_STOP=1', '-d', database, '-c', sql]
+        return subprocess.run(command, env=self.environment(), check=True, text=True, stdout=subprocess.PIPE).stdout
+
+    def environment(self):
+        """Whose login the tools of PostgreSQL take when they are told of no other."""
+        return dict(os.environ, PGHOST='127.0.0.1', PGPORT=str(self.port), PGUSER=USER, PGPASSWORD=self.password,
+                    PGDATABASE=DATABASE)
 
     def wipe(self):
         shutil.rmtree(self.data, ignore_errors=True)
         shutil.rmtree(self.socket_folder, ignore_errors=True)
 
     def dsn(self):
-        return f'host=127.0.0.1 port={self.port} user={USER} dbname={DATABASE}'
+        return f'host=127.0.0.1 port={self.port} user={USER} password={self.password} dbname={DATABASE}'
 
 
 def server_user():
@@ -95,6 +105,14 @@ def own_folder(path):
         raise StackError(f'{path} belongs to another user')
 
 
+def lend(path, text):
+    """A file that the server's user and nobody else can read."""
+    path.touch(mode=0o600)
+    path.write_text(text)
+    if os.getuid() == 0:
+        os.chown(path, server_user().pw_uid, server_user().pw_gid)
+
+
 def reachable_folder(folder, fallback):
     """`folder`, unless its parents are closed to the user that PostgreSQL runs as."""
     if os.getuid() != 0:
@@ -104,8 +122,8 @@ def reachable_folder(folder, fallback):
     return folder if probe.returncode == 0 else fallback
 
 
-def run(command, log):
+def run(command, log, env=None):
     with open(log, 'ab') as out:
-        done = subprocess.run([str(w) for w in command], stdout=out, stderr=out, cwd='/', check=False)
+        done = subprocess.run([str(w) for w in command], stdout=out, stderr=out, cwd='/', env=env, check=False)
     if done.returncode:
         raise StackError(f'{command[0]} failed; the end of {log}:\n{process.tail(log)}')

@@ -23,7 +23,8 @@ class Stack:
         self.name = name
         self.state = state
         self.folder = paths.stack_folder(name)
-        self.postgres = postgres.Postgres(self.folder, paths.short_folder(name), state['pg_port'])
+        self.postgres = postgres.Postgres(self.folder, paths.short_folder(name), state['pg_port'],
+                                          state.get('pg_password', ''))  # none: a cluster made before there was one
         self.store = object_store.ObjectStore(self.folder, state['s3_port'], state['s3_key'],
                                               state['s3_secret'])
         self.catalog = self.make_catalog()
@@ -51,7 +52,7 @@ class Stack:
         if known and any(known.running(part) for part in known.parts()):
             return known
         state = known.state if known else {
-            's3_key': secrets.token_hex(8), 's3_secret': secrets.token_hex(16)}
+            's3_key': secrets.token_hex(8), 's3_secret': secrets.token_hex(16), 'pg_password': secrets.token_hex(16)}
         # Tests stop and start their servers: a port that all wish for would be another's meanwhile.
         standard = STANDARD_PORTS if name == paths.DEFAULT_STACK else {}
 

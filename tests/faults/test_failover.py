@@ -24,15 +24,15 @@ class Standby(postgres.Postgres):
     name = 'standby'
 
     def __init__(self, primary, folder):
-        super().__init__(folder, primary.socket_folder.with_name(primary.socket_folder.name + '-2'), primary.port)
+        super().__init__(folder, primary.socket_folder.with_name(primary.socket_folder.name + '-2'), primary.port, primary.password)
         self.data = self.folder / 'standby'
         self.server = None
 
     def copy(self):
         postgres.own_folder(self.data)
         postgres.run(postgres.as_server_user([
-            postgres.BINARIES / 'pg_basebackup', '-D', self.data, '-R', '-X', 'stream', '-c', 'fast', '-h', PRIMARY,
-            '-p', str(self.port), '-U', postgres.USER]), self.log)
+            postgres.BINARIES / 'pg_basebackup', '-D', self.data, '-R', '-X', 'stream', '-c', 'fast']), self.log,
+            self.environment())
 
     def start(self):
         postgres.own_folder(self.socket_folder)
@@ -46,8 +46,7 @@ class Standby(postgres.Postgres):
 
     def tells(self, sql):
         """Empty when it does not answer."""
-        done = subprocess.run([postgres.BINARIES / 'psql', '-qtAX', '-h', STANDBY, '-p', str(self.port), '-U',
-                               postgres.USER, '-d', postgres.DATABASE, '-c', sql],
+        done = subprocess.run([postgres.BINARIES / 'psql', '-qtAX', '-h', STANDBY, '-c', sql], env=self.environment(),
                               check=False, text=True, capture_output=True)
         return done.stdout.strip()
 

@@ -15,7 +15,7 @@ import pytest
 
 from lake_clients import duck as duckdb_client
 from oracle import roaring
-from stack.postgres import BINARIES, USER
+from stack.postgres import BINARIES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UPGRADE = (ROOT / 'db/upgrade/1_0_to_1_1.sql').read_text()
@@ -73,12 +73,12 @@ def command(own, *arguments):
 def down_converted(own, leave_out=()):
     """DuckDB 1.5.5 on a copy of the lake's database in which it is one of 1.0. `leave_out`: inlined tables that 1.0 cannot have."""
     postgres = own.stack.postgres
-    place = ['-h', '127.0.0.1', '-p', str(postgres.port), '-U', USER]
     postgres.query('postgres', f'DROP DATABASE IF EXISTS {CLONE}')
     postgres.query('postgres', f'CREATE DATABASE {CLONE}')
-    dump = subprocess.run([BINARIES / 'pg_dump', *place, '--no-owner', 'lake'], check=True, capture_output=True).stdout
-    subprocess.run([BINARIES / 'psql', '-qX', '-v', 'ON_ERROR_STOP=1', *place, CLONE], input=dump, check=True,
-                   stdout=subprocess.DEVNULL)
+    dump = subprocess.run([BINARIES / 'pg_dump', '--no-owner', 'lake'], env=postgres.environment(), check=True,
+                          capture_output=True).stdout
+    subprocess.run([BINARIES / 'psql', '-qX', '-v', 'ON_ERROR_STOP=1', CLONE], env=postgres.environment(), input=dump,
+                   check=True, stdout=subprocess.DEVNULL)
     for table in leave_out:
         postgres.query(CLONE, f"DELETE FROM ducklake_inlined_data_tables WHERE table_name = '{table}'")
     postgres.query(CLONE, f'BEGIN; {DOWNGRADE}; COMMIT')

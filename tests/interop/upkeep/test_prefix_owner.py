@@ -27,15 +27,13 @@ def own():
 
 
 def dump(own, *options):
-    command = [postgres.BINARIES / 'pg_dump', '-h', '127.0.0.1', '-p', str(own.stack.postgres.port), '-U', postgres.USER,
-               *options, 'lake']
-    return subprocess.run(command, check=True, capture_output=True).stdout
+    command = [postgres.BINARIES / 'pg_dump', *options, 'lake']
+    return subprocess.run(command, env=own.stack.postgres.environment(), check=True, capture_output=True).stdout
 
 
 def restore(own, script, database):
-    command = [postgres.BINARIES / 'psql', '-q', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1', '-p',
-               str(own.stack.postgres.port), '-U', postgres.USER, '-d', database]
-    subprocess.run(command, input=script, check=True, capture_output=True)
+    command = [postgres.BINARIES / 'psql', '-q', '-v', 'ON_ERROR_STOP=1', '-d', database]
+    subprocess.run(command, env=own.stack.postgres.environment(), input=script, check=True, capture_output=True)
 
 
 @pytest.fixture
