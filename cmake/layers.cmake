@@ -73,6 +73,10 @@ module(lakeproxy/ducklake/read USES base/core base/json base/postgres base/runti
 module(lakeproxy/ducklake/registry USES base/core base/json lakeproxy/ducklake/lake lakeproxy/model
   TEST_USES base/runtime base/testing)
 
+# Logins of PostgreSQL for those who read a lake with DuckDB itself.
+module(lakeproxy/ducklake/readers USES base/core base/crypto base/log base/postgres base/runtime lakeproxy/ducklake/lake
+  lakeproxy/model TEST_USES base/testing)
+
 # How the one says what the other says: types, texts, transforms, and the rows that we keep beside the lake's.
 module(lakeproxy/mapping USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
@@ -170,8 +174,8 @@ module(lakeproxy/operation/catalog USES base/core base/json base/log base/metric
   lakeproxy/ducklake/commit lakeproxy/ducklake/maintenance lakeproxy/ducklake/read lakeproxy/from_iceberg/write
   lakeproxy/iceberg/metadata lakeproxy/maintenance/compaction lakeproxy/measure lakeproxy/model lakeproxy/storage
   lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/views)
-module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/ducklake/lake
-  lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
+module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+  lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
@@ -195,8 +199,8 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres
   base/runtime lakeproxy/auth lakeproxy/delegation lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
-  lakeproxy/ducklake/maintenance lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http
-  lakeproxy/maintenance/compaction
+  lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/engine/files
+  lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/publish lakeproxy/views)

@@ -18,7 +18,8 @@ CREATE TABLE lakeproxy_state (
   snapshots_removed_revision bigint NOT NULL DEFAULT 0, -- the revision of the last expiry: it concerns every table
   lake_id uuid NOT NULL DEFAULT gen_random_uuid(), -- a copy of the database has the same: see lakeproxy_identity
   owner_written boolean NOT NULL DEFAULT false, -- this lake has put the object that names the prefix's owner: never made anew unasked
-  owner_since timestamptz -- when an administrator let this database take the prefix over
+  owner_since timestamptz, -- when an administrator let this database take the prefix over
+  reader_group text -- the role that holds the rights of readers; null while there were none
 );
 INSERT INTO lakeproxy_state (revision) VALUES (1);
 
@@ -49,6 +50,37 @@ CREATE SEQUENCE lakeproxy_taken MINVALUE 0 START 0; -- the last snapshot id that
 CREATE SEQUENCE lakeproxy_losses MINVALUE 0 START 0;
 -- Before its first use a sequence shows its first value as its last.
 SELECT nextval('lakeproxy_taken'), nextval('lakeproxy_losses');
+
+-- Readers: logins of PostgreSQL that read this lake with DuckDB ---------------------------
+
+-- One row for each login that was made, until it is gone.
+CREATE TABLE lakeproxy_reader (
+  role_name text PRIMARY KEY,
+  subject text NOT NULL, -- the principal that it was made for
+  issuer text NOT NULL,
+  is_administrator boolean NOT NULL,
+  namespaces text[], -- that its token read, each as lakeproxy_schemas() names it; null: all
+  roles text[] NOT NULL, -- of its token
+  made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  valid_until timestamptz NOT NULL
+);
+
+-- Rights to objects. Once any select is granted, principals read what is granted to a role of
+-- theirs, and nothing else; the administrator reads everything.
+CREATE TABLE lakeproxy_object_grant (
+  object_kind text NOT NULL CHECK (object_kind IN ('schema', 'table', 'view')),
+  object_id bigint NOT NULL, -- DuckLake's: a right stays with a table that is renamed
+  privilege text NOT NULL,
+  role text NOT NULL,
+  PRIMARY KEY (role, privilege, object_kind, object_id)
+);
+
+-- Roles of principals, beside those of their tokens.
+CREATE TABLE lakeproxy_role_grant (
+  role text NOT NULL,
+  principal text NOT NULL, -- a token's subject
+  PRIMARY KEY (principal, role)
+);
 
 -- Namespaces, tables, views --------------------------------------------------------------
 

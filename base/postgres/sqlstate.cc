@@ -22,6 +22,7 @@ constexpr Entry kMeanings[] = {
     {"57P0", {ErrorKind::kUnavailable, {}}},
     {"25006", {ErrorKind::kUnavailable, {}}},
     {"55000", {ErrorKind::kUnavailable, {}}},
+    {"55P03", {ErrorKind::kUnavailable, {}}},
     {"08", {ErrorKind::kUnavailable, {}}},
     {"53", {ErrorKind::kUnavailable, {}}},
     {"22", {ErrorKind::kInvalid, {}}},

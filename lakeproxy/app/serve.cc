@@ -22,6 +22,7 @@
 #include "lakeproxy/app/gateway_server.h"
 #include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/app/worker_services.h"
+#include "lakeproxy/ducklake/readers/reader_collector.h"
 #include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/maintenance/eager/eager_listener.h"
 
@@ -32,6 +33,7 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kShutdownGrace{30};
 constexpr std::chrono::seconds kOpenRetry{1};
+constexpr std::chrono::seconds kCollectReaders{10};
 
 unsigned worker_count(const settings::Settings& settings) {
   if (settings.server.workers > 0) return static_cast<unsigned>(settings.server.workers);
@@ -199,7 +201,8 @@ class Process {
   std::unique_ptr<base::pg::Pool> opening_;  ///< Of the first loop.
   std::optional<maintenance::EagerRefresh> refresh_;
   std::optional<maintenance::EagerListener> listener_;
-  std::future<void> own_work_;
+  std::optional<ducklake::ReaderCollector> collector_;
+  std::vector<std::future<void>> own_work_;
 };
 
 base::Status Process::start() {
@@ -225,9 +228,20 @@ base::Status Process::start() {
       maintenance::EagerOptions{pool_options(settings_), lake_options(settings_).metadata_schema},
       *refresh_, base::log::Logger(log_), metrics_);
   opening_ = base::pg::Pool::create(opening_options(settings_));
-  own_work_ = asio::co_spawn(
+  own_work_.push_back(asio::co_spawn(
       workers_.loop(0), open_and_listen(&shared_, opening_.get(), first, &*listener_, &stopping_),
-      asio::use_future);
+      asio::use_future));
+  collector_.emplace(
+      first->reader_logins(),
+      ducklake::CollectorOptions{
+          lake_options(settings_).metadata_schema,
+          [this] { return shared_.opened.load(std::memory_order_acquire); },
+          std::min<std::chrono::milliseconds>(kCollectReaders, settings_.readers.lifetime)},
+      base::log::Logger(log_));
+  if (settings_.readers.row_security == settings::RowSecurity::kOn) {
+    own_work_.push_back(
+        asio::co_spawn(workers_.loop(0), collector_->run(), asio::use_future));
+  }
   return {};
 }
 
@@ -263,14 +277,21 @@ void Process::run() {
   asio::post(workers_.loop(0), [this] {
     opening_->close();
     listener_->stop();
+    collector_->stop();
   });
   stop_servers();
-  own_work_.wait();
+  for (auto& work : own_work_) work.wait();
   finish_workers();
   log.info("stopped");
 }
 
 void Process::log_who_may_come_in(const base::log::Logger& log) const {
+  if (settings_.readers.row_security == settings::RowSecurity::kOff) {
+    log.warning(
+        "row security is off: whoever may read a namespace gets the login that owns the lake, and "
+        "reads and changes everything with it; not for production",
+        {{"setting", "LAKEPROXY_RLS"}});
+  }
   if (authority_ == nullptr) {
     log.warning("authentication is off: every caller may do everything");
     return;

@@ -106,6 +106,22 @@ exporter::LakeAccess lake_access(const settings::Settings& settings, std::string
   return access;
 }
 
+ducklake::ReaderOptions reader_options(const settings::Settings& settings) {
+  return {.group_role = settings.readers.group_role, .life = settings.readers.lifetime};
+}
+
+operation::DirectReading direct_reading(const settings::Settings& settings) {
+  const settings::Postgres& from = settings.postgres;
+  const std::string& own = settings.readers.pg_host;
+  const std::string& hosts = own.empty() ? from.hosts : own;
+  const auto port = settings.readers.pg_port == 0 ? from.port : settings.readers.pg_port;
+  std::string server = hosts.empty() ? "" : "host=" + hosts + " ";
+  server += "port=" + std::to_string(port) + " dbname=" + from.database;
+  // What libpq does by itself need not be said.
+  if (from.tls_mode != "prefer") server += " sslmode=" + from.tls_mode;
+  return {.server = std::move(server), .owner = from.user, .owner_password = from.password};
+}
+
 std::string bucket_location(const settings::Settings& settings) {
   return "s3://" + settings.storage.bucket + "/";
 }

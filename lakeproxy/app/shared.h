@@ -21,6 +21,7 @@
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
 #include "lakeproxy/operation/compact_table.h"
+#include "lakeproxy/operation/vend_ducklake.h"
 #include "lakeproxy/planning/scan_plans.h"
 #include "lakeproxy/settings/settings.h"
 #include "lakeproxy/storage/store.h"
@@ -81,6 +82,9 @@ struct Shared {
 /// How an engine attaches the lakes; its scratch folders are made in `scratch`.
 [[nodiscard]] exporter::LakeAccess lake_access(const settings::Settings& settings,
                                                std::string scratch);
+[[nodiscard]] ducklake::ReaderOptions reader_options(const settings::Settings& settings);
+/// Without the logins, which belong to one event loop.
+[[nodiscard]] operation::DirectReading direct_reading(const settings::Settings& settings);
 /// Of the default catalog.
 [[nodiscard]] ducklake::LakeOptions lake_options(const settings::Settings& settings);
 /// The bucket of all catalogs as a location: "s3://bucket/".

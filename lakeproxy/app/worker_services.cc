@@ -64,6 +64,8 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       signer_(std::move(signer), *shared.clock, *shared.random, *shared.strictness),
+      reader_logins_(*pool_, *shared.random, reader_options(*shared.settings)),
+      direct_(direct_reading(*shared.settings)),
       tools_{&shared,      pool_.get(), background_pool_.get(),
              store_.get(), &removals_,  &records_,
              &exporters_,  &manifests_, &background_,
@@ -82,6 +84,10 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   delegation_->use_static_keys(*pool_);
   routes_.registry = &registry_;
   routes_.signer = &signer_;
+  if (shared.settings->readers.row_security == settings::RowSecurity::kOn) {
+    direct_.logins = &reader_logins_;
+  }
+  routes_.direct = &direct_;
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };
   routes_.opened = [&shared] { return shared.opened.load(std::memory_order_acquire); };

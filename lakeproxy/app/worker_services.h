@@ -7,6 +7,7 @@
 
 #include "lakeproxy/app/catalog_services.h"
 #include "lakeproxy/auth/authenticator.h"
+#include "lakeproxy/ducklake/readers/reader_logins.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/http/route.h"
 #include "lakeproxy/to_iceberg/publish/lru_cache.h"
@@ -28,6 +29,7 @@ class WorkerServices {
 
   [[nodiscard]] storage::ObjectStore& store() { return *store_; }
   [[nodiscard]] http::Services& routes() { return routes_; }
+  [[nodiscard]] ducklake::ReaderLogins& reader_logins() { return reader_logins_; }
   /// The catalog whose lake stands in a PostgreSQL schema.
   /// Errors: kNotFound (kNoSuchCatalog); those of open_lake.
   [[nodiscard]] base::Task<base::Result<std::shared_ptr<operation::Catalog>>> catalog_of_schema(
@@ -67,6 +69,8 @@ class WorkerServices {
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;
   delegation::RemoteSigner signer_;
+  ducklake::ReaderLogins reader_logins_;
+  operation::DirectReading direct_;
   std::optional<auth::Authenticator> authenticator_;  ///< Nothing where authentication is off.
   LoopTools tools_;
   /// What was used last; a catalog that falls out lives on while it is in use.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/core/text.h"
+#include "lakeproxy/auth/readable_namespaces.h"
 
 namespace lake::auth {
 namespace {
@@ -189,6 +190,22 @@ std::string Scopes::text() const {
     text += text_of(scope.access);
   }
   return text;
+}
+
+std::optional<std::vector<model::Namespace>> readable_namespaces(const Scopes& scopes) {
+  if (scopes.open_all(Access::kRead)) return std::nullopt;
+  std::vector<model::Namespace> names;
+  const std::string text = scopes.text();
+  std::string_view words = text;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+    auto scope = scope_of(word);
+    if (scope && scope->name && has(scope->access, Access::kRead)) {
+      names.push_back(std::move(*scope->name));
+    }
+  }
+  return names;
 }
 
 }  // namespace lake::auth

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lakeproxy/auth/readable_namespaces.h"
+
 namespace lake::auth {
 namespace {
 
@@ -137,6 +139,35 @@ TEST(Scopes, both_is_never_more_than_either) {
     EXPECT_EQ(both.text(), c.given) << c.held << " and " << c.asked;
     EXPECT_TRUE(both.within(scopes(c.held)));
     EXPECT_TRUE(both.within(scopes(c.asked)));
+  }
+}
+
+TEST(Scopes, list_the_namespaces_that_they_read) {
+  struct Case {
+    const char* scopes;
+    std::optional<std::vector<std::string>> names;
+  };
+  const Case cases[] = {
+      {"", {{}}},
+      {"ns:a:r", {{"a"}}},
+      {"ns:a:w", {{}}},
+      {"ns:a:w ns:b:rw ns:c:*", {{"b", "c"}}},
+      {"ns:a.b:r ns:v1%2E2:r", {{"a/b", "v1.2"}}},
+      {"ns:*:w ns:a:r", {{"a"}}},
+      {"ns:*:r", std::nullopt},
+      {"*", std::nullopt},
+  };
+  for (const Case& c : cases) {
+    auto names = readable_namespaces(scopes(c.scopes));
+    ASSERT_EQ(names.has_value(), c.names.has_value()) << c.scopes;
+    if (!names) continue;
+    std::vector<std::string> shown;
+    for (const model::Namespace& name : *names) {
+      std::string text;
+      for (const std::string& level : name.levels) text += (text.empty() ? "" : "/") + level;
+      shown.push_back(text);
+    }
+    EXPECT_EQ(shown, *c.names) << c.scopes;
   }
 }
 

@@ -90,6 +90,7 @@ const std::map<std::string_view, Asked> kGuarded = {
     {"cancelPlanning", {"table a.t"}},
     {"fetchScanTasks", {"table a.t", R"({"plan-task":"x"})"}},
     {"listFunctions", {"namespace a"}},
+    {"ducklakeCredentials", {"namespace a"}},
     {"loadFunction", {"namespace a"}},
     {"renameView", {"view b.v, view c.w", R"({"source":{"namespace":["b"],"name":"v"},
                                 "destination":{"namespace":["c"],"name":"w"}})"}},

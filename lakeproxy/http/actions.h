@@ -12,6 +12,7 @@
 #include "lakeproxy/operation/namespaces.h"
 #include "lakeproxy/operation/plan_scan.h"
 #include "lakeproxy/operation/tables.h"
+#include "lakeproxy/operation/vend_ducklake.h"
 #include "lakeproxy/operation/views.h"
 
 namespace lake::http {
@@ -127,6 +128,11 @@ ActionResult load_credentials(RequestContext context, Call* call,
 base::Result<operation::ReportMetrics> report_metrics_of(const Call& call);
 ActionResult report_metrics(RequestContext context, Call* call,
                             Authorized<operation::ReportMetrics> request);
+
+// direct_actions.cc
+base::Result<operation::VendDuckLake> vend_ducklake_of(const Call& call);
+ActionResult vend_ducklake(RequestContext context, Call* call,
+                           Authorized<operation::VendDuckLake> request);
 
 // scan_actions.cc
 base::Result<operation::PlanTableScan> plan_table_scan_of(const Call& call);

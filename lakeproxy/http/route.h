@@ -24,6 +24,10 @@
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/policy/authorized.h"
 
+namespace lake::operation {
+struct DirectReading;
+}
+
 namespace lake::http {
 
 /// What the routes of one event loop reach.
@@ -47,6 +51,7 @@ struct Services {
       attach;
   ducklake::CatalogRegistry* registry = nullptr;
   delegation::RemoteSigner* signer = nullptr;
+  const operation::DirectReading* direct = nullptr;
   const base::metrics::Registry* metrics = nullptr;
   /// Whether the database answers, for /readyz.
   std::function<base::Task<base::Status>(base::RequestContext)> ready;

@@ -35,6 +35,7 @@ constexpr std::string_view kPlan =
 constexpr std::string_view kTasks = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/tasks";
 constexpr std::string_view kFunctions = "/v1/{prefix}/namespaces/{namespace}/functions";
 constexpr std::string_view kFunction = "/v1/{prefix}/namespaces/{namespace}/functions/{function}";
+constexpr std::string_view kDirect = "/v1/{prefix}/namespaces/{namespace}/ducklake-credentials";
 constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
 constexpr std::string_view kRename = "/v1/{prefix}/tables/rename";
 constexpr std::string_view kViews = "/v1/{prefix}/namespaces/{namespace}/views";
@@ -103,6 +104,8 @@ constexpr Route kRoutes[] = {
      BodyForm::none(), answers<load_namespace_of, list_functions>()},
     {Method::kGet,    kFunction,       "loadFunction",     Permission::kReadNamespace,    Effect::kRead,
      BodyForm::none(), answers<load_namespace_of, load_function>()},
+    {Method::kGet,    kDirect,         "ducklakeCredentials", Permission::kReadNamespace, Effect::kRead,
+     BodyForm::none(), answers<vend_ducklake_of, vend_ducklake>()},
     {Method::kPost,   kTransaction,    "commitTransaction", Permission::kWriteNamespace,  Effect::kCommit,
      BodyForm::large_json(), changes<commit_transaction_of, commit_transaction, nothing<commit_transaction_of>>()},
     {Method::kPost,   kRegister,       "registerTable",    Permission::kWriteNamespace,   Effect::kChange,
@@ -189,10 +192,11 @@ std::span<const Route> route_table() { return kRoutes; }
 std::vector<std::string> announced_endpoints() {
   std::vector<std::string> endpoints;
   for (const Route& route : kRoutes) {
-    // What operators call is not part of Iceberg's API, and its clients look for that alone.
+    // What operators and DuckDB call is not part of Iceberg's API, and its clients look for that alone.
     if (!route.path.starts_with("/v1/{prefix}/")) continue;
     if (route.path.starts_with("/v1/{prefix}/admin/")) continue;
     if (route.path.starts_with("/v1/{prefix}/governance/")) continue;
+    if (route.path == kDirect) continue;
     if (route.path == kSignObject) continue;  // Was never part of it; its clients know it.
     endpoints.push_back(std::string(to_string(route.method)) + " " + std::string(route.path));
   }

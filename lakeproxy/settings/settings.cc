@@ -159,6 +159,16 @@ Auth auth(const SettingValues& values) {
   };
 }
 
+Readers readers(const SettingValues& values) {
+  return {
+      .row_security = values.flag("RLS") ? RowSecurity::kOn : RowSecurity::kOff,
+      .group_role = values.text("READER_GROUP_ROLE"),
+      .lifetime = std::chrono::seconds(values.integer("READER_TTL_SECONDS")),
+      .pg_host = values.text("READER_PG_HOST"),
+      .pg_port = port(values, "READER_PG_PORT"),
+  };
+}
+
 Log log(const SettingValues& values) {
   using base::log::Level;
   Level level = Level::kInfo;
@@ -257,6 +267,7 @@ base::Result<Settings> from_values(const SettingValues& values) {
       .engine = engine(values),
       .upkeep = upkeep(values),
       .auth = auth(values),
+      .readers = readers(values),
       .log = log(values),
   };
   if (auto faults = faults_between(settings, values); !faults.empty()) {

@@ -146,6 +146,17 @@ struct Auth {
   [[nodiscard]] bool is_on() const { return has_clients() || !provider.issuer.empty(); }
 };
 
+enum class RowSecurity { kOff, kOn };
+
+/// Who reads the lake with DuckDB itself.
+struct Readers {
+  RowSecurity row_security = RowSecurity::kOn;
+  std::string group_role;
+  std::chrono::seconds lifetime{};
+  std::string pg_host;        ///< Empty: as the server reaches it.
+  std::uint16_t pg_port = 0;  ///< 0: the same.
+};
+
 struct Log {
   base::log::Format format = base::log::Format::kJson;
   base::log::Level level = base::log::Level::kInfo;
@@ -160,6 +171,7 @@ struct Settings {
   Engine engine;
   Upkeep upkeep;
   Auth auth;
+  Readers readers;
   Log log;
 };
 

@@ -214,6 +214,26 @@ Rows auth_rows() {
   };
 }
 
+Rows reader_rows() {
+  return {
+      {"RLS", FlagType{}, "1", "Direct readers",
+       "1 makes a login of its own for each who reads the lake with DuckDB itself, which sees what "
+       "its principal may see; 0 gives everybody the owner's login, which reads and changes "
+       "everything: for development only."},
+      {"READER_GROUP_ROLE", TextType{role_rule, "1 to 40 lower-case letters, digits or '_'"},
+       "lakeproxy_reader", "Direct readers",
+       "Role without a login that holds the rights of these logins. Lakes in other databases of "
+       "the same PostgreSQL need roles of their own."},
+      {"READER_TTL_SECONDS", IntegerType{1, 43'200}, "3600", "Direct readers",
+       "Lifetime of these logins; sessions that are open then are ended."},
+      {"READER_PG_HOST", TextType{postgres_host_rule, "a host or a socket folder"}, "",
+       "Direct readers",
+       "Host of the metadata database as readers reach it; PG_HOST when not set."},
+      {"READER_PG_PORT", IntegerType{0, 65535}, "0", "Direct readers",
+       "Port of the metadata database as readers reach it; 0 for PG_PORT."},
+  };
+}
+
 Rows engine_and_log_rows() {
   return {
       {"ENGINE_MEMORY", BytesType{16 * kMiB, kMiB << 20}, "256MB", "Engine",
@@ -254,7 +274,7 @@ Rows engine_and_log_rows() {
 
 base::config::SettingsTable make_table() {
   Rows all;
-  for (auto* rows : {server_rows, auth_rows, postgres_rows, storage_rows, gateway_rows,
+  for (auto* rows : {server_rows, auth_rows, reader_rows, postgres_rows, storage_rows, gateway_rows,
                      catalog_rows, upkeep_rows, engine_and_log_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }

@@ -41,6 +41,9 @@ TEST(SettingsTest, defaults_of_the_lake_are_the_documented_ones) {
   EXPECT_EQ(settings.postgres.user, "lake");
   EXPECT_EQ(settings.postgres.database, "lake");
   EXPECT_TRUE(settings.postgres.password.empty());
+  EXPECT_EQ(settings.readers.row_security, RowSecurity::kOn);
+  EXPECT_EQ(settings.readers.group_role, "lakeproxy_reader");
+  EXPECT_EQ(settings.readers.lifetime, std::chrono::hours(1));
   EXPECT_EQ(settings.catalog.name, "lake");
   EXPECT_EQ(settings.storage.region, "us-east-1");
   EXPECT_EQ(settings.storage.bucket, "lakehouse");
@@ -192,6 +195,11 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_ENGINE_BACKGROUND_THREADS=7",
       "LAKEPROXY_NAN_COUNT_MAX_BYTES=0",
       "LAKEPROXY_SCRATCH_DIR=/scratch",
+      "LAKEPROXY_RLS=0",
+      "LAKEPROXY_READER_GROUP_ROLE=readers_of_2",
+      "LAKEPROXY_READER_TTL_SECONDS=60",
+      "LAKEPROXY_READER_PG_HOST=db.example",
+      "LAKEPROXY_READER_PG_PORT=6432",
       "LAKEPROXY_LOG_FORMAT=text",
       "LAKEPROXY_LOG_LEVEL=DEBUG",
   });
@@ -241,6 +249,11 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.engine.background_threads, 7U);
   EXPECT_EQ(settings.engine.nan_count_max_bytes, 0U);
   EXPECT_EQ(settings.engine.scratch_dir, "/scratch");
+  EXPECT_EQ(settings.readers.row_security, RowSecurity::kOff);
+  EXPECT_EQ(settings.readers.group_role, "readers_of_2");
+  EXPECT_EQ(settings.readers.lifetime, std::chrono::minutes(1));
+  EXPECT_EQ(settings.readers.pg_host, "db.example");
+  EXPECT_EQ(settings.readers.pg_port, 6432);
   EXPECT_EQ(settings.log.format, base::log::Format::kText);
   EXPECT_EQ(settings.log.level, base::log::Level::kDebug);
 }
@@ -279,6 +292,15 @@ TEST(SettingsTest, refuses_what_breaks_a_rule) {
            "PG_USER=1a",
            "PG_DATABASE=a'b",
            "PG_PASSWORD=a b",
+           "RLS=yes!",
+           "READER_GROUP_ROLE=",
+           "READER_GROUP_ROLE=Readers",
+           "READER_GROUP_ROLE=pg_readers",
+           "READER_GROUP_ROLE=a2345678901234567890123456789012345678901",
+           "READER_TTL_SECONDS=0",
+           "READER_TTL_SECONDS=43201",
+           "READER_PG_HOST=a b",
+           "READER_PG_PORT=65536",
            "PG_PASSWORD=a'b",
            "PG_PASSWORD=a\"b",
            "PG_PASSWORD=a\\b",

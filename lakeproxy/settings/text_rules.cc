@@ -36,6 +36,14 @@ std::string_view password_rule(std::string_view text) {
   return good ? "" : "must be free of spaces, quotes and backslashes";
 }
 
+std::string_view role_rule(std::string_view text) {
+  constexpr std::size_t kMax = 40;
+  const bool good = !text.empty() && text.size() <= kMax && !is_digit(text.front()) &&
+                    !text.starts_with("pg_") &&
+                    all(text, [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
+  return good ? "" : "must be 1 to 40 lower-case letters, digits or '_', not beginning with pg_";
+}
+
 std::string_view bucket_rule(std::string_view text) {
   auto edge = [](char c) { return is_lower(c) || is_digit(c); };
   bool good = text.size() >= 3 && text.size() <= 63 && edge(text.front()) && edge(text.back()) &&

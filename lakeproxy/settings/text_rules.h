@@ -31,6 +31,9 @@ inline constexpr std::string_view kFolderRule = "s3://bucket/folder/";
 inline constexpr std::string_view kStsRule = "aws, none, or an address such as https://host:port";
 [[nodiscard]] std::string_view sts_rule(std::string_view text);
 
+/// A role of PostgreSQL that leaves room for an ending, and needs no quotes.
+[[nodiscard]] std::string_view role_rule(std::string_view text);
+
 [[nodiscard]] std::string_view not_empty_rule(std::string_view text);
 
 /// Empty or 32 bytes and more. Source: RFC 7518, section 3.2.

@@ -1,0 +1,50 @@
+#include "lakeproxy/http/actions.h"
+#include "lakeproxy/http/wire.h"
+
+namespace lake::http {
+
+namespace json = base::json;
+
+base::Result<operation::VendDuckLake> vend_ducklake_of(const Call& call) {
+  operation::VendDuckLake vend;
+  ASSIGN_OR_RETURN(vend.name_space, namespace_of(call));
+  if (auto table = call.request->query("table")) {
+    if (table->empty()) return base::fail(base::ErrorKind::kInvalid, "table: must not be empty");
+    vend.table = std::move(*table);
+  }
+  return vend;
+}
+
+namespace {
+
+// No policy masks anything yet: the members that say how are there, empty.
+json::Object answer_of(const operation::DuckLakeAccess& access) {
+  json::Object answer{{"ducklake_dsn", access.dsn.reveal()},
+                      {"ducklake_data_path", access.data_path},
+                      {"ducklake_attach_sql", access.attach_sql.reveal()},
+                      {"post_attach_sql", json::Array()},
+                      {"pg_role", access.role}};
+  answer["pg_valid_until"] = nullptr;
+  if (access.valid_until) answer["pg_valid_until"] = *access.valid_until;
+  for (const char* member : {"masked_view", "mask_signature", "mask_projection", "row_filter",
+                             "scan_files", "s3"}) {
+    answer[member] = nullptr;
+  }
+  answer["transparent"] = false;
+  answer["file_layer"] = false;
+  return answer;
+}
+
+}  // namespace
+
+ActionResult vend_ducklake(RequestContext context, Call* call,
+                           Authorized<operation::VendDuckLake> request) {
+  CO_ASSIGN_OR_RETURN(auto access,
+                      co_await operation::vend_ducklake(context, call->catalog(),
+                                                        call->services->direct, std::move(request)));
+  auto response = json_response(200, json::Value(answer_of(access)));
+  response.headers.add("Cache-Control", "no-store");
+  co_return response;
+}
+
+}  // namespace lake::http
