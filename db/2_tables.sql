@@ -1,7 +1,7 @@
 -- What DuckLake's tables have no place for. It stands beside them in the same schema and
--- is written in the same transactions. Dropping every table, sequence, function and
--- trigger named lakeproxy_* undoes all of it: the lake stays whole and DuckDB does not
--- notice.
+-- is written in the same transactions. Dropping the roles of readers and every table,
+-- sequence, function and trigger named lakeproxy_* undoes all of it: the lake stays whole
+-- and DuckDB does not notice.
 --
 -- An id without another word is DuckLake's: table_id, schema_id, snapshot_id, ...
 

@@ -207,7 +207,8 @@ BEGIN
             UNION ALL
            SELECT to_regclass('ducklake_inlined_delete_' || t.table_id), t.table_id
              FROM (SELECT DISTINCT table_id FROM ducklake_table) t) i
-    WHERE i.relation IS NOT NULL;
+    WHERE i.relation IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_policy p WHERE p.polrelid = i.relation AND p.polname = group_role);
   IF NOT has_schema_privilege(group_role, current_schema(), 'USAGE') THEN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), group_role);
   END IF;

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime
 import json
+import pathlib
 import re
 import secrets
 import subprocess
@@ -21,6 +22,7 @@ from rest import Rest, assert_error
 from stack.postgres import BINARIES
 from stack.process import wait_until
 
+OPERATIONS = pathlib.Path(__file__).resolve().parents[3] / 'docs/operations.md'
 HUSH = 'hush'  # in each name and value that the principal of these tests must not see
 HOSTILE = ['"; DROP ROLE keeper; --', "it's", 'back\\slash', '{}[]();,' * 9, 'x' * 200, '%s $1 $$', 'lakeproxy_reader']
 CLIENTS = [{'id': 'admin', 'secret': 's', 'scope': '*'}, {'id': 'bob', 'secret': 's', 'scope': 'ns:sales:r', 'roles': ['analyst']},
@@ -41,8 +43,8 @@ class Kept:
         self.password = secrets.token_hex(16)
         stack.postgres.query('postgres', f"CREATE ROLE {name} LOGIN CREATEROLE PASSWORD '{self.password}'")
         stack.postgres.query('postgres', f'CREATE DATABASE {name} OWNER {name}')
-        # As docs/operations.md says.
-        stack.postgres.query('postgres', f'REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC')
+        said = re.search(r'## Logins of direct readers.*?```sql\n(.*?)```', OPERATIONS.read_text(), re.DOTALL)[1]
+        stack.postgres.query(name, said.replace('DATABASE lake', f'DATABASE {name}').replace('TO lake', f'TO {name}'))
         clients = folder / 'clients.json'
         clients.touch(mode=0o600)
         clients.write_text(json.dumps(CLIENTS))
@@ -312,7 +314,8 @@ WRITES = ["INSERT INTO ducklake_snapshot SELECT snapshot_id + 1000 FROM ducklake
           "INSERT INTO lakeproxy_object_grant VALUES ('schema', 1, 'select', 'analyst')",
           "UPDATE lakeproxy_reader SET namespaces = NULL", "SELECT nextval('lakeproxy_taken')"]
 OBJECTS = ['CREATE TABLE public.mine (i int)', 'CREATE SCHEMA mine', 'CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
-           'CREATE TEMPORARY TABLE mine (i int)', 'CREATE EXTENSION dblink', 'CREATE DATABASE mine', 'CREATE VIEW public.v AS SELECT 1']
+           'CREATE TEMPORARY TABLE mine (i int)', 'SELECT lo_create(0)', "SELECT lo_from_bytea(0, 'x')", 'SELECT pg_try_advisory_lock(1)',
+           'CREATE EXTENSION dblink', 'CREATE DATABASE mine', 'CREATE VIEW public.v AS SELECT 1']
 
 
 @pytest.mark.parametrize('statement', WRITES + OBJECTS)
