@@ -182,8 +182,9 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
 
 # How clients reach the objects of a table: what their keys open, and who makes them.
 module(lakeproxy/delegation USES base/core base/http base/json base/metrics base/postgres base/runtime lakeproxy/auth
-  lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/manifest lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
-  lakeproxy/policy lakeproxy/storage lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
+  lakeproxy/ducklake/lake lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/iceberg/manifest
+  lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy lakeproxy/storage
+  lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
 
 # The other way in: an S3 service for clients with keys of ours.
 module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log base/metrics base/runtime

@@ -7,13 +7,11 @@
 
 -- What a login reads ---------------------------------------------------------------------
 
--- The ids of the schemas, tables, views and macros that the session's login may know; they
--- number from one sequence. Nothing for logins that were not made here, and for those whose
--- time is over. A policy asks in a subquery that depends on no row, so once for each scan.
--- With its owner's rights, so that no login reads the rows that this is decided by.
+-- The ids of the schemas, tables, views and macros that a login may know; they number from one
+-- sequence. Nothing for logins that were not made here, and for those whose time is over.
 -- A table or view is where its newest row says, dropped or not.
-CREATE FUNCTION lakeproxy_readable() RETURNS SETOF bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1000 SET search_path FROM CURRENT AS $$
+CREATE FUNCTION lakeproxy_readable_by(of_login text) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE ROWS 1000 SET search_path FROM CURRENT AS $$
 DECLARE
   reader lakeproxy_reader;
   opened bigint[]; -- The schemas that its token reads.
@@ -21,7 +19,7 @@ DECLARE
   its_roles text[];
 BEGIN
   SELECT * INTO reader FROM lakeproxy_reader r
-   WHERE r.role_name = session_user AND r.valid_until > clock_timestamp();
+   WHERE r.role_name = of_login AND r.valid_until > clock_timestamp();
   IF NOT FOUND THEN RETURN; END IF;
 
   -- "main" is in every lake, and DuckDB's USE looks for it.
@@ -61,6 +59,42 @@ BEGIN
             OR (o.kind, o.id) IN (SELECT g.object_kind, g.object_id FROM granted g)
             OR o.schema_id IN (SELECT g.object_id FROM granted g WHERE g.object_kind = 'schema'));
 END $$;
+
+-- The same of the session's login. A policy asks in a subquery that depends on no row, so once
+-- for each scan. With its owner's rights, so that no login reads the rows that this is decided by.
+CREATE FUNCTION lakeproxy_readable() RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1000 SET search_path FROM CURRENT AS $$
+BEGIN
+  RETURN QUERY SELECT lakeproxy_readable_by(session_user);
+END $$;
+
+-- Folders that keys to the store are cut by, of a namespace and what a login reads there: of
+-- each table ('table', where there are 32 at most), of the namespace ('namespace', where no table
+-- is named), and of what else lies in that ('closed'). A folder that lies in another table's, or holds one, is none.
+CREATE FUNCTION lakeproxy_reader_folders(of_login text, of_namespace text, of_table text, OUT kind text, OUT folder text)
+RETURNS SETOF record
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  WITH wanted AS MATERIALIZED (
+    SELECT t.table_id FROM ducklake_table t
+     WHERE t.end_snapshot IS NULL AND t.schema_id = lakeproxy_find_schema(of_namespace)
+       AND (of_table IS NULL OR t.table_name = of_table)
+       AND t.table_id IN (SELECT lakeproxy_readable_by(of_login))
+  ), folders AS MATERIALIZED (
+    SELECT f.folder, bool_and(f.table_id IS NOT NULL AND f.table_id IN (SELECT w.table_id FROM wanted w)) AS is_open
+      FROM lakeproxy_folders() f GROUP BY f.folder
+  ), around AS MATERIALIZED (
+    SELECT rtrim(lakeproxy_canonical(CASE WHEN s.path_is_relative THEN (SELECT lakeproxy_lake_option('data_path')) ELSE '' END
+                                     || s.path), '/') || '/' AS folder
+      FROM ducklake_schema s WHERE s.schema_id = lakeproxy_find_schema(of_namespace) AND s.end_snapshot IS NULL
+  )
+  SELECT 'table', o.folder FROM folders o
+   WHERE o.is_open AND (SELECT count(*) FROM wanted) <= 32
+     AND NOT EXISTS (SELECT 1 FROM folders c WHERE NOT c.is_open AND (starts_with(c.folder, o.folder) OR starts_with(o.folder, c.folder)))
+   UNION ALL
+  SELECT 'namespace', a.folder FROM around a WHERE of_table IS NULL AND EXISTS (SELECT 1 FROM wanted)
+   UNION ALL
+  SELECT 'closed', c.folder FROM folders c, around a WHERE NOT c.is_open AND starts_with(c.folder, a.folder)
+$$;
 
 -- Whether the session's login is one of those, and its time not over.
 CREATE FUNCTION lakeproxy_is_reader() RETURNS boolean
@@ -300,7 +334,7 @@ DECLARE
 BEGIN
   FOR called IN SELECT p.oid::regprocedure FROM pg_catalog.pg_proc p
                  WHERE p.pronamespace = current_schema()::regnamespace AND p.proname LIKE 'lakeproxy\_%'
-                   AND (p.prorettype = 'trigger'::regtype OR p.proname = 'lakeproxy_release_files')
+                   AND (p.prorettype = 'trigger'::regtype OR p.proname IN ('lakeproxy_release_files', 'lakeproxy_readable_by'))
   LOOP
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', called);
   END LOOP;

@@ -309,6 +309,67 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::mint(base::RequestCo
   co_return made;
 }
 
+namespace {
+
+// Rights to read all of these folders; the first is what the others are listed beside.
+base::Result<StorageRightsPtr> rights_to(const operation::Catalog& catalog,
+                                         const std::vector<std::string>& open,
+                                         const std::vector<std::string>& closed) {
+  std::vector<storage::Location> places;
+  for (const std::string& folder : open) {
+    ASSIGN_OR_RETURN(auto place, storage::Location::parse(folder));
+    places.push_back(std::move(place));
+  }
+  RightsPlaces of{.table = places.front(), .listed = catalog.file_prefixes, .others = {}};
+  of.listed.insert(of.listed.end(), places.begin() + 1, places.end());
+  for (const std::string& folder : closed) {
+    ASSIGN_OR_RETURN(auto place, storage::Location::parse(folder));
+    of.others.push_back(std::move(place));
+  }
+  return StorageRights::make(catalog.store->bucket(), of, KeyAccess::kRead);
+}
+
+base::Result<std::string> policy_of(const operation::Catalog& catalog,
+                                    const std::vector<std::string>& open,
+                                    const std::vector<std::string>& closed) {
+  ASSIGN_OR_RETURN(auto rights, rights_to(catalog, open, closed));
+  return folder_policy(*rights);
+}
+
+}  // namespace
+
+base::Task<base::Result<std::optional<ReaderKeys>>> AccessDelegation::for_direct_reader(
+    base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
+    ducklake::ReaderFolders folders) {
+  if (sts_ == nullptr || (folders.tables.empty() && folders.name_space.empty())) {
+    co_return std::nullopt;
+  }
+  auto policy = folders.tables.empty()
+                    ? base::Result<std::string>(base::fail(ErrorKind::kForbidden, "too many"))
+                    : policy_of(*catalog, folders.tables, {});
+  const bool is_whole = !policy && !folders.name_space.empty();
+  if (is_whole) policy = policy_of(*catalog, {folders.name_space}, folders.closed);
+  if (!policy) {
+    co_return base::fail(ErrorKind::kForbidden,
+                         "no key can be cut to these tables; ask for one of them (table=)")
+        .with_detail(policy.error().message());
+  }
+  auto keys = co_await sts_->assume(
+      context, {storage::session_name(principal.issuer, principal.subject), *policy});
+  if (!keys) {
+    issued_.failed.add();
+    co_return std::move(keys).error();
+  }
+  issued_.issued.add();
+  catalog->log->info(is_whole ? "keys issued for the whole folder" : "keys issued",
+                     {{"operation", is_whole ? "sts_degraded" : "ducklake_credentials"},
+                      {"user", principal.subject},
+                      {"catalog", catalog->lake.catalog},
+                      {"folder", is_whole ? folders.name_space : folders.tables.front()},
+                      {"access", "read"}});
+  co_return ReaderKeys{std::move(*keys), options_.config};
+}
+
 ClientAccess AccessDelegation::tell(const storage::TemporaryKeys& keys, const StorageRights& rights,
                                     const std::string& refresh_endpoint) const {
   const auto expires_ms =

@@ -19,6 +19,7 @@
 #include "lakeproxy/auth/principal.h"
 #include "lakeproxy/delegation/storage_rights.h"
 #include "lakeproxy/delegation/table_rights.h"
+#include "lakeproxy/ducklake/readers/reader_logins.h"
 #include "lakeproxy/ducklake/registry/static_keys.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/storage/sts.h"
@@ -82,6 +83,12 @@ struct IssuedKeys {
 using MintKeys = std::function<base::Result<storage::TemporaryKeys>(
     const operation::Catalog&, const auth::Principal&, const ClientTable&, KeyAccess)>;
 
+/// Keys of a direct reader, and where they are good.
+struct ReaderKeys {
+  storage::TemporaryKeys keys;
+  base::json::Object config;  ///< How each client reaches the store, in Iceberg's words.
+};
+
 struct DelegationOptions {
   base::json::Object config;               ///< How each client reaches the store; no keys.
   std::optional<storage::StsOptions> sts;  ///< Nothing: there is no STS.
@@ -116,6 +123,15 @@ class AccessDelegation {
                                                                      auth::Principal principal,
                                                                      ClientTable table, Asked asked,
                                                                      Occasion occasion);
+
+  /// Keys that read the folders of a direct reader, and nothing else; nothing where there is no STS,
+  /// or where nothing is read. Where the tables cannot be named one by one, the namespace's folder
+  /// without what others have in it.
+  /// Errors: kForbidden  that does not fit into a policy either, or a name cannot be said: one
+  ///         table at a time may; kUnavailable  STS is away.
+  [[nodiscard]] base::Task<base::Result<std::optional<ReaderKeys>>> for_direct_reader(
+      base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
+      ducklake::ReaderFolders folders);
 
  private:
   AccessDelegation(DelegationOptions options, std::unique_ptr<storage::StsClient> sts,

@@ -200,4 +200,17 @@ base::Result<SessionPolicy> session_policy(const StorageRights& rights, const Sh
   return unsayable("what keys to the table must leave out does not fit into a policy");
 }
 
+base::Result<std::string> folder_policy(const StorageRights& rights) {
+  const PolicyWriter writer(rights);
+  if (writer.readable().size() != rights.readable_prefixes().size() ||
+      std::ranges::any_of(rights.denied_prefixes(), has_variable)) {
+    return unsayable("the name of a folder has '*', '?' or '${': no key can be cut to it");
+  }
+  std::string text = writer.read_folders(writer.readable());
+  if (text.size() > kMostPolicyBytes) {
+    return unsayable("the folders do not fit into a policy");
+  }
+  return text;
+}
+
 }  // namespace lake::delegation

@@ -41,4 +41,9 @@ struct SessionPolicy {
 [[nodiscard]] base::Result<SessionPolicy> session_policy(const StorageRights& rights,
                                                          const ShownObjects& shown);
 
+/// Reading every folder that the rights open, whatever a snapshot shows of it: what DuckDB reads
+/// of the lake itself. All of them or none.
+/// Errors: kForbidden  a name cannot be said in a policy, or it is too long.
+[[nodiscard]] base::Result<std::string> folder_policy(const StorageRights& rights);
+
 }  // namespace lake::delegation

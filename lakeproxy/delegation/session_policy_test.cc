@@ -49,6 +49,51 @@ TEST(SessionPolicy, a_reader_gets_the_files_the_metadata_and_the_names) {
       R"("Condition":{"StringLike":{"s3:prefix":"data/s/t/*"}}}]})");
 }
 
+// Of a direct reader: the first folder, and those beside it.
+RightsPlaces folders(std::initializer_list<std::string> paths,
+                     std::initializer_list<std::string> closed = {}) {
+  RightsPlaces of = places(*paths.begin());
+  for (const std::string* path = paths.begin() + 1; path != paths.end(); ++path) {
+    of.listed.push_back(*Location::parse("s3://lake/" + *path));
+  }
+  for (const std::string& path : closed) {
+    of.others.push_back(*Location::parse("s3://lake/" + path));
+  }
+  return of;
+}
+
+TEST(FolderPolicy, opens_whole_folders_for_reading_alone) {
+  auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", "data/s/u/"})));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(*made,
+            R"({"Version":"2012-10-17","Statement":[)"
+            R"({"Effect":"Allow","Action":"s3:GetObject","Resource":["arn:aws:s3:::lake/data/s/t/*",)"
+            R"("arn:aws:s3:::lake/data/s/u/*"]},)"
+            R"({"Effect":"Allow","Action":"s3:ListBucket","Resource":"arn:aws:s3:::lake",)"
+            R"("Condition":{"StringLike":{"s3:prefix":["data/s/t/*","data/s/u/*"]}}}]})");
+}
+
+TEST(FolderPolicy, closes_what_is_others) {
+  auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/"}, {"data/s/of-others/"})));
+  ASSERT_TRUE(made);
+  EXPECT_THAT(*made, HasSubstr(R"({"Effect":"Deny","Action":"s3:*",)"
+                               R"("Resource":"arn:aws:s3:::lake/data/s/of-others/*"})"));
+  EXPECT_THAT(*made, Not(HasSubstr("ListBucket")));
+}
+
+TEST(FolderPolicy, is_all_of_them_or_none) {
+  RightsPlaces many = folders({"data/s/t0/"});
+  for (int i = 1; i < 40; ++i) {
+    many.listed.push_back(*Location::parse("s3://lake/data/s/a-table-of-many-" + std::to_string(i)));
+  }
+  EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, many)));
+  for (const char* name : {"data/s/a*b/", "data/s/${x}/"}) {
+    EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({name}))));
+    EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", name}))));
+  }
+  EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({"data/s/"}, {"data/s/${x}/"}))));
+}
+
 TEST(SessionPolicy, a_writer_adds_objects_but_replaces_neither_metadata_nor_recorded_files) {
   EXPECT_EQ(
       text(rights(KeyAccess::kReadWrite), shown({"data/s/t/data/a.parquet"})),

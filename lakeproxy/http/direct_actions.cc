@@ -1,3 +1,6 @@
+#include <fmt/chrono.h>
+
+#include "lakeproxy/delegation/access_delegation.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
 
@@ -16,6 +19,18 @@ base::Result<operation::VendDuckLake> vend_ducklake_of(const Call& call) {
 }
 
 namespace {
+
+json::Object keys_json(const delegation::ReaderKeys& reader) {
+  const storage::Credentials& keys = reader.keys.credentials;
+  const auto expires = std::chrono::floor<std::chrono::seconds>(reader.keys.expires);
+  return {{"endpoint", reader.config.at("s3.endpoint")},
+          {"region", reader.config.at("s3.region")},
+          {"path-style-access", reader.config.at("s3.path-style-access") == "true"},
+          {"access-key-id", keys.access_key},
+          {"secret-access-key", keys.secret_key.reveal()},
+          {"session-token", keys.session_token.reveal()},
+          {"expiration", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(expires))}};
+}
 
 // No policy masks anything yet: the members that say how are there, empty.
 json::Object answer_of(const operation::DuckLakeAccess& access) {
@@ -42,7 +57,13 @@ ActionResult vend_ducklake(RequestContext context, Call* call,
   CO_ASSIGN_OR_RETURN(auto access,
                       co_await operation::vend_ducklake(context, call->catalog(),
                                                         call->services->direct, std::move(request)));
-  auto response = json_response(200, json::Value(answer_of(access)));
+  json::Object answer = answer_of(access);
+  if (auto* delegation = call->catalog()->delegation) {
+    CO_ASSIGN_OR_RETURN(auto keys, co_await delegation->for_direct_reader(
+                                       context, call->catalog(), call->principal, access.folders));
+    if (keys) answer["s3"] = keys_json(*keys);
+  }
+  auto response = json_response(200, json::Value(std::move(answer)));
   response.headers.add("Cache-Control", "no-store");
   co_return response;
 }

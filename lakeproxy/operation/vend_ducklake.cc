@@ -68,7 +68,14 @@ base::Task<base::Result<DuckLakeAccess>> vend_ducklake(base::RequestContext cont
                                                   {"catalog", catalog->lake.catalog},
                                                   {"role", login.role},
                                                   {"valid_until", login.valid_until}});
-  co_return access_with(*catalog, *direct, std::move(login));
+  DuckLakeAccess access = access_with(*catalog, *direct, std::move(login));
+  if (direct->logins != nullptr) {
+    CO_ASSIGN_OR_RETURN(access.folders,
+                        co_await direct->logins->folders(context, catalog->lake.metadata_schema,
+                                                         access.role, request->name_space,
+                                                         request->table));
+  }
+  co_return access;
 }
 
 }  // namespace lake::operation

@@ -38,6 +38,7 @@ struct DuckLakeAccess {
   base::Secret dsn;
   std::string data_path;
   base::Secret attach_sql;
+  ducklake::ReaderFolders folders;  ///< For keys to the store.
 };
 
 /// A login that sees what the caller's token reads, in every namespace of the catalog. `direct`

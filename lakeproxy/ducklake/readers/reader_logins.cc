@@ -129,6 +129,28 @@ base::Task<base::Result<ReaderLogin>> ReaderLogins::make(base::RequestContext co
   co_return login;
 }
 
+base::Task<base::Result<ReaderFolders>> ReaderLogins::folders(base::RequestContext context,
+                                                              std::string schema, std::string role,
+                                                              model::Namespace name_space,
+                                                              std::optional<std::string> table) {
+  const SchemaSql sql(schema);
+  CO_ASSIGN_OR_RETURN(
+      auto rows,
+      co_await pool_->query(context,
+                            {sql("SELECT kind, folder FROM @lakeproxy_reader_folders($1, $2, $3)"),
+                             {param(role), param(flat_schema_name(name_space)), table}}));
+  ReaderFolders folders;
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    std::string folder(rows->text(i, 1));
+    if (rows->text(i, 0) == "namespace") {
+      folders.name_space = std::move(folder);
+    } else {
+      (rows->text(i, 0) == "table" ? folders.tables : folders.closed).push_back(std::move(folder));
+    }
+  }
+  co_return folders;
+}
+
 base::Task<base::Result<std::int64_t>> ReaderLogins::collect(base::RequestContext context,
                                                              std::string schema) {
   const SchemaSql sql(schema);

@@ -48,6 +48,13 @@ struct ReaderLogin {
 /// one for each other schema, so that no catalog's reader reaches another catalog.
 [[nodiscard]] std::string reader_group_of(const std::string& setting, const std::string& schema);
 
+/// What keys to the store are cut by, as locations of folders ("s3://bucket/a/").
+struct ReaderFolders {
+  std::vector<std::string> tables;  ///< None where they are too many to be named.
+  std::string name_space;           ///< Holds them, as a rule; empty where one table is asked for.
+  std::vector<std::string> closed;  ///< Of the folders in that, those of others.
+};
+
 struct ReaderOptions {
   std::string group_role;  ///< A name of PostgreSQL, at most 40 bytes.
   std::chrono::seconds life{3600};
@@ -66,6 +73,13 @@ class ReaderLogins {
   ///         kOutcomeUnknown  it may have been made: it ends by itself.
   [[nodiscard]] base::Task<base::Result<ReaderLogin>> make(base::RequestContext context,
                                                            std::string schema, Reader reader);
+  /// The folders of one namespace, or of one table in it, that the login reads.
+  /// Errors: kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<ReaderFolders>> folders(base::RequestContext context,
+                                                                std::string schema,
+                                                                std::string role,
+                                                                model::Namespace name_space,
+                                                                std::optional<std::string> table);
   /// Ends sessions of logins whose time is over and drops these, of all lakes; `schema` is that of
   /// any. Answers how many could not be dropped. Errors: kUnavailable, kTimeout.
   [[nodiscard]] base::Task<base::Result<std::int64_t>> collect(base::RequestContext context,

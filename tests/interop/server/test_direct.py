@@ -5,6 +5,7 @@ The server here is no superuser of PostgreSQL: it owns its database and may make
 import contextlib
 import dataclasses
 import datetime
+import io
 import json
 import pathlib
 import re
@@ -15,6 +16,8 @@ import time
 import duckdb
 import pytest
 import requests
+from minio import Minio
+from minio.error import S3Error
 
 from by_hand import Watched
 from lake_clients import duck as duckdb_client
@@ -110,12 +113,45 @@ def fill(kept):
 
 
 def attach(kept, answer):
-    """DuckDB with that login, and with keys of its own to the store."""
+    """DuckDB with that login and those keys, and nothing else."""
+    keys = answer['s3']
+    secret = (f"CREATE SECRET (TYPE s3, KEY_ID '{keys['access-key-id']}', SECRET '{keys['secret-access-key']}', "
+              f"SESSION_TOKEN '{keys['session-token']}', REGION '{keys['region']}', URL_STYLE 'path', USE_SSL false, "
+              f"ENDPOINT '{keys['endpoint'].removeprefix('http://')}', SCOPE '{kept.lake.data_path}')")
     connection = duckdb.connect()
-    for statement in ["SET TimeZone = 'UTC'", *map(duckdb_client.load, duckdb_client.LAKE_EXTENSIONS),
-                      duckdb_client.secret(kept.lake), answer['ducklake_attach_sql']]:
+    for statement in ["SET TimeZone = 'UTC'", *map(duckdb_client.load, duckdb_client.LAKE_EXTENSIONS), secret,
+                      answer['ducklake_attach_sql']]:
         connection.execute(statement)
     return connection
+
+
+class Keys:
+    """What keys that were given can do at the store: True, or False where it is refused."""
+
+    def __init__(self, kept, keys):
+        self.bucket = kept.lake.s3_bucket
+        self.client = Minio(f'127.0.0.1:{kept.stack.store.port}', access_key=keys['access-key-id'], region=keys['region'],
+                            secret_key=keys['secret-access-key'], session_token=keys['session-token'], secure=False)
+
+    def tried(self, action):
+        try:
+            action()
+            return True
+        except S3Error as error:
+            assert error.code == 'AccessDenied', error
+            return False
+
+    def gets(self, key):
+        return self.tried(lambda: self.client.get_object(self.bucket, key).read(1))
+
+    def puts(self, key):
+        return self.tried(lambda: self.client.put_object(self.bucket, key, io.BytesIO(b'x'), 1))
+
+    def deletes(self, key):
+        return self.tried(lambda: self.client.remove_object(self.bucket, key))
+
+    def lists(self, prefix):
+        return self.tried(lambda: list(self.client.list_objects(self.bucket, prefix=prefix, recursive=True)))
 
 
 def rows(connection, sql):
@@ -227,6 +263,73 @@ def test_a_token_of_a_narrower_scope_makes_a_narrower_login(kept):
     assert told(wide, 'SELECT count(*) FROM ducklake_table') == '4'
     narrow = kept.vend('wide', scope='ns:sales:r')
     assert told(narrow, 'SELECT count(*) FROM ducklake_table') == '2'
+
+
+# Keys to the store
+
+def objects(kept, table):
+    """Names of a table's data files, `table` with its schema."""
+    prefix = kept.lake.prefix + table.replace('.', '/') + '/'
+    found = [item.object_name for item in kept.stack.store.client().list_objects(kept.lake.s3_bucket, prefix=prefix, recursive=True)]
+    assert found, prefix
+    return found
+
+
+def test_keys_read_the_tables_of_the_namespace_and_nothing_else(kept, bob):
+    assert set(bob['s3']) == {'endpoint', 'region', 'path-style-access', 'access-key-id', 'secret-access-key', 'session-token', 'expiration'}
+    assert bob['s3']['path-style-access'] is True and bob['s3']['access-key-id'] != kept.lake.s3_access_key
+    keys = Keys(kept, bob['s3'])
+    for table in ('sales.open_t', 'sales.open_p'):
+        assert all(keys.gets(key) for key in objects(kept, table))
+    assert not any(keys.gets(key) for key in objects(kept, 'hidden.hush_t'))
+    own = objects(kept, 'sales.open_t')[0]
+    folder = own.rsplit('/', 1)[0]
+    for key in (own, f'{folder}/new.parquet', f'{folder}-beside/x.parquet'):
+        assert not keys.puts(key)
+    assert not keys.deletes(own) and keys.gets(own)
+    kept.stack.store.client().put_object(kept.lake.s3_bucket, f'{folder}-beside/x.parquet', io.BytesIO(b'x'), 1)
+    assert not keys.gets(f'{folder}-beside/x.parquet'), 'a folder whose name begins alike'
+    assert keys.lists(f'{folder}/') and not keys.lists(f'{kept.lake.prefix}hidden/') and not keys.lists(kept.lake.prefix)
+
+
+def test_keys_of_one_table_read_that_table(kept):
+    keys = Keys(kept, kept.vend('bob', table='open_t')['s3'])
+    assert all(keys.gets(key) for key in objects(kept, 'sales.open_t'))
+    assert not any(keys.gets(key) for key in objects(kept, 'sales.open_p') + objects(kept, 'hidden.hush_t'))
+
+
+def test_keys_follow_grants(kept):
+    with granted(kept, 'table', table_id('open_t')):
+        keys = Keys(kept, kept.vend('bob')['s3'])
+        assert kept.vend('bob', table='open_p')['s3'] is None
+        assert kept.vend('wide')['s3'] is None, 'nothing is read, so nothing is opened'
+    assert all(keys.gets(key) for key in objects(kept, 'sales.open_t'))
+    assert not any(keys.gets(key) for key in objects(kept, 'sales.open_p'))
+
+
+def test_keys_to_many_tables_open_the_namespaces_folder_without_what_is_others(kept):
+    with duckdb_client.connect_lake(kept.lake) as duck:
+        duck.execute('CREATE SCHEMA lake.crowded')
+        duck.execute('CREATE SCHEMA lake.crowded_too')
+        for table in ('crowded_too.t', 'crowded.moved', *(f'crowded.t{n}' for n in range(40))):
+            duck.execute(f'CREATE TABLE lake.{table} AS SELECT * FROM range(100)')
+    # Its folder stays where it is, and is another namespace's now.
+    renamed = requests.post(f'{kept.server.uri()}/v1/lake/tables/rename', headers=kept.token('admin'), timeout=60, json={
+        'source': {'namespace': ['crowded'], 'name': 'moved'}, 'destination': {'namespace': ['hidden'], 'name': 'moved'}})
+    assert renamed.status_code == 204, renamed.text
+    answer = kept.vend('wide', name_space='crowded')
+    keys = Keys(kept, answer['s3'])
+    assert keys.gets(objects(kept, 'crowded.t0')[0]) and keys.gets(objects(kept, 'crowded.t39')[0])
+    assert not keys.gets(objects(kept, 'crowded.moved')[0]) and not keys.gets(objects(kept, 'crowded_too.t')[0])
+    with attach(kept, answer) as duck:
+        assert rows(duck, 'SELECT count(*) FROM lake.crowded.t7') == [(100,)]
+
+
+def test_without_sts_there_are_no_keys_and_an_sts_that_is_away_is_503(kept):
+    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_STS_ENDPOINT': 'none'}) as other:
+        assert kept.vend('bob', server=other)['s3'] is None
+    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_STS_ENDPOINT': 'http://127.0.0.1:1'}) as other:
+        assert_error(kept.get('bob', server=other), 503, 'ServiceUnavailableException')
 
 
 # What other principals' tables leak
@@ -412,9 +515,9 @@ def seen_by(answer):
 def test_once_a_select_is_granted_only_what_is_granted_is_there(kept, admin):
     bob, wide = kept.vend('bob'), kept.vend('wide')
     everything = {f'{word}_{kind}' for word in ('open', HUSH) for kind in 'tpv'}
-    assert seen_by(bob) == {'open_t', 'open_p', 'open_v'} and seen_by(wide) == everything
+    assert seen_by(bob) == {'open_t', 'open_p', 'open_v'} and seen_by(wide) >= everything
     with granted(kept, 'table', table_id('open_t')):
-        assert seen_by(bob) == {'open_t'} and seen_by(wide) == set() and seen_by(admin) == everything
+        assert seen_by(bob) == {'open_t'} and seen_by(wide) == set() and seen_by(admin) >= everything
         with attach(kept, bob) as duck:
             assert rows(duck, 'SELECT count(*) FROM lake.sales.open_t') == [(1001,)]
             assert 'open_p' not in str(rows(duck, 'SHOW ALL TABLES'))
@@ -508,7 +611,8 @@ def test_what_another_logins_duckdb_writes_is_there_for_readers_and_for_the_serv
     try:
         owned = kept.ask(f"SELECT count(*) FROM pg_class WHERE relowner = '{role}'::regrole AND relname ~ '^ducklake_inlined_'")
         assert int(owned) >= 6
-        with attach(kept, bob) as reader:
+        assert told(bob, "SELECT count(*) FROM ducklake_table WHERE table_name = 'theirs'") == '1', 'also for an older login'
+        with attach(kept, kept.vend('bob')) as reader:
             assert rows(reader, 'SELECT count(*), max(i) FROM lake.sales.theirs') == [(102, 600)]
         of_table = kept.ask("SELECT t.table_id FROM ducklake_table t JOIN ducklake_schema s USING (schema_id) "
                             "WHERE s.schema_name = 'hidden' AND t.table_name = 'theirs'")
@@ -583,6 +687,6 @@ def test_a_writer_that_holds_the_tables_makes_it_503(kept):
 def test_without_row_security_everybody_gets_the_owners_login(kept):
     with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_RLS': '0'}) as unsafe:
         answer = kept.vend('bob', server=unsafe)
-        assert answer['pg_role'] == kept.owner and answer['pg_valid_until'] is None
+        assert answer['pg_role'] == kept.owner and answer['pg_valid_until'] is None and answer['s3'] is None
         assert HUSH in told(answer, 'SELECT * FROM ducklake_table')
         assert unsafe.log.read_text().count('LAKEPROXY_RLS') == 2, 'at the start and at the vend'
