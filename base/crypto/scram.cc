@@ -15,11 +15,10 @@ constexpr int kIterations = 4096;  // RFC 7677, section 4: at least.
 
 std::string scram_verifier(std::string_view password, std::string_view salt) {
   std::string salted(32, '\0');
-  openssl::require(PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()),
-                                     openssl::bytes(salt), static_cast<int>(salt.size()),
-                                     kIterations, openssl::sha256_algorithm(),
-                                     static_cast<int>(salted.size()),
-                                     openssl::writable(salted)) == 1);
+  openssl::require(
+      PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()), openssl::bytes(salt),
+                        static_cast<int>(salt.size()), kIterations, openssl::sha256_algorithm(),
+                        static_cast<int>(salted.size()), openssl::writable(salted)) == 1);
   const Digest client_key = hmac_sha256(salted, "Client Key");
   const Digest stored_key = sha256(view(client_key));
   const Digest server_key = hmac_sha256(salted, "Server Key");

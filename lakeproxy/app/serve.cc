@@ -239,8 +239,7 @@ base::Status Process::start() {
           std::min<std::chrono::milliseconds>(kCollectReaders, settings_.readers.lifetime)},
       base::log::Logger(log_));
   if (settings_.readers.row_security == settings::RowSecurity::kOn) {
-    own_work_.push_back(
-        asio::co_spawn(workers_.loop(0), collector_->run(), asio::use_future));
+    own_work_.push_back(asio::co_spawn(workers_.loop(0), collector_->run(), asio::use_future));
   }
   return {};
 }

@@ -179,7 +179,8 @@ std::optional<std::vector<storage::ObjectKey>> nameable(const StorageRights& rig
 base::Result<SessionPolicy> session_policy(const StorageRights& rights, const ShownObjects& shown) {
   const PolicyWriter writer(rights);
   if (!is_plain(rights.table_prefix())) {
-    return unsayable("the name of the table's folder has '*', '?' or '${': no key can be cut to it");
+    return unsayable(
+        "the name of the table's folder has '*', '?' or '${': no key can be cut to it");
   }
   // A pattern closes more than the name: that is safe. A variable could close less.
   if (std::ranges::any_of(rights.denied_prefixes(), has_variable)) {
@@ -188,13 +189,12 @@ base::Result<SessionPolicy> session_policy(const StorageRights& rights, const Sh
   const auto files = nameable(rights, shown, writer.metadata());
   const bool writes = rights.access() == KeyAccess::kReadWrite;
   if (files) {
-    std::string text = writes ? writer.write_folders(writer.readable(), *files)
-                              : writer.read_files(*files);
+    std::string text =
+        writes ? writer.write_folders(writer.readable(), *files) : writer.read_files(*files);
     if (text.size() <= kWantedPolicyBytes) return SessionPolicy{std::move(text), false};
   }
   for (const Names& folders : {writer.readable(), Names{rights.table_prefix()}}) {
-    std::string text =
-        writes ? writer.write_folders(folders, {}) : writer.read_folders(folders);
+    std::string text = writes ? writer.write_folders(folders, {}) : writer.read_folders(folders);
     if (text.size() <= kMostPolicyBytes) return SessionPolicy{std::move(text), !writes};
   }
   return unsayable("what keys to the table must leave out does not fit into a policy");

@@ -65,12 +65,13 @@ RightsPlaces folders(std::initializer_list<std::string> paths,
 TEST(FolderPolicy, opens_whole_folders_for_reading_alone) {
   auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", "data/s/u/"})));
   ASSERT_TRUE(made);
-  EXPECT_EQ(*made,
-            R"({"Version":"2012-10-17","Statement":[)"
-            R"({"Effect":"Allow","Action":"s3:GetObject","Resource":["arn:aws:s3:::lake/data/s/t/*",)"
-            R"("arn:aws:s3:::lake/data/s/u/*"]},)"
-            R"({"Effect":"Allow","Action":"s3:ListBucket","Resource":"arn:aws:s3:::lake",)"
-            R"("Condition":{"StringLike":{"s3:prefix":["data/s/t/*","data/s/u/*"]}}}]})");
+  EXPECT_EQ(
+      *made,
+      R"({"Version":"2012-10-17","Statement":[)"
+      R"({"Effect":"Allow","Action":"s3:GetObject","Resource":["arn:aws:s3:::lake/data/s/t/*",)"
+      R"("arn:aws:s3:::lake/data/s/u/*"]},)"
+      R"({"Effect":"Allow","Action":"s3:ListBucket","Resource":"arn:aws:s3:::lake",)"
+      R"("Condition":{"StringLike":{"s3:prefix":["data/s/t/*","data/s/u/*"]}}}]})");
 }
 
 TEST(FolderPolicy, closes_what_is_others) {
@@ -84,7 +85,8 @@ TEST(FolderPolicy, closes_what_is_others) {
 TEST(FolderPolicy, is_all_of_them_or_none) {
   RightsPlaces many = folders({"data/s/t0/"});
   for (int i = 1; i < 40; ++i) {
-    many.listed.push_back(*Location::parse("s3://lake/data/s/a-table-of-many-" + std::to_string(i)));
+    many.listed.push_back(
+        *Location::parse("s3://lake/data/s/a-table-of-many-" + std::to_string(i)));
   }
   EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, many)));
   for (const char* name : {"data/s/a*b/", "data/s/${x}/"}) {
@@ -148,8 +150,10 @@ TEST(SessionPolicy, what_is_closed_is_said_at_any_length) {
   for (KeyAccess access : {KeyAccess::kRead, KeyAccess::kReadWrite}) {
     for (const ShownObjects& files : {many(2), many(60), ShownObjects{}}) {
       const std::string policy = text(rights(access, of), files);
-      EXPECT_THAT(policy,
-                  HasSubstr(R"({"Effect":"Deny","Action":"s3:*","Resource":"arn:aws:s3:::lake/data/s/t/sub/*"})"));
+      EXPECT_THAT(
+          policy,
+          HasSubstr(
+              R"({"Effect":"Deny","Action":"s3:*","Resource":"arn:aws:s3:::lake/data/s/t/sub/*"})"));
       EXPECT_THAT(policy, Not(HasSubstr("ListBucket"))) << "it would show names of the other";
       if (access == KeyAccess::kReadWrite) {
         EXPECT_THAT(policy, HasSubstr("metadata/lake/*"));
@@ -161,8 +165,8 @@ TEST(SessionPolicy, what_is_closed_is_said_at_any_length) {
 TEST(SessionPolicy, too_much_that_is_closed_gets_no_keys) {
   RightsPlaces of = places("data/s/t");
   for (int i = 0; i < 40; ++i) {
-    of.others.push_back(*Location::parse("s3://lake/data/s/t/" + std::string(40, 'n') +
-                                         std::to_string(i)));
+    of.others.push_back(
+        *Location::parse("s3://lake/data/s/t/" + std::string(40, 'n') + std::to_string(i)));
   }
   for (KeyAccess access : {KeyAccess::kRead, KeyAccess::kReadWrite}) {
     auto made = session_policy(*rights(access, of), many(1));
@@ -172,17 +176,18 @@ TEST(SessionPolicy, too_much_that_is_closed_gets_no_keys) {
 }
 
 TEST(SessionPolicy, quotes_and_foreign_letters_stay_letters) {
-  const std::string policy =
-      text(rights(KeyAccess::kRead, places("data/s/a\"],\"Action\":\"s3:Put\\\xc3\xa4\xf0\x9f\x8c\x8a")),
-           shown({}));
+  const std::string policy = text(
+      rights(KeyAccess::kRead, places("data/s/a\"],\"Action\":\"s3:Put\\\xc3\xa4\xf0\x9f\x8c\x8a")),
+      shown({}));
   EXPECT_TRUE(std::ranges::all_of(policy, [](char c) { return c >= 0x20 && c < 0x7f; })) << policy;
   auto read = base::json::parse(policy);
   ASSERT_TRUE(read);
   const auto& statements = read->as_object().at("Statement").as_array();
   ASSERT_EQ(statements.size(), 2U);
   EXPECT_EQ(statements[0].as_object().at("Action").as_string(), "s3:GetObject");
-  EXPECT_EQ(statements[0].as_object().at("Resource").as_string(),
-            "arn:aws:s3:::lake/data/s/a\"],\"Action\":\"s3:Put\\\xc3\xa4\xf0\x9f\x8c\x8a/metadata/*");
+  EXPECT_EQ(
+      statements[0].as_object().at("Resource").as_string(),
+      "arn:aws:s3:::lake/data/s/a\"],\"Action\":\"s3:Put\\\xc3\xa4\xf0\x9f\x8c\x8a/metadata/*");
 }
 
 TEST(SessionPolicy, patterns_in_names_never_open_more) {

@@ -41,8 +41,8 @@ json::Object answer_of(const operation::DuckLakeAccess& access) {
                       {"pg_role", access.role}};
   answer["pg_valid_until"] = nullptr;
   if (access.valid_until) answer["pg_valid_until"] = *access.valid_until;
-  for (const char* member : {"masked_view", "mask_signature", "mask_projection", "row_filter",
-                             "scan_files", "s3"}) {
+  for (const char* member :
+       {"masked_view", "mask_signature", "mask_projection", "row_filter", "scan_files", "s3"}) {
     answer[member] = nullptr;
   }
   answer["transparent"] = false;
@@ -54,9 +54,9 @@ json::Object answer_of(const operation::DuckLakeAccess& access) {
 
 ActionResult vend_ducklake(RequestContext context, Call* call,
                            Authorized<operation::VendDuckLake> request) {
-  CO_ASSIGN_OR_RETURN(auto access,
-                      co_await operation::vend_ducklake(context, call->catalog(),
-                                                        call->services->direct, std::move(request)));
+  CO_ASSIGN_OR_RETURN(
+      auto access, co_await operation::vend_ducklake(context, call->catalog(),
+                                                     call->services->direct, std::move(request)));
   json::Object answer = answer_of(access);
   if (auto* delegation = call->catalog()->delegation) {
     CO_ASSIGN_OR_RETURN(auto keys, co_await delegation->for_direct_reader(

@@ -192,7 +192,8 @@ std::span<const Route> route_table() { return kRoutes; }
 std::vector<std::string> announced_endpoints() {
   std::vector<std::string> endpoints;
   for (const Route& route : kRoutes) {
-    // What operators and DuckDB call is not part of Iceberg's API, and its clients look for that alone.
+    // What operators and DuckDB call is not part of Iceberg's API, and its clients look for that
+    // alone.
     if (!route.path.starts_with("/v1/{prefix}/")) continue;
     if (route.path.starts_with("/v1/{prefix}/admin/")) continue;
     if (route.path.starts_with("/v1/{prefix}/governance/")) continue;

@@ -28,12 +28,12 @@ std::string quoted(std::string_view text, char quote) {
 // The passwords are of letters that no part of this needs to quote.
 DuckLakeAccess access_with(const Catalog& catalog, const DirectReading& direct,
                            ducklake::ReaderLogin login) {
-  const std::string dsn = fmt::format("{} user={} password={}", direct.server, login.role,
-                                      login.password.reveal());
-  const std::string attach = fmt::format(
-      "ATTACH {} AS {} (READ_ONLY, DATA_PATH {}, METADATA_SCHEMA {})",
-      quoted("ducklake:postgres:" + dsn, '\''), quoted(catalog.lake.catalog, '"'),
-      quoted(catalog.lake.data_path, '\''), quoted(catalog.lake.metadata_schema, '\''));
+  const std::string dsn =
+      fmt::format("{} user={} password={}", direct.server, login.role, login.password.reveal());
+  const std::string attach =
+      fmt::format("ATTACH {} AS {} (READ_ONLY, DATA_PATH {}, METADATA_SCHEMA {})",
+                  quoted("ducklake:postgres:" + dsn, '\''), quoted(catalog.lake.catalog, '"'),
+                  quoted(catalog.lake.data_path, '\''), quoted(catalog.lake.metadata_schema, '\''));
   return {.role = std::move(login.role),
           .valid_until = login.valid_until.empty() ? std::nullopt
                                                    : std::optional(std::move(login.valid_until)),
@@ -56,24 +56,23 @@ base::Task<base::Result<DuckLakeAccess>> vend_ducklake(base::RequestContext cont
   const auth::Principal& principal = request.principal();
   ducklake::ReaderLogin login{direct->owner, direct->owner_password, ""};
   if (direct->logins != nullptr) {
-    CO_ASSIGN_OR_RETURN(login,
-                        co_await direct->logins->make(context, catalog->lake.metadata_schema,
-                                                      reader_of(principal)));
+    CO_ASSIGN_OR_RETURN(login, co_await direct->logins->make(context, catalog->lake.metadata_schema,
+                                                             reader_of(principal)));
   } else {
     catalog->log->warning("the owner's login was given away: row security is off",
-                          {{"setting", "LAKEPROXY_RLS"}, {"principal", principal.subject}});
+                          {{"setting", "LAKEPROXY_RLS"}, {"user", principal.subject}});
   }
-  catalog->log->info("login for direct reading", {{"principal", principal.subject},
+  catalog->log->info("login for direct reading", {{"operation", "ducklake_credentials"},
+                                                  {"user", principal.subject},
                                                   {"issuer", principal.issuer},
                                                   {"catalog", catalog->lake.catalog},
                                                   {"role", login.role},
                                                   {"valid_until", login.valid_until}});
   DuckLakeAccess access = access_with(*catalog, *direct, std::move(login));
   if (direct->logins != nullptr) {
-    CO_ASSIGN_OR_RETURN(access.folders,
-                        co_await direct->logins->folders(context, catalog->lake.metadata_schema,
-                                                         access.role, request->name_space,
-                                                         request->table));
+    CO_ASSIGN_OR_RETURN(access.folders, co_await direct->logins->folders(
+                                            context, catalog->lake.metadata_schema, access.role,
+                                            request->name_space, request->table));
   }
   co_return access;
 }

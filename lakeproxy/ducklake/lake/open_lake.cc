@@ -194,10 +194,12 @@ std::vector<base::pg::MigrationIndex> indexes_of(const std::string& schema, std:
   return indexes;
 }
 
-// The functions of a migration keep the search path that they are made under.
+// The functions of a migration keep the search path that they are made under. Temporary tables,
+// which anybody may make, would come first if they were not named: a function with its owner's
+// rights would believe them.
 base::pg::Migration migration_of(const std::string& schema, int version, std::string_view text) {
   return {.version = version,
-          .sql = fmt::format("SET LOCAL search_path TO \"{}\";\n{}", schema, text),
+          .sql = fmt::format("SET LOCAL search_path TO \"{}\", pg_temp;\n{}", schema, text),
           .indexes = indexes_of(schema, text)};
 }
 

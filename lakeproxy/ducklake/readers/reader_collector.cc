@@ -41,8 +41,8 @@ base::Task<void> ReaderCollector::collect() {
   auto left_over = co_await logins_.collect(base::RequestContext{}, options_.schema);
   if (!left_over) {
     if (stopping_) co_return;
-    log_.warning("expired logins of readers are not collected", {{"error", left_over.error().message()},
-                                                     {"detail", left_over.error().detail()}});
+    log_.warning("expired logins of readers are not collected",
+                 {{"error", left_over.error().message()}, {"detail", left_over.error().detail()}});
   } else if (*left_over > 0) {
     log_.warning("expired logins of readers cannot be dropped; PostgreSQL's log says why",
                  {{"logins", *left_over}});

@@ -49,8 +49,7 @@ base::pg::Param names_param(const std::optional<std::vector<model::Namespace>>& 
 }
 
 base::pg::Param texts_param(const std::vector<std::string>& texts) {
-  return base::pg::array_param(
-      std::vector<std::optional<std::string>>(texts.begin(), texts.end()));
+  return base::pg::array_param(std::vector<std::optional<std::string>>(texts.begin(), texts.end()));
 }
 
 // PostgreSQL stores text without U+0000 alone; a token may hold one.
@@ -61,7 +60,8 @@ std::string storable(std::string_view text) {
 }
 
 constexpr auto kMake =
-    "SELECT to_char(@lakeproxy_make_reader($1, $2, $3, make_interval(secs => $4::bigint), $5::bigint, "
+    "SELECT to_char(@lakeproxy_make_reader($1, $2, $3, make_interval(secs => $4::bigint), "
+    "$5::bigint, "
     "$6, $7, $8::boolean, $9::text[], $10::text[]) AT TIME ZONE 'UTC', "
     "'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
 
@@ -155,9 +155,9 @@ base::Task<base::Result<std::int64_t>> ReaderLogins::collect(base::RequestContex
                                                              std::string schema) {
   const SchemaSql sql(schema);
   context.deadline = std::min(context.deadline, std::chrono::steady_clock::now() + kCollecting);
-  CO_ASSIGN_OR_RETURN(
-      auto rows, co_await pool_->query(context, {sql("SELECT @lakeproxy_collect_readers($1)"),
-                                                 {param(options_.group_role)}}));
+  CO_ASSIGN_OR_RETURN(auto rows,
+                      co_await pool_->query(context, {sql("SELECT @lakeproxy_collect_readers($1)"),
+                                                      {param(options_.group_role)}}));
   co_return rows->int64(0, 0);
 }
 

@@ -30,17 +30,18 @@ TEST(ReaderRoleName, tells_subject_digest_and_chance) {
 
 TEST(ReaderRoleName, is_safe_and_short_whatever_the_subject_is) {
   Counting random;
-  const std::string subjects[] = {"",
-                                  "a\"; DROP ROLE lake; --",
-                                  "it's",
-                                  "back\\slash",
-                                  std::string("nul\0nul", 7),
-                                  "\xff\xfe",
-                                  "n\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
-                                  "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9",
-                                  "UPPER",
-                                  "%s%n$1{}",
-                                  std::string(10'000, 'x')};
+  const std::string subjects[] = {
+      "",
+      "a\"; DROP ROLE lake; --",
+      "it's",
+      "back\\slash",
+      std::string("nul\0nul", 7),
+      "\xff\xfe",
+      "n\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+      "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9",
+      "UPPER",
+      "%s%n$1{}",
+      std::string(10'000, 'x')};
   for (const std::string& subject : subjects) {
     const std::string name = reader_role_name(subject, "https://id.example", random);
     EXPECT_LE(name.size(), 63U) << name;

@@ -468,6 +468,21 @@ def test_no_function_lends_a_reader_its_owners_rights(kept, bob):
         kept.ask(f'REVOKE TEMPORARY ON DATABASE {kept.database} FROM PUBLIC')
 
 
+def test_temporary_tables_do_not_stand_for_those_that_rules_read(kept, bob):
+    """They are looked up first, unless a function says otherwise."""
+    mine = [f"CREATE TEMPORARY TABLE lakeproxy_reader AS SELECT '{bob['pg_role']}'::text role_name, 'bob'::text subject, ''::text issuer, "
+            "true is_administrator, NULL::text[] namespaces, '{}'::text[] roles, now() made_at, 'infinity'::timestamptz valid_until",
+            'CREATE TEMPORARY TABLE ducklake_schema AS SELECT n::bigint schema_id, NULL::uuid schema_uuid, 0::bigint begin_snapshot, '
+            "NULL::bigint end_snapshot, 'sales'::varchar schema_name, 's/'::varchar path, true path_is_relative FROM generate_series(0, 50) n"]
+    kept.ask(f'GRANT TEMPORARY ON DATABASE {kept.database} TO PUBLIC')
+    try:
+        for table in mine:
+            assert told(bob, 'SET default_transaction_read_only = off', table, 'GRANT ALL ON ALL TABLES IN SCHEMA pg_temp TO PUBLIC',
+                        'SELECT count(*) FROM public.ducklake_table') == '2'
+    finally:
+        kept.ask(f'REVOKE TEMPORARY ON DATABASE {kept.database} FROM PUBLIC')
+
+
 def test_duckdb_writes_nothing_with_it(kept, bob):
     with attach(kept, bob) as duck:
         with pytest.raises(duckdb.Error, match='read-only'):
