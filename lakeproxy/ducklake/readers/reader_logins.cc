@@ -19,7 +19,8 @@ using base::pg::Query;
 
 constexpr std::size_t kMaxName = 63;
 constexpr std::string_view kPrefix = "lakeproxy_p_";
-constexpr std::int64_t kMostOfOne = 1000;
+// Each may have 16 sessions: a few principals must not have all that PostgreSQL has.
+constexpr std::int64_t kMostOfOne = 100;
 constexpr std::chrono::seconds kCollecting{30};
 
 template <std::size_t bytes>
@@ -85,7 +86,7 @@ std::string reader_role_name(std::string_view subject, std::string_view issuer,
 
 std::string reader_group_of(const std::string& setting, const std::string& schema) {
   if (schema == "public") return setting;
-  const std::string whole = setting + "_" + schema;
+  std::string whole = setting + "_" + schema;
   if (whole.size() <= kMaxName) return whole;
   const base::crypto::Digest digest = base::crypto::sha256(schema);
   return setting + "_" + base::crypto::to_hex(base::crypto::view(digest).substr(0, 8));

@@ -68,7 +68,7 @@ class ReaderLogins {
   /// Makes a login for the lake in that schema, and gives readers their rights in it where they
   /// have none yet.
   /// Errors: kUnsupported  this server's role cannot make logins, or the group has rights that it
-  ///         must not have (detail); kRateLimited  1,000 logins of this principal live;
+  ///         must not have (detail); kRateLimited  100 logins of this principal live;
   ///         kUnavailable, kTimeout  PostgreSQL, or a writer that held the tables too long;
   ///         kOutcomeUnknown  it may have been made: it ends by itself.
   [[nodiscard]] base::Task<base::Result<ReaderLogin>> make(base::RequestContext context,

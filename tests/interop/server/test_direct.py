@@ -657,6 +657,18 @@ def test_rules_are_evaluated_once_a_scan(kept, bob):
 
 # What stands in the way
 
+def test_a_principal_with_a_hundred_logins_gets_no_more(kept, bob):
+    kept.ask(f"""INSERT INTO lakeproxy_reader (role_name, subject, issuer, is_administrator, roles, valid_until)
+        SELECT 'none_' || n, subject, issuer, false, '{{}}', now() + interval '1 hour' FROM lakeproxy_reader, generate_series(1, 100) n
+        WHERE role_name = '{bob['pg_role']}'""")
+    try:
+        assert_error(kept.get('bob'), 429, 'TooManyRequestsException')
+        assert kept.vend('wide')['pg_role'], 'another one does'
+    finally:
+        kept.ask("DELETE FROM lakeproxy_reader WHERE role_name LIKE 'none%'")
+    assert kept.vend('bob')['pg_role']
+
+
 def test_without_the_right_to_make_logins_the_answer_is_501(kept):
     kept.ask(f'ALTER ROLE {kept.owner} NOCREATEROLE')
     try:
