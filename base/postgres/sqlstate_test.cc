@@ -29,6 +29,7 @@ TEST(SqlstateTest, each_class_has_its_kind_and_reason) {
       {"25006", ErrorKind::kUnavailable, ""},
       {"25001", ErrorKind::kInternal, ""},
       {"55000", ErrorKind::kUnavailable, ""},
+      {"55P03", ErrorKind::kUnavailable, ""},
       {"55006", ErrorKind::kInternal, ""},
       {"22P02", ErrorKind::kInvalid, ""},
       {"22021", ErrorKind::kInvalid, ""},

@@ -570,9 +570,9 @@ def exists(kept, answer):
 
 
 def test_a_reader_does_not_outlive_its_expiry(kept):
-    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_TTL_SECONDS': '4'}) as brief:
+    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_TTL_SECONDS': '7'}) as brief:
         answer = kept.vend('bob', server=brief)
-        ends = time.time() + 4
+        ends = time.time() + 7
         one = session(answer)
         try:
             assert say(one, 'SELECT count(*) FROM ducklake_table') == '2'
@@ -599,7 +599,7 @@ def test_a_session_of_an_expired_login_sees_nothing_before_it_is_ended(kept):
 
 
 def test_logins_that_a_dead_server_left_are_collected_by_another(kept):
-    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_TTL_SECONDS': '2'}) as brief:
+    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_TTL_SECONDS': '6'}) as brief:
         answer = kept.vend('bob', server=brief)
         brief.server.stop(9)
     assert exists(kept, answer)
