@@ -15,7 +15,6 @@ import pytest
 
 from lake_clients import duck as duckdb_client
 from oracle import roaring
-from stack.postgres import BINARIES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UPGRADE = (ROOT / 'db/upgrade/1_0_to_1_1.sql').read_text()
@@ -69,26 +68,30 @@ def command(own, *arguments):
                               env=own.stack.catalog.environment(), capture_output=True, check=False)
 
 
+def copied_down(schema):
+    """SQL that makes CLONE anew: the lake in PostgreSQL's schema `schema`, as one of 1.0."""
+    return f"""DROP SCHEMA IF EXISTS {CLONE} CASCADE;
+CREATE SCHEMA {CLONE};
+DO $$ DECLARE t text; BEGIN
+  FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '{schema}' AND tablename LIKE 'ducklake\\_%' LOOP
+    EXECUTE format('CREATE TABLE {CLONE}.%I (LIKE {schema}.%I INCLUDING ALL)', t, t);
+    EXECUTE format('INSERT INTO {CLONE}.%I TABLE {schema}.%I', t, t);
+  END LOOP;
+END $$;
+SET LOCAL search_path = {CLONE};
+{DOWNGRADE}"""
+
+
 @contextlib.contextmanager
-def down_converted(own, leave_out=()):
-    """DuckDB 1.5.5 on a copy of the lake's database in which it is one of 1.0. `leave_out`: inlined tables that 1.0 cannot have."""
-    postgres = own.stack.postgres
-    postgres.query('postgres', f'DROP DATABASE IF EXISTS {CLONE}')
-    postgres.query('postgres', f'CREATE DATABASE {CLONE}')
-    dump = subprocess.run([BINARIES / 'pg_dump', '--no-owner', 'lake'], env=postgres.environment(), check=True,
-                          capture_output=True).stdout
-    subprocess.run([BINARIES / 'psql', '-qX', '-v', 'ON_ERROR_STOP=1', CLONE], env=postgres.environment(), input=dump,
-                   check=True, stdout=subprocess.DEVNULL)
-    for table in leave_out:
-        postgres.query(CLONE, f"DELETE FROM ducklake_inlined_data_tables WHERE table_name = '{table}'")
-    postgres.query(CLONE, f'BEGIN; {DOWNGRADE}; COMMIT')
-    lake = dataclasses.replace(own.lake, pg_dsn=own.lake.pg_dsn.replace('dbname=lake', f'dbname={CLONE}'))
-    duck = duckdb_client.connect_lake(lake)
+def down_converted(own):
+    """DuckDB 1.5.5 on a copy of the lake's tables in which it is one of 1.0."""
+    own.ask(f'BEGIN; {copied_down(own.lake.pg_schema)}; COMMIT')
+    duck = duckdb_client.connect_lake(dataclasses.replace(own.lake, pg_schema=CLONE))
     try:
         yield duck
     finally:
         duck.close()
-        postgres.query('postgres', f'DROP DATABASE {CLONE} WITH (FORCE)')
+        own.ask(f'DROP SCHEMA {CLONE} CASCADE')
 
 
 def snapshot(own, changes, sql='', schema_changes=False):

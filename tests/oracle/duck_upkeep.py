@@ -118,7 +118,7 @@ def add_data_files(world, random):
     column too many or too few, or with a column in their paths."""
     table = world.pick(random)
     columns = world.columns(table)
-    place = f's3://{world.lake.s3_bucket}/data/{world.schema}/beside/{uuid.uuid4()}'
+    place = f'{world.lake.data_path}{world.schema}/beside/{uuid.uuid4()}'
     names = ', '.join(quoted(name) for name, _ in columns)
     rows = many_rows(random, [kind for _, kind in columns], random.randint(1, 20))
     form = random.choice(('whole', 'turned', 'more', 'fewer', 'hive'))

@@ -52,14 +52,15 @@ def take(world, step, tally):
     """Whether something happened."""
     world.note(f'-- {step.name}')
     try:
-        OPERATIONS[step.name].apply(world, step.random('operation'))
+        with world.ready_for(step):
+            OPERATIONS[step.name].apply(world, step.random('operation'))
     except Skip as reason:
         world.note(f'-- skipped: {reason}')
         tally.skipped[step.name] += 1
         return False
     except NotImplementedError as refusal:
         world.note(f'-- refused: {refusal}')
-        if not offered.may_refuse(step.name, str(refusal)):
+        if not offered.may_refuse(step.name, str(refusal), world.migrated):
             raise Difference('refusal', f'{step.name} is offered, and was refused: {refusal}') from refusal
         tally.refused[step.name] += 1
         return False
@@ -76,6 +77,7 @@ def take(world, step, tally):
 
 def compare(world, step, checker, thorough):
     """One table after most steps, since most change one; all of them now and then."""
+    world.check_rules()
     random_choice = step.random('check')
     if thorough or random_choice.random() < 0.2:
         checker.check_names()

@@ -1,6 +1,4 @@
 """Where DuckDB on the lake is wrong by itself: asked of the lake's own tables, so that nothing else is passed over."""
-from oracle.world import text
-
 # The table by its present name.
 TABLE = """ducklake_table t
   JOIN ducklake_schema s ON s.schema_id = t.schema_id AND s.schema_name = '{schema}' AND s.end_snapshot IS NULL
@@ -9,8 +7,7 @@ TABLE = """ducklake_table t
 
 def ask(world, table, sql, **values):
     of = TABLE.format(schema=table.schema.replace("'", "''"), name=table.name.replace("'", "''"))
-    asked = sql.format(table=of, **values)
-    return world.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(asked)})").fetchall()
+    return world.ask(sql.format(table=of, **values))
 
 
 OLDER_THAN_THE_BUCKET = """

@@ -12,6 +12,11 @@ REFUSED = {
     'rest.write_to_branch': 'a snapshot that main does not point to',
 }
 
+# Those of a lake of DuckLake 1.1 alone.
+REFUSED_IN_1_1 = {
+    'rest.compact': 'compact the table in DuckDB 2.0',
+}
+
 # Operations that the lake sometimes cannot do, and what the refusal must say then.
 NOT_ALWAYS = {
     'rest.roll_back': 'rows would read otherwise now',
@@ -48,6 +53,8 @@ def may_not_add(message):
     return any(re.search(pattern, message) for pattern in NOT_ADDED)
 
 
-def may_refuse(name, message):
-    patterns = [*NOT_SHOWN, *NOT_ADDED, *(refused[name] for refused in (REFUSED, NOT_ALWAYS) if name in refused)]
+def may_refuse(name, message, migrated):
+    """`migrated`: whether the lake is one of DuckLake 1.1."""
+    lists = (REFUSED, NOT_ALWAYS, REFUSED_IN_1_1) if migrated else (REFUSED, NOT_ALWAYS)
+    patterns = [*NOT_SHOWN, *NOT_ADDED, *(refused[name] for refused in lists if name in refused)]
     return any(re.search(pattern, message) for pattern in patterns)

@@ -65,6 +65,16 @@ def steps_of(seed, number):
     return [Step(name, source.getrandbits(48)) for name in (first, *names)]
 
 
+MIGRATE = 'lake.migrate'
+
+
+def steps_with_migration(seed, number):
+    """The history as it would be in a lake that stays what it is, with the migration of the lake among its first steps."""
+    steps = steps_of(seed, number)
+    at = random.Random(f'{seed} migration {number}').randint(1, len(steps) * 2 // 3)
+    return [*steps[:at], Step(MIGRATE, seed), *steps[at:]]
+
+
 # What an operation finds nothing to do without.
 NEEDS = {'rest.take_back_deletes': ('rest.position_deletes', 'rest.upgrade', 'rest.deletion_vectors', 'rest.position_deletes'),
          'rest.deletion_vectors': ('rest.upgrade', 'rest.upgrade'), 'rest.add_column_with_default': ('rest.upgrade', 'rest.upgrade'),

@@ -3,7 +3,7 @@ import collections
 import time
 
 from oracle import offered
-from oracle.steps import OPERATIONS
+from oracle.steps import MIGRATE, OPERATIONS
 
 
 class Tally:
@@ -23,13 +23,17 @@ class Tally:
         lines = ['operations (done, without occasion, refused):']
         lines += [f'  {name:<32} {self.done[name]:>6} {self.skipped[name]:>6} {self.refused[name]:>6}' for name in sorted(OPERATIONS)]
         lines += [f'  {count:>5} x {reason}' for reason, count in sorted(self.reasons.items())]
-        lines.append(f'oracle: {self.histories} histories, {self.steps} steps, {self.compared} snapshots compared, '
+        lines.append(f'oracle: {self.histories} histories ({self.done[MIGRATE]} with a migration to 1.1), {self.steps} steps, {self.compared} snapshots compared, '
                      f'{self.reads} reads ({self.filters} with filters), {self.lineages} with row ids, {self.spark} by Spark, in {seconds:.0f} s: '
                      f'{self.steps / seconds:.1f} steps/s, {self.compared / seconds:.1f} snapshots/s')
         return '\n'.join(lines)
 
     def never_done(self):
-        return [name for name in sorted(OPERATIONS) if not self.done[name] and name not in offered.REFUSED]
+        return [name for name in self.asked_for() if not self.done[name] and name not in offered.REFUSED]
+
+    def asked_for(self):
+        """Those of no weight are not dealt."""
+        return [name for name in sorted(OPERATIONS) if OPERATIONS[name].weight]
 
     def faults(self):
         """What makes a long run fail although no two readers disagreed."""

@@ -6,10 +6,11 @@ import time
 import duckdb
 from pyiceberg.exceptions import ServiceUnavailableError
 
+import lake_invariants
 import shown_types
 from lake_clients import duck, iceberg, spark
 from oracle.rest import Rest
-from oracle.steps import Difference, Skip
+from oracle.steps import Difference, Skip, steps_of
 
 
 # DuckDB 1.5.5 asks PostgreSQL for COUNT("q"uote") when rows that it keeps there become a file.
@@ -73,16 +74,14 @@ class Table:
 class World:
     """Connections stay open over all histories; `begin` makes an empty schema."""
 
+    steps_of = staticmethod(steps_of)
+    migrated = False  # the lake is one of DuckLake 1.1
+
     def __init__(self, lake):
-        self.lake = lake
-        self.duck = connect(lake)
         self.dead = []
-        self.catalog = iceberg.connect(lake)
-        self.rest = Rest(lake)
         self.engine = duckdb.connect()
         self.engine.execute("SET TimeZone = 'UTC'")
         shown_types.define_macros(self.engine)
-        self.other = None
         self.schema = None
         self.tables = []
         self.log = []
@@ -90,6 +89,38 @@ class World:
         self.picked = []
         self.expected = []
         self.session = None
+        self.open(lake)
+
+    def open(self, lake):
+        """Connects to it."""
+        self.lake = lake
+        self.catalog = iceberg.connect(lake)
+        self.rest = Rest(lake)
+        self.other = None
+        self.direct = self.connect()
+
+    def connect(self):
+        return connect(self.lake)
+
+    @property
+    def duck(self):
+        """DuckDB on DuckLake itself."""
+        return self.direct
+
+    def ask(self, sql):
+        """PostgreSQL's rows, of the lake's own tables."""
+        return self.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(sql)})").fetchall()
+
+    def ready_for(self, step):
+        """What a step is done in."""
+        del step
+        return contextlib.nullcontext()
+
+    def check_rules(self):
+        """What holds in every lake, whatever its tables show."""
+        broken = lake_invariants.broken(lambda sql: '\n'.join('|'.join(map(str, row)) for row in self.ask(sql)))
+        if broken:
+            raise Difference('rules of a lake', '\n'.join(f'{rule}: {rows}' for rule, rows in broken.items()))
 
     def begin(self, schema):
         self.schema = schema
@@ -144,17 +175,17 @@ class World:
         """Another connection to the lake: one that has seen a column keeps its type for MIN and MAX when it is widened,
         whoever does it, and DuckDB 1.5.5 then ends with an internal error."""
         self.duck.close()
-        self.duck = connect(self.lake)
+        self.direct = self.connect()
 
     def recover(self):
         """Ends the transaction that a failed statement left aborted, also where none was begun by hand."""
         try:
-            with contextlib.suppress(duckdb.TransactionException):
-                self.duck.execute('ROLLBACK')
+            with contextlib.suppress(duckdb.TransactionException, duckdb.ConnectionException):
+                self.direct.execute('ROLLBACK')
         except duckdb.FatalException:  # an internal error ends the whole instance, and its destructor the process
-            self.dead.append(self.duck)
-            self.duck = connect(self.lake)
-            self.duck.execute(f"FROM postgres_query('__ducklake_metadata_lake', {text(END_OF_THE_DEAD)})").fetchall()
+            self.dead.append(self.direct)
+            self.direct = self.connect()
+            self.ask(END_OF_THE_DEAD)
 
     def snapshot(self):
         return self.duck.execute("FROM ducklake_current_snapshot('lake')").fetchone()[0]
