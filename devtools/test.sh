@@ -4,16 +4,20 @@
 TEST_STACK=test
 PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 # What runs side by side, longest first. Each has servers of its own.
-LANES=(faults tables lake oracle engines upkeep tools unit kit)
+LANES=(faults tables lake oracle engines upkeep tools keys tables_1_1 unit kit)
 FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
 FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
-FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/keys" "$ROOT/tests/interop/tables")
+FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
+FOLDERS_keys=("$ROOT/tests/interop/keys")
+# What is quick of the lane tables, on a lake of DuckLake 1.1.
+FOLDERS_tables_1_1=("$ROOT/tests/interop/api/test_views.py" "$ROOT/tests/interop/api/test_transactions.py"
+  "$ROOT/tests/interop/tables/test_definition_changes.py")
 FOLDERS_upkeep=("$ROOT/tests/interop/hostile" "$ROOT/tests/interop/server" "$ROOT/tests/interop/upkeep")
 FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
 FOLDERS_oracle=("$ROOT/tests/oracle")
-PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}" "${FOLDERS_engines[@]}"
-  "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
+PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}"
+  "${FOLDERS_keys[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 
 test_command() {
   local sanitizer='' filter=''
@@ -87,6 +91,7 @@ lane_command() {
     unit) unit_tests "$preset" '' ;;
     kit) kit_tests "$preset" '' ;;
     *)
+      [[ $name != *_1_1 ]] || export LAKE_FORMAT=1.1
       local folders="FOLDERS_$name[@]"
       setup_servers
       with_stack "$preset" "$PYTHON" -m pytest "${PYTEST_OPTIONS[@]}" -p lane_tests --junitxml="$RESULTS/$name.xml" \
@@ -164,7 +169,8 @@ with_stack() {
   build_preset "$preset" lakeproxy faulty_lakeproxy securetool call_tool lasting_client websocket_echo
   "$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null' EXIT
-  "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" || return
+  "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" \
+    ${LAKE_FORMAT:+--format "$LAKE_FORMAT"} || return
   # shellcheck disable=SC1090
   (source "$DEV/stacks/$TEST_STACK/env" && LAKE_STACK=$TEST_STACK TOOLS_BINARY=$ROOT/build/$preset/securetool \
     WEBSOCKET_ECHO=$ROOT/build/$preset/websocket_echo "$@")

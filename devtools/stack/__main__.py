@@ -10,7 +10,7 @@ from stack.stack import DEFAULT_BINARY, Stack
 
 def up(options):
     stack = Stack.make(options.name, options.pg_port, options.s3_port, options.port, options.kind,
-                       options.binary)
+                       options.binary, options.format)
     for part in stack.parts():
         began = time.monotonic()
         known = stack.running(part)
@@ -45,6 +45,7 @@ def parse(arguments):
     start.add_argument('--kind', choices=('lakeproxy', 'reference'), default='lakeproxy',
                        help='the catalog: ours, or the Java reference')
     start.add_argument('--binary', default=str(DEFAULT_BINARY), help='the lakeproxy to run')
+    start.add_argument('--format', choices=('1.0', '1.1'), help='of a lake that is not there yet')
     stop = commands.add_parser('down', help='stop the servers')
     stop.set_defaults(run=down)
     stop.add_argument('--wipe', action='store_true', help='remove the data too')

@@ -9,7 +9,7 @@ WAREHOUSE = 'lake'
 class Lakeproxy:
     name = 'lakeproxy'
 
-    def __init__(self, folder, port, database, store, binary, settings=None):
+    def __init__(self, folder, port, database, store, binary, settings=None, lake_format=None):
         self.folder = folder
         self.log = folder / 'lakeproxy.log'
         self.port = port
@@ -17,11 +17,18 @@ class Lakeproxy:
         self.store = store
         self.binary = binary
         self.settings = settings or {}
+        self.lake_format = lake_format  # that the lake is created in, or None: the server's own choice
 
     def start(self):
+        self.create_lake()
         server = process.start([self.binary, 'serve'], self.log, self.environment(), self.folder)
         process.wait_ready(self.name, server, self.log, self.ready, 60)
         return server
+
+    def create_lake(self):
+        there = self.database.query(postgres.DATABASE, "SELECT to_regclass('ducklake_metadata')").strip()
+        if self.lake_format and not there:
+            process.run([self.binary, 'lake', 'create', '--format', self.lake_format], self.log, self.environment(), self.folder)
 
     def stop(self, server, kill=False):
         server.stop(*([process.signal.SIGKILL] if kill else []))

@@ -49,8 +49,9 @@ class Postgres:
         password_file = self.socket_folder / 'password'
         lend(password_file, self.password)
         try:
-            run(as_server_user([BINARIES / 'initdb', '-D', self.data, '-U', USER, '--auth=scram-sha-256',
-                                f'--pwfile={password_file}', '--encoding=UTF8', '--locale=C', '--no-instructions']), self.log)
+            process.run(as_server_user([BINARIES / 'initdb', '-D', self.data, '-U', USER, '--auth=scram-sha-256',
+                                        f'--pwfile={password_file}', '--encoding=UTF8', '--locale=C',
+                                        '--no-instructions']), self.log, cwd='/')
         finally:
             password_file.unlink()
 
@@ -120,10 +121,3 @@ def reachable_folder(folder, fallback):
     folder.mkdir(parents=True, exist_ok=True)
     probe = subprocess.run(as_server_user(['test', '-x', str(folder)]), check=False)
     return folder if probe.returncode == 0 else fallback
-
-
-def run(command, log, env=None):
-    with open(log, 'ab') as out:
-        done = subprocess.run([str(w) for w in command], stdout=out, stderr=out, cwd='/', env=env, check=False)
-    if done.returncode:
-        raise StackError(f'{command[0]} failed; the end of {log}:\n{process.tail(log)}')

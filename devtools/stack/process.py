@@ -75,6 +75,14 @@ def start(command, log, env=None, cwd=None):
         raise StackError(f'{command[0]} ended at once; the end of {log}:\n{tail(log)}') from None
 
 
+def run(command, log, env=None, cwd=None):
+    """To its end, which must be a good one."""
+    with open(log, 'ab') as out:
+        done = subprocess.run([str(word) for word in command], stdout=out, stderr=out, env=env, cwd=cwd, check=False)
+    if done.returncode:
+        raise StackError(f'{command[0]} failed; the end of {log}:\n{tail(log)}')
+
+
 def wait_ready(name, process, log, ready, seconds):
     if wait_until(lambda: ready() or not process.alive(), seconds) and process.alive():
         return

@@ -33,7 +33,7 @@ class Stack:
         if self.state['kind'] == 'reference':
             return catalog.Reference(self.folder, self.state['port'], self.postgres, self.store)
         return catalog.Lakeproxy(self.folder, self.state['port'], self.postgres, self.store,
-                                 self.state['binary'])
+                                 self.state['binary'], lake_format=self.state.get('lake_format'))
 
     @staticmethod
     def exists(name):
@@ -46,7 +46,7 @@ class Stack:
         return Stack(name, json.loads((paths.stack_folder(name) / 'state.json').read_text()))
 
     @staticmethod
-    def make(name, pg_port=0, s3_port=0, port=0, kind='lakeproxy', binary=DEFAULT_BINARY):
+    def make(name, pg_port=0, s3_port=0, port=0, kind='lakeproxy', binary=DEFAULT_BINARY, lake_format=None):
         """The stack `name`, known already or new, with ports that can be listened on."""
         known = Stack.load(name) if Stack.exists(name) else None
         if known and any(known.running(part) for part in known.parts()):
@@ -59,7 +59,7 @@ class Stack:
         def wish(kind_of_port):
             return state.get(kind_of_port, standard.get(kind_of_port))
 
-        state.update(kind=kind, binary=str(binary), processes={},
+        state.update(kind=kind, binary=str(binary), lake_format=lake_format, processes={},
                      pg_port=ports.choose(pg_port, wish('pg_port'), 'PostgreSQL'),
                      s3_port=ports.choose(s3_port, wish('s3_port'), 'the S3 store'),
                      port=ports.choose(port, wish('port'), 'the catalog'))

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import format_1_1
 import readers as lake_readers
 from by_hand import Watched
 from lake_clients import duck as duckdb_client
@@ -15,7 +16,22 @@ from stack.stack import Stack
 
 @pytest.fixture(scope='session')
 def stack():
-    return Stack.load(os.environ.get('LAKE_STACK', 'test'))
+    found = Stack.load(os.environ.get('LAKE_STACK', 'test'))
+    if found.state.get('lake_format') == '1.1':
+        duckdb_client.connect_lake = format_1_1.connect
+    return found
+
+
+def pytest_collection_modifyitems(items):
+    """On a lake of 1.1 some tests cannot pass; one that does fails until its line is gone."""
+    if os.environ.get('LAKE_FORMAT') != '1.1':
+        return
+    reasons = format_1_1.unlike()
+    for item in items:
+        place = f'{item.path.name}::{item.originalname or item.name}'
+        for name in (place, item.path.name):
+            if name in reasons:
+                item.add_marker(pytest.mark.xfail(reason=reasons[name], strict=True))
 
 
 @pytest.fixture(scope='session')

@@ -14,18 +14,14 @@ from minio import Minio
 from minio.deleteobjects import DeleteObject
 
 import format_1_1
-from lake_clients import duck
 from oracle import world
 from oracle.steps import MIGRATE, Skip, operation, steps_with_migration
-from oracle.world import World, text
+from oracle.world import World
 
 # What a lake of 1.0 cannot hold.
 ONLY_IN_1_1 = """SELECT count(*) FROM (
   SELECT partition_id AS id FROM ducklake_partition_column WHERE transform LIKE 'epoch%'
   UNION ALL SELECT schema_id FROM ducklake_schema WHERE parent_schema_id IS NOT NULL) t"""
-TRIES = 5
-# A change of the lake moves one of them.
-STATE = 'SELECT max(snapshot_id), count(*) FROM ducklake_snapshot'
 
 
 class MigratedWorld(World):
@@ -35,8 +31,7 @@ class MigratedWorld(World):
         self.home = lake
         self.migrated = False
         self.copied = None  # the state that the copy is of
-        self.postgres = duckdb.connect()
-        self.postgres.execute(duck.load('postgres_scanner'))
+        self.postgres = None
         super().__init__(lake)
 
     def open(self, lake):
@@ -48,7 +43,7 @@ class MigratedWorld(World):
     def begin(self, schema):
         self.leave()
         self.open(registered(self.home, f'{schema}_{uuid.uuid4().hex[:8]}'))
-        self.postgres.execute(f"ATTACH '{self.lake.pg_dsn}' AS pg (TYPE postgres)")
+        self.postgres = format_1_1.Tables(self.lake)
         super().begin(schema)
 
     def end(self):
@@ -63,26 +58,16 @@ class MigratedWorld(World):
         self.open(self.home)
 
     def drop(self):
-        self.run_sql(f'SET LOCAL search_path = public; DROP SCHEMA IF EXISTS {format_1_1.CLONE} CASCADE; '
-                     f"DROP SCHEMA {self.lake.pg_schema} CASCADE; DELETE FROM lakeproxy_catalog WHERE catalog_id = '{self.lake.warehouse}'")
-        self.postgres.execute('DETACH pg')
+        self.postgres.run(f'SET LOCAL search_path = public; DROP SCHEMA IF EXISTS {format_1_1.CLONE} CASCADE; '
+                          f"DROP SCHEMA {self.lake.pg_schema} CASCADE; DELETE FROM lakeproxy_catalog WHERE catalog_id = '{self.lake.warehouse}'")
+        self.postgres.close()
         store = Minio(self.lake.s3_endpoint.removeprefix('http://'), self.lake.s3_access_key, self.lake.s3_secret_key,
                       region=self.lake.s3_region, secure=False)
         found = store.list_objects(self.lake.s3_bucket, self.lake.prefix, recursive=True)
         list(store.remove_objects(self.lake.s3_bucket, [DeleteObject(each.object_name) for each in found]))
 
     def ask(self, sql):
-        return self.postgres.execute(f"FROM postgres_query('pg', {text(sql)})").fetchall()
-
-    def run_sql(self, sql):
-        """In one transaction. A server that reads takes locks in an order of its own: one of both is ended then, and tries again."""
-        for attempt in range(TRIES):
-            try:
-                self.postgres.execute(f"CALL postgres_execute('pg', {text(sql)})")
-                return
-            except duckdb.Error as fault:
-                if 'deadlock detected' not in str(fault) or attempt == TRIES - 1:
-                    raise
+        return self.postgres.ask(sql)
 
     def connect(self):
         schema = format_1_1.CLONE if self.migrated else self.lake.pg_schema
@@ -90,16 +75,16 @@ class MigratedWorld(World):
 
     @property
     def duck(self):
-        if self.migrated and self.copied != (now := self.ask(STATE)):
+        if self.migrated and self.copied != (now := self.ask(format_1_1.STATE)):
             self.direct.close()
-            self.run_sql(format_1_1.copied_down(self.lake.pg_schema))
+            self.postgres.run(format_1_1.copied_down(self.lake.pg_schema))
             self.direct = self.connect()
             self.copied = now
         return self.direct
 
     def migrate(self):
         self.direct.close()
-        self.run_sql(format_1_1.UPGRADE)
+        self.postgres.run(format_1_1.UPGRADE)
         self.migrated, self.copied = True, None
 
     def ready_for(self, step):
@@ -113,7 +98,7 @@ class MigratedWorld(World):
         if self.ask(ONLY_IN_1_1) != [(0,)]:
             raise Skip('DuckDB 1.5.5 writes to no lake that has what only 1.1 knows')
         self.direct.close()
-        self.run_sql(format_1_1.DOWNGRADE)
+        self.postgres.run(format_1_1.DOWNGRADE)
         self.migrated = False
         self.direct = self.connect()
         try:

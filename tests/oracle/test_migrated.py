@@ -9,10 +9,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import DayTransform
 from pyiceberg.types import DateType, LongType, NestedField
 
+import format_1_1
 from lake_clients.lake import Lake
 from oracle import history, offered, operations  # noqa: F401  registers them
 from oracle.checks import Checker
-from oracle.migrated import STATE, MigratedWorld
+from oracle.migrated import MigratedWorld
 from oracle.steps import Difference, Skip, Step
 from oracle.tally import Tally
 from stack.stack import Stack
@@ -52,13 +53,13 @@ def test_what_a_client_wrote_is_read_in_the_copy(world):
     check(world)
     assert world.duck.execute(f'SELECT count(*) FROM {world.full_name(world.tables[0])}').fetchone() == (21,)
     append(world, 21)
-    world.copied = world.ask(STATE)  # as if it were made already
+    world.copied = world.ask(format_1_1.STATE)  # as if it were made already
     with pytest.raises(Difference, match='rows|snapshot'):
         check(world)
 
 
 def test_a_broken_rule_is_found(world):
-    world.run_sql('UPDATE ducklake_table_stats SET record_count = 1')
+    world.postgres.run('UPDATE ducklake_table_stats SET record_count = 1')
     with pytest.raises(Difference, match='totals are not below the live files'):
         check(world)
 
