@@ -6,16 +6,16 @@ import duckdb
 from lake_clients import duck as duckdb_client
 from lake_clients.lake import Lake
 
-from lakes import events, tpch
+from lakes import events, every_type, tpch
 
-LAKES = {'tpch': tpch, 'events': events}
+LAKES = {'tpch': tpch, 'events': events, 'every_type': every_type}
 
 
 def main():
     parser = argparse.ArgumentParser(prog='./dev example', description='Makes a lake to try lakeproxy with.')
     parser.add_argument('lake', choices=LAKES, help='; '.join(f'{name}: {one.__doc__.splitlines()[0]}' for name, one in LAKES.items()))
     parser.add_argument('--schema', help="where its tables stand (its name, or 'shop' for events)")
-    parser.add_argument('--scale', type=float, help="how much: TPC-H's factor, days of events")
+    parser.add_argument('--scale', type=float, help="how much: TPC-H's factor, days of events, thousands of rows")
     given = parser.parse_args()
     options = {name: value for name, value in (('schema', given.schema), ('scale', given.scale)) if value is not None}
     duck = duckdb_client.connect_lake(Lake.from_environment())

@@ -1,10 +1,13 @@
 """The lakes of examples/: each table reads the same in every engine, and every snapshot in those that are quick."""
 import pytest
 
+import shown_types
 from agreement import assert_agree, assert_agree_always
 from lake_clients import duck as duckdb_client
-from lakes import events, tpch
+from lakes import events, every_type, tpch
 from readers import DuckIceberg, PyIceberg, Spark
+from rest import Rest
+from stack.process import wait_until
 from trino_reader import TrinoReader
 
 SMALL = {tpch: 0.001, events: 0.25}
@@ -41,3 +44,18 @@ def test_the_benchmarks_queries_give_the_same_everywhere(tables, query, duck, du
     assert duck_iceberg.execute(query.format(t=f'ice.{items}')).fetchall() == wanted
     assert sql(query.format(t=f'lake.{items}')) == wanted
     assert [tuple(row) for row in ask(query.format(t=f'lake.{items}'))] == wanted
+
+
+def test_every_type_reads_as_the_table_of_types_says(lake, duck, schema, catalog, spark, duck_iceberg, trino):
+    rest = Rest.of(lake)
+    readers = [PyIceberg(catalog), DuckIceberg(duck_iceberg), Spark(spark), TrinoReader(trino)]
+    tables = list(every_type.make(duck, schema, 0.1))
+    assert len(tables) == 3
+    for table in tables:
+        name = table.split('.')[1]
+        assert wait_until(lambda path=f'namespaces/{schema}/tables/{name}': rest.get(path).status_code != 503, 60), 'its copies are not made'
+        expected, columns = shown_types.expected_rows(duck, f'lake.{table}')
+        assert expected.num_rows > 100
+        for reader in readers:
+            if reader.name != 'Spark' or name != 'times':
+                shown_types.assert_same_rows(expected, reader.read(table), columns, f'{reader.name}: {table}')
