@@ -17,6 +17,7 @@
 #include "lakeproxy/maintenance/removal/prefix_owner.h"
 #include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/tables.h"
+#include "lakeproxy/to_iceberg/definition/old_files.h"
 
 namespace lake::operation {
 namespace {
@@ -124,16 +125,20 @@ base::Task<base::Result<Compacted>> compact(base::RequestContext context, Catalo
   CO_ASSIGN_OR_RETURN(auto place, catalog->compactor->enter());
   CO_ASSIGN_OR_RETURN(auto lock, co_await catalog->table_upkeep->lock(context, table));
   exporter::reached(catalog->compaction_steps, exporter::CompactionStep::kLocked);
-  // What cannot be published afterwards is not begun.
-  CO_ASSIGN_OR_RETURN(auto view,
-                      co_await catalog->loaded_tables->get_recorded(context, *identifier));
-  CO_RETURN_IF_ERROR(check_format(view->table.version.format));
+  CO_ASSIGN_OR_RETURN(const auto version, co_await catalog->reader->version(context));
+  CO_RETURN_IF_ERROR(check_format(version.format));
+  // What cannot be published afterwards is not begun; a flush ends what hides old rows.
+  auto view = co_await catalog->loaded_tables->get_recorded(context, *identifier);
+  if (!view && view.error().reason() != ducklake::kOldRows) co_return std::move(view).error();
   Compacted compacted;
   CO_ASSIGN_OR_RETURN(compacted.before, co_await catalog->table_upkeep->totals(context, table));
   std::vector<exporter::SkippedStep> skipped;
-  CO_ASSIGN_OR_RETURN(compacted.snapshots_removed,
-                      co_await remove_snapshots(context, catalog, request, view, &skipped));
-  CO_ASSIGN_OR_RETURN(auto old, co_await expirable(context, catalog, &skipped));
+  std::vector<std::int64_t> old;
+  if (view) {
+    CO_ASSIGN_OR_RETURN(compacted.snapshots_removed,
+                        co_await remove_snapshots(context, catalog, request, *view, &skipped));
+    CO_ASSIGN_OR_RETURN(old, co_await expirable(context, catalog, &skipped));
+  }
   CO_ASSIGN_OR_RETURN(compacted.done, co_await catalog->compactor->run(
                                           without_the_end(context), &place,
                                           job_of(context, *catalog, *identifier, std::move(old))));

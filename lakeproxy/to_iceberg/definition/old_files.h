@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lakeproxy/to_iceberg/definition/lake_columns.h"
@@ -23,6 +24,10 @@ using ColumnSpans = std::map<model::FieldId, std::vector<const LakeColumn*>>;
 
 /// Columns that are gone and that had a type which cannot be shown.
 [[nodiscard]] std::set<model::FieldId> gone_and_unshowable(const ColumnSpans& rows, ShownIn in);
+
+/// The reason of an error of a table that hides such rows. Those that PostgreSQL holds are
+/// shown once they are in files.
+inline constexpr std::string_view kOldRows = "old_rows";
 
 /// Files that began before `before`, and those that began at it and were written
 /// first, in the same transaction, cannot be read right at snapshots from it on.
