@@ -116,7 +116,7 @@ def test_duckdb_is_refused_one_step_beyond(uri, tables, server):
 # Spark
 
 def spark_catalog(spark, lake, uri, client):
-    name = f'vended_{client}'
+    name = f"vended_{client}_{uri.rpartition(':')[2]}"  # Spark keeps a catalog by its name, other servers' too.
     prefix = f'spark.sql.catalog.{name}'
     settings = spark_client.catalog_settings(dataclasses.replace(lake, uri=uri), prefix)
     for key, value in settings.items():
