@@ -77,6 +77,10 @@ module(lakeproxy/ducklake/registry USES base/core base/json lakeproxy/ducklake/l
 module(lakeproxy/ducklake/readers USES base/core base/crypto base/log base/postgres base/runtime lakeproxy/ducklake/lake
   lakeproxy/model TEST_USES base/testing)
 
+# What was decided, kept for later.
+module(lakeproxy/audit USES base/core base/crypto base/json base/log base/postgres base/runtime lakeproxy/auth
+  lakeproxy/ducklake/lake TEST_USES base/testing)
+
 # How the one says what the other says: types, texts, transforms, and the rows that we keep beside the lake's.
 module(lakeproxy/mapping USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
