@@ -328,10 +328,14 @@ std::vector<std::pair<std::string, std::string>> signing_config(const std::strin
                          levels + "/tables/" + base::percent_encode(table.name, Slash::kEncode) +
                          "/sign";
   if (staged) endpoint += "?staged=" + base::to_string(*staged);
+  // PyIceberg has one file system for all tables that are told the same, and it asks the signer of
+  // the table that it loaded last: an address that serves them all. A staged table has no other.
+  const std::string shared =
+      staged ? endpoint : "v1/" + base::percent_encode(prefix, Slash::kEncode) + "/aws/s3/sign";
   // The names of Iceberg 1.10 and before, those after it, and what PyIceberg needs to know.
   return {{"s3.remote-signing-enabled", "true"},
           {"s3.signer.uri", url},
-          {"s3.signer.endpoint", endpoint},
+          {"s3.signer.endpoint", shared},
           {"signer.uri", url},
           {"signer.endpoint", endpoint},
           {"s3.signer", "S3V4RestSigner"},

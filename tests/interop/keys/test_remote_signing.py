@@ -34,7 +34,11 @@ def server(stack, store, tmp_path_factory):
 
 
 def iceberg_of(server, client, **properties):
-    """PyIceberg with a token and the signer, and without any key."""
+    """PyIceberg with a token and the signer, and without any key.
+
+    Catalogs of one process that are configured alike share a file system, and with it the signer of one of them.
+    """
+    properties = {'s3.connect-timeout': str(60 + list(CLIENTS).index(client)), **properties}
     return load_catalog(client, type='rest', uri=server.uri(), warehouse='lake', credential=':'.join((client, CLIENTS[client][0])),
                         **{'oauth2-server-uri': f'{server.uri()}/v1/oauth/tokens', 'scope': '',
                            'header.X-Iceberg-Access-Delegation': 'remote-signing', **properties})
@@ -119,11 +123,20 @@ def test_a_client_of_a_store_without_sts_is_told_of_the_signer(server, tables, a
     told = rest_of(server, 'reader').get('namespaces/sales/tables/t', headers={'X-Iceberg-Access-Delegation': asked})
     config = told.json()['config']
     assert config['s3.signer.uri'] == server.uri() and config['s3.remote-signing-enabled'] == 'true'
-    assert config['s3.signer.endpoint'] == 'v1/lake/namespaces/sales/tables/t/sign'
+    assert config['signer.endpoint'] == 'v1/lake/namespaces/sales/tables/t/sign'
+    assert config['s3.signer.endpoint'] == 'v1/lake/aws/s3/sign'
     assert not any('key' in name or 'secret' in name or 'token' in name for name in config)
     assert not told.json().get('storage-credentials')
     plain = rest_of(server, 'reader').get('namespaces/sales/tables/t')
     assert not any('sign' in name for name in plain.json()['config']) and plain.headers['ETag'] != told.headers['ETag']
+
+
+def test_pyiceberg_reads_two_tables_in_turn(server, tables):
+    tables.create_table('sales.second', ROWS.schema).append(ROWS)
+    catalog = iceberg_of(server, 'reader')
+    first, second = catalog.load_table('sales.t'), catalog.load_table('sales.second')
+    rows = tables.load_table('sales.t').scan().to_arrow().num_rows
+    assert [table.scan().to_arrow().num_rows for table in (first, second, first)] == [rows, 1000, rows]
 
 
 def test_pyiceberg_makes_a_table_with_rows_in_one_transaction(server, tables):
@@ -428,4 +441,4 @@ def test_the_signer_is_named_by_the_public_url(stack, store, tmp_path_factory):
         made = admin.post('namespaces/a%1Fb%2Fc/tables', table_body('t'), headers={'X-Iceberg-Access-Delegation': 'remote-signing'})
         config = made.json()['config']
         assert config['s3.signer.uri'] == 'https://lake.example/catalog'
-        assert config['s3.signer.endpoint'] == 'v1/lake/namespaces/a%1Fb%2Fc/tables/t/sign'
+        assert config['signer.endpoint'] == 'v1/lake/namespaces/a%1Fb%2Fc/tables/t/sign'
