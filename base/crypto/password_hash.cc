@@ -3,8 +3,10 @@
 #include <argon2.h>
 #include <crypt.h>
 
+#include <array>
 #include <charconv>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -67,6 +69,20 @@ PasswordForm password_form(std::string_view stored) {
   if (!stored.starts_with('$')) return PasswordForm::kPlain;
   const bool known = is_bcrypt_form(stored) ? is_bcrypt(stored) : is_argon2(stored);
   return known ? PasswordForm::kHash : PasswordForm::kUnknown;
+}
+
+std::string hash_password(std::string_view password, Random& random) {
+  constexpr std::uint32_t kMemoryKiB = 19'456;
+  constexpr std::uint32_t kPasses = 2;
+  constexpr std::size_t kHashBytes = 32;
+  std::array<std::byte, 16> salt{};
+  random.fill(salt);
+  std::array<char, 256> text{};
+  const int made =
+      argon2id_hash_encoded(kPasses, kMemoryKiB, 1, password.data(), password.size(), salt.data(),
+                            salt.size(), kHashBytes, text.data(), text.size());
+  if (made != ARGON2_OK) throw std::bad_alloc();  // It fails for want of memory alone.
+  return text.data();
 }
 
 bool matches_hash(std::string_view hash, std::string_view password) {

@@ -6,7 +6,10 @@
 // Sources: RFC 9106 and its reference encoding; crypt(5) of libxcrypt.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "base/core/clock.h"
 
 namespace base::crypto {
 
@@ -17,6 +20,10 @@ enum class PasswordForm : std::uint8_t {
 };
 /// A hash may cost 256 MiB, 16 passes and a bcrypt cost of 15 at most.
 [[nodiscard]] PasswordForm password_form(std::string_view stored);
+
+/// A new hash of `password`, with 16 bytes of salt: "$argon2id$v=19$m=19456,t=2,p=1$...".
+/// Source: OWASP Password Storage Cheat Sheet, "Argon2id".
+[[nodiscard]] std::string hash_password(std::string_view password, Random& random);
 
 /// Whether `password` leads to `hash`, of form kHash. False for a password that holds U+0000,
 /// and for bcrypt over 72 bytes: it would look at the first ones alone.
