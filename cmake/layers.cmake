@@ -196,16 +196,17 @@ module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log
   lakeproxy/storage LINKS OpenSSL::Crypto TEST_USES base/testing)
 
 # The order of a request, in one list.
-module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/auth
-  lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan lakeproxy/iceberg/update
-  lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy
+module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/audit
+  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan
+  lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
+  lakeproxy/policy
   TEST_USES base/testing)
 
 # Wiring.
-module(lakeproxy/app USES base/config base/core base/duckdb base/http base/json base/log base/metrics base/postgres
-  base/runtime lakeproxy/auth lakeproxy/delegation lakeproxy/derive lakeproxy/ducklake/commit lakeproxy/ducklake/lake
-  lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/engine/files
-  lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
+module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/http base/json base/log base/metrics
+  base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/delegation lakeproxy/derive
+  lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
+  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/publish lakeproxy/views)

@@ -55,6 +55,7 @@ base::Status Authority::make_tokens(const settings::Auth& settings, const base::
   if (!tokens) return std::move(tokens).error().with_context("LAKEPROXY_OAUTH_JWT_SECRET");
   tokens_.emplace(std::move(*tokens));
   grants_.emplace(clients_, *tokens_, settings.token_renewal);
+  guesses_.emplace(settings.max_guesses);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "lakeproxy/auth/access_tokens.h"
 #include "lakeproxy/auth/clients.h"
 #include "lakeproxy/auth/provider_tokens.h"
+#include "lakeproxy/auth/rate_limits.h"
 #include "lakeproxy/auth/standing.h"
 #include "lakeproxy/auth/token_grants.h"
 #include "lakeproxy/settings/settings.h"
@@ -29,9 +30,10 @@ class Authority {
   Authority& operator=(const Authority&) = delete;
 
   [[nodiscard]] const auth::Clients& clients() const { return clients_; }
-  /// Null without clients, both.
+  /// Null without clients, as the next two.
   [[nodiscard]] const auth::AccessTokens* tokens() const { return tokens_ ? &*tokens_ : nullptr; }
   [[nodiscard]] auth::TokenGrants* grants() { return grants_ ? &*grants_ : nullptr; }
+  [[nodiscard]] auth::GuessLimits* guesses() { return guesses_ ? &*guesses_ : nullptr; }
   /// Nothing without a provider.
   [[nodiscard]] const std::optional<auth::ProviderOptions>& provider() const { return provider_; }
   /// Whether others on this machine may read the clients' file.
@@ -46,6 +48,7 @@ class Authority {
   auth::Clients clients_;
   std::optional<auth::AccessTokens> tokens_;
   std::optional<auth::TokenGrants> grants_;
+  std::optional<auth::GuessLimits> guesses_;
   std::optional<auth::ProviderOptions> provider_;
   bool file_is_open_ = false;
 };

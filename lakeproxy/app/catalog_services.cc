@@ -58,7 +58,17 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       upkeep_(pool_for(tools, pace), shared_->lake),
       table_upkeep_(pool_for(tools, pace), shared_->lake),
       publisher_(publisher_tools(tools, pace), base::log::Logger(*tools.shared->log)),
-      loaded_tables_(reader_, publisher_, shared_->tables) {
+      loaded_tables_(reader_, publisher_, shared_->tables),
+      audit_log_(pool_for(tools, pace), shared_->lake.metadata_schema),
+      audit_(std::make_shared<audit::AuditTrail>(
+          pool_for(tools, pace), *tools.background, *tools.shared->clock,
+          base::log::Logger(*tools.shared->log),
+          audit::AuditOptions{.metadata_schema = shared_->lake.metadata_schema,
+                              .retention = tools.shared->settings->audit.retention})) {
+  std::erase_if(*tools.trails, [](const auto& trail) { return trail.expired(); });
+  tools.trails->push_back(audit_);
+  catalog_.audit = audit_.get();
+  catalog_.audit_log = &audit_log_;
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;

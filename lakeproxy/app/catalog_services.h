@@ -12,6 +12,8 @@
 #include "base/postgres/session.h"
 #include "base/runtime/task_group.h"
 #include "lakeproxy/app/shared.h"
+#include "lakeproxy/audit/audit_log.h"
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/derive/exporter.h"
 #include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/maintenance/table_upkeep.h"
@@ -76,6 +78,8 @@ struct LoopTools {
   measure::WaitMeter* meter = nullptr;
   publish::CopyMaker* copies = nullptr;
   delegation::AccessDelegation* delegation = nullptr;
+  /// Of all catalogs of the loop, for its end.
+  std::vector<std::weak_ptr<audit::AuditTrail>>* trails = nullptr;
 };
 
 /// Who waits for what a catalog's services do.
@@ -104,6 +108,8 @@ class CatalogServices {
   ducklake::TableUpkeep table_upkeep_;
   publish::Publisher publisher_;
   publish::LoadedTables loaded_tables_;
+  audit::AuditLog audit_log_;
+  std::shared_ptr<audit::AuditTrail> audit_;
   operation::Catalog catalog_;
 };
 

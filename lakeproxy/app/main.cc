@@ -113,6 +113,29 @@ int run_lake_command(const LakeCommands& commands, const Flags& flags) {
   });
 }
 
+CLI::App* add_init(CLI::App& app, lake::app::InitOptions& options) {
+  auto* init = app.add_subcommand("init", "make the first administrator of a fresh install");
+  init->add_option("--folder", options.folder, "where the server will start")->default_val(".");
+  init->add_option("--client", options.client, "the administrator's id")->default_val("admin");
+  init->footer(
+      "Makes clients.json with the hash of a new secret, and adds to .env the settings that read "
+      "it and the secret\nthat tokens are signed with. Prints the administrator's id and secret, "
+      "once, as clients take them.");
+  return init;
+}
+
+CLI::App* add_audit(CLI::App& app, lake::app::AuditCommand& options) {
+  auto* audit = app.add_subcommand("audit", "check the audit trail");
+  audit->require_subcommand(1);
+  auto* verify = audit->add_subcommand(
+      "verify", "check the hashes of all records, and name the first wrong one");
+  verify->add_option("--catalog", options.catalog, "a registered catalog; else the default one");
+  verify->add_option("--noted", options.noted,
+                     "the newest record of an earlier check, as that has printed it: it must still "
+                     "be there");
+  return verify;
+}
+
 int show(const Flags& flags) {
   auto table = lake::settings::make_table();
   auto values = base::config::load(table, places(flags));
@@ -145,6 +168,10 @@ int main(int argc, char** argv) {
   policy->add_flag("--apply", apply_policy, "write it to the bucket");
   LakeCommands lake_commands;
   add_lake_commands(app, lake_commands);
+  lake::app::InitOptions init_options;
+  auto* init = add_init(app, init_options);
+  lake::app::AuditCommand audit_options;
+  auto* verify_audit = add_audit(app, audit_options);
   auto* settings = app.add_subcommand("settings", "show the settings in force, or document them");
   bool markdown = false;
   settings->add_flag("--markdown", markdown, "print the documentation of all settings");
@@ -154,6 +181,11 @@ int main(int argc, char** argv) {
     return with_settings(flags, [](const auto& values) { return lake::app::serve(values); });
   }
   if (check->parsed()) return with_settings(flags, lake::app::check);
+  if (init->parsed()) return lake::app::init(init_options);
+  if (verify_audit->parsed()) {
+    return with_settings(
+        flags, [&](const auto& values) { return lake::app::verify_audit(values, audit_options); });
+  }
   if (app.got_subcommand("lake")) return run_lake_command(lake_commands, flags);
   if (policy->parsed()) {
     return with_settings(flags, [&](const auto& settings) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -105,11 +107,17 @@ base::Task<void> open_and_listen(Shared* shared, base::pg::Pool* opening, Worker
   if (listens && !stopping->load()) co_await listener->run();
 }
 
-void wait_for_signal() {
+// Returns at SIGINT and SIGTERM; calls `reload` at each SIGHUP.
+void wait_for_signal(const std::function<void()>& reload) {
   asio::io_context signals(1);
-  asio::signal_set set(signals, SIGINT, SIGTERM);
-  set.async_wait([](boost::system::error_code, int) {});
-  signals.run();
+  asio::signal_set set(signals, SIGINT, SIGTERM, SIGHUP);
+  int signal = SIGHUP;
+  while (signal == SIGHUP) {
+    set.async_wait([&signal](boost::system::error_code, int number) { signal = number; });
+    signals.restart();
+    signals.run();
+    if (signal == SIGHUP) reload();
+  }
 }
 
 int fail_start(const base::Error& error) {
@@ -139,6 +147,11 @@ class Process {
         compactor_(lake_access(settings, engine.scratch_dir())),
         compactions_(metrics_),
         workers_(worker_count(settings)) {
+    if (settings.server.max_requests_per_second > 0) {
+      const auto most = static_cast<double>(settings.server.max_requests_per_second);
+      requests_.emplace(most, most);
+      shared_.requests = &*requests_;
+    }
     shared_.steps = watches.commits;
     shared_.compaction_steps = watches.compactions;
     shared_.settings = &settings_;
@@ -170,6 +183,7 @@ class Process {
   base::Status start_gateway();
   void stop_servers();
   void finish_workers();
+  void reload_certificate();
   void log_who_may_come_in(const base::log::Logger& log) const;
 
   const settings::Settings& settings_;
@@ -192,6 +206,7 @@ class Process {
   operation::CompactionMetrics compactions_;
   delegation::SharedStrictness strictness_ = delegation::StoreStrictness::kUnknown;
   std::unique_ptr<Authority> authority_;
+  std::optional<auth::RateLimits> requests_;
   Shared shared_;
   base::Workers workers_;
   std::vector<std::unique_ptr<WorkerServices>> services_;
@@ -270,7 +285,7 @@ void Process::run() {
                          {"catalog", settings_.catalog.name}});
   if (gateway_) log.info("the S3 gateway is on", {{"url", gateway_url(settings_)}});
   log_who_may_come_in(log);
-  wait_for_signal();
+  wait_for_signal([this] { reload_certificate(); });
   log.info("stopping");
   stopping_ = true;
   asio::post(workers_.loop(0), [this] {
@@ -284,6 +299,23 @@ void Process::run() {
   log.info("stopped");
 }
 
+// Connections that are there keep theirs; a file that is broken changes nothing.
+void Process::reload_certificate() {
+  base::log::Logger log(log_);
+  const settings::Server& from = settings_.server;
+  if (from.tls_cert.empty()) {
+    log.info("nothing to reload", {{"setting", "LAKEPROXY_TLS_CERT"}});
+    return;
+  }
+  auto changed = server_->reload_tls({from.tls_cert, from.tls_key});
+  if (!changed) {
+    log.error("the certificate was not reloaded",
+              {{"error", changed.error().message()}, {"detail", changed.error().detail()}});
+    return;
+  }
+  log.info("the certificate was reloaded", {{"changed", *changed}});
+}
+
 void Process::log_who_may_come_in(const base::log::Logger& log) const {
   if (settings_.readers.row_security == settings::RowSecurity::kOff) {
     log.warning(
@@ -292,7 +324,10 @@ void Process::log_who_may_come_in(const base::log::Logger& log) const {
         {{"setting", "LAKEPROXY_RLS"}});
   }
   if (authority_ == nullptr) {
-    log.warning("authentication is off: every caller may do everything");
+    log.warning(
+        "authentication is off: every caller may do everything; `lakeproxy init` makes an "
+        "administrator",
+        {{"setting", "LAKEPROXY_OAUTH_CLIENTS_FILE"}});
     return;
   }
   log.info("authentication is on", {{"clients", authority_->clients().size()},
@@ -370,10 +405,21 @@ ScratchFolder& ScratchFolder::operator=(ScratchFolder&& other) noexcept {
   return *this;
 }
 
+// Secrets of clients, of the store and of PostgreSQL are in memory: no core file, and no other
+// process of this user may look. A leak detector has to.
+void keep_memory_private() {
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+  const rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 }  // namespace
 
 int serve(const settings::Settings& settings, StepWatches watches) {
   std::signal(SIGPIPE, SIG_IGN);
+  keep_memory_private();
   auto scratch = ScratchFolder::create(settings.engine.scratch_dir);
   if (!scratch) return fail_start(scratch.error());
   base::duckdb::EngineOptions options;

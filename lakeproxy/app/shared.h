@@ -52,7 +52,8 @@ struct Shared {
   base::Random* random = nullptr;
   base::log::LogOutput* log = nullptr;
   base::metrics::Registry* metrics = nullptr;
-  Authority* authority = nullptr;  ///< Null where authentication is off.
+  Authority* authority = nullptr;        ///< Null where authentication is off.
+  auth::RateLimits* requests = nullptr;  ///< Null: any number.
   base::duckdb::Engine* engine = nullptr;
   EnginePools* engine_pools = nullptr;
   const publish::RecordMetrics* records = nullptr;

@@ -46,6 +46,26 @@ enum class PolicyWork { kShow, kApply };
 /// code: 0 done; 1 something failed.
 [[nodiscard]] int bucket_policy(const settings::Settings& settings, PolicyWork what);
 
+struct InitOptions {
+  std::string folder = ".";
+  std::string client = "admin";  ///< The administrator's id.
+};
+
+/// Makes the first administrator: clients.json with the hash of a new secret, which is printed
+/// once, and settings in .env, both in the folder and for this user alone. Nothing that is there is
+/// changed but for lines that are added to .env. Returns the process's exit code.
+[[nodiscard]] int init(const InitOptions& options);
+
+struct AuditCommand {
+  std::string catalog;  ///< Empty for the default one.
+  std::string noted;    ///< What an earlier check has printed as the newest line; or empty.
+};
+
+/// Checks the hashes of the audit trail and names the first line that is wrong.
+/// Returns the process's exit code: 0 it is whole; 1 it is not, or cannot be read; 2 an option is
+/// wrong.
+[[nodiscard]] int verify_audit(const settings::Settings& settings, const AuditCommand& command);
+
 enum class GcWork {
   kShow,
   kRemove,

@@ -69,7 +69,8 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       tools_{&shared,      pool_.get(), background_pool_.get(),
              store_.get(), &removals_,  &records_,
              &exporters_,  &manifests_, &background_,
-             &meter_,      &copies_,    delegation_.get()},
+             &meter_,      &copies_,    delegation_.get(),
+             &trails_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(
@@ -90,6 +91,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
   routes_.direct = &direct_;
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };
+  routes_.requests = shared.requests;
   routes_.opened = [&shared] { return shared.opened.load(std::memory_order_acquire); };
 }
 
@@ -107,7 +109,11 @@ base::Status WorkerServices::set_up_authentication(Authority* authority,
   routes_.authenticate = [this](base::RequestContext context, const base::http::Headers* headers) {
     return authenticator_->authenticate(context, headers);
   };
+  routes_.verify_token = [this](base::RequestContext context, std::string token) {
+    return authenticator_->verify_text(context, std::move(token));
+  };
   routes_.tokens = authority->grants();
+  routes_.guesses = authority->guesses();
   return {};
 }
 
@@ -181,6 +187,9 @@ base::Task<base::Status> WorkerServices::ready(base::RequestContext context) {
 }
 
 base::Task<void> WorkerServices::finish() {
+  for (const auto& trail : trails_) {
+    if (auto held = trail.lock()) held->hurry();
+  }
   removals_.hurry();
   records_.hurry();
   copies_.stop();

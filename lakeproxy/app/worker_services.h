@@ -72,6 +72,7 @@ class WorkerServices {
   ducklake::ReaderLogins reader_logins_;
   operation::DirectReading direct_;
   std::optional<auth::Authenticator> authenticator_;  ///< Nothing where authentication is off.
+  std::vector<std::weak_ptr<audit::AuditTrail>> trails_;
   LoopTools tools_;
   /// What was used last; a catalog that falls out lives on while it is in use.
   publish::LruCache<std::shared_ptr<operation::Catalog>> attached_;

@@ -44,7 +44,10 @@ base::json::Object detail_of(const std::string& text) {
 
 }  // namespace
 
-std::string to_text(base::WallTime time) { return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", time); }
+std::string to_text(base::WallTime time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", seconds, (time - seconds).count());
+}
 
 AuditLine line_of(AuditRecord record, base::WallTime time, std::string request_id) {
   for (std::string* text : {&record.operation, &record.object, &record.decision, &record.principal,

@@ -201,6 +201,7 @@ AuditRecord record_of(const auth::Principal& principal, std::string operation, s
   record.decision = std::move(decision);
   record.principal = principal.subject;
   record.issuer = principal.issuer;
+  record.actor = principal.actor;
   return record;
 }
 

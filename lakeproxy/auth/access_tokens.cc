@@ -1,5 +1,8 @@
 #include "lakeproxy/auth/access_tokens.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/core/text.h"
@@ -47,6 +50,35 @@ bool is_part_of(const std::vector<std::string>& some, const std::vector<std::str
       some, [&](const std::string& one) { return std::ranges::count(all, one) > 0; });
 }
 
+// What is given may be reached, and done, by that client itself.
+bool is_within(const Principal& given, const Client& client) {
+  return given.grants->scopes.within(client.scopes) &&
+         is_part_of(given.grants->roles, client.roles) &&
+         (!given.account || client.scopes.is_administrator() || given.account == client.account);
+}
+
+// An account is reached only where both reach it.
+std::optional<std::string> common_account(const Principal& subject, const Client& actor) {
+  if (subject.superuser) return actor.account;
+  if (actor.scopes.is_administrator() || subject.account == actor.account) return subject.account;
+  return std::nullopt;
+}
+
+base::json::Object act_of(std::span<const std::string> actors) {
+  base::json::Object act{{"sub", actors.front()}};
+  if (actors.size() > 1) act["act"] = act_of(actors.subspan(1));
+  return act;
+}
+
+constexpr std::string_view kSubjectIssuer = "sub_iss";
+
+// Who vouches for the subject of a delegation, where it is not this server.
+std::string subject_issuer(const jose::Claims& claims) {
+  const auto* value = claims.all().if_contains(kSubjectIssuer);
+  const auto* text = value != nullptr ? value->if_string() : nullptr;
+  return text != nullptr ? std::string(*text) : std::string();
+}
+
 }  // namespace
 
 Result<AccessTokens> AccessTokens::create(TokenOptions options, const Clients& clients,
@@ -75,21 +107,52 @@ AccessTokens::AccessTokens(TokenOptions options, jose::Signer signer, const Clie
 
 Result<IssuedToken> AccessTokens::issue(const Client& client, Scopes scopes,
                                         base::WallTime shown_at) const {
-  const base::WallTime now = clock_->now();
-  std::string id = base::to_string(base::make_uuid_v4(*random_));
-  base::json::Object claims{{"iss", issuer_},
-                            {"aud", issuer_},
-                            {"sub", client.id},
-                            {"iat", jose::numeric_date(now)},
-                            {"nbf", jose::numeric_date(now)},
-                            {"exp", jose::numeric_date(now + lifetime_)},
-                            {"auth_time", jose::numeric_date(shown_at)},
-                            {"jti", id},
-                            {"scope", scopes.text()}};
+  base::json::Object claims = common_claims(clock_->now() + lifetime_);
+  claims["sub"] = client.id;
+  claims["auth_time"] = jose::numeric_date(shown_at);
+  claims["scope"] = scopes.text();
   if (!client.roles.empty()) claims["roles"] = array_of(client.roles);
   if (client.account) claims["account"] = *client.account;
   ASSIGN_OR_RETURN(auto token, jose::sign(signer_, kType, claims));
-  return IssuedToken{client.id, base::Secret(std::move(token)), std::move(id), std::move(scopes)};
+  Principal principal{.subject = client.id, .account = client.account, .issuer = issuer_};
+  return IssuedToken{client.id, base::Secret(std::move(token)),
+                     std::string(claims.at("jti").as_string()), std::move(scopes),
+                     std::move(principal)};
+}
+
+base::json::Object AccessTokens::common_claims(base::WallTime ends) const {
+  const base::WallTime now = clock_->now();
+  return {{"iss", issuer_},
+          {"aud", issuer_},
+          {"iat", jose::numeric_date(now)},
+          {"nbf", jose::numeric_date(now)},
+          {"exp", jose::numeric_date(ends)},
+          {"jti", base::to_string(base::make_uuid_v4(*random_))}};
+}
+
+Result<IssuedToken> AccessTokens::issue(Delegation delegation) const {
+  Principal& subject = delegation.subject;
+  RETURN_IF_ERROR(check_actors(subject, delegation.actors));
+  const Client& actor = *clients_->find(delegation.actors.front());
+  std::vector<std::string> roles = subject.grants->roles;
+  std::erase_if(roles,
+                [&](const auto& role) { return std::ranges::count(actor.roles, role) == 0; });
+  subject.account = common_account(subject, actor);
+  base::json::Object claims = common_claims(std::min(clock_->now() + lifetime_, delegation.ends));
+  claims["sub"] = subject.subject;
+  if (subject.issuer != issuer_) claims[kSubjectIssuer] = subject.issuer;
+  claims["act"] = act_of(delegation.actors);
+  claims["scope"] = delegation.scopes.text();
+  if (!roles.empty()) claims["roles"] = array_of(roles);
+  if (subject.account) claims["account"] = *subject.account;
+  ASSIGN_OR_RETURN(auto token, jose::sign(signer_, kType, claims));
+  Principal principal{.subject = subject.subject,
+                      .account = subject.account,
+                      .issuer = subject.issuer,
+                      .actor = fmt::format("{}", fmt::join(delegation.actors, ", "))};
+  return IssuedToken{actor.id, base::Secret(std::move(token)),
+                     std::string(claims.at("jti").as_string()), std::move(delegation.scopes),
+                     std::move(principal)};
 }
 
 Result<jose::Claims> AccessTokens::claims_of(std::string_view token) const {
@@ -105,12 +168,44 @@ Result<jose::Claims> AccessTokens::claims_of(std::string_view token) const {
 Result<Verified> AccessTokens::verify(std::string_view token) const {
   ASSIGN_OR_RETURN(auto claims, claims_of(token));
   ASSIGN_OR_RETURN(auto principal, principal_of(claims, ClaimNames{}, OtherWords::kRefused));
-  const Client* client = clients_->find(claims.subject());
+  ASSIGN_OR_RETURN(auto actors, actors_of(claims));
+  if (actors.empty()) {
+    RETURN_IF_ERROR(check_client(principal));
+  } else {
+    if (std::string issuer = subject_issuer(claims); !issuer.empty()) principal.issuer = issuer;
+    RETURN_IF_ERROR(check_actors(principal, actors));
+    for (const std::string& actor : actors) {
+      if (!is_within(principal, *clients_->find(actor))) return outdated("the actor has less");
+    }
+  }
+  return Verified{std::move(principal), claims.expires_at() + rules_.leeway, shown_at(claims),
+                  claims.expires_at(), std::move(actors)};
+}
+
+base::Status AccessTokens::check_client(const Principal& principal) const {
+  const Client* client = clients_->find(principal.subject);
   if (client == nullptr) return outdated("no such client");
   if (!principal.grants->scopes.within(client->scopes)) return outdated("another scope");
   if (!is_part_of(principal.grants->roles, client->roles)) return outdated("other roles");
   if (principal.account != client->account) return outdated("another account");
-  return Verified{std::move(principal), claims.expires_at() + rules_.leeway, shown_at(claims)};
+  return {};
+}
+
+// A subject of ours is held against its client, too; one of a provider is the provider's.
+base::Status AccessTokens::check_actors(const Principal& subject,
+                                        const std::vector<std::string>& actors) const {
+  const bool is_ours = subject.issuer == issuer_;
+  const Client* client = is_ours ? clients_->find(subject.subject) : nullptr;
+  if (is_ours && client == nullptr) return outdated("no such client");
+  if (client != nullptr && !is_within(subject, *client)) return outdated("the subject has less");
+  for (const std::string& name : actors) {
+    const Client* actor = clients_->find(name);
+    if (actor == nullptr) return outdated("no such actor");
+    const bool may_act =
+        is_ours ? actor->may_act_for_client(subject.subject) : actor->may_act_for_everybody();
+    if (!may_act || (is_ours && name == subject.subject)) return outdated("may not act for it");
+  }
+  return {};
 }
 
 }  // namespace lake::auth

@@ -29,10 +29,19 @@ struct TokenOptions {
 
 /// A token that was made.
 struct IssuedToken {
-  std::string client;
+  std::string client;  ///< Who has asked for it: of a delegation the actor.
   base::Secret value;
   std::string id;  ///< jti, for logs.
   Scopes scopes;
+  Principal principal = {};  ///< Whom it speaks for; without its grants.
+};
+
+/// What the subject and those who act for it may both do.
+struct Delegation {
+  Principal subject;                ///< As its own token says.
+  std::vector<std::string> actors;  ///< Ids of clients, the last one first.
+  Scopes scopes;
+  base::WallTime ends;  ///< When the subject's token ends.
 };
 
 /// Whom a token speaks for, and until when.
@@ -40,6 +49,8 @@ struct Verified {
   Principal principal;
   base::WallTime until;
   base::WallTime shown_at = {};  ///< When the client has shown its secret; of tokens of ours.
+  base::WallTime ends = {};      ///< The token's own end.
+  std::vector<std::string> actors = {};  ///< Who acts for the principal, the last one first.
 };
 
 /// Thread-safe after construction.
@@ -59,6 +70,10 @@ class AccessTokens {
   /// Errors: kTooLarge  the token would be over 8 KiB.
   [[nodiscard]] base::Result<IssuedToken> issue(const Client& client, Scopes scopes,
                                                 base::WallTime shown_at) const;
+  /// A token with which the last of the actors acts for the subject; it ends with the subject's and
+  /// cannot be renewed.
+  /// Errors: kUnauthenticated  an actor is no client, or may not act for the subject; kTooLarge.
+  [[nodiscard]] base::Result<IssuedToken> issue(Delegation delegation) const;
   /// Errors: kUnauthenticated; reason() is one of jose::reason. The message never repeats the
   /// token.
   [[nodiscard]] base::Result<Verified> verify(std::string_view token) const;
@@ -67,6 +82,10 @@ class AccessTokens {
   AccessTokens(TokenOptions options, base::jose::Signer signer, const Clients& clients,
                const base::Clock& clock, base::Random& random);
   [[nodiscard]] base::Result<base::jose::Claims> claims_of(std::string_view token) const;
+  [[nodiscard]] base::json::Object common_claims(base::WallTime ends) const;
+  [[nodiscard]] base::Status check_client(const Principal& principal) const;
+  [[nodiscard]] base::Status check_actors(const Principal& subject,
+                                          const std::vector<std::string>& actors) const;
 
   std::string issuer_;
   std::chrono::seconds lifetime_;

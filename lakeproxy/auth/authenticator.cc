@@ -66,6 +66,11 @@ base::Task<base::Result<Verified>> Authenticator::verify(base::RequestContext co
   co_return co_await provider_->verify(context, std::string(token));
 }
 
+base::Task<base::Result<Verified>> Authenticator::verify_text(base::RequestContext context,
+                                                              std::string token) {
+  co_return co_await verify(context, token);
+}
+
 base::Task<void> Authenticator::finish() {
   if (provider_ != nullptr) co_await provider_->finish();
 }

@@ -56,11 +56,14 @@ class Authenticator {
       base::RequestContext context, const base::http::Headers* headers);
   /// Returns when nothing is asked of the provider any more.
   [[nodiscard]] base::Task<void> finish();
+  /// Whom the token speaks for; nothing is remembered.
+  /// Errors: the same, with messages for the log.
+  [[nodiscard]] base::Task<base::Result<Verified>> verify_text(base::RequestContext context,
+                                                               std::string token);
 
  private:
   [[nodiscard]] base::Task<base::Result<Verified>> verify(base::RequestContext context,
                                                           std::string_view token);
-
   const AccessTokens* tokens_;
   std::unique_ptr<ProviderTokens> provider_;
   const base::Clock* clock_;

@@ -19,6 +19,7 @@ using base::Status;
 constexpr std::size_t kMaxText = 255;
 constexpr std::size_t kMaxSecret = 512;
 constexpr std::size_t kMaxRoles = 64;
+constexpr std::size_t kMaxSubjects = 1000;
 
 base::Error broken(std::string_view field, std::string_view rule) {
   return base::fail(ErrorKind::kInvalid, fmt::format("{}: {}", field, rule));
@@ -45,6 +46,10 @@ Status check(const Client& client) {
   if (client.scopes.empty()) return broken("scope", "is required, such as ns:sales:r");
   if (client.account && !is_printable(*client.account)) {
     return broken("account", "must be 1 to 255 printable ASCII characters");
+  }
+  const bool acts_for_names = std::ranges::all_of(client.may_act_for, is_printable);
+  if (!acts_for_names || client.may_act_for.size() > kMaxSubjects) {
+    return broken("may_act_for", "must be at most 1000 ids of clients, or \"*\"");
   }
   return check_roles(client.roles);
 }
@@ -98,12 +103,13 @@ Result<std::vector<std::string>> words_of(const base::json::Fields& fields, std:
 }
 
 Result<Client> client_of(const base::json::Fields& fields, const base::json::Value& json) {
-  static constexpr std::string_view kKnown[] = {"id", "secret", "scope", "roles", "account"};
+  static constexpr std::string_view kKnown[] = {"id",    "secret",  "scope",
+                                                "roles", "account", "may_act_for"};
   for (const auto& member : json.as_object()) {
     const std::string_view key(member.key().data(), member.key().size());
     // A misspelt account would open what it should close.
     if (std::ranges::find(kKnown, key) == std::end(kKnown)) {
-      return broken("member", "must be id, secret, scope, roles or account");
+      return broken("member", "must be id, secret, scope, roles, account or may_act_for");
     }
   }
   ASSIGN_OR_RETURN(auto stored, fields.string("secret"));
@@ -115,6 +121,7 @@ Result<Client> client_of(const base::json::Fields& fields, const base::json::Val
   ASSIGN_OR_RETURN(client.scopes, Scopes::parse(words, OtherWords::kRefused));
   ASSIGN_OR_RETURN(client.roles, words_of(fields, "roles"));
   ASSIGN_OR_RETURN(client.account, fields.opt_string("account"));
+  ASSIGN_OR_RETURN(client.may_act_for, words_of(fields, "may_act_for"));
   return client;
 }
 
@@ -140,6 +147,11 @@ bool StoredSecret::equals(std::string_view shown) const {
 
 bool StoredSecret::is_hash_of(std::string_view shown) const {
   return is_hash_ && base::crypto::matches_hash(stored_.reveal(), shown);
+}
+
+bool Client::may_act_for_client(std::string_view subject) const {
+  return std::ranges::any_of(may_act_for,
+                             [&](const auto& name) { return name == "*" || name == subject; });
 }
 
 Status Clients::add(Client client) {

@@ -40,6 +40,11 @@ struct Client {
   Scopes scopes;
   std::vector<std::string> roles;
   std::optional<std::string> account;
+  /// For whom it may act: ids of clients, or "*" for every client and every user of the provider.
+  std::vector<std::string> may_act_for;
+
+  [[nodiscard]] bool may_act_for_client(std::string_view subject) const;
+  [[nodiscard]] bool may_act_for_everybody() const { return may_act_for_client("*"); }
 };
 
 /// By their ids. Immutable after loading.
@@ -49,8 +54,8 @@ class Clients {
   /// stands at the end may be left out, but not the scope.
   /// Errors: kInvalid  names the entry by its number, and never repeats it.
   [[nodiscard]] base::Status add_entries(std::string_view text);
-  /// A JSON list of {id, secret, scope, roles, account}; scope and roles are a text of words or a
-  /// list. Errors: the same.
+  /// A JSON list of {id, secret, scope, roles, account, may_act_for}; scope, roles and may_act_for
+  /// are a text of words or a list. Errors: the same.
   [[nodiscard]] base::Status add_json(std::string_view text);
 
   [[nodiscard]] bool empty() const { return clients_.empty(); }

@@ -28,6 +28,9 @@ struct Principal {
   std::optional<std::string> account;  ///< Whose client it is.
   std::string issuer = {};  ///< Who vouches for `subject`, which is unique with it alone.
   std::shared_ptr<const Grants> grants = {};  ///< Null: none.
+  /// Who acts for `subject`, the last one first, parted by ", "; empty: the subject itself. For
+  /// the log and the audit trail; what may be done stands in the other members alone.
+  std::string actor = {};
 };
 
 /// The caller of a server without configured clients.

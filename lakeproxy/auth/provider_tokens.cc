@@ -39,9 +39,12 @@ base::Task<base::Result<Verified>> ProviderTokens::verify(base::RequestContext c
                                                           std::string token) {
   CO_ASSIGN_OR_RETURN(auto claims, co_await keys_->verify(context, std::move(token), rules_));
   CO_ASSIGN_OR_RETURN(auto principal, principal_of(claims, claims_, OtherWords::kIgnored));
+  CO_ASSIGN_OR_RETURN(auto actors, actors_of(claims));
   const base::WallTime end = claims.expires_at() + rules_.leeway;
-  co_return Verified{std::move(principal),
-                     std::min<base::WallTime>(end, clock_->now() + kCountsFor)};
+  co_return Verified{.principal = std::move(principal),
+                     .until = std::min<base::WallTime>(end, clock_->now() + kCountsFor),
+                     .ends = claims.expires_at(),
+                     .actors = std::move(actors)};
 }
 
 base::Task<void> ProviderTokens::finish() { co_await keys_->wait(); }

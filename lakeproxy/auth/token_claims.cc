@@ -1,6 +1,7 @@
 #include "lakeproxy/auth/token_claims.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -87,6 +88,20 @@ Result<Scopes> scopes_of(const base::jose::Claims& claims, OtherWords others) {
 
 }  // namespace
 
+Result<std::vector<std::string>> actors_of(const base::jose::Claims& claims) {
+  std::vector<std::string> actors;
+  for (const Value* act = find(claims, "act"); act != nullptr;) {
+    const base::json::Object* object = act->if_object();
+    const Value* name = object != nullptr ? object->if_contains("sub") : nullptr;
+    const auto* text = name != nullptr ? name->if_string() : nullptr;
+    const bool good = text != nullptr && !text->empty() && text->size() <= kMaxText;
+    if (!good || actors.size() == kMostActors) return bad_claim("act");
+    actors.emplace_back(view(*text));
+    act = object->if_contains("act");
+  }
+  return actors;
+}
+
 Result<Principal> principal_of(const base::jose::Claims& claims, const ClaimNames& names,
                                OtherWords others) {
   if (claims.subject().empty()) return bad_claim("sub");
@@ -97,6 +112,8 @@ Result<Principal> principal_of(const base::jose::Claims& claims, const ClaimName
     ASSIGN_OR_RETURN(grants.roles, texts_of(*roles, names.roles));
   }
   ASSIGN_OR_RETURN(principal.account, account_of(claims, names.account));
+  ASSIGN_OR_RETURN(const auto actors, actors_of(claims));
+  principal.actor = fmt::format("{}", fmt::join(actors, ", "));
   principal.superuser = grants.scopes.is_administrator();
   principal.grants = std::make_shared<const Grants>(std::move(grants));
   return principal;

@@ -3,6 +3,7 @@
 // What verified claims say here: who it is, whose, and what it may do.
 
 #include <string>
+#include <vector>
 
 #include "base/jose/jwt.h"
 #include "lakeproxy/auth/principal.h"
@@ -15,6 +16,14 @@ struct ClaimNames {
   std::string roles = "roles";
   std::string account = "account";
 };
+
+/// Whoever acts for the subject, the last one first. A token whose chain is longer is refused.
+/// Source: RFC 8693, section 4.1.
+inline constexpr std::size_t kMostActors = 3;
+
+/// The claim `act`; empty where it is absent.
+/// Errors: kUnauthenticated (jose::reason::kClaims)  it is no chain of at most kMostActors names.
+[[nodiscard]] base::Result<std::vector<std::string>> actors_of(const base::jose::Claims& claims);
 
 /// Roles are a text of words or a list of texts; the account is a text or a list of one. The scope
 /// is `scope`, words parted by spaces, or `scp`, the same or a list.

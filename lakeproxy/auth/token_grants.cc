@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "base/crypto/password_hash.h"
+#include "lakeproxy/auth/token_claims.h"
 
 namespace lake::auth {
 namespace {
@@ -33,14 +37,19 @@ base::Result<Scopes> granted(const Scopes& held, const std::string& asked) {
   return both;
 }
 
+// Compared with for as long as a client's own: by the time nobody learns which names there are.
+StoredSecret nobodys_secret(const Clients& clients) {
+  base::SystemRandom random;
+  const std::string text = "nobody's";
+  return StoredSecret::make(clients.has_hashes() ? base::crypto::hash_password(text, random) : text)
+      .value();
+}
+
 }  // namespace
 
 TokenGrants::TokenGrants(const Clients& clients, const AccessTokens& tokens,
                          std::chrono::seconds renewal)
-    : clients_(&clients),
-      tokens_(&tokens),
-      renewal_(renewal),
-      nobodys_(StoredSecret::make("nobody's").value()) {
+    : clients_(&clients), tokens_(&tokens), renewal_(renewal), nobodys_(nobodys_secret(clients)) {
   if (clients.has_hashes()) hashing_ = std::make_unique<base::BlockingPool>(1);
 }
 
@@ -67,7 +76,7 @@ base::Task<base::Result<bool>> TokenGrants::shows_secret(const Client* client, S
   };
   const bool same = co_await hashing_->run(check);
   hashes_.fetch_sub(1);
-  co_return same;
+  co_return same&& client != nullptr;
 }
 
 // A new token for the client of one that is still good, with no more than that one allows.
@@ -79,7 +88,8 @@ base::Result<IssuedToken> TokenGrants::renew(const TokenRequest& request) const 
     return base::fail(ErrorKind::kInvalid, "subject_token: must be a valid access token")
         .with_reason(kInvalidGrant);
   }
-  if (tokens_->now() > subject->shown_at + renewal_) {
+  // A delegation ends with the subject's token.
+  if (!subject->actors.empty() || tokens_->now() > subject->shown_at + renewal_) {
     return base::fail(ErrorKind::kInvalid, "subject_token: the client must show its secret again")
         .with_reason(kInvalidGrant);
   }
@@ -88,19 +98,78 @@ base::Result<IssuedToken> TokenGrants::renew(const TokenRequest& request) const 
                         subject->shown_at);
 }
 
-base::Task<base::Result<IssuedToken>> TokenGrants::grant(base::RequestContext,
-                                                         TokenRequest request) {
+// The actor shows a token of its own; what it gets is what both may do, for as long as the
+// subject's token lasts.
+// Source: RFC 8693, sections 2.1 and 4.1.
+base::Task<base::Result<IssuedToken>> TokenGrants::delegate(base::RequestContext context,
+                                                            TokenRequest request,
+                                                            const VerifyToken* verify) {
+  auto refused = [](std::string message) {
+    return base::fail(ErrorKind::kInvalid, std::move(message)).with_reason(kInvalidGrant);
+  };
+  if (request.subject_token_type != kAccessToken || request.actor_token_type != kAccessToken) {
+    co_return refused("subject_token_type, actor_token_type: must be of an access token");
+  }
+  auto actor = tokens_->verify(request.actor_token->reveal());
+  if (!actor || !actor->actors.empty()) {
+    co_return refused(
+        "actor_token: must be the valid access token of a client, not of a delegation");
+  }
+  const std::string& name = actor->principal.subject;
+  if (!request.client.id.empty() && request.client.id != name) {
+    co_return refused("actor_token: must be of the client that asks");
+  }
+  auto subject = verify != nullptr ? co_await (*verify)(context, request.subject_token.reveal())
+                                   : tokens_->verify(request.subject_token.reveal());
+  if (!subject && subject.error().kind() != ErrorKind::kUnauthenticated) {
+    co_return std::move(subject).error();
+  }
+  if (!subject || subject->ends <= tokens_->now()) {
+    co_return refused("subject_token: must be a valid access token");
+  }
+  if (!subject->actors.empty() && subject->principal.issuer != actor->principal.issuer) {
+    co_return refused("subject_token: is a delegation of another issuer already");
+  }
+  std::vector<std::string> actors = subject->actors;
+  if (actors.size() >= kMostActors || std::ranges::count(actors, name) > 0) {
+    co_return refused("subject_token: too many act for the subject already");
+  }
+  actors.insert(actors.begin(), name);
+  const Scopes both = subject->principal.grants->scopes.both(actor->principal.grants->scopes);
+  CO_ASSIGN_OR_RETURN(Scopes scopes, granted(both, request.scope));
+  if (scopes.empty()) {
+    co_return base::fail(ErrorKind::kInvalid, "scope: subject and actor have nothing in common")
+        .with_reason(kInvalidScope);
+  }
+  auto issued = tokens_->issue(Delegation{.subject = std::move(subject->principal),
+                                          .actors = std::move(actors),
+                                          .scopes = std::move(scopes),
+                                          .ends = subject->ends});
+  if (!issued && issued.error().kind() == ErrorKind::kUnauthenticated) {
+    co_return refused("actor_token: its client may not act for the subject");
+  }
+  co_return issued;
+}
+
+base::Task<base::Result<IssuedToken>> TokenGrants::grant(base::RequestContext context,
+                                                         TokenRequest request,
+                                                         const VerifyToken* verify) {
   const bool exchanges = request.grant_type == kExchange;
   if (!exchanges && request.grant_type != kClientCredentials) {
     co_return base::fail(ErrorKind::kInvalid,
                          "grant_type: must be client_credentials or token-exchange")
         .with_reason(kUnsupportedGrant);
   }
-  // A client that shows its secret gets what it may do, whatever token it has besides.
-  if (exchanges && request.client.id.empty()) co_return renew(request);
+  const bool delegates = exchanges && request.actor_token;
+  if (exchanges && request.client.id.empty()) {
+    if (delegates) co_return co_await delegate(context, std::move(request), verify);
+    co_return renew(request);
+  }
   const Client* client = clients_->find(request.client.id);
-  CO_ASSIGN_OR_RETURN(bool shown, co_await shows_secret(client, std::move(request.client)));
+  CO_ASSIGN_OR_RETURN(bool shown, co_await shows_secret(client, request.client));
   if (!shown) co_return wrong_client();
+  if (delegates) co_return co_await delegate(context, std::move(request), verify);
+  // A client that shows its secret gets what it may do, whatever token it has besides.
   CO_ASSIGN_OR_RETURN(Scopes scopes, granted(client->scopes, request.scope));
   co_return tokens_->issue(*client, std::move(scopes), tokens_->now());
 }

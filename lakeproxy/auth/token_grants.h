@@ -6,6 +6,7 @@
 // Sources: RFC 6749, sections 4.4 and 5; RFC 8693; Iceberg REST description, "getToken".
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,9 +32,15 @@ struct TokenRequest {
   std::string grant_type;
   std::string scope;  ///< Empty: all that the client, or the token that is renewed, may do.
   ShownClient client;
-  base::Secret subject_token;      ///< The token to renew.
+  base::Secret subject_token;      ///< The token to renew, or of whom the actor acts for.
   std::string subject_token_type;  ///< Of it.
+  std::optional<base::Secret> actor_token = {};  ///< Of whom acts for the subject.
+  std::string actor_token_type = {};
 };
+
+/// Whom a token speaks for, of ours or of the provider. Errors: those of Authenticator.
+using VerifyToken =
+    std::function<base::Task<base::Result<Verified>>(base::RequestContext, std::string)>;
 
 /// Of the process; thread-safe.
 class TokenGrants {
@@ -46,8 +53,11 @@ class TokenGrants {
   ///         look the same; kInvalid  another grant, a scope of which the client has nothing, or a
   ///         token that cannot be renewed;
   ///         kRateLimited  too many hashed secrets are being checked.
+  /// Tokens of subjects that act through somebody else are verified by `verify`, which outlives
+  /// the task; without it only ours are taken.
   [[nodiscard]] base::Task<base::Result<IssuedToken>> grant(base::RequestContext context,
-                                                            TokenRequest request);
+                                                            TokenRequest request,
+                                                            const VerifyToken* verify = nullptr);
   /// Whether it is the name of a client: others may be anything, secrets too, and are not logged.
   [[nodiscard]] bool knows(std::string_view client_id) const {
     return clients_->find(client_id) != nullptr;
@@ -57,6 +67,9 @@ class TokenGrants {
   [[nodiscard]] base::Task<base::Result<bool>> shows_secret(const Client* client,
                                                             ShownClient shown);
   [[nodiscard]] base::Result<IssuedToken> renew(const TokenRequest& request) const;
+  [[nodiscard]] base::Task<base::Result<IssuedToken>> delegate(base::RequestContext context,
+                                                               TokenRequest request,
+                                                               const VerifyToken* verify);
 
   const Clients* clients_;
   const AccessTokens* tokens_;

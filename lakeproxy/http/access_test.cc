@@ -72,6 +72,7 @@ const std::map<std::string_view, Asked> kGuarded = {
     {"registerTable", {"table a.u", R"({"name":"u","metadata-location":"s3://x/y"})"}},
     {"unregisterTable", {"table a.t"}},
     {"compactTable", {"table a.t"}},
+    {"listAuditRecords", {"catalog"}},
     {"renameTable", {"table b.t, table c.u", R"({"source":{"namespace":["b"],"name":"t"},
                                   "destination":{"namespace":["c"],"name":"u"}})"}},
     {"listViews", {"namespace a"}},

@@ -4,6 +4,7 @@
 // does it once policy has allowed it, and what a change answers that was made before is told by a
 // third.
 
+#include "lakeproxy/audit/audit_log.h"
 #include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/ducklake/registry/static_keys.h"
 #include "lakeproxy/http/route.h"
@@ -56,6 +57,18 @@ ActionResult ask_token(RequestContext context, Call* call, Authorized<AskToken> 
 base::Result<operation::CreateCatalog> create_catalog_of(const Call& call);
 ActionResult create_catalog(RequestContext context, Call* call,
                             Authorized<operation::CreateCatalog> request);
+
+// audit_actions.cc
+
+/// The audit trail of the path's catalog.
+struct ListAudit {
+  audit::AuditFilter filter;
+};
+[[nodiscard]] inline policy::Targets targets(const ListAudit&) {
+  return {policy::Target::catalog()};
+}
+base::Result<ListAudit> list_audit_of(const Call& call);
+ActionResult list_audit(RequestContext context, Call* call, Authorized<ListAudit> request);
 
 // namespace_actions.cc
 base::Result<operation::ListNamespaces> list_namespaces_of(const Call& call);

@@ -1,3 +1,4 @@
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
 
@@ -12,6 +13,12 @@ base::Result<operation::CreateCatalog> create_catalog_of(const Call& call) {
 ActionResult create_catalog(RequestContext context, Call* call,
                             Authorized<operation::CreateCatalog> request) {
   base::json::Value made = to_json(request->catalog);
+  if (audit::AuditTrail* trail = call->services->home->audit) {
+    auto record = audit::record_of(request.principal(), "create_catalog",
+                                   request->catalog.catalog_id, "allowed");
+    record.detail = base::json::write(made);
+    CO_RETURN_IF_ERROR(co_await trail->write(context, std::move(record)));
+  }
   CO_RETURN_IF_ERROR(
       co_await operation::create_catalog(context, call->services->registry, std::move(request)));
   co_return json_response(201, made);

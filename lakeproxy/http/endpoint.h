@@ -52,7 +52,7 @@ namespace detail {
 
 /// The answer, or the one to its error. The error is logged, with what it is `about`, and a commit
 /// is counted.
-[[nodiscard]] base::http::Response settled(const base::RequestContext& context, const Call& call,
+[[nodiscard]] base::http::Response settled(const base::RequestContext& context, Call& call,
                                            base::Result<base::http::Response> result,
                                            std::span<const policy::Target> about);
 [[nodiscard]] policy::Caller caller_of(const Call& call);

@@ -154,6 +154,12 @@ base::http::Response error_response(const base::Error& error, Effect effect,
   return shape.status == 401 ? ask_for_token(error, std::move(response)) : response;
 }
 
+base::http::Response too_many(std::chrono::seconds wait, std::string_view message) {
+  auto response = make({429, "TooManyRequestsException"}, message);
+  response.headers.add("Retry-After", fmt::format("{}", wait.count()));
+  return response;
+}
+
 base::http::Response refusal(unsigned status, std::string_view message) {
   return make({status, type_of(status), status == 503}, message);
 }

@@ -4,6 +4,7 @@
 // Source: Iceberg REST description, "IcebergErrorResponse"; specification,
 // section 7.
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ enum class Effect { kRead, kChange, kCommit, kGrant };
 
 [[nodiscard]] base::http::Response error_response(const base::Error& error, Effect effect,
                                                   const std::string& request_id);
+
+/// 429: who asks may ask again after that time.
+[[nodiscard]] base::http::Response too_many(std::chrono::seconds wait, std::string_view message);
 
 /// `message` as answers and logs show it: one that holds a long text of a client, a
 /// name or a path of megabytes, keeps its beginning and its end, 200 bytes of it.

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/json/json.h"
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/http/route_table.h"
 
 namespace lake::http {
@@ -48,11 +50,12 @@ std::optional<Response> check_body(Call& call) {
 }
 
 // For whoever looks for attacks; a request without a token is none.
-void log_refused_token(const base::RequestContext& context, const Call& call,
-                       const base::Error& error) {
+void note_refused_token(const base::RequestContext& context, Call& call, const base::Error& error) {
   if (error.kind() != base::ErrorKind::kUnauthenticated || error.reason() == auth::kNoToken) return;
   call.services->home->log->for_request(context.request_id)
       .warning("token refused", {{"reason", error.reason()}, {"peer", call.request->peer}});
+  call.refused = audit::AuditRecord{.operation = "token_refused", .decision = "denied"};
+  call.refused->object = error.reason();
 }
 
 Passed authenticate(base::RequestContext context, Call* call) {
@@ -62,11 +65,25 @@ Passed authenticate(base::RequestContext context, Call* call) {
   if (principal) {
     call->principal = std::move(*principal);
   } else if (!policy::is_open(call->route->permission)) {
-    log_refused_token(context, *call, principal.error());
+    note_refused_token(context, *call, principal.error());
     co_return std::move(principal).error();
   }
   // Of what is open to everybody a stranger may ask, too, and one that cannot be told now.
   co_return base::Status{};
+}
+
+// One that asks too often must not take the server from the others. Nobody has a name on an open
+// server, so there it is the address.
+std::optional<Response> check_rate(Call& call) {
+  auth::RateLimits* limits = call.services->requests;
+  if (limits == nullptr || policy::is_open(call.route->permission)) return std::nullopt;
+  const auth::Principal& who = call.principal;
+  const std::string name = who.issuer.empty()
+                               ? auth::peer_network(call.request->peer)
+                               : fmt::format("{}\n{}\n{}", who.issuer, who.subject, who.actor);
+  const auto wait = limits->take(name, std::chrono::steady_clock::now());
+  if (!wait) return std::nullopt;
+  return too_many(*wait, "Too many requests.");
 }
 
 std::optional<Response> check_opened(Call& call) {
@@ -103,6 +120,7 @@ constexpr Stage kStages[] = {
     {.check = find_route},    // nothing else is known before the route is
     {.check = check_body},    // cheap, and independent of who asks
     {.wait = authenticate},   // who it is, before anything is said about what exists
+    {.check = check_rate},    // of whom it is, before anything that costs
     {.check = check_opened},  // without a lake no name can be looked up
     {.check = name_change},   // the hash of a change is bound to who asks for it
     {.wait = find_catalog},   // whose it is is asked before its lake is opened
@@ -195,7 +213,9 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
                               {"kind", to_string(error.kind())},
                               {"error", message},
                               {"targets", targets},
-                              {"detail", error.detail()}};
+                              {"detail", error.detail()},
+                              {"principal", call.principal.subject},
+                              {"actor", call.principal.actor}};
   if (status >= 500) {
     log.error("request failed", fields);
   } else {
@@ -203,9 +223,17 @@ void log_failure(const Call& call, const base::RequestContext& context, const ba
   }
 }
 
-Response fail(const base::RequestContext& context, const Call& call, const base::Error& error,
+// What the caller may not do; whose name it is stands in what it asked for.
+void note_forbidden(Call& call, const base::Error& error, std::span<const policy::Target> about) {
+  const std::string object = about.empty() ? error.detail() : policy::display(about);
+  call.refused =
+      audit::record_of(call.principal, std::string(call.route->operation), object, "denied");
+}
+
+Response fail(const base::RequestContext& context, Call& call, const base::Error& error,
               std::span<const policy::Target> about = {}) {
   Response response = error_response(error, call.route->effect, context.id_text());
+  if (response.status == 403) note_forbidden(call, error, about);
   log_failure(call, context, error, about, response.status);
   return response;
 }
@@ -228,6 +256,15 @@ base::Task<Response> answer(base::RequestContext context, Call* call, const AllM
   co_return co_await call->route->endpoint.run(context, call);
 }
 
+// Nobody waits for it: by the time that it takes, nothing is to be learned.
+void audit_refusal(const base::RequestContext& context, Call& call) {
+  if (!call.refused) return;
+  operation::Catalog* catalog = call.of_path ? call.of_path.get() : call.services->home.get();
+  if (catalog->audit == nullptr) return;
+  call.refused->detail = base::json::write(base::json::Object{{"peer", call.request->peer}});
+  catalog->audit->write_summed(context, std::move(*call.refused));
+}
+
 base::Task<Response> handle(base::RequestContext context, base::http::Request request,
                             Services* services, std::shared_ptr<const AllMetrics> metrics) {
   auto begin = std::chrono::steady_clock::now();
@@ -235,6 +272,7 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
   call.request = &request;
   call.services = services;
   Response response = co_await answer(context, &call, metrics.get());
+  audit_refusal(context, call);
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (auto found = metrics->find(call.route); found != metrics->end()) {
     found->second.seconds.observe(elapsed.count());
@@ -247,6 +285,8 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
       .debug("request", {{"operation", call.route != nullptr ? call.route->operation : "none"},
                          {"status", response.status},
                          {"decision", call.decision ? to_string(call.decision->ground) : "none"},
+                         {"principal", call.principal.subject},
+                         {"actor", call.principal.actor},
                          {"ms", elapsed.count() * 1000}});
   co_return response;
 }
@@ -255,8 +295,8 @@ base::Task<Response> handle(base::RequestContext context, base::http::Request re
 
 namespace detail {
 
-Response settled(const base::RequestContext& context, const Call& call,
-                 base::Result<Response> result, std::span<const policy::Target> about) {
+Response settled(const base::RequestContext& context, Call& call, base::Result<Response> result,
+                 std::span<const policy::Target> about) {
   if (call.outcomes != nullptr) {
     call.outcomes->count(result ? std::nullopt : std::optional(result.error().kind()));
   }

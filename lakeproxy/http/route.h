@@ -15,7 +15,9 @@
 #include "base/metrics/registry.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "lakeproxy/audit/audit_chain.h"
 #include "lakeproxy/auth/principal.h"
+#include "lakeproxy/auth/rate_limits.h"
 #include "lakeproxy/auth/token_grants.h"
 #include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
@@ -38,6 +40,9 @@ struct Services {
                                                           const base::http::Headers*)>
       authenticate;
   auth::TokenGrants* tokens = nullptr;       ///< Null on an open server.
+  auth::VerifyToken verify_token;            ///< Of a subject for whom somebody acts.
+  auth::GuessLimits* guesses = nullptr;      ///< Of secrets; null where `tokens` is.
+  auth::RateLimits* requests = nullptr;      ///< Of principals; null: any number.
   std::shared_ptr<operation::Catalog> home;  ///< The default catalog.
   /// A registered catalog that is attached; null where it is not.
   std::function<std::shared_ptr<operation::Catalog>(const std::string& id)> attached;
@@ -101,7 +106,9 @@ struct Call {
   std::optional<policy::Decision> decision;  ///< Nothing before policy has allowed it.
   std::optional<model::IdempotencyKey> key;  ///< The Idempotency-Key of a change; none for reads.
   Services* services = nullptr;
-  const CommitOutcomes* outcomes = nullptr;     ///< Null where the route is no commit.
+  const CommitOutcomes* outcomes = nullptr;  ///< Null where the route is no commit.
+  /// What was refused, for the audit trail; nothing where nobody asked for more than is theirs.
+  std::optional<audit::AuditRecord> refused;
   std::shared_ptr<operation::Catalog> of_path;  ///< The catalog of the path's prefix.
 
   [[nodiscard]] operation::Catalog* catalog() const { return of_path.get(); }

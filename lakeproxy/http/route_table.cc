@@ -29,6 +29,7 @@ constexpr std::string_view kCompact =
     "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
 constexpr std::string_view kStaticKeys = "/v1/{prefix}/governance/static-s3-keys";
 constexpr std::string_view kStaticKey = "/v1/{prefix}/governance/static-s3-keys/{key}";
+constexpr std::string_view kAudit = "/v1/{prefix}/governance/audit";
 constexpr std::string_view kPlans = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan";
 constexpr std::string_view kPlan =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan/{plan-id}";
@@ -120,6 +121,8 @@ constexpr Route kRoutes[] = {
      BodyForm::none(), answers<list_static_keys_of, list_static_keys>()},
     {Method::kDelete, kStaticKey,      "removeStaticKey",  Permission::kManageCatalogs,   Effect::kChange,
      BodyForm::none(), answers<remove_static_key_of, remove_static_key>()},
+    {Method::kGet,    kAudit,          "listAuditRecords", Permission::kManageCatalogs,   Effect::kRead,
+     BodyForm::none(), answers<list_audit_of, list_audit>()},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange,
      BodyForm::json(), changes<rename_table_of, rename_table, nothing<rename_table_of>>()},
     {Method::kGet,    kViews,          "listViews",        Permission::kReadNamespace,    Effect::kRead,

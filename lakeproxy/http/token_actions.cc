@@ -2,6 +2,7 @@
 // clients that ask are told so, and go on without.
 // Sources: RFC 6749, sections 2.3.1, 4.4 and 5; Iceberg REST description, "getToken".
 
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
 
@@ -43,9 +44,8 @@ base::Result<auth::TokenRequest> token_request_of(const Call& call) {
     return base::fail(base::ErrorKind::kInvalid, "grant_type: is required");
   }
   request.scope = take(form, "scope");
-  if (form.contains("actor_token")) {
-    return base::fail(base::ErrorKind::kInvalid, "actor_token: nobody acts for somebody else here");
-  }
+  if (form.contains("actor_token")) request.actor_token = base::Secret(take(form, "actor_token"));
+  request.actor_token_type = take(form, "actor_token_type");
   request.subject_token = base::Secret(take(form, "subject_token"));
   request.subject_token_type = take(form, "subject_token_type");
   ASSIGN_OR_RETURN(request.client, client_of(call, form));
@@ -54,13 +54,46 @@ base::Result<auth::TokenRequest> token_request_of(const Call& call) {
 
 // What came in may be anything, also a secret in the wrong field: only names that are ours are
 // written.
-void log_refusal(RequestContext context, const Call& call, const auth::TokenRequest& asked,
-                 const base::Error& error) {
-  const bool known = call.services->tokens->knows(asked.client.id);
+void note_refusal(RequestContext context, Call& call, const std::string& client,
+                  std::string_view reason) {
+  const bool known = call.services->tokens->knows(client);
+  const std::string shown = known ? client : "unknown";
   call.services->home->log->for_request(context.request_id)
-      .warning("token refused", {{"client", known ? asked.client.id : "unknown"},
-                                 {"reason", error.reason()},
-                                 {"peer", call.request->peer}});
+      .warning("token refused",
+               {{"client", shown}, {"reason", reason}, {"peer", call.request->peer}});
+  call.refused = audit::AuditRecord{.operation = "token_refused", .decision = "denied"};
+  call.refused->object = shown + ": " + std::string(reason);
+}
+
+// Returns once it is stored: nobody has a token that the trail does not know of.
+base::Task<base::Status> audit_issued(RequestContext context, Call* call,
+                                      const auth::IssuedToken* token, std::string grant_type) {
+  audit::AuditTrail* trail = call->services->home->audit;
+  if (trail == nullptr) co_return base::Status{};
+  auto record = audit::record_of(token->principal, "token_issued", token->client, "allowed");
+  record.detail = json::write(json::Object{{"grant_type", grant_type},
+                                           {"scope", token->scopes.text()},
+                                           {"token_id", token->id},
+                                           {"peer", call->request->peer}});
+  co_return co_await trail->write(context, std::move(record));
+}
+
+// A client that guesses waits; whether there is such a one makes no difference.
+std::optional<base::http::Response> blocked(RequestContext context, Call& call,
+                                            const auth::TokenRequest& asked) {
+  auth::GuessLimits* limits = call.services->guesses;
+  if (limits == nullptr || asked.client.id.empty()) return std::nullopt;
+  const auto wait =
+      limits->blocked(asked.client.id, call.request->peer, std::chrono::steady_clock::now());
+  if (!wait) return std::nullopt;
+  note_refusal(context, call, asked.client.id, "too_many_guesses");
+  return too_many(*wait, "Too many wrong secrets.");
+}
+
+void count_guess(const Call& call, const std::string& client, const base::Error& error) {
+  auth::GuessLimits* limits = call.services->guesses;
+  if (limits == nullptr || error.reason() != auth::kInvalidClient) return;
+  limits->count_wrong(client, call.request->peer, std::chrono::steady_clock::now());
 }
 
 json::Value answer_of(const auth::IssuedToken& token, std::chrono::seconds lifetime) {
@@ -87,15 +120,22 @@ ActionResult ask_token(RequestContext context, Call* call, Authorized<AskToken> 
     co_return base::fail(base::ErrorKind::kNotFound,
                          "No clients are configured: this server is open and gives no tokens.");
   }
-  auto token = co_await tokens->grant(context, request->request);
+  const auth::TokenRequest& asked = request->request;
+  if (auto response = blocked(context, *call, asked)) co_return std::move(*response);
+  const auth::VerifyToken& verify = call->services->verify_token;
+  auto token = co_await tokens->grant(context, asked, verify ? &verify : nullptr);
   if (!token) {
-    log_refusal(context, *call, request->request, token.error());
+    count_guess(*call, asked.client.id, token.error());
+    note_refusal(context, *call, asked.client.id, token.error().reason());
     co_return std::move(token).error();
   }
+  CO_RETURN_IF_ERROR(co_await audit_issued(context, call, &*token, asked.grant_type));
   call->services->home->log->for_request(context.request_id)
       .info("token issued", {{"client", token->client},
                              {"grant_type", request->request.grant_type},
                              {"scope", token->scopes.text()},
+                             {"subject", token->principal.subject},
+                             {"actor", token->principal.actor},
                              {"token_id", token->id},
                              {"peer", call->request->peer}});
   auto response = json_response(200, answer_of(*token, tokens->lifetime()));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/core/loopback.h"
+
 namespace lake::settings {
 namespace {
 
@@ -31,6 +33,7 @@ Server server(const SettingValues& values) {
       .max_connections = count(values, "MAX_CONNECTIONS"),
       .request_timeout = values.duration("REQUEST_TIMEOUT"),
       .idle_timeout = values.duration("IDLE_TIMEOUT"),
+      .max_requests_per_second = count(values, "MAX_REQUESTS_PER_SECOND"),
   };
 }
 
@@ -155,6 +158,7 @@ Auth auth(const SettingValues& values) {
       .issuer = values.text("OAUTH_ISSUER"),
       .token_lifetime = std::chrono::seconds(values.integer("OAUTH_TTL_SECONDS")),
       .token_renewal = std::chrono::seconds(values.integer("OAUTH_RENEWAL_SECONDS")),
+      .max_guesses = count(values, "OAUTH_MAX_GUESSES"),
       .provider = provider(values),
   };
 }
@@ -169,6 +173,10 @@ Readers readers(const SettingValues& values) {
   };
 }
 
+Audit audit(const SettingValues& values) {
+  return {.retention = std::chrono::days(values.integer("AUDIT_RETENTION_DAYS"))};
+}
+
 Log log(const SettingValues& values) {
   using base::log::Level;
   Level level = Level::kInfo;
@@ -181,6 +189,17 @@ Log log(const SettingValues& values) {
 
 bool has_path(std::string_view url) {
   return url.find('/', url.find("://") + 3) != std::string_view::npos;
+}
+
+// Whoever listens on the way has the tokens.
+bool may_be_public(std::string_view url) {
+  constexpr std::string_view kPlain = "http://";
+  if (!url.starts_with(kPlain)) return true;
+  std::string_view host = url.substr(kPlain.size());
+  host = host.substr(0, host.find('/'));
+  const bool is_bracketed = host.starts_with('[');
+  host = is_bracketed ? host.substr(1, host.find(']') - 1) : host.substr(0, host.find(':'));
+  return host == "localhost" || base::is_loopback_address(host);
 }
 
 template <class Fault>
@@ -241,6 +260,9 @@ std::vector<std::string> faults_between(const Settings& settings, const SettingV
   if (settings.server.tls_cert.empty() && !settings.server.tls_key.empty()) {
     fault("TLS_KEY", "needs LAKEPROXY_TLS_CERT too");
   }
+  if (!may_be_public(settings.server.public_url)) {
+    fault("PUBLIC_URL", "must be https where it is not on this machine: tokens go there");
+  }
   if (has_path(settings.storage.endpoint)) fault("S3_ENDPOINT", "must have no path");
   if (values.text("STS_ENDPOINT") == "aws" && values.is_default("STS_ROLE_ARN")) {
     fault("STS_ROLE_ARN", "is required with LAKEPROXY_STS_ENDPOINT=aws");
@@ -268,6 +290,7 @@ base::Result<Settings> from_values(const SettingValues& values) {
       .upkeep = upkeep(values),
       .auth = auth(values),
       .readers = readers(values),
+      .audit = audit(values),
       .log = log(values),
   };
   if (auto faults = faults_between(settings, values); !faults.empty()) {

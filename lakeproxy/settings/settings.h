@@ -28,6 +28,7 @@ struct Server {
   std::size_t max_connections = 0;
   std::chrono::microseconds request_timeout{};
   std::chrono::microseconds idle_timeout{};
+  std::size_t max_requests_per_second = 0;  ///< Of one principal; 0: any number.
 };
 
 struct Postgres {
@@ -140,6 +141,7 @@ struct Auth {
   std::string issuer;
   std::chrono::seconds token_lifetime{};
   std::chrono::seconds token_renewal{};  ///< From the secret that was shown.
+  std::size_t max_guesses = 0;           ///< Wrong secrets in a minute; 0: any number.
   Provider provider;
 
   [[nodiscard]] bool has_clients() const { return !clients.empty() || !clients_file.empty(); }
@@ -157,6 +159,10 @@ struct Readers {
   std::uint16_t pg_port = 0;  ///< 0: the same.
 };
 
+struct Audit {
+  std::chrono::seconds retention{};  ///< 0: for ever.
+};
+
 struct Log {
   base::log::Format format = base::log::Format::kJson;
   base::log::Level level = base::log::Level::kInfo;
@@ -172,6 +178,7 @@ struct Settings {
   Upkeep upkeep;
   Auth auth;
   Readers readers;
+  Audit audit;
   Log log;
 };
 

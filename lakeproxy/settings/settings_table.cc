@@ -44,6 +44,9 @@ Rows server_rows() {
        "Time for one request from its last byte to the answer."},
       {"IDLE_TIMEOUT", DurationType{seconds(1), hours(1)}, "75", "Server",
        "Time that a connection without a request stays open."},
+      {"MAX_REQUESTS_PER_SECOND", IntegerType{0, 1'000'000}, "0", "Server",
+       "Requests that one principal may make, as many at once and so many each second, over all "
+       "workers of a server; more are 429. On an open server of one address. 0 takes any number."},
   };
 }
 
@@ -177,8 +180,8 @@ Rows auth_rows() {
        "Clients that may ask for tokens, id:secret|scope|roles|account each, parted by commas. "
        "Without clients everybody may do everything."},
       {"OAUTH_CLIENTS_FILE", TextType{}, "", "Authentication",
-       "JSON file with a list of clients: id, secret, scope, roles, account. A secret may be a "
-       "hash: argon2id or bcrypt."},
+       "JSON file with a list of clients: id, secret, scope, roles, account, may_act_for. A secret "
+       "may be a hash: argon2id or bcrypt."},
       {"OAUTH_JWT_SECRET", SecretType{token_secret_rule, "32 bytes or more"}, "", "Authentication",
        "Secret that tokens are signed with; required with clients, the same for all servers of a "
        "lake."},
@@ -193,6 +196,10 @@ Rows auth_rows() {
        "Iceberg's Java client does; 0 exchanges none."},
       {"OAUTH_ISSUER", TextType{not_empty_rule, "not empty", 255}, "lakeproxy", "Authentication",
        "Issuer and audience of tokens."},
+      {"OAUTH_MAX_GUESSES", IntegerType{0, 1'000'000}, "20", "Authentication",
+       "Wrong secrets for one client that one address may send in a minute; more are 429. Five "
+       "times as many for all clients together, and fifty times as many for one client from all "
+       "addresses. 0 takes any number."},
       {"REQUIRE_AUTH", FlagType{}, "0", "Authentication",
        "1 refuses to start without clients or an identity provider, so that a setting which is "
        "missing opens nothing."},
@@ -231,6 +238,13 @@ Rows reader_rows() {
        "Host of the metadata database as readers reach it; PG_HOST when not set."},
       {"READER_PG_PORT", IntegerType{0, 65535}, "0", "Direct readers",
        "Port of the metadata database as readers reach it; 0 for PG_PORT."},
+  };
+}
+
+Rows audit_rows() {
+  return {
+      {"AUDIT_RETENTION_DAYS", IntegerType{0, 36'500}, "0", "Audit",
+       "Days that records of the audit trail are kept; 0 keeps them for ever."},
   };
 }
 
@@ -275,7 +289,7 @@ Rows engine_and_log_rows() {
 base::config::SettingsTable make_table() {
   Rows all;
   for (auto* rows : {server_rows, auth_rows, reader_rows, postgres_rows, storage_rows, gateway_rows,
-                     catalog_rows, upkeep_rows, engine_and_log_rows}) {
+                     catalog_rows, upkeep_rows, audit_rows, engine_and_log_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }
   return {"LAKEPROXY_", std::move(all)};

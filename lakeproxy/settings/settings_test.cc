@@ -82,6 +82,9 @@ TEST(SettingsTest, authentication_is_off_without_clients) {
   EXPECT_FALSE(settings.auth.is_on());
   EXPECT_EQ(settings.auth.issuer, "lakeproxy");
   EXPECT_EQ(settings.auth.token_lifetime, std::chrono::seconds(3600));
+  EXPECT_EQ(settings.auth.max_guesses, 20U);
+  EXPECT_EQ(settings.server.max_requests_per_second, 0U);
+  EXPECT_EQ(settings.audit.retention.count(), 0);
   EXPECT_FALSE(loaded({"LAKEPROXY_OAUTH_JWT_SECRET=" + std::string(32, 's')}).auth.is_on());
 }
 
@@ -160,6 +163,9 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_MAX_CONNECTIONS=5",
       "LAKEPROXY_REQUEST_TIMEOUT=2.5",
       "LAKEPROXY_IDLE_TIMEOUT=5",
+      "LAKEPROXY_MAX_REQUESTS_PER_SECOND=40",
+      "LAKEPROXY_OAUTH_MAX_GUESSES=7",
+      "LAKEPROXY_AUDIT_RETENTION_DAYS=30",
       "LAKEPROXY_PG_HOST=/run/pg, db-2.example",
       "LAKEPROXY_PG_PORT=5432",
       "LAKEPROXY_PG_USER=u",
@@ -213,6 +219,9 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.server.max_connections, 5U);
   EXPECT_EQ(settings.server.request_timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(settings.server.idle_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(settings.server.max_requests_per_second, 40U);
+  EXPECT_EQ(settings.auth.max_guesses, 7U);
+  EXPECT_EQ(settings.audit.retention, std::chrono::days(30));
   EXPECT_EQ(settings.postgres.hosts, "/run/pg,db-2.example");
   EXPECT_EQ(settings.postgres.idle_transaction_timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(settings.postgres.port, 5432);
@@ -280,6 +289,9 @@ TEST(SettingsTest, refuses_what_breaks_a_rule) {
            "REQUEST_TIMEOUT=0",
            "REQUEST_TIMEOUT=3601",
            "IDLE_TIMEOUT=0.5",
+           "MAX_REQUESTS_PER_SECOND=-1",
+           "OAUTH_MAX_GUESSES=many",
+           "AUDIT_RETENTION_DAYS=-1",
            "PG_HOST=a b",
            "PG_HOST=/run/a\"b",
            "PG_HOST=a,,b",
@@ -360,6 +372,15 @@ TEST(SettingsTest, refuses_settings_that_do_not_fit_together) {
   EXPECT_THAT(refused({"LAKEPROXY_TLS_KEY=k.pem"}), HasSubstr("LAKEPROXY_TLS_KEY: needs"));
   EXPECT_THAT(refused({"LAKEPROXY_S3_ENDPOINT=http://h/path"}), HasSubstr("LAKEPROXY_S3_ENDPOINT"));
   EXPECT_THAT(refused({"LAKEPROXY_PG_TLS_ROOTS=r.pem"}), HasSubstr("LAKEPROXY_PG_TLS_ROOTS"));
+  for (const char* url : {"http://lake.example", "http://10.0.0.1:8181/", "http://[2001:db8::1]",
+                          "http://localhost.example", "http://127.0.0.1.example:1/"}) {
+    EXPECT_THAT(refused({std::string("LAKEPROXY_PUBLIC_URL=") + url}),
+                HasSubstr("LAKEPROXY_PUBLIC_URL: must be https"));
+  }
+  for (const char* url : {"https://lake.example", "http://127.0.0.1:8181", "http://localhost/lake",
+                          "http://[::1]:8181"}) {
+    EXPECT_FALSE(loaded({std::string("LAKEPROXY_PUBLIC_URL=") + url}).server.public_url.empty());
+  }
   std::string all = refused({"LAKEPROXY_TLS_KEY=k.pem", "LAKEPROXY_S3_ENDPOINT=http://h/path"});
   EXPECT_EQ(std::ranges::count(all, '\n'), 1);
 }

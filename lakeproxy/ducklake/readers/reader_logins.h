@@ -2,7 +2,7 @@
 
 // Logins of PostgreSQL with which DuckDB reads a lake itself, past this server. A login is made
 // for one principal and one request, ends by itself, and sees the rows of DuckLake's tables that
-// the principal may see: db/7_readers.sql decides. The password is made here, and PostgreSQL gets
+// the principal may see: db/8_readers.sql decides. The password is made here, and PostgreSQL gets
 // what SCRAM stores of it.
 // Source: specification, section 5.10.
 

@@ -33,6 +33,10 @@
 namespace lake::planning {
 class ScanPlans;
 }
+namespace lake::audit {
+class AuditLog;
+class AuditTrail;
+}  // namespace lake::audit
 
 namespace lake::delegation {
 class AccessDelegation;
@@ -100,6 +104,8 @@ struct Catalog {
   /// The same catalog for long work and for work that nobody waits for: with PostgreSQL
   /// connections and engine threads that requests do not use. Null in that one itself.
   std::shared_ptr<Catalog> unhurried;
+  audit::AuditTrail* audit = nullptr;          ///< Null only in tests.
+  const audit::AuditLog* audit_log = nullptr;  ///< The same.
   measure::WaitMeter* meter = nullptr;
   planning::ScanPlans* scan_plans = nullptr;
   CommitMetrics* commit_metrics = nullptr;

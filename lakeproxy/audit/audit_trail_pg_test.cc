@@ -1,0 +1,280 @@
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_future.hpp>
+#include <cstdio>
+#include <future>
+
+#include "lakeproxy/audit/audit_log.h"
+#include "lakeproxy/audit/audit_trail.h"
+#include "lakeproxy/ducklake/lake/lake_fixture_test.h"
+
+namespace lake::audit {
+namespace {
+
+namespace asio = boost::asio;
+using base::ErrorKind;
+
+class Trail : public ducklake::LakeFixture {
+ protected:
+  void SetUp() override {
+    open();
+    make();
+  }
+  ~Trail() override { std::fclose(lines_); }
+
+  void make(std::chrono::seconds retention = {}) {
+    trail_.emplace(*pool_, tasks_, clock_, base::log::Logger(output_),
+                   AuditOptions{.metadata_schema = "lk",
+                                .retention = retention,
+                                .sum_time = std::chrono::milliseconds(200)});
+  }
+  static AuditRecord record(std::string object, std::string operation = "load_table") {
+    return {.operation = std::move(operation),
+            .object = std::move(object),
+            .decision = "allowed",
+            .detail = R"({"why":"a test"})",
+            .principal = "dana"};
+  }
+  base::Status write(std::string object) { return run(trail_->write(soon(), record(object))); }
+  base::json::Array list(AuditFilter filter = {}) {
+    auto lines = run(log().list(soon(), std::move(filter)));
+    EXPECT_TRUE(lines) << lines.error().detail();
+    return lines.value_or(base::json::Array{});
+  }
+  /// The first line that is wrong, and why; empty: none.
+  std::string broken(std::optional<ChainPlace> noted = std::nullopt) {
+    auto check = run(log().verify(soon(), noted));
+    EXPECT_TRUE(check) << check.error().detail();
+    return check->broken ? fmt::format("{} {}", check->broken->id, check->broken->why) : "";
+  }
+  ChainPlace head() { return run(log().verify(soon(), std::nullopt))->head; }
+  AuditLog log() { return {*pool_, "lk"}; }
+  /// Lets what runs in the background come to its end.
+  void settle() {
+    trail_->hurry();
+    run(ended());
+    make();
+  }
+  base::Task<int> ended() {
+    co_await tasks_.wait();
+    co_return 0;
+  }
+  base::Task<int> pause(std::chrono::milliseconds time) {
+    asio::steady_timer timer(loop_, time);
+    co_await timer.async_wait(asio::use_awaitable);
+    co_return 0;
+  }
+
+  base::SystemClock clock_;
+  std::FILE* lines_ = std::tmpfile();
+  base::log::LogOutput output_{{.descriptor = fileno(lines_)}, clock_};
+  base::TaskGroup tasks_{loop_.get_executor()};
+  std::optional<AuditTrail> trail_;
+};
+
+TEST_F(Trail, a_record_is_there_when_its_write_returns) {
+  ASSERT_TRUE(write("sales.orders"));
+  const auto lines = list();
+  ASSERT_EQ(lines.size(), 1U);
+  const auto& line = lines[0].as_object();
+  EXPECT_EQ(line.at("id"), 1);
+  EXPECT_EQ(line.at("object"), "sales.orders");
+  EXPECT_EQ(line.at("principal"), "dana");
+  EXPECT_EQ(line.at("detail").at("why"), "a test");
+  EXPECT_EQ(line.at("request_id"), "0000000000000001");
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, records_that_come_together_go_together_and_in_their_order) {
+  std::vector<std::future<base::Status>> written;
+  for (int i = 0; i < 500; ++i) {
+    written.push_back(asio::co_spawn(loop_, trail_->write(soon(), record(fmt::format("t{}", i))),
+                                     asio::use_future));
+  }
+  loop_.restart();
+  loop_.run();
+  for (auto& one : written) EXPECT_TRUE(one.get());
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_audit"), "500");
+  EXPECT_EQ(ask("SELECT bool_and(object = 't' || id - 1) FROM @lakeproxy_audit"), "true");
+  EXPECT_LE(std::stoi(ask("SELECT count(DISTINCT xmin::text) FROM @lakeproxy_audit")), 5);
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, two_servers_write_one_chain) {
+  AuditTrail other(*pool_, tasks_, clock_, base::log::Logger(output_), {.metadata_schema = "lk"});
+  std::vector<std::future<base::Status>> written;
+  for (int i = 0; i < 100; ++i) {
+    AuditTrail& one = i % 2 == 0 ? *trail_ : other;
+    written.push_back(asio::co_spawn(loop_, one.write(soon(), record("t")), asio::use_future));
+  }
+  loop_.restart();
+  loop_.run();
+  for (auto& one : written) EXPECT_TRUE(one.get());
+  EXPECT_EQ(head().id, 100);
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, a_database_that_is_away_fails_the_request) {
+  exec("ALTER TABLE lakeproxy_audit RENAME TO lakeproxy_elsewhere");
+  auto refused = write("t");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);
+  exec("ALTER TABLE lakeproxy_elsewhere RENAME TO lakeproxy_audit");
+  EXPECT_TRUE(write("t"));
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, lists_the_newest_first_and_by_what_is_asked_for) {
+  for (const char* object : {"a", "b", "a", "c"}) ASSERT_TRUE(write(object));
+  AuditRecord other = record("a", "drop_table");
+  other.principal = "eve";
+  ASSERT_TRUE(run(trail_->write(soon(), other)));
+  auto ids = [&](AuditFilter filter) {
+    std::string text;
+    for (const auto& line : list(std::move(filter)))
+      text += fmt::format("{} ", line.at("id").as_int64());
+    return text;
+  };
+  EXPECT_EQ(ids({}), "5 4 3 2 1 ");
+  EXPECT_EQ(ids({.limit = 2}), "5 4 ");
+  EXPECT_EQ(ids({.before = 4, .limit = 2}), "3 2 ");
+  EXPECT_EQ(ids({.object = "a"}), "5 3 1 ");
+  EXPECT_EQ(ids({.principal = "dana", .object = "a"}), "3 1 ");
+  EXPECT_EQ(ids({.operation = "drop_table"}), "5 ");
+  EXPECT_EQ(ids({.principal = "' OR true --"}), "");
+}
+
+TEST_F(Trail, each_way_to_tamper_is_found_and_the_first_line_is_named) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(write("t"));
+  const ChainPlace noted = head();
+  EXPECT_EQ(broken(noted), "");
+  struct Case {
+    const char* tamper;
+    const char* found;
+  };
+  for (const Case& one : {
+           Case{"UPDATE lakeproxy_audit SET principal = 'eve' WHERE id = 3", "3 was changed"},
+           Case{"UPDATE lakeproxy_audit SET detail = '{\"why\":\"b\"}' WHERE id = 2",
+                "2 was changed"},
+           Case{"UPDATE lakeproxy_audit SET ts = ts + interval '1 us' WHERE id = 4",
+                "4 was changed"},
+           Case{"UPDATE lakeproxy_audit SET hash = sha256('x') WHERE id = 5", "5 was changed"},
+           Case{"UPDATE lakeproxy_audit SET previous_hash = sha256('x') WHERE id = 2",
+                "2 does not follow the line before it"},
+           Case{"DELETE FROM lakeproxy_audit WHERE id = 3", "3 is not there"},
+           Case{"DELETE FROM lakeproxy_audit WHERE id = 1", "1 is not there"},
+           Case{"DELETE FROM lakeproxy_audit WHERE id = 5", "5 is not there"},
+           Case{"DELETE FROM lakeproxy_audit", "1 is not there"},
+           Case{"DELETE FROM lakeproxy_audit WHERE id = 5; UPDATE lakeproxy_audit_head SET id = 4",
+                "4 is not the newest line that was written"},
+       }) {
+    exec(
+        "CREATE TABLE kept AS TABLE lakeproxy_audit; CREATE TABLE kept_head AS TABLE "
+        "lakeproxy_audit_head");
+    exec(one.tamper);
+    EXPECT_EQ(broken(), one.found) << one.tamper;
+    exec(
+        "TRUNCATE lakeproxy_audit; INSERT INTO lakeproxy_audit TABLE kept; DELETE FROM "
+        "lakeproxy_audit_head; "
+        "INSERT INTO lakeproxy_audit_head TABLE kept_head; DROP TABLE kept, kept_head");
+    ASSERT_EQ(broken(), "") << one.tamper;
+  }
+  // Whoever writes a whole new end is found by a place that was noted elsewhere.
+  exec(
+      "DELETE FROM lakeproxy_audit WHERE id = 5; UPDATE lakeproxy_audit_head h SET id = 4, hash = "
+      "a.hash "
+      "FROM lakeproxy_audit a WHERE a.id = 4");
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(broken(noted), "5 is not there");
+  ASSERT_TRUE(write("another"));
+  EXPECT_EQ(broken(), "");
+  EXPECT_EQ(broken(noted), "5 is not the line that was noted");
+}
+
+TEST_F(Trail, old_lines_go_from_the_front_and_the_rest_is_one_chain) {
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(write("t"));
+  const ChainPlace noted = head();
+  // The clock of a server may be behind: a line that is old by its time stays behind a newer one.
+  exec("DROP INDEX lakeproxy_audit_object");
+  const base::WallTime now = clock_.now();
+  EXPECT_EQ(run(log().purge(soon(), now - std::chrono::hours(1))).value(), 0);
+  ASSERT_TRUE(write("t"));
+  EXPECT_EQ(run(log().purge(soon(), clock_.now() + std::chrono::hours(1))).value(), 7);
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_audit"), "0");
+  EXPECT_EQ(broken(), "");
+  ASSERT_TRUE(write("t"));
+  EXPECT_EQ(head().id, 8);
+  EXPECT_EQ(broken(noted), "") << "older than what is kept";
+  exec("DELETE FROM lakeproxy_audit");
+  EXPECT_EQ(broken(), "8 is not there");
+}
+
+TEST_F(Trail, only_what_is_before_the_first_newer_line_is_old) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(write("t"));
+  const base::WallTime limit = clock_.now();
+  ASSERT_TRUE(write("t"));
+  EXPECT_EQ(run(log().purge(soon(), limit)).value(), 3);
+  EXPECT_EQ(ask("SELECT min(id) FROM @lakeproxy_audit"), "4");
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, old_lines_are_removed_by_the_way) {
+  ASSERT_TRUE(write("old"));
+  run(pause(std::chrono::milliseconds(1100)));
+  make(std::chrono::seconds(1));
+  ASSERT_TRUE(write("new"));
+  run(ended());
+  EXPECT_EQ(ask("SELECT string_agg(object, ' ') FROM @lakeproxy_audit"), "new");
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, equal_refusals_are_counted_and_others_are_not_lost) {
+  AuditRecord guess{
+      .operation = "token_refused", .object = "unknown: invalid_client", .decision = "denied"};
+  for (int i = 0; i < 5000; ++i) {
+    guess.detail = fmt::format(R"({{"peer":"192.0.2.{}"}})", i % 250);
+    trail_->write_summed(soon(), guess);
+  }
+  AuditRecord other = guess;
+  other.object = "etl: invalid_client";
+  trail_->write_summed(soon(), other);
+  settle();
+  EXPECT_EQ(ask("SELECT sum(coalesce((detail->>'count')::int, 1)) FROM @lakeproxy_audit WHERE "
+                "object LIKE 'unk%'"),
+            "5000");
+  EXPECT_LE(std::stoi(ask("SELECT count(*) FROM @lakeproxy_audit WHERE object LIKE 'unk%'")), 3);
+  EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_audit WHERE object LIKE 'etl%'"), "1");
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Trail, refusals_of_many_kinds_take_bounded_room) {
+  for (int i = 0; i < 10'000; ++i) {
+    AuditRecord denied = record(fmt::format("table a.t{}", i));
+    denied.decision = "denied";
+    trail_->write_summed(soon(), denied);
+  }
+  settle();
+  EXPECT_EQ(ask("SELECT sum(coalesce((detail->>'count')::int, 1)) FROM @lakeproxy_audit"), "10000");
+  EXPECT_LE(std::stoi(ask("SELECT count(*) FROM @lakeproxy_audit")), 70);
+}
+
+TEST_F(Trail, refusals_wait_in_memory_while_the_database_is_away) {
+  exec("ALTER TABLE lakeproxy_audit RENAME TO lakeproxy_elsewhere");
+  trail_->write_summed(soon(), record("t"));
+  loop_.restart();
+  loop_.run_for(std::chrono::milliseconds(500));
+  exec("ALTER TABLE lakeproxy_elsewhere RENAME TO lakeproxy_audit");
+  run(ended());
+  EXPECT_EQ(ask("SELECT object FROM @lakeproxy_audit"), "t");
+}
+
+TEST_F(Trail, a_place_of_the_chain_is_read_as_it_is_written) {
+  ASSERT_TRUE(write("t"));
+  const ChainPlace place = head();
+  EXPECT_EQ(chain_place_of(to_text(place)).value(), place);
+  for (const char* wrong : {"", "1", ":", "1:", "x:00", "1:00", "-1:00"}) {
+    EXPECT_FALSE(chain_place_of(wrong)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace lake::audit
