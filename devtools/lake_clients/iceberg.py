@@ -11,6 +11,7 @@ def properties(lake):
         's3.region': lake.s3_region,
         's3.access-key-id': lake.s3_access_key,
         's3.secret-access-key': lake.s3_secret_key,
+        **({'credential': lake.credential, 'oauth2-server-uri': lake.token_uri} if lake.credential else {}),
     }
 
 

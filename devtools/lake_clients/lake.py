@@ -26,10 +26,13 @@ class Lake:
     s3_secret_key: str
     pg_schema: str = 'public'
     prefix: str = 'data/'
+    token_uri: str = ''  # of a lake with clients: where they ask for tokens
+    credential: str = ''  # id:secret of one of them
 
     @staticmethod
     def of(variables):
-        return Lake(**{field: variables[name] for name, field in VARIABLES.items()})
+        return Lake(**{field: variables[name] for name, field in VARIABLES.items()},
+                    token_uri=variables.get('LAKE_TOKEN_URI', ''), credential=variables.get('LAKE_CREDENTIAL', ''))
 
     @staticmethod
     def from_environment():

@@ -12,7 +12,8 @@ def connect():
     connection = duck.connect_lake(lake)
     for extension in duck.ICEBERG_EXTENSIONS:
         connection.execute(duck.load(extension))
-    connection.execute(duck.attach_catalog(lake))
+    for statement in (*duck.catalog_secret(lake), duck.attach_catalog(lake)):
+        connection.execute(statement)
     return connection
 
 

@@ -21,6 +21,8 @@ def catalog_settings(lake, catalog=CATALOG):
         f'{catalog}.client.region': lake.s3_region,
         # Other clients write too: look at the catalog each time.
         f'{catalog}.cache-enabled': 'false',
+        **({f'{catalog}.credential': lake.credential, f'{catalog}.oauth2-server-uri': lake.token_uri}
+           if lake.credential else {}),
     }
 
 

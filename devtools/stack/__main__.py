@@ -11,6 +11,8 @@ from stack.stack import DEFAULT_BINARY, Stack
 def up(options):
     stack = Stack.make(options.name, options.pg_port, options.s3_port, options.port, options.kind,
                        options.binary, options.format)
+    if options.administrator and not options.open and options.kind == 'lakeproxy':
+        stack.make_administrator()
     for part in stack.parts():
         began = time.monotonic()
         known = stack.running(part)
@@ -44,6 +46,9 @@ def parse(arguments):
         start.add_argument(f'--{port}', type=int, default=0, help=f'port of {what}')
     start.add_argument('--kind', choices=('lakeproxy', 'reference'), default='lakeproxy',
                        help='the catalog: ours, or the Java reference')
+    start.add_argument('--administrator', action='store_true',
+                       help='with an administrator as its one client, as ./dev up has it')
+    start.add_argument('--open', action='store_true', help='without clients: everybody may do everything')
     start.add_argument('--binary', default=str(DEFAULT_BINARY), help='the lakeproxy to run')
     start.add_argument('--format', choices=('1.0', '1.1'), help='of a lake that is not there yet')
     stop = commands.add_parser('down', help='stop the servers')

@@ -1,5 +1,6 @@
 """The Iceberg REST catalogs a stack can carry: lakeproxy, or the Java reference as its peer."""
 import os
+import subprocess
 
 from stack import object_store, paths, postgres, process
 
@@ -29,6 +30,14 @@ class Lakeproxy:
         there = self.database.query(postgres.DATABASE, "SELECT to_regclass('ducklake_metadata')").strip()
         if self.lake_format and not there:
             process.run([self.binary, 'lake', 'create', '--format', self.lake_format], self.log, self.environment(), self.folder)
+
+    def make_administrator(self):
+        """id:secret of a client that may do everything; its settings lie where the server starts."""
+        for left in ('clients.json', '.env'):
+            (self.folder / left).unlink(missing_ok=True)
+        shown = subprocess.run([self.binary, 'init', '--folder', str(self.folder)], text=True, check=True,
+                               stdout=subprocess.PIPE, cwd=self.folder).stdout
+        return next(line for line in shown.splitlines() if line.startswith('admin:'))
 
     def stop(self, server, kill=False):
         server.stop(*([process.signal.SIGKILL] if kill else []))

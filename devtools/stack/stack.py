@@ -76,6 +76,14 @@ class Stack:
         process = self.process_of(part)
         return process is not None and process.alive()
 
+    def make_administrator(self):
+        """As on a fresh install; the stack keeps what is shown once."""
+        if 'credential' in self.state or self.running(self.catalog):
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.state['credential'] = self.catalog.make_administrator()
+        self.save()
+
     def start(self, part):
         if self.running(part):
             return
@@ -113,6 +121,8 @@ class Stack:
             'S3_BUCKET': object_store.BUCKET,
             'S3_ACCESS_KEY': self.store.access_key,
             'S3_SECRET_KEY': self.store.secret_key,
+            **({'LAKE_TOKEN_URI': f'{self.catalog.uri()}/v1/oauth/tokens', 'LAKE_CREDENTIAL': self.state['credential']}
+               if 'credential' in self.state else {}),
         }
 
     def write_env(self):

@@ -98,6 +98,9 @@ class Trino:
             's3.path-style-access': 'true',
             's3.aws-access-key': self.lake.s3_access_key,
             's3.aws-secret-key': self.lake.s3_secret_key,
+            **({'iceberg.rest-catalog.security': 'OAUTH2',
+                'iceberg.rest-catalog.oauth2.credential': self.lake.credential,
+                'iceberg.rest-catalog.oauth2.server-uri': self.lake.token_uri} if self.lake.credential else {}),
         }
 
 

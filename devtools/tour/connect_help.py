@@ -9,6 +9,9 @@ def show(lake, name):
     print('\nDuckDB, directly on the lake (INSTALL ducklake; INSTALL postgres; first):')
     for statement in (duck.secret(lake), duck.attach_lake(lake)):
         print(f'   {statement};')
+    print('\nDuckDB, through the catalog (INSTALL iceberg; first):')
+    for statement in (duck.secret(lake), *duck.catalog_secret(lake), duck.attach_catalog(lake)):
+        print(f'   {statement};')
     print('\nPyIceberg:')
     print(f"   from pyiceberg.catalog import load_catalog\n   load_catalog('lake', **{iceberg.properties(lake)})")
     print('\nSpark, for spark-sql or spark-submit:')
