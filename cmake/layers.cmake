@@ -185,10 +185,10 @@ module(lakeproxy/operation USES base/core base/json base/metrics base/runtime la
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/publish TEST_USES base/gzip)
 
 # How clients reach the objects of a table: what their keys open, and who makes them.
-module(lakeproxy/delegation USES base/core base/http base/json base/metrics base/postgres base/runtime lakeproxy/auth
-  lakeproxy/ducklake/lake lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/iceberg/manifest
-  lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy lakeproxy/storage
-  lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
+module(lakeproxy/delegation USES base/core base/http base/json base/metrics base/postgres base/runtime lakeproxy/audit
+  lakeproxy/auth lakeproxy/ducklake/lake lakeproxy/ducklake/readers lakeproxy/ducklake/registry
+  lakeproxy/iceberg/manifest lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog lakeproxy/policy
+  lakeproxy/storage lakeproxy/table_cache lakeproxy/to_iceberg/publish TEST_USES base/testing)
 
 # The other way in: an S3 service for clients with keys of ours.
 module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log base/metrics base/runtime

@@ -133,10 +133,11 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
       OR EXISTS (SELECT 1 FROM namespaces n, wanted w WHERE starts_with(n.folder, w.folder))
 $$;
 
--- Folders of other tables and views in a table's folder; the folder itself, too, where another
--- table has it that is live or was in another namespace: keys that are cut to the folder would
--- open that one as well. A table that was dropped and made again in its namespace has the folder
--- of the one before it. `of_table` is null for a table that is staged. Folders end in '/'.
+-- Folders of other tables and views in a table's folder; the folder itself, too, where a view has
+-- it, or a table that is or was in another namespace: keys that are cut to the folder would open
+-- that one as well. Within a namespace DuckDB's tables share a folder after a rename or a drop,
+-- and whoever may read the one may read the other. `of_table` is null for a table that is
+-- staged. Folders end in '/'.
 CREATE FUNCTION lakeproxy_other_folders(of_table bigint, of_folder text) RETURNS SETOF text
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   WITH own AS (SELECT rtrim(lakeproxy_canonical(of_folder), '/') || '/' AS folder)
@@ -146,9 +147,8 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
      AND NOT (f.folder = o.folder AND EXISTS (
        SELECT 1 FROM ducklake_table t
         WHERE t.table_id = f.table_id
-       HAVING bool_and(t.end_snapshot IS NOT NULL)
-          AND bool_and(t.schema_id IN (SELECT m.schema_id FROM ducklake_table m
-                                        WHERE m.table_id = of_table AND m.end_snapshot IS NULL))))
+       HAVING bool_and(t.schema_id IN (SELECT m.schema_id FROM ducklake_table m
+                                       WHERE m.table_id = of_table AND m.end_snapshot IS NULL))))
 $$;
 
 -- Rows of the live files of a table at the given locations, or of which readable copies stand

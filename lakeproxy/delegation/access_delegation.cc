@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/core/text.h"
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/delegation/shown_objects.h"
 
@@ -71,15 +72,26 @@ void note_refusal(const operation::Catalog& catalog, const auth::Principal& prin
                                         {"detail", error.detail()}});
 }
 
-// The record of keys that were given: one line in the log for each session of the store.
-void note_issued(const operation::Catalog& catalog, const auth::Principal& principal,
-                 const ClientTable& table, const ClientAccess& access, KeyAccess may) {
-  catalog.log->info(access.degraded ? "keys issued for the whole folder" : "keys issued",
-                    {{"operation", access.degraded ? "sts_degraded" : "load_credentials"},
-                     {"user", principal.subject},
-                     {"catalog", catalog.lake.catalog},
-                     {"table", table.identifier.display()},
-                     {"access", may == KeyAccess::kReadWrite ? "read-write" : "read"}});
+std::string words_of(KeyAccess access) {
+  return access == KeyAccess::kReadWrite ? "read-write" : "read";
+}
+
+// The record of keys that are about to be given, one for each session of the store. Errors: it
+// cannot be kept, and the keys must not be told.
+base::Task<base::Status> record_issued(base::RequestContext context, operation::Catalog* catalog,
+                                       auth::Principal principal, ClientTable table, bool degraded,
+                                       KeyAccess may) {
+  catalog->log->info(degraded ? "keys issued for the whole folder" : "keys issued",
+                     {{"operation", degraded ? "sts_degraded" : "load_credentials"},
+                      {"user", principal.subject},
+                      {"catalog", catalog->lake.catalog},
+                      {"table", table.identifier.display()},
+                      {"access", words_of(may)}});
+  if (catalog->audit == nullptr) co_return base::Status{};
+  auto record = audit::record_of(principal, degraded ? "sts_degraded" : "load_credentials",
+                                 table.identifier.display(), "allowed");
+  record.detail = base::json::write(base::json::Object{{"access", words_of(may)}});
+  co_return co_await catalog->audit->write(context, std::move(record));
 }
 
 }  // namespace
@@ -201,10 +213,9 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
     if (!own || *own != nullptr) co_return own;
   }
   if (signs(asked)) co_return signing(*catalog, table, asked.signer_url);
-  if (!asked.vended_credentials || !has_keys()) co_return ClientAccessPtr();
-  auto access = policy::may_read(principal, table.identifier.name_space)
-                    ? co_await vended(context, catalog, principal, table, occasion)
-                    : base::fail(ErrorKind::kForbidden, "keys need a scope that reads");
+  const bool reads = policy::may_read(principal, table.identifier.name_space);
+  if (!asked.vended_credentials || !has_keys() || !reads) co_return ClientAccessPtr();
+  auto access = co_await vended(context, catalog, principal, table, occasion);
   if (!access) {
     issued_.failed.add();
     note_refusal(*catalog, principal, table, access.error());
@@ -285,7 +296,8 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
   made->policy = std::move(policy.text);
   issued_.issued.add();
   if (made->degraded) issued_.degraded.add();
-  note_issued(*catalog, principal, table, *made, rights->access());
+  CO_RETURN_IF_ERROR(
+      co_await record_issued(context, catalog, principal, table, made->degraded, rights->access()));
   co_return made;
 }
 
@@ -305,7 +317,8 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::mint(base::RequestCo
   auto made = std::make_shared<ClientAccess>(tell(keys, *rights, endpoint));
   if (table.loaded) made->state = table.loaded->etag;
   issued_.issued.add();
-  note_issued(*catalog, principal, table, *made, rights->access());
+  CO_RETURN_IF_ERROR(
+      co_await record_issued(context, catalog, principal, table, false, rights->access()));
   co_return made;
 }
 

@@ -113,7 +113,7 @@ class AccessDelegation {
   }
 
   /// What the client is told beside the table; null where it is told what everybody is
-  /// (Catalog::client_config): it asks for nothing, or there is nothing to give.
+  /// (Catalog::client_config): it asks for nothing, has no scope that reads, or there is no STS.
   /// `principal` is one whom policy allowed to load or to make the table. Its keys write where it
   /// has a scope that writes the namespace.
   /// Errors: kForbidden  it may not have keys for the table: see storage_rights(), and

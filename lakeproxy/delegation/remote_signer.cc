@@ -4,6 +4,8 @@
 #include <boost/algorithm/string/case_conv.hpp>
 
 #include "base/core/text.h"
+#include "base/json/json.h"
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/delegation/table_rights.h"
 #include "lakeproxy/ducklake/lake/reasons.h"
 
@@ -69,24 +71,34 @@ base::Result<std::string> payload_hash(const S3Operation& operation, const SignR
 }
 
 // The record of a refusal; that of what is signed is the line of the rights it stands on.
-void note_denied(const operation::Catalog& catalog, const auth::Principal& principal,
-                 const base::Error& error) {
+void note_denied(const base::RequestContext& context, const operation::Catalog& catalog,
+                 const auth::Principal& principal, const base::Error& error) {
   if (error.reason().empty()) return;  // A server behind us, or no such table.
+  const std::string operation = "sign_denied_" + std::string(error.reason());
+  if (catalog.audit != nullptr) {
+    catalog.audit->write_summed(context, audit::record_of(principal, operation, "", "denied"));
+  }
   catalog.log->warning("signature refused",
-                       {{"operation", "sign_denied_" + std::string(error.reason())},
+                       {{"operation", operation},
                         {"user", principal.subject},
                         {"catalog", catalog.lake.catalog},
                         {"error", base::for_terminal(base::shorten(error.message(), 300))}});
 }
 
-void note_rights(const operation::Catalog& catalog, const auth::Principal& principal,
-                 const model::TableIdentifier& table, const StorageRights& rights) {
-  catalog.log->info("signing for a caller",
-                    {{"operation", "signed"},
-                     {"user", principal.subject},
-                     {"catalog", catalog.lake.catalog},
-                     {"table", table.display()},
-                     {"access", rights.access() == KeyAccess::kReadWrite ? "read-write" : "read"}});
+// Errors: the record cannot be stored, and nothing may be signed.
+base::Task<base::Status> record_rights(base::RequestContext context, operation::Catalog* catalog,
+                                       auth::Principal principal, std::string table,
+                                       KeyAccess access) {
+  const std::string may = access == KeyAccess::kReadWrite ? "read-write" : "read";
+  catalog->log->info("signing for a caller", {{"operation", "signed"},
+                                              {"user", principal.subject},
+                                              {"catalog", catalog->lake.catalog},
+                                              {"table", table},
+                                              {"access", may}});
+  if (catalog->audit == nullptr) co_return base::Status{};
+  auto record = audit::record_of(principal, "signed", std::move(table), "allowed");
+  record.detail = base::json::write(base::json::Object{{"access", may}});
+  co_return co_await catalog->audit->write(context, std::move(record));
 }
 
 std::string name_of(const model::TableIdentifier& table) {
@@ -158,7 +170,7 @@ base::Task<base::Result<SignedRequest>> RemoteSigner::sign(
   auto answer =
       co_await judge(context, catalog, {request.principal(), request->identifier, request->staged},
                      read(request->request), request->request);
-  if (!answer) note_denied(*catalog, request.principal(), answer.error());
+  if (!answer) note_denied(context, *catalog, request.principal(), answer.error());
   co_return answer;
 }
 
@@ -166,7 +178,7 @@ base::Task<base::Result<SignedRequest>> RemoteSigner::sign(
     base::RequestContext context, operation::Catalog* catalog,
     policy::Authorized<SignByObject> request) {
   auto answer = co_await sign_found(context, catalog, request);
-  if (!answer) note_denied(*catalog, request.principal(), answer.error());
+  if (!answer) note_denied(context, *catalog, request.principal(), answer.error());
   co_return answer;
 }
 
@@ -228,7 +240,8 @@ base::Task<base::Result<StorageRightsPtr>> RemoteSigner::rights(base::RequestCon
   CO_ASSIGN_OR_RETURN(auto made,
                       co_await table_folder_rights(context, catalog, principal, std::move(place),
                                                    KeyAccess::kReadWrite));
-  note_rights(*catalog, principal, subject.identifier, *made);
+  CO_RETURN_IF_ERROR(co_await record_rights(context, catalog, principal,
+                                            subject.identifier.display(), made->access()));
   remember(rights_, std::move(key), made, since);
   co_return made;
 }

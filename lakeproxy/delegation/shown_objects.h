@@ -16,7 +16,7 @@ namespace lake::delegation {
 
 /// Data files and delete files of all visible snapshots, in `bucket`; nothing where there are more
 /// than `most`, or where telling them takes more than `most` lists or manifests. What is read is
-/// mostly in memory, since the newest snapshot has just been published.
+/// mostly in memory, since the newest snapshot has just been published. `manifests` outlives it.
 /// Errors: those of ManifestStore; kUnavailable in the place of an object that is missing.
 [[nodiscard]] base::Task<base::Result<ShownObjects>> shown_objects(
     base::RequestContext context, publish::ManifestStore* manifests, std::string bucket,

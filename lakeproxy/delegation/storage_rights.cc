@@ -23,14 +23,14 @@ std::optional<std::string> prefix_in(const std::string& bucket, const Location& 
 }
 
 bool is_in(const std::vector<std::string>& prefixes, std::string_view name) {
-  return std::ranges::any_of(
-      prefixes, [&](const std::string& prefix) { return name.starts_with(prefix); });
+  return std::ranges::any_of(prefixes,
+                             [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
 // Whether one of the folders lies in `prefix`, or is it.
 bool holds_one_of(std::string_view prefix, const std::vector<std::string>& folders) {
-  return std::ranges::any_of(
-      folders, [&](const std::string& folder) { return folder.starts_with(prefix); });
+  return std::ranges::any_of(folders,
+                             [&](const std::string& folder) { return folder.starts_with(prefix); });
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ TEST(StorageRights, opens_the_table_and_what_is_listed) {
                            "data/s/t/metadata/x.avro", "raw/b.parquet"}) {
     EXPECT_TRUE(reader->may_read(key(open))) << open;
   }
-  for (const char* closed : {"data/s/t2/data/a.parquet", "data/s/t", "data/s/u/a.parquet",
-                             "data/s/T/a.parquet", "rawer/b.parquet", "raw", "other",
-                             "data/s/t/sub/a.parquet", "s/t/a.parquet"}) {
+  for (const char* closed :
+       {"data/s/t2/data/a.parquet", "data/s/t", "data/s/u/a.parquet", "data/s/T/a.parquet",
+        "rawer/b.parquet", "raw", "other", "data/s/t/sub/a.parquet", "s/t/a.parquet"}) {
     EXPECT_FALSE(reader->may_read(key(closed))) << closed;
   }
 }
@@ -58,14 +58,13 @@ TEST(StorageRights, a_writer_adds_to_the_table_but_not_to_what_the_server_keeps)
 }
 
 TEST(StorageRights, lists_whole_segments_alone) {
-  const auto open = rights(KeyAccess::kRead, {.table = at("s3://lake/data/s/t/"),
-                                              .listed = {},
-                                              .others = {}});
+  const auto open =
+      rights(KeyAccess::kRead, {.table = at("s3://lake/data/s/t/"), .listed = {}, .others = {}});
   for (const char* good : {"data/s/t/", "data/s/t/data/", "data/s/t/data/a"}) {
     EXPECT_TRUE(open->may_list(good)) << good;
   }
-  for (const char* bad : {"", "/", "data/s/t", "data/s/", "data/s/t2/", "/data/s/t/",
-                          "data/s/t//", "data/s/t/../u/", "data/s/t/./", "data/s/t/\n"}) {
+  for (const char* bad : {"", "/", "data/s/t", "data/s/", "data/s/t2/", "/data/s/t/", "data/s/t//",
+                          "data/s/t/../u/", "data/s/t/./", "data/s/t/\n"}) {
     EXPECT_FALSE(open->may_list(bad)) << bad;
   }
 }
@@ -89,9 +88,8 @@ TEST(StorageRights, there_are_none_without_a_folder) {
 }
 
 TEST(StorageRights, a_listed_bucket_opens_no_bucket) {
-  const auto reader = rights(KeyAccess::kRead, {.table = at("s3://lake/t"),
-                                                .listed = {at("s3://lake/")},
-                                                .others = {}});
+  const auto reader = rights(
+      KeyAccess::kRead, {.table = at("s3://lake/t"), .listed = {at("s3://lake/")}, .others = {}});
   EXPECT_FALSE(reader->may_read(key("u/a.parquet")));
   EXPECT_FALSE(reader->may_list(""));
 }

@@ -24,14 +24,15 @@ base::Task<base::Result<StorageRightsPtr>> table_folder_rights(base::RequestCont
   auto folder = storage::Location::parse(place.location);
   if (!folder) co_return std::move(folder).error().with_context("location of the table");
   RightsPlaces places{.table = *folder, .listed = catalog->file_prefixes, .others = {}};
-  CO_ASSIGN_OR_RETURN(auto others, co_await catalog->upkeep->other_folders(
-                                       context, place.table, place.location));
+  CO_ASSIGN_OR_RETURN(
+      auto others, co_await catalog->upkeep->other_folders(context, place.table, place.location));
   for (const std::string& other : others) {
     auto inner = storage::Location::parse(other);
     // What cannot be named cannot be left out either.
     if (!inner || !storage::is_under(*inner, *folder)) {
-      co_return base::fail(ErrorKind::kForbidden,
-                           "another table has the table's folder: there are no keys for it")
+      co_return base::fail(
+          ErrorKind::kForbidden,
+          "the table's folder is that of another namespace, too: there are no keys for it")
           .with_detail(other);
     }
     places.others.push_back(std::move(*inner));

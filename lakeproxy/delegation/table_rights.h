@@ -31,8 +31,8 @@ struct TablePlace {
 };
 /// The same for a table that is known already, or that is staged. `principal` is one whom policy
 /// allowed to load or make it.
-/// Errors: kForbidden  as storage_rights(), and where another table has the same folder: keys to
-///         the one would open the other; kUnavailable, kTimeout.
+/// Errors: kForbidden  as storage_rights(), and where a table of another namespace has the same
+///         folder: keys to the one would open the other; kUnavailable, kTimeout.
 [[nodiscard]] base::Task<base::Result<StorageRightsPtr>> table_folder_rights(
     base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
     TablePlace place, KeyAccess wanted);

@@ -1,5 +1,6 @@
 #include <fmt/chrono.h>
 
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/delegation/access_delegation.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
@@ -54,9 +55,15 @@ json::Object answer_of(const operation::DuckLakeAccess& access) {
 
 ActionResult vend_ducklake(RequestContext context, Call* call,
                            Authorized<operation::VendDuckLake> request) {
+  const std::string object = policy::display(targets(*request));
   CO_ASSIGN_OR_RETURN(
       auto access, co_await operation::vend_ducklake(context, call->catalog(),
                                                      call->services->direct, std::move(request)));
+  if (auto* trail = call->catalog()->audit) {
+    auto record = audit::record_of(call->principal, "ducklake_credentials", object, "allowed");
+    record.detail = json::write(json::Object{{"pg_role", access.role}});
+    CO_RETURN_IF_ERROR(co_await trail->write(context, std::move(record)));
+  }
   json::Object answer = answer_of(access);
   if (auto* delegation = call->catalog()->delegation) {
     CO_ASSIGN_OR_RETURN(auto keys, co_await delegation->for_direct_reader(

@@ -10,7 +10,8 @@
 
 namespace lake::model {
 
-/// Within the table's folder, whose location is without '/' at the end: "<location>/metadata/lake/".
+/// Within the table's folder, whose location is without '/' at the end:
+/// "<location>/metadata/lake/".
 [[nodiscard]] inline std::string server_folder(std::string_view table_location) {
   return std::string(table_location).append("/metadata/lake/");
 }

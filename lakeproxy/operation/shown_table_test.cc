@@ -67,6 +67,18 @@ base::json::Value parsed(const AnswerText& text) {
   return base::json::parse(*text.beginning + *text.end).value();
 }
 
+TEST_F(ShownTableTest, keys_of_a_caller_end_the_answer_and_are_part_of_its_tag) {
+  ShownTable table = shown(kOne);
+  const std::string before = table.etag(Snapshots::kAll);
+  EXPECT_FALSE(table.holds_keys());
+  table.tell(std::make_shared<publish::ClientConfig>(kOther, R"([{"prefix":"s3://lake/t/"}])"));
+  EXPECT_TRUE(table.holds_keys());
+  EXPECT_NE(table.etag(Snapshots::kAll), before);
+  const base::json::Value answer = parsed(table.text(Snapshots::kAll));
+  EXPECT_EQ(answer.at("config").at("s3.access-key-id"), "other");
+  EXPECT_EQ(answer.at("storage-credentials").at(0).at("prefix"), "s3://lake/t/");
+}
+
 TEST_F(ShownTableTest, each_caller_is_told_its_own_config_behind_the_bytes_of_all) {
   for (Snapshots snapshots : {Snapshots::kAll, Snapshots::kRefs}) {
     const AnswerText one = shown(kOne).text(snapshots);

@@ -76,7 +76,7 @@ enum class GatewayState { kOff, kOn };
 struct Gateway {
   GatewayState state = GatewayState::kOff;
   std::uint16_t port = 0;
-  std::string url;  ///< As clients see it, without '/' at its end; empty: host and port.
+  std::string url;            ///< As clients see it, without '/' at its end; empty: host and port.
   base::Secret secret;        ///< That its keys are made under; not empty where it is on.
   base::Secret secret_other;  ///< Of keys that are taken as well; or empty.
   std::chrono::seconds key_lifetime{};

@@ -129,8 +129,8 @@ base::Task<base::Result<base::http::Response>> StsClient::ask(base::RequestConte
                                                               const AssumeRole* request,
                                                               seconds duration) {
   for (unsigned attempt = 1;; ++attempt) {
-    auto answer = co_await client_->send(
-        context, sign(assume_role_form(options_, *request, duration)));
+    auto answer =
+        co_await client_->send(context, sign(assume_role_form(options_, *request, duration)));
     if (!may_pass(answer) || attempt == kTries || context.expired()) co_return answer;
   }
 }

@@ -57,9 +57,8 @@ TEST(AssumeRole, an_answer_without_each_part_gives_none) {
 TEST(SessionName, is_of_letters_that_sts_takes_and_tells_callers_apart) {
   const std::string plain = session_name("lakeproxy", "etl@example.com");
   EXPECT_THAT(plain, HasSubstr("etl@example.com-"));
-  for (const std::string& name :
-       {plain, session_name("i", std::string(300, 'x')), session_name("i", "a b/\xc3\xa4\n\"<&"),
-        session_name("", "")}) {
+  for (const std::string& name : {plain, session_name("i", std::string(300, 'x')),
+                                  session_name("i", "a b/\xc3\xa4\n\"<&"), session_name("", "")}) {
     EXPECT_GE(name.size(), 2U);
     EXPECT_LE(name.size(), 64U);
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -144,8 +144,9 @@ Document write_document(model::TableMetadata& metadata, model::MetadataFragments
   Document document;
   document.text = model::write_metadata(metadata, fragments);
   document.sha256 = materialize::content_sha256(document.text);
-  document.location = fmt::format("{}{:05}-{}.metadata.json", model::server_folder(metadata.location),
-                                  sequence, materialize::hash_in_name(document.sha256));
+  document.location =
+      fmt::format("{}{:05}-{}.metadata.json", model::server_folder(metadata.location), sequence,
+                  materialize::hash_in_name(document.sha256));
   document.sequence = sequence;
   return document;
 }

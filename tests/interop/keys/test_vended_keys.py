@@ -1,7 +1,10 @@
 """Keys to one table: what they open, and that they open nothing beside it. Each is tried at the store."""
+import json
+
 import pyarrow as pa
 import pytest
 import requests
+from minio.credentials import AssumeRoleProvider
 
 from by_hand import Watched
 from lake_clients import iceberg as iceberg_client
@@ -310,3 +313,22 @@ def test_a_store_without_sts_gives_no_keys(stack, t):
         answer = as_client(none, 'reader').get('namespaces/keys/tables/t', headers=VENDED)
         assert answer.status_code == 200
         assert 's3.secret-access-key' not in answer.text
+
+
+def test_what_a_pattern_in_a_name_means_to_the_store(stack, store):
+    """Why a name with one is never put into a policy: the store knows no way to say it alone."""
+    names = ['patterns/a*b', 'patterns/axb', 'patterns/a${*}b', 'patterns/a${x}b']
+    for name in names:
+        store.put(name)
+    assert opened_by(stack, store, 'patterns/a*b', names) == names, 'a pattern'
+    assert opened_by(stack, store, 'patterns/a${*}b', names) == ['patterns/a${*}b', 'patterns/a${x}b'], 'no variable of IAM'
+
+
+def opened_by(stack, store, resource, names):
+    policy = {'Version': '2012-10-17', 'Statement': [{'Effect': 'Allow', 'Action': 's3:GetObject',
+                                                      'Resource': f'arn:aws:s3:::{store.bucket}/{resource}'}]}
+    made = AssumeRoleProvider(sts_endpoint=stack.store.endpoint(), access_key=stack.store.access_key,
+                              secret_key=stack.store.secret_key, policy=json.dumps(policy), region='us-east-1').retrieve()
+    keys = Keys({'s3.access-key-id': made.access_key, 's3.secret-access-key': made.secret_key,
+                 's3.session-token': made.session_token, 's3.region': 'us-east-1'}, store)
+    return [name for name in names if keys.gets(name)]
