@@ -36,6 +36,15 @@ WITH RECURSIVE named (schema_id, name) AS (
   UNION ALL SELECT s.schema_id, n.name || '.' || s.schema_name FROM ducklake_schema s JOIN named n ON n.schema_id = s.parent_schema_id)
 UPDATE ducklake_schema s SET schema_name = n.name FROM named n WHERE n.schema_id = s.schema_id;
 ALTER TABLE ducklake_schema DROP parent_schema_id;
+DO $$ BEGIN
+  FOR level IN 1..9 LOOP
+    UPDATE ducklake_snapshot_changes SET changes_made = regexp_replace(changes_made, '(created_schema:"[^"]*)"\\."', '\\1.', 'g')
+     WHERE changes_made ~ 'created_schema:"[^"]*"\\."';
+    UPDATE ducklake_snapshot_changes
+       SET changes_made = regexp_replace(changes_made, '(created_(table|view):"[^"]*)"\\."([^"]*"\\.")', '\\1.\\3', 'g')
+     WHERE changes_made ~ 'created_(table|view):"[^"]*"\\."[^"]*"\\."';
+  END LOOP;
+END $$;
 ALTER TABLE ducklake_data_file DROP row_group_count;
 ALTER TABLE ducklake_delete_file DROP row_group_count;
 ALTER TABLE ducklake_file_column_stats DROP min_is_exact, DROP max_is_exact;
@@ -136,6 +145,7 @@ CREATE TABLE aside_spec AS SELECT * FROM ducklake_partition_info WHERE partition
 CREATE TABLE aside_file AS SELECT data_file_id, partition_id FROM ducklake_data_file
  WHERE partition_id IN (SELECT partition_id FROM aside_key);
 CREATE TABLE aside_value AS SELECT * FROM ducklake_file_partition_value WHERE data_file_id IN (SELECT data_file_id FROM aside_file);
+CREATE TABLE aside_log AS SELECT snapshot_id, changes_made FROM ducklake_snapshot_changes WHERE changes_made ~ 'created_[a-z]+:"[^"]*"\\.';
 CREATE TABLE aside_schema AS SELECT schema_id, begin_snapshot, schema_name, parent_schema_id FROM ducklake_schema
  WHERE parent_schema_id IS NOT NULL;
 """
@@ -146,7 +156,8 @@ INSERT INTO ducklake_file_partition_value TABLE aside_value;
 UPDATE ducklake_data_file f SET partition_id = a.partition_id FROM aside_file a WHERE a.data_file_id = f.data_file_id;
 UPDATE ducklake_schema s SET schema_name = a.schema_name, parent_schema_id = a.parent_schema_id FROM aside_schema a
  WHERE (a.schema_id, a.begin_snapshot) = (s.schema_id, s.begin_snapshot);
-DROP TABLE aside_key, aside_spec, aside_file, aside_value, aside_schema;
+UPDATE ducklake_snapshot_changes c SET changes_made = a.changes_made FROM aside_log a WHERE a.snapshot_id = c.snapshot_id;
+DROP TABLE aside_log, aside_key, aside_spec, aside_file, aside_value, aside_schema;
 """
 READS = re.compile(r'\s*(FROM|SELECT|DESCRIBE|WITH|SHOW|SUMMARIZE|EXPLAIN|COPY)\b', re.IGNORECASE)
 STAYS = re.compile(r'\s*(SET|LOAD|ATTACH|PRAGMA|CREATE (OR REPLACE )?(TEMP|SCHEMA memory))\b', re.IGNORECASE)
