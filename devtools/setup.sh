@@ -31,12 +31,13 @@ can_make_venv() { have python3 && python3 -c 'import ensurepip, venv' 2>/dev/nul
 
 setup_python() {
   setup_packages
-  once python "Python tools" "$ROOT/devtools/requirements.txt" -- install_python
+  once python "Python tools" "$ROOT/devtools/requirements.txt" "$ROOT/devtools/requirements_alone.txt" -- install_python
 }
 
 install_python() {
   [[ -x $PYTHON ]] || python3 -m venv "$DEV/venv"
   "$PYTHON" -m pip install --disable-pip-version-check -r "$ROOT/devtools/requirements.txt"
+  "$PYTHON" -m pip install --disable-pip-version-check --no-deps -r "$ROOT/devtools/requirements_alone.txt"
 }
 
 # The embedded engine: its library from npm, its header from the Python source

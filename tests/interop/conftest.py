@@ -51,6 +51,13 @@ def duck_iceberg(lake):
 
 
 @pytest.fixture(scope='session')
+def clickhouse(lake):
+    # Half a gigabyte, which few tests need.
+    from lake_clients import clickhouse
+    return lake_readers.ClickHouse(clickhouse.connect(lake))
+
+
+@pytest.fixture(scope='session')
 def catalog(lake):
     return iceberg_client.connect(lake)
 

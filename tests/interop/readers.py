@@ -1,4 +1,5 @@
 """Each client as a reader of whole tables, now or at a snapshot. Rows come as Arrow."""
+import pyarrow.ipc
 
 
 class Direct:
@@ -37,6 +38,29 @@ class PyIceberg:
 
     def read(self, table, snapshot=None):
         return self.catalog.load_table(table).scan(snapshot_id=snapshot).to_arrow()
+
+
+class ClickHouse:
+    """chdb."""
+
+    name = 'chdb'
+
+    def __init__(self, session):
+        self.session = session
+
+    def read(self, table, snapshot=None):
+        at = '' if snapshot is None else f' SETTINGS iceberg_snapshot_id = {snapshot}'
+        return self.ask(f'SELECT * FROM ice.`{table}`{at}')
+
+    def ask(self, statement):
+        answer = self.session.query(statement, 'Arrow').bytes()
+        rows = pyarrow.ipc.open_file(answer).read_all()
+        return rows.cast(pyarrow.schema([without_zone(field) for field in rows.schema]))
+
+
+def without_zone(field):
+    """ClickHouse has no other timestamps than those with a zone, and DuckDB none of nanoseconds that has one."""
+    return field.with_type(pyarrow.timestamp('ns')) if field.type == pyarrow.timestamp('ns', 'UTC') else field
 
 
 class Spark:

@@ -80,6 +80,8 @@ SPARK = {'BOOLEAN': 'BOOLEAN', 'TINYINT': 'INT', 'SMALLINT': 'INT', 'INTEGER': '
 TRINO = {'BOOLEAN': 'BOOLEAN', 'TINYINT': 'INTEGER', 'SMALLINT': 'INTEGER', 'INTEGER': 'INTEGER', 'BIGINT': 'BIGINT', 'FLOAT': 'REAL',
          'DOUBLE': 'DOUBLE', 'DATE': 'DATE', 'TIMESTAMP': 'TIMESTAMP(6)', 'TIMESTAMP WITH TIME ZONE': 'TIMESTAMP(6) WITH TIME ZONE',
          'VARCHAR': 'VARCHAR', 'UUID': 'UUID', 'TIME': 'TIME(6)'}
+CLICKHOUSE = {'BOOLEAN': 'Bool', 'TINYINT': 'Int32', 'SMALLINT': 'Int32', 'INTEGER': 'Int32', 'BIGINT': 'Int64', 'FLOAT': 'Float32', 'DOUBLE': 'Float64',
+              'DATE': 'Date32', 'TIMESTAMP': 'DateTime64(6)', 'TIMESTAMP_NS': 'DateTime64(9)', 'VARCHAR': 'String', 'UUID': 'UUID'}
 COMPARED = {*TRINO, 'TIMESTAMP_NS'}
 
 
@@ -113,9 +115,9 @@ class Filter:
         """One statement of all counts, for an engine that quotes names with `mark` and calls types by `names`."""
         kind = names.get(self.kind, self.kind)
         spelled = {'inf': 'Infinity', '-inf': '-Infinity'} if names is TRINO else {}
-        parts = [f'SELECT {n} AS n, count(*) AS c FROM {table} WHERE {quoted(self.column, mark)} {sign} '
+        parts = [f'SELECT {n} AS asked_at, count(*) AS found FROM {table} WHERE {quoted(self.column, mark)} {sign} '
                  f"CAST('{spelled.get(text, text)}' AS {kind})" for n, (_, text, sign) in enumerate(self.asked)]
-        return f'SELECT c FROM ({" UNION ALL ".join(parts)}) AS x ORDER BY n'
+        return f'SELECT found FROM ({" UNION ALL ".join(parts)}) AS x ORDER BY asked_at'
 
     def for_pyiceberg(self):
         # PyIceberg 0.12 has no literal of nanoseconds, and takes a dot for a way into a struct.

@@ -63,6 +63,27 @@ def test_duckdb_iceberg_reads_it(duck, duck_iceberg, tables, name):
         assert found == each.expected(), f'{name}: rows by {each.column} {each.asked}'
 
 
+def read_by_chdb(duck, clickhouse, tables, name):
+    """Equal rows, and equal counts by filters."""
+    expected, columns = shown.expected_rows(duck, f'lake.{tables}.{name}')
+    shown.assert_same_rows(expected, clickhouse.read(f'{tables}.{name}'), columns, name)
+    for each in shown.filters_of(expected, columns):
+        if each.kind != 'TIMESTAMP WITH TIME ZONE':  # it reads no zone in a literal
+            found = clickhouse.ask(each.statement(f'ice.`{tables}.{name}`', '"', shown.CLICKHOUSE)).column(0).to_pylist()
+            assert found == each.expected(), f'{name}: rows by {each.column} {each.asked}'
+
+
+@pytest.mark.parametrize('name', everyday.read_by('chdb'))
+def test_chdb_reads_it(duck, clickhouse, tables, name):
+    read_by_chdb(duck, clickhouse, tables, name)
+
+
+@pytest.mark.parametrize('name', [name for names in everyday.UNREAD_BY_CHDB.values() for name in names])
+def test_chdb_still_does_not_read_it(duck, clickhouse, tables, name):
+    with pytest.raises((AssertionError, duckdb.ConversionException, RuntimeError, OSError, ValueError)):
+        read_by_chdb(duck, clickhouse, tables, name)
+
+
 @pytest.mark.parametrize('name', everyday.DUCKDB_REFUSES)
 def test_duckdb_still_makes_no_table_of_it(duck, schema, name):
     """One that it makes some day is a case to add."""
