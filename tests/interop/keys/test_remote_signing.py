@@ -14,6 +14,7 @@ from lake_clients import spark as spark_client
 from plain_store import BUCKET, CLIENTS, MEMORY_SECONDS, ROWS, catalog_on, location_of, rest_of, running
 from rest import Rest, assert_error, table_body
 from stack import object_store, ports
+from stack.process import wait_until
 
 DATABASE = 'remote_signing'
 
@@ -258,6 +259,19 @@ def test_a_signature_for_another_table(server, tables, writer, reader):
         refused(signer.ask('PUT', other))
     refused(Signer(server, 'reader', 'hidden.t').ask('GET', other))
     assert Signer(server, 'other', 'hidden.t').ask('GET', other).status_code == 200
+
+
+def test_who_may_have_requests_signed_and_who_was_refused_is_on_record(server, tables, writer, data_file):
+    assert writer.ask('GET', key_path(data_file)).status_code == 200
+    refused(writer.ask('GET', key_path(location_of(server, 'hidden.t'), 'data/x')))
+
+    def recorded():
+        entries = rest_of(server, 'admin').get('governance/audit', params={'principal': 'writer', 'limit': 1000}).json()['entries']
+        return {(entry['operation'], entry['object'], entry['decision']) for entry in entries}
+
+    assert ('signed', 'sales.t', 'allowed') in recorded()
+    assert wait_until(lambda: any(operation.startswith('sign_denied_') and decision == 'denied'
+                                  for operation, _, decision in recorded()), 10)
 
 
 def test_a_signature_for_another_tables_object_under_an_own_tables_name(server, tables, data_file):

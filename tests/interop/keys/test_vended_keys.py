@@ -104,6 +104,18 @@ def test_keys_say_where_and_until_when_they_are_good(reader, server, lake):
 
 # Attacks
 
+def test_keys_are_on_record_before_they_are_told(reader, writer, server):
+    trail = as_client(server, 'admin')
+
+    def recorded(principal):
+        entries = trail.get('governance/audit', params={'operation': 'load_credentials', 'principal': principal}).json()['entries']
+        return {(entry['object'], entry['decision'], entry['detail']['access']) for entry in entries}
+
+    assert recorded('reader') >= {('keys.t', 'allowed', 'read')}
+    assert recorded('writer') >= {('keys.t', 'allowed', 'read-write')}
+    assert not recorded('neighbour')
+
+
 def test_attack_a_sibling_key(reader, store, t):
     sibling = f'{t.folder}/data/nobody-shows-it.parquet'
     store.put(sibling)

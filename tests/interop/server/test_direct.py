@@ -188,6 +188,16 @@ def admin(kept):
 
 # What is given
 
+def test_a_login_is_on_record_before_it_is_told(kept, bob):
+    answer = requests.get(f'{kept.server.uri()}/v1/lake/governance/audit', headers=kept.token('admin'), timeout=30,
+                          params={'operation': 'ducklake_credentials', 'principal': 'bob', 'limit': 1000})
+    assert answer.status_code == 200, answer.text
+    by_role = {entry['detail']['pg_role']: entry for entry in answer.json()['entries']}
+    entry = by_role[bob['pg_role']]
+    assert entry['decision'] == 'allowed' and 'sales' in entry['object']
+    assert bob['ducklake_dsn'] not in answer.text and 'password' not in answer.text
+
+
 def test_duckdb_attaches_and_reads_what_its_principal_may(kept, bob):
     assert set(bob) == FIELDS
     assert bob['ducklake_data_path'] == kept.lake.data_path and bob['post_attach_sql'] == []
