@@ -86,7 +86,9 @@ def primitive_text(random, type_text):
     if type_text == 'GEOMETRY':
         return f"'{random.choice(SHAPES)}'"
     if type_text.startswith('TIMESTAMP'):
-        return timestamp_text(random, whole_seconds=type_text == 'TIMESTAMP_S')
+        text = timestamp_text(random, whole_seconds=type_text == 'TIMESTAMP_S')
+        # Rounded to milliseconds the last one would be in the year 10000, which Python does not know.
+        return text.replace('.999999', '.999') if type_text == 'TIMESTAMP_MS' else text
     choices = {'BOOLEAN': ("'true'", "'false'"), 'FLOAT': SHORT_FLOATS, 'DOUBLE': FLOATS, 'VARCHAR': STRINGS, 'BLOB': BLOBS,
                'DATE': [f"'{day}'" for day in DATES], 'TIME': [f"'{time}'" for time in TIMES],
                'INTERVAL': [f"'{span}'" for span in SPANS],
