@@ -19,19 +19,19 @@ def attach_lake(lake):
             f"METADATA_SCHEMA '{lake.pg_schema}')")
 
 
-def catalog_secret(lake):
-    """The statements that make it: none on an open lake."""
+def catalog_secrets(lake):
+    """What it shows to the catalog, or, where that asks nobody, the keys of the store."""
     if not lake.credential:
-        return []
+        return [secret(lake)]
     client, _, its_secret = lake.credential.partition(':')
     return [f"CREATE OR REPLACE SECRET lake_tokens (TYPE iceberg, CLIENT_ID '{client}', "
             f"CLIENT_SECRET '{its_secret}', OAUTH2_SERVER_URI '{lake.token_uri}')"]
 
 
 def attach_catalog(lake):
-    authorization = 'SECRET lake_tokens' if lake.credential else "AUTHORIZATION_TYPE 'none'"
-    return (f"ATTACH '{lake.warehouse}' AS ice (TYPE iceberg, ENDPOINT '{lake.uri}', "
-            f"{authorization}, ACCESS_DELEGATION_MODE 'none')")
+    # With a credential it gets keys from the catalog, for each table.
+    authorization = 'SECRET lake_tokens' if lake.credential else "AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none'"
+    return f"ATTACH '{lake.warehouse}' AS ice (TYPE iceberg, ENDPOINT '{lake.uri}', {authorization})"
 
 
 def load(extension):
@@ -39,22 +39,22 @@ def load(extension):
     return f"LOAD '{paths.ENGINE}/extensions/{extension}.duckdb_extension'"
 
 
-def connect(lake, extensions, *attach):
+def connect(extensions, *attach):
     connection = duckdb.connect()
     # Clients that answer in another zone's wall-clock time would disagree on nothing but form.
-    for statement in ["SET TimeZone = 'UTC'", *map(load, extensions), secret(lake), *attach]:
+    for statement in ["SET TimeZone = 'UTC'", *map(load, extensions), *attach]:
         connection.execute(statement)
     return connection
 
 
 def connect_lake(lake):
     """The lake as `lake`, read and written directly, without our catalog."""
-    return connect(lake, LAKE_EXTENSIONS, attach_lake(lake))
+    return connect(LAKE_EXTENSIONS, secret(lake), attach_lake(lake))
 
 
 def connect_catalog(lake):
     """The lake as `ice`, through the Iceberg catalog."""
-    connection = connect(lake, ICEBERG_EXTENSIONS, *catalog_secret(lake), attach_catalog(lake))
+    connection = connect(ICEBERG_EXTENSIONS, *catalog_secrets(lake), attach_catalog(lake))
     # A deletion vector is read wrongly from this cache after another one of the same file (1.5.5).
     connection.execute('SET enable_external_file_cache = false')
     return connection

@@ -12,7 +12,7 @@ def connect():
     connection = duck.connect_lake(lake)
     for extension in duck.ICEBERG_EXTENSIONS:
         connection.execute(duck.load(extension))
-    for statement in (*duck.catalog_secret(lake), duck.attach_catalog(lake)):
+    for statement in (*duck.catalog_secrets(lake), duck.attach_catalog(lake)):
         connection.execute(statement)
     return connection
 

@@ -14,16 +14,22 @@ def catalog_settings(lake, catalog=CATALOG):
         f'{catalog}.uri': lake.uri,
         f'{catalog}.warehouse': lake.warehouse,
         f'{catalog}.io-impl': 'org.apache.iceberg.aws.s3.S3FileIO',
-        f'{catalog}.s3.endpoint': lake.s3_endpoint,
-        f'{catalog}.s3.path-style-access': 'true',
-        f'{catalog}.s3.access-key-id': lake.s3_access_key,
-        f'{catalog}.s3.secret-access-key': lake.s3_secret_key,
         f'{catalog}.client.region': lake.s3_region,
         # Other clients write too: look at the catalog each time.
         f'{catalog}.cache-enabled': 'false',
-        **({f'{catalog}.credential': lake.credential, f'{catalog}.oauth2-server-uri': lake.token_uri}
-           if lake.credential else {}),
+        **{f'{catalog}.{name}': value for name, value in (with_credential(lake) if lake.credential else with_own_keys(lake)).items()},
     }
+
+
+def with_credential(lake):
+    """It has no keys but those that the catalog gives it for each table."""
+    return {'credential': lake.credential, 'oauth2-server-uri': lake.token_uri,
+            'header.X-Iceberg-Access-Delegation': 'vended-credentials'}
+
+
+def with_own_keys(lake):
+    return {'s3.endpoint': lake.s3_endpoint, 's3.path-style-access': 'true',
+            's3.access-key-id': lake.s3_access_key, 's3.secret-access-key': lake.s3_secret_key}
 
 
 def session_settings():

@@ -91,16 +91,17 @@ class Trino:
             'iceberg.rest-catalog.uri': self.lake.uri,
             'iceberg.rest-catalog.warehouse': self.lake.warehouse,
             'iceberg.add-files-procedure.enabled': 'true',
-            'iceberg.register-table-procedure.enabled': 'true',
             'fs.native-s3.enabled': 'true',
             's3.endpoint': self.lake.s3_endpoint,
             's3.region': self.lake.s3_region,
             's3.path-style-access': 'true',
-            's3.aws-access-key': self.lake.s3_access_key,
-            's3.aws-secret-key': self.lake.s3_secret_key,
             **({'iceberg.rest-catalog.security': 'OAUTH2',
                 'iceberg.rest-catalog.oauth2.credential': self.lake.credential,
-                'iceberg.rest-catalog.oauth2.server-uri': self.lake.token_uri} if self.lake.credential else {}),
+                'iceberg.rest-catalog.oauth2.server-uri': self.lake.token_uri,
+                'iceberg.rest-catalog.vended-credentials-enabled': 'true'} if self.lake.credential else
+               # Trino registers no tables with keys that a catalog gives.
+               {'iceberg.register-table-procedure.enabled': 'true',
+                's3.aws-access-key': self.lake.s3_access_key, 's3.aws-secret-key': self.lake.s3_secret_key}),
         }
 
 

@@ -10,7 +10,7 @@ def show(lake, name):
     for statement in (duck.secret(lake), duck.attach_lake(lake)):
         print(f'   {statement};')
     print('\nDuckDB, through the catalog (INSTALL iceberg; first):')
-    for statement in (duck.secret(lake), *duck.catalog_secret(lake), duck.attach_catalog(lake)):
+    for statement in (*duck.catalog_secrets(lake), duck.attach_catalog(lake)):
         print(f'   {statement};')
     print('\nPyIceberg:')
     print(f"   from pyiceberg.catalog import load_catalog\n   load_catalog('lake', **{iceberg.properties(lake)})")

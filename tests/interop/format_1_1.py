@@ -175,7 +175,7 @@ class OldDuck:
         self.clone = f'{CLONE}_{os.getpid()}_{OldDuck.made}'
         self.tables = Tables(lake)
         self.copied = None
-        self.connection = duckdb_client.connect(lake, duckdb_client.LAKE_EXTENSIONS, "ATTACH ':memory:' AS lake")
+        self.connection = duckdb_client.connect(duckdb_client.LAKE_EXTENSIONS, duckdb_client.secret(lake), "ATTACH ':memory:' AS lake")
         self.writes = False  # in a transaction
 
     def execute(self, sql, parameters=None):
