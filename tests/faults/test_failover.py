@@ -30,9 +30,9 @@ class Standby(postgres.Postgres):
 
     def copy(self):
         postgres.own_folder(self.data)
-        postgres.run(postgres.as_server_user([
+        process.run(postgres.as_server_user([
             postgres.BINARIES / 'pg_basebackup', '-D', self.data, '-R', '-X', 'stream', '-c', 'fast']), self.log,
-            self.environment())
+            self.environment(), cwd='/')
 
     def start(self):
         postgres.own_folder(self.socket_folder)

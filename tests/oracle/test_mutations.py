@@ -202,7 +202,7 @@ LIES = {
     'a total is another': (2, in_metadata(summary), 'manifests'),
     'a column has another name': (2, in_metadata(renamed), 'schema at the head'),
     'a reader misses a row of a filter': (2, always(lambda: replaced(reading, 'read_pyiceberg', without_a_filtered_row)), 'filtered rows'),
-    'a lone count is wrong': (2, lambda world: replaced(world, 'duck', Liar), 'lone aggregate'),
+    'a lone count is wrong': (2, lambda world: replaced(world, 'direct', Liar), 'lone aggregate'),
     'a view is listed among the tables': (2, with_another('tables'), 'list of tables'),
     'a macro is listed among the views': (2, with_another('views'), 'list of views'),
     'an operation did something else': (2, expecting_nothing, 'effect of the operation'),
