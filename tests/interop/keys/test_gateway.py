@@ -9,7 +9,6 @@ import time
 import pyarrow as pa
 import pytest
 import requests
-from pyiceberg.catalog import load_catalog
 
 from by_hand import Watched
 from gateway import GatewayKeys, GatewayStore, Raw, gateway_beside, on_plain_store
@@ -64,8 +63,7 @@ def store(stack_of_place, lake_of_place):
 
 @pytest.fixture(scope='module')
 def tables(lake_of_place):
-    own_keys = {'header.X-Iceberg-Access-Delegation': ''}
-    catalog = load_catalog('lake', **iceberg_client.properties(lake_of_place), **own_keys)
+    catalog = iceberg_client.connect(lake_of_place)
     for name in ('keys', 'others'):
         catalog.create_namespace_if_not_exists(name)
     for name in ('keys.g', 'keys.h', 'others.g'):
