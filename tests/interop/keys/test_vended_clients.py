@@ -11,7 +11,7 @@ from by_hand import Watched
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients import spark as spark_client
-from vended import CLIENTS, SETTINGS
+from vended import CLIENTS, SETTINGS, as_client
 
 ROWS = pa.table({'a': [1, 2, 3]})
 
@@ -104,13 +104,23 @@ def test_duckdb_with_vended_keys(uri, tables):
     assert duck_iceberg(uri, 'reader').execute('SELECT sum(a) FROM ice.keys.c_duckdb').fetchone() == (15,)
 
 
-def test_duckdb_is_refused_one_step_beyond(uri, tables, server):
+def test_duckdb_is_refused_one_step_beyond(uri, tables, server, lake):
     reader = duck_iceberg(uri, 'reader')
     assert reader.execute('SELECT sum(a) FROM ice.keys.c_read').fetchone() == (6,)
     with pytest.raises(duckdb.Error):
         reader.execute('INSERT INTO ice.keys.c_read VALUES (10)')
-    with pytest.raises(duckdb.Error):
-        reader.execute(f"SELECT * FROM '{take_two_tables(tables)[0]}'").fetchall()
+    own = next(iter(tables.load_table('keys.c_read').scan().plan_files())).file.file_path
+    stolen = take_two_tables(tables)[0]
+    # DuckDB itself keeps the keys for the table's folder: taken out of it, they open no more.
+    config = as_client(server, 'reader').get('namespaces/keys/tables/c_read').json()['config']
+    reader.execute(f"CREATE SECRET taken (TYPE s3, KEY_ID '{config['s3.access-key-id']}', SECRET '{config['s3.secret-access-key']}', "
+                   f"SESSION_TOKEN '{config['s3.session-token']}', ENDPOINT '{lake.s3_endpoint.removeprefix('http://')}', "
+                   f"REGION '{config['s3.region']}', URL_STYLE 'path', USE_SSL false, SCOPE 's3://{lake.s3_bucket}/')")
+    assert reader.execute(f"SELECT count(*) FROM '{own}'").fetchone() == (3,)
+    with pytest.raises(duckdb.Error, match='403'):
+        reader.execute(f"SELECT * FROM '{stolen}'").fetchall()
+    with pytest.raises(duckdb.Error, match='403'):
+        reader.execute(f"COPY (SELECT 1 AS a) TO '{own}.mine' (FORMAT parquet)")
 
 
 # Spark
