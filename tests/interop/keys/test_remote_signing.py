@@ -9,6 +9,7 @@ import pytest
 import requests
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import ForbiddenError, SignError
+from pyiceberg.utils.concurrent import ExecutorFactory
 
 from lake_clients import spark as spark_client
 from plain_store import BUCKET, CLIENTS, MEMORY_SECONDS, ROWS, catalog_on, location_of, rest_of, running
@@ -32,6 +33,16 @@ def server(stack, store, tmp_path_factory):
         for name in ('sales', 'hidden'):
             rest_of(made, 'admin').post('namespaces', {'namespace': [name]}).raise_for_status()
         yield made
+
+
+@pytest.fixture(scope='module', autouse=True)
+def one_worker():
+    """Each thread of PyIceberg takes the signer off the file system that all share, and puts its own there: what another
+    thread sends meanwhile is not signed, and refused by the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('PYICEBERG_MAX_WORKERS', '1')
+        patch.setattr(ExecutorFactory, '_instance', None)
+        yield
 
 
 def iceberg_of(server, client, **properties):
