@@ -217,7 +217,7 @@ install_program(lakeproxy)
 
 # The tool service: a message walks down from app to audit.
 module(toolserver/model USES base/core base/json base/runtime base/crypto)
-module(toolserver/settings USES base/core base/config base/log toolserver/model TEST_USES base/testing)
+module(toolserver/settings USES base/core base/config base/log toolserver/model LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
 module(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)

@@ -37,6 +37,10 @@ class Loader {
     unreadable_ = unreadable_ || source.unreadable;
     std::set<std::string, std::less<>> seen;
     for (const auto& entry : source.entries) {
+      if (!entry.parts.empty()) {
+        open_.push_back(entry);
+        continue;
+      }
       Target target = target_of(entry);
       const std::string& name = target.setting == nullptr ? entry.key : target.setting->name;
       if (!seen.insert(name).second) {
@@ -72,6 +76,7 @@ class Loader {
   }
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   [[nodiscard]] bool file_found() const { return file_found_; }
+  std::vector<Entry>& open() { return open_; }
   std::map<std::string, Taken, std::less<>>& taken() { return taken_; }
   [[nodiscard]] const SettingsTable& table() const { return table_; }
   [[nodiscard]] const Places& places() const { return places_; }
@@ -107,6 +112,7 @@ class Loader {
   [[nodiscard]] bool is_section(const Entry& entry) const {
     std::string begin = entry.path + ".";
     return entry.path == table_.form().root_section ||
+           (!entry.path.empty() && entry.path == table_.form().open_section) ||
            std::ranges::any_of(table_.settings(),
                                [&](const Setting& s) { return s.path.starts_with(begin); });
   }
@@ -166,6 +172,7 @@ class Loader {
   bool file_found_ = false;
   std::vector<std::filesystem::path> files_;
   std::map<std::string, Taken, std::less<>> taken_;
+  std::vector<Entry> open_;
 };
 
 // A file that others may write decides nothing, and one that others may read
@@ -226,10 +233,10 @@ Entries from_env_file(std::string_view text, std::string_view prefix, std::strin
 Entries parse_file(const SettingsTable& table, std::string_view text, const std::string& name) {
   std::string shown = std::filesystem::path(name).filename().string();
   if (!table.is_nested() || shown.ends_with(".toml")) {
-    return from_toml(text, table.prefix(), shown, table.form().nesting);
+    return from_toml(text, table.prefix(), shown, table.form().nesting, table.form().open_section);
   }
   if (shown.ends_with(".yaml") || shown.ends_with(".yml")) {
-    return from_yaml(text, table.prefix(), shown);
+    return from_yaml(text, table.prefix(), shown, table.form().open_section);
   }
   if (shown.ends_with(".env")) return from_env_file(text, table.prefix(), shown);
   return {{}, {fmt::format("{}: the name must end with .toml, .yaml, .yml or .env", shown)}, true};
@@ -295,6 +302,7 @@ LoadReport read(const SettingsTable& table, const Places& places) {
   report.unreadable = loader.unreadable();
   report.file_found = loader.file_found();
   report.files = loader.files();
+  report.open = std::move(loader.open());
   for (const auto& setting : table.settings()) {
     auto taken = loader.taken().find(setting.name);
     if (taken != loader.taken().end()) {

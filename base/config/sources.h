@@ -23,6 +23,9 @@ struct Entry {
   std::string source;  ///< "environment", ".env:3", "lakes.toml:server.port".
   std::string path;    ///< Of a TOML or YAML file: "server.port"; fit to be shown, too.
   EntryForm form = EntryForm::kText;
+  // Of an entry of an open section alone, as they were written:
+  std::vector<std::string> parts = {};  ///< The keys on the way: "bridges", "git", "command".
+  std::vector<std::string> items = {};  ///< Of a list; they may have commas in them.
 };
 
 /// What a source holds for us, and one line for each entry that was refused.
@@ -53,15 +56,17 @@ inline constexpr std::size_t kMaxNesting = 8;
 
 /// A top-level key is PREFIX_<KEY>, a key of a section PREFIX_<SECTION>_<KEY>,
 /// in capitals. Strings, integers, floats and booleans are taken.
+/// What stands below the section `open` (see TableForm) is kept as it was written.
 /// Source: TOML v1.0.0.
 [[nodiscard]] Entries from_toml(std::string_view text, std::string_view prefix,
-                                std::string_view file, Nesting nesting = Nesting::kFlat);
+                                std::string_view file, Nesting nesting = Nesting::kFlat,
+                                std::string_view open = {});
 
 /// Maps are sections, always nested. One document of at most 1 MiB; anchors,
 /// aliases, tags, a key that is there twice and a key that is no text make the
 /// whole document refused: a setting must stand where it can be read.
-/// Source: YAML 1.2, as far as yaml-cpp reads it.
+/// `open` as above. Source: YAML 1.2, as far as yaml-cpp reads it.
 [[nodiscard]] Entries from_yaml(std::string_view text, std::string_view prefix,
-                                std::string_view file);
+                                std::string_view file, std::string_view open = {});
 
 }  // namespace base::config

@@ -40,8 +40,8 @@ std::string place_of(std::string_view text, std::size_t line) {
 
 class Walk {
  public:
-  Walk(std::string_view prefix, std::string_view file, Nesting nesting)
-      : out_(prefix, file), nesting_(nesting) {}
+  Walk(std::string_view prefix, std::string_view file, Nesting nesting, std::string_view open)
+      : out_(prefix, file, open), nesting_(nesting) {}
 
   // Not deeper than kMaxNesting calls of itself.
   void table(const toml::table& table) {
@@ -90,10 +90,10 @@ class Walk {
 }  // namespace
 
 Entries from_toml(std::string_view text, std::string_view prefix, std::string_view file,
-                  Nesting nesting) {
+                  Nesting nesting, std::string_view open) {
   try {
     toml::table table = toml::parse(text, std::string(file));
-    Walk walk(prefix, file, nesting);
+    Walk walk(prefix, file, nesting, open);
     walk.table(table);
     return std::move(walk).done();
   } catch (const toml::parse_error& error) {

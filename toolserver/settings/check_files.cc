@@ -76,6 +76,9 @@ class Checker {
     if (path.empty() || folder.empty() || !is_within(path, folder)) return;
     out_.push_back({setting, fmt::format("must not hold the path of {}", guarded)});
   }
+  void add(std::string_view setting, std::string rule) {
+    out_.push_back({setting, std::move(rule)});
+  }
   Findings done() && { return std::move(out_); }
 
  private:
@@ -93,6 +96,7 @@ std::vector<std::pair<const char*, const Path*>> tool_folders(const SecureConfig
 }
 
 void check_apart(Checker& check, const SecureConfig& config) {
+  static const Path kNone;
   for (auto [setting, folder] : tool_folders(config)) {
     for (auto [guarded, path] :
          {std::pair{"audit.path", &config.audit.path},
@@ -101,11 +105,38 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"security.jwt_private_key_path", &config.security.jwt_private_key_path},
           {"security.proof_signing_key_path", &config.security.proof_signing_key_path},
           {"security.certificate_scopes_file", &config.security.certificate_scopes_file},
-          {"security.deny_file", &config.security.deny_file}}) {
+          {"security.deny_file", &config.security.deny_file},
+          {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path}}) {
       check.apart(setting, *folder, guarded, *path);
     }
     for (const auto& key : config.audit.old_keys) {
       check.apart(setting, *folder, "audit.old_keys", key);
+    }
+  }
+}
+
+// A program that others may write would be run by us.
+std::string program_fault(const Path& path) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
+      ::access(path.c_str(), X_OK) != 0) {
+    return "must name a program that can be run";
+  }
+  if ((facts.st_mode & S_IWOTH) != 0) return "must not be open to be written by others";
+  return {};
+}
+
+void check_bridge(Checker& check, const Bridge& bridge) {
+  if (!bridge.command.empty()) {
+    if (auto fault = program_fault(bridge.command); !fault.empty()) {
+      check.add("bridges", fmt::format("{}.command: {}", bridge.name, fault));
+    }
+  }
+  for (auto [member, path, kind] : {std::tuple{"folder", &bridge.folder, Kind::kFolder},
+                                    {"ca_cert_path", &bridge.ca_cert_path, Kind::kPublicFile}}) {
+    if (path->empty()) continue;
+    if (auto fault = fault_of(*path, kind)) {
+      check.add("bridges", fmt::format("{}.{}: {}", bridge.name, member, *fault));
     }
   }
 }
@@ -137,6 +168,10 @@ void check_server(Checker& check, const SecureConfig& config) {
     check.file("audit.path", config.audit.path.parent_path(), Kind::kFolder);
   }
   check_apart(check, config);
+  for (const auto& bridge : config.bridges) check_bridge(check, bridge);
+  if (!config.bridges.empty() && config.pins.path.has_parent_path()) {
+    check.file("pins.path", config.pins.path.parent_path(), Kind::kFolder);
+  }
   if (config.connectors.sql.enabled) {
     check.file("connectors.sql.data_dir", config.connectors.sql.data_dir, Kind::kFolder);
   }

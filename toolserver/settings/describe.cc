@@ -42,6 +42,15 @@ std::string sql_line(const SqlConnector& sql) {
                      on_or_off(sql.allow_raw_file_sql));
 }
 
+std::string bridge_line(const Bridge& bridge) {
+  bool is_stdio = bridge.kind == BridgeKind::kStdio;
+  return fmt::format(
+      "bridge {}: {}, new tools {}, {} rules\n", bridge.name,
+      is_stdio ? bridge.command.string() : bridge.url,
+      bridge.first_seen == FirstSight::kTrust ? "trusted at first sight" : "wait for an approval",
+      bridge.rules.size());
+}
+
 std::string server_lines(const SecureConfig& config) {
   std::string out = link_of_server(config);
   const Hooks& hooks = config.hooks;
@@ -59,7 +68,9 @@ std::string server_lines(const SecureConfig& config) {
   }
   out += sql_line(config.connectors.sql) + files_line(config.connectors.files);
   const auto& connectors = config.connectors;
-  if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled) {
+  for (const auto& bridge : config.bridges) out += bridge_line(bridge);
+  if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled &&
+      config.bridges.empty()) {
     out += "warning: no connector is on, so there is nothing to call; see connectors.*.enabled\n";
   }
   return out;

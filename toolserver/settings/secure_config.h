@@ -13,6 +13,7 @@
 #include "base/core/secret.h"
 #include "base/log/line.h"
 #include "toolserver/model/principal.h"
+#include "toolserver/settings/bridge.h"
 
 namespace tool::settings {
 
@@ -214,6 +215,11 @@ struct Connectors {
   FilesConnector files;
 };
 
+/// What bridged servers offered, and what of it was approved.
+struct Pins {
+  Path path;  ///< A folder.
+};
+
 struct Log {
   base::log::Format format = base::log::Format::kJson;
   base::log::Level level = base::log::Level::kInfo;
@@ -232,6 +238,8 @@ struct SecureConfig {
   Hooks hooks;
   Audit audit;
   Connectors connectors;
+  std::vector<Bridge> bridges;
+  Pins pins;
   Log log;
 };
 

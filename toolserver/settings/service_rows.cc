@@ -134,6 +134,14 @@ std::vector<Row> files_rows() {
   return std::move(rows).done();
 }
 
+std::vector<Row> pin_rows() {
+  Rows rows("Pins of bridged tools", Change::kRestart);
+  rows.add("pins.path", SETTINGS_MEMBER(pins.path), TextType{}, "pins",
+           "Folder with what bridged servers offer and what of it was approved; made when there is "
+           "a bridge and it is not there.");
+  return std::move(rows).done();
+}
+
 std::vector<Row> log_rows() {
   Rows rows("Log", Change::kRestart);
   rows.add("log.format", SETTINGS_MEMBER(log.format), choice<base::log::Format>(), "json",
@@ -147,7 +155,7 @@ std::vector<Row> log_rows() {
 
 std::vector<Row> service_rows() {
   std::vector<Row> out;
-  for (auto* part : {hook_rows, audit_rows, echo_rows, sql_rows, files_rows, log_rows}) {
+  for (auto* part : {hook_rows, audit_rows, echo_rows, sql_rows, files_rows, pin_rows, log_rows}) {
     for (auto& row : part()) out.push_back(std::move(row));
   }
   return out;

@@ -15,6 +15,9 @@
 namespace tool::settings {
 namespace {
 
+// Whose keys are names that the operator chose; see bridge.h.
+constexpr std::string_view kOpenSection = "bridges";
+
 SecureConfig from_values(const base::config::SettingValues& values) {
   SecureConfig config;
   for (const auto& row : make_rows()) row.put(config, values.value(row.setting.name));
@@ -27,6 +30,7 @@ void resolve_paths(SecureConfig& config, const Path& folder) {
 
 // "environment: security.replay_window: must be ...".
 std::string line(const Finding& finding, const base::config::SettingValues& values) {
+  if (finding.setting == kOpenSection) return fmt::format("{}: {}", kOpenSection, finding.rule);
   std::string name = base::config::name_of_path(finding.setting);
   const std::string& source = values.source(name);
   if (source.ends_with(fmt::format(":{}", finding.setting))) {
@@ -81,7 +85,8 @@ base::config::SettingsTable make_table() {
           {.nesting = base::config::Nesting::kNested,
            .file_stem = "securetool",
            .root_section = "core",
-           .access = base::config::FileAccess::kChecked}};
+           .access = base::config::FileAccess::kChecked,
+           .open_section = std::string(kOpenSection)}};
 }
 
 SecureConfig defaults() {
@@ -102,6 +107,9 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
     config.core.node_id = host_name();
   }
   resolve_paths(config, places.folder);
+  auto bridges = read_bridges(report.open, places.folder);
+  config.bridges = std::move(bridges.bridges);
+  std::ranges::move(bridges.files, std::back_inserter(report.files));
   // A setting that could not be read has a fault already, and after a file that
   // could not be read all that is missing may stand in it.
   if (!report.unreadable) {
@@ -112,6 +120,7 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
       report.errors.push_back(line(finding, report.values));
     }
   }
+  std::ranges::move(bridges.errors, std::back_inserter(report.errors));
   if (!report.errors.empty()) {
     if (!report.file_found && !names_settings(places.environment)) {
       report.errors.insert(report.errors.begin(), no_file_line(places));
@@ -137,6 +146,10 @@ base::Result<Reloaded> reload(const SecureConfig& current, const base::config::P
       row.copy(out.config, current);
       out.needs_restart.emplace_back(row.setting.path);
     }
+  }
+  if (!same(current.bridges, out.config.bridges)) {
+    out.config.bridges = current.bridges;
+    out.needs_restart.emplace_back(kOpenSection);
   }
   // The new whole is safe, and so was the old; a mixture need not be.
   std::vector<std::string> lines;

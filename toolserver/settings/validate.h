@@ -14,7 +14,7 @@
 
 namespace tool::settings {
 
-/// One thing that is wrong. `setting` is a path of the table; `rule` says what
+/// One thing that is wrong. `setting` is a path of the table, or "bridges"; `rule` says what
 /// must be and never repeats a value.
 struct Finding {
   std::string_view setting;
@@ -47,6 +47,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings check_mode(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_cluster(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_ranges(const SecureConfig& config, Role role);
+[[nodiscard]] Findings check_bridges(const SecureConfig& config, Role role);
 
 /// The table behind check_mode(), for the documentation.
 [[nodiscard]] std::string needs_markdown();

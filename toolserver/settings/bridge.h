@@ -1,0 +1,95 @@
+#pragma once
+
+// A foreign MCP server whose tools this service offers. Its section is
+// [bridges.NAME] of the configuration file; the operator chooses the name.
+// Source: docs/tools/bridge.md.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/config/sources.h"
+#include "base/core/secret.h"
+#include "toolserver/model/capability.h"
+
+namespace tool::settings {
+
+enum class BridgeKind : std::uint8_t {
+  kStdio,  ///< A program that this service starts, over its standard streams.
+  kHttp,   ///< A server at a URL.
+};
+
+/// What happens to a tool that nobody approved yet.
+enum class FirstSight : std::uint8_t { kQuarantine, kTrust };
+
+/// What an argument must be before a foreign tool gets it. A rule holds for
+/// each item of an array. At least one of the parts is set.
+struct ArgumentRule {
+  std::string tool;      ///< Name in the bridge's namespace; "*" for all its tools.
+  std::string argument;  ///< Name of a member of the arguments.
+  /// An absolute folder, or "." for relative paths: the value is a path below.
+  std::string within;
+  std::string pattern;  ///< RE2, of the whole value.
+  std::optional<double> min;
+  std::optional<double> max;
+  std::vector<std::string> values;  ///< The only ones that are allowed.
+  bool is_optional = false;         ///< The argument may be left out.
+  friend bool operator==(const ArgumentRule&, const ArgumentRule&) = default;
+};
+
+/// Name and value; of an environment variable or a header.
+struct NamedSecret {
+  std::string name;
+  base::Secret value;
+};
+
+struct Bridge {
+  std::string name;  ///< The namespace of its tools.
+  BridgeKind kind = BridgeKind::kStdio;
+  std::filesystem::path command;  ///< kStdio, absolute.
+  std::vector<std::string> arguments;
+  std::filesystem::path folder;  ///< The working directory; empty for the root.
+  /// The whole environment of the program, which gets nothing of ours.
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<NamedSecret> environment_secrets;
+  // What the program can reach; nothing else is there for it.
+  std::vector<std::filesystem::path> reads;   ///< Files and folders.
+  std::vector<std::filesystem::path> runs;    ///< The same, with programs that it may start.
+  std::vector<std::filesystem::path> writes;  ///< The same, without; it may change them.
+  bool network = false;
+  bool processes = false;  ///< Whether it may start others, which have its walls.
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;  ///< Address space of each process.
+  std::string url;                                      ///< kHttp.
+  std::vector<NamedSecret> headers;  ///< Sent with each request to `url`, and nowhere else.
+  std::filesystem::path ca_cert_path;
+  FirstSight first_seen = FirstSight::kQuarantine;
+  ConsentRule consent = ConsentRule::kAlways;
+  std::chrono::milliseconds timeout{60'000};  ///< Of one request to the server.
+  std::string oldest_version;                 ///< Of MCP that is spoken with it.
+  std::vector<ArgumentRule> rules;
+};
+
+/// Whether two lists mean the same, secrets included.
+[[nodiscard]] bool same(const std::vector<Bridge>& a, const std::vector<Bridge>& b);
+
+/// The revisions of MCP that a bridge speaks, newest first.
+inline constexpr std::string_view kBridgeVersions[] = {"2026-07-28", "2025-11-25", "2025-06-18",
+                                                       "2025-03-26"};
+
+/// What the section says.
+struct BridgesRead {
+  std::vector<Bridge> bridges;               ///< In the order of their names.
+  std::vector<std::string> errors;           ///< "source: rule", without a value.
+  std::vector<std::filesystem::path> files;  ///< Files of secrets that were named.
+};
+
+/// Reads the entries of the open section "bridges". Relative paths begin at
+/// `folder`. Reads the files of secrets.
+[[nodiscard]] BridgesRead read_bridges(const std::vector<base::config::Entry>& entries,
+                                       const std::filesystem::path& folder);
+
+}  // namespace tool::settings
