@@ -227,6 +227,7 @@ module(toolserver/connectors/files USES base/core base/json base/runtime base/cr
   TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
+module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
