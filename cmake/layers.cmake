@@ -219,9 +219,11 @@ install_program(lakeproxy)
 module(toolserver/model USES base/core base/json base/runtime base/crypto)
 module(toolserver/settings USES base/core base/config base/log toolserver/model LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
+# Child processes with walls around them.
+module(toolserver/isolate USES base/core base/json base/runtime TEST_USES base/testing)
 module(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
-module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/connectors
+module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/isolate toolserver/connectors
   TEST_USES base/testing)
 module(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
