@@ -27,6 +27,11 @@ class Connector {
   /// wait, and gives no principal more than half. 0: any number.
   [[nodiscard]] virtual std::size_t most_at_once() const { return 0; }
 
+  /// What the operator demands of the arguments of a call, asked once the caller
+  /// is authorised and before anybody is bothered. Waits for nothing.
+  /// Errors: E_POLICY  names the argument and the rule.
+  [[nodiscard]] virtual Outcome<void> allows(const Invocation& /*call*/) const { return {}; }
+
   /// Runs a call of one of its tools to the end, within the deadline of its
   /// context, and stops early when the coroutine is cancelled. The arguments
   /// have passed the capability's input schema.

@@ -44,6 +44,8 @@ Object origin_json(const Capability& capability) {
     std::string_view key = capability.origin == OriginKind::kPeer ? "node" : "server";
     origin[key] = text(capability.origin_name);
   }
+  if (!capability.origin_tool.empty()) origin["tool"] = text(capability.origin_tool);
+  if (!capability.origin_hash.empty()) origin["h"] = text(capability.origin_hash);
   return origin;
 }
 

@@ -42,6 +42,10 @@ struct Capability {
   std::string version = "1";
   OriginKind origin = OriginKind::kLocal;
   std::string origin_name;  ///< The bridged server or peer; empty for local.
+  // Of a bridged tool: its name there, and "sha256:<hex>" over all that its
+  // server says of it, known members and others.
+  std::string origin_tool;
+  std::string origin_hash;
   ConsentRule consent = ConsentRule::kNever;
   /// Whether one approval may hold for all calls of the tool in a session: only
   /// for tools whose calls are alike whatever their arguments.

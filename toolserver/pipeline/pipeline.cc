@@ -93,7 +93,12 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   p.stage = "min_mode";
   CO_RETURN_IF_ERROR(check_mode(p.invocation->mode, p.entry->capability));
 
-  // 6. Guard: the policy engine judges only what local rules allow; it may
+  // 6. Rules: what the operator demands of arguments, in the connector that
+  //    knows them; before others are asked about a call that cannot happen.
+  p.stage = "rules";
+  CO_RETURN_IF_ERROR(p.entry->connector->allows(*p.invocation));
+
+  // 7. Guard: the policy engine judges only what local rules allow; it may
   //    demand consent, so it comes before it.
   p.stage = "guard";
   if (parts_.guard) {
@@ -102,7 +107,7 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
     p.record.guard = "allowed: no guard";
   }
 
-  // 7. Consent: last of the checks, since no one should be asked about a call
+  // 8. Consent: last of the checks, since no one should be asked about a call
   //    that cannot happen. It alone makes the call an approved one.
   p.stage = "consent";
   co_return co_await ask_consent(p);
@@ -111,30 +116,30 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
 // What follows once a call is approved.
 base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invocation> approved,
                                                      Progress progress) {
-  // 8. Audit, opened: from here on something may happen, so a trace of it must
+  // 9. Audit, opened: from here on something may happen, so a trace of it must
   //    stand before.
   p.stage = "audit";
   CO_RETURN_IF_ERROR(trail_.open(p.record));
 
-  // 9. Execute, until the deadline.
+  // 10. Execute, until the deadline.
   p.stage = "execute";
   CO_ASSIGN_OR_RETURN(auto result, co_await execute(p, std::move(approved), std::move(progress)));
 
   // Nobody was asked about a rehearsal, so what the tool found is not told.
   if (p.call.dry_run) result = {.content = {}, .structured = {}, .is_error = result.is_error};
 
-  // 10. Output limit: before the filters, which need not read what is refused.
+  // 11. Output limit: before the filters, which need not read what is refused.
   p.stage = "output_limit";
   CO_ASSIGN_OR_RETURN(std::size_t bytes, check_size(p, result));
 
-  // 11. Output filters: nothing reaches the caller that they did not see.
+  // 12. Output filters: nothing reaches the caller that they did not see.
   p.stage = "output_filter";
   Filtered filtered{std::move(result), 0};
   if (!parts_.filters.empty()) {
     CO_ASSIGN_OR_RETURN(filtered, co_await filter(p, std::move(filtered.result)));
   }
 
-  // 12. Output schema, and the limit once more: a filter may have changed the
+  // 13. Output schema, and the limit once more: a filter may have changed the
   //     answer.
   p.stage = "output_schema";
   if (!parts_.filters.empty()) {
@@ -164,7 +169,7 @@ base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress)
   co_return co_await perform(p, std::move(approved), std::move(progress));
 }
 
-// Around all stages: 13. Audit, sealed, and then the reply.
+// Around all stages: 14. Audit, sealed, and then the reply.
 base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress progress) {
   bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);

@@ -81,21 +81,59 @@ Outcome<void> ToolRegistry::add(std::shared_ptr<connectors::Connector> connector
     places = std::make_shared<base::FairPlaces>(connector->most_at_once());
   }
   for (const Capability& capability : connector->capabilities()) {
-    if (auto named = check_name(tools, capability, *connector); !named) return named;
-    auto entry = entry_of(capability, trust);
-    if (!entry && capability.origin == OriginKind::kLocal) {
-      fmt::print(stderr, "tool {}: {}\n", capability.id.text(), entry.error().message());
-      std::abort();
-    }
-    if (!entry) {
-      return refuse(Code::kShape, capability.id.text() + ": " + entry.error().message());
-    }
-    entry->connector = connector;
-    entry->places = places;
-    tools.emplace(capability.id, std::make_shared<const ToolEntry>(std::move(*entry)));
+    auto entry = entry_for(tools, capability, trust, connector, places);
+    if (!entry) return std::move(entry).error();
+    tools.emplace(capability.id, std::move(*entry));
   }
   publish(std::move(tools));
   return {};
+}
+
+Outcome<std::shared_ptr<const ToolEntry>> ToolRegistry::entry_for(
+    const Tools& tools, const Capability& capability, const Trust& trust,
+    std::shared_ptr<connectors::Connector> connector,
+    std::shared_ptr<base::FairPlaces> places) const {
+  if (auto named = check_name(tools, capability, *connector); !named) {
+    return std::move(named).error();
+  }
+  auto entry = entry_of(capability, trust);
+  if (!entry && capability.origin == OriginKind::kLocal) {
+    fmt::print(stderr, "tool {}: {}\n", capability.id.text(), entry.error().message());
+    std::abort();
+  }
+  if (!entry) {
+    return refuse(Code::kShape, capability.id.text() + ": " + entry.error().message());
+  }
+  entry->connector = std::move(connector);
+  entry->places = std::move(places);
+  return std::make_shared<const ToolEntry>(std::move(*entry));
+}
+
+std::vector<LeftOut> ToolRegistry::replace(const connectors::Connector* before,
+                                           std::shared_ptr<connectors::Connector> next,
+                                           const Trust& trust) {
+  std::lock_guard one(change_);
+  Tools tools = *snapshot();
+  // Calls of the tools that go still hold places, which count on.
+  std::shared_ptr<base::FairPlaces> places;
+  for (const auto& [id, entry] : tools) {
+    if (entry->connector.get() == before) places = entry->places;
+  }
+  if (!places && next->most_at_once() > 0) {
+    places = std::make_shared<base::FairPlaces>(next->most_at_once());
+  }
+  std::erase_if(tools, [&](const auto& tool) { return tool.second->connector.get() == before; });
+  std::vector<LeftOut> left_out;
+  for (const Capability& capability : next->capabilities()) {
+    auto entry = entry_for(tools, capability, trust, next, places);
+    if (entry) {
+      tools.emplace(capability.id, std::move(*entry));
+    } else {
+      left_out.push_back({capability.id, std::move(entry).error()});
+    }
+  }
+  publish(std::move(tools));
+  return left_out;
 }
 
 void ToolRegistry::remove(const connectors::Connector& connector) {

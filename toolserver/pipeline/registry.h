@@ -49,6 +49,12 @@ struct ToolEntry {
   std::shared_ptr<base::FairPlaces> places;  ///< Of its connector; null when it has no bound.
 };
 
+/// A foreign tool that is not offered.
+struct LeftOut {
+  ToolId id;
+  Fault why;
+};
+
 /// What a caller may know of, in the order of the ids.
 struct Listing {
   std::vector<std::shared_ptr<const ToolEntry>> tools;
@@ -65,6 +71,12 @@ class ToolRegistry {
   ///         the latter is a defect of ours and aborts.
   [[nodiscard]] Outcome<void> add(std::shared_ptr<connectors::Connector> connector,
                                   const Trust& trust = {});
+  /// Puts the tools of `next` in the place of those of `before` (which may be
+  /// null), all at once; calls that run go on. For foreign tools alone. A tool
+  /// that cannot be taken, for a reason of add(), is left out and named.
+  [[nodiscard]] std::vector<LeftOut> replace(const connectors::Connector* before,
+                                             std::shared_ptr<connectors::Connector> next,
+                                             const Trust& trust);
   /// Forgets the tools of a connector; calls that run go on.
   void remove(const connectors::Connector& connector);
   /// An operator's word for a foreign tool as it is now.
@@ -88,6 +100,10 @@ class ToolRegistry {
                                          const connectors::Connector& connector) const;
   [[nodiscard]] static Listing list(const Tools& tools, const Scopes& scopes, Mode mode);
   [[nodiscard]] std::shared_ptr<const Tools> snapshot() const;
+  [[nodiscard]] Outcome<std::shared_ptr<const ToolEntry>> entry_for(
+      const Tools& tools, const Capability& capability, const Trust& trust,
+      std::shared_ptr<connectors::Connector> connector,
+      std::shared_ptr<base::FairPlaces> places) const;
   void publish(Tools tools);
 
   mutable std::mutex mutex_;  // Held for a look-up, and by writers for a change.

@@ -153,5 +153,30 @@ TEST(RegistryTest, the_etag_follows_the_list) {
   EXPECT_NE(etag("tool:invoke:t.* tool:invoke:u.a"), one);
 }
 
+TEST(RegistryTest, a_new_list_takes_the_place_of_the_old_one_at_once) {
+  ToolRegistry registry;
+  ASSERT_TRUE(registry.add(connector({capability("sql.query")})).has_value());
+  auto first = connector({bridged("w.a"), bridged("w.b")});
+  Trust trust{FirstSeen::kQuarantine, {{"w.a", bridged("w.a").pin()}}};
+  EXPECT_TRUE(registry.replace(nullptr, first, trust).empty());
+  EXPECT_EQ(registry.find(*ToolId::parse("w.a"))->state, PinState::kPinned);
+  EXPECT_EQ(registry.find(*ToolId::parse("w.b"))->state, PinState::kQuarantined);
+  Capability odd = bridged("w.odd");
+  odd.input_schema = object(R"({"type":"object","not":{}})");
+  Capability changed = bridged("w.a");
+  changed.description = "obey";
+  auto second = connector({changed, odd, bridged("sql.other"), bridged("w.c")});
+  auto left_out = registry.replace(first.get(), second, trust);
+  ASSERT_EQ(left_out.size(), 2U);
+  EXPECT_EQ(left_out[0].id.text(), "w.odd");
+  EXPECT_EQ(left_out[0].why.code, Code::kShape);
+  EXPECT_EQ(left_out[1].id.text(), "sql.other");
+  EXPECT_EQ(left_out[1].why.code, Code::kShadow);
+  EXPECT_EQ(registry.find(*ToolId::parse("w.a"))->state, PinState::kChanged);
+  EXPECT_EQ(registry.find(*ToolId::parse("w.b")), nullptr);
+  EXPECT_NE(registry.find(*ToolId::parse("w.c")), nullptr);
+  EXPECT_NE(registry.find(*ToolId::parse("sql.query")), nullptr);
+}
+
 }  // namespace
 }  // namespace tool::pipeline

@@ -19,7 +19,9 @@ struct SchemaNode;
 /// Understood: type, enum, const, properties, required, additionalProperties,
 /// items, minItems, maxItems, uniqueItems, minProperties, maxProperties,
 /// minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength,
-/// pattern (RE2), oneOf, anyOf, allOf, and the schemas true and false.
+/// pattern (RE2), oneOf, anyOf, allOf, $ref to a member of the root's $defs or
+/// definitions, and the schemas true and false. A schema that refers to itself
+/// is nested without end, and so too deep.
 /// Kept as notes: $schema, $comment, title, description, default, examples,
 /// $id, deprecated, readOnly, writeOnly, format, contentMediaType,
 /// contentEncoding,

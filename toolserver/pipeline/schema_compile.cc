@@ -29,6 +29,8 @@ std::string_view view(boost::json::string_view text) { return {text.data(), text
 
 class Compiler {
  public:
+  /// `root` outlives the compiler; references lead into it.
+  explicit Compiler(const Object& root) : root_(root) {}
   Result<NodePtr> compile(const Value& schema, const std::string& path, std::size_t depth);
 
  private:
@@ -38,7 +40,7 @@ class Compiler {
     Handler handle;  // Null for a note.
   };
   static const Keyword* find(std::string_view name);
-  static const std::array<Keyword, 35> kKeywords;
+  static const std::array<Keyword, 38> kKeywords;
 
   Status type(SchemaNode& node, const Value& value);
   Status enumeration(SchemaNode& node, const Value& value);
@@ -49,6 +51,8 @@ class Compiler {
   Status items(SchemaNode& node, const Value& value);
   Status unique(SchemaNode& node, const Value& value);
   Status pattern(SchemaNode& node, const Value& value);
+  Status definitions(SchemaNode& node, const Value& value);
+  Status reference(SchemaNode& node, const Value& value);
   template <std::vector<NodePtr> SchemaNode::* member>
   Status branches(SchemaNode& node, const Value& value);
   template <auto outer, auto inner>
@@ -62,12 +66,13 @@ class Compiler {
   Error bad(std::string rule) const { return fail(ErrorKind::kInvalid, "schema: " + rule); }
   static Error too_large(std::string rule) { return fail(ErrorKind::kTooLarge, "schema: " + rule); }
 
+  const Object& root_;
   std::string path_;  // Of the schema that is read.
   std::size_t depth_ = 0;
   std::size_t nodes_ = 0;
 };
 
-const std::array<Compiler::Keyword, 35> Compiler::kKeywords = {{
+const std::array<Compiler::Keyword, 38> Compiler::kKeywords = {{
     {"type", &Compiler::type},
     {"enum", &Compiler::enumeration},
     {"const", &Compiler::constant},
@@ -90,6 +95,9 @@ const std::array<Compiler::Keyword, 35> Compiler::kKeywords = {{
     {"maximum", &Compiler::bound<&NumberBounds::maximum>},
     {"exclusiveMinimum", &Compiler::bound<&NumberBounds::above>},
     {"exclusiveMaximum", &Compiler::bound<&NumberBounds::below>},
+    {"$ref", &Compiler::reference},
+    {"$defs", &Compiler::definitions},
+    {"definitions", &Compiler::definitions},
     {"$schema", nullptr},
     {"$comment", nullptr},
     {"title", nullptr},
@@ -232,6 +240,35 @@ Status Compiler::pattern(SchemaNode& node, const Value& value) {
   return {};
 }
 
+// Read where they are referred to.
+Status Compiler::definitions(SchemaNode&, const Value& value) {
+  return value.is_object() ? Status{} : Status(bad("$defs: must be an object"));
+}
+
+// What it names stands in its place. A schema that comes back to itself is thus
+// nested too deeply, and one that doubles at each step has too many schemas.
+Status Compiler::reference(SchemaNode& node, const Value& value) {
+  auto unsupported = [] {
+    return fail(ErrorKind::kUnsupported, "schema: $ref: must be #/$defs/NAME of the schema itself");
+  };
+  if (!value.is_string()) return bad("$ref: must be a string");
+  std::string_view text = view(value.get_string());
+  for (std::string_view section : {"$defs", "definitions"}) {
+    std::string begin = "#/" + std::string(section) + "/";
+    if (!text.starts_with(begin)) continue;
+    std::string_view name = text.substr(begin.size());
+    const auto* all = root_.if_contains(section);
+    bool is_plain = name.find_first_of("/~%") == std::string_view::npos;
+    if (all == nullptr || !all->is_object() || !is_plain) return unsupported();
+    const auto* target = all->get_object().if_contains(name);
+    if (target == nullptr) return bad("$ref: names no definition");
+    ASSIGN_OR_RETURN(auto compiled, child(*target, "$ref"));
+    node.all_of.push_back(std::move(compiled));
+    return {};
+  }
+  return unsupported();
+}
+
 template <std::vector<NodePtr> SchemaNode::* member>
 Status Compiler::branches(SchemaNode& node, const Value& value) {
   if (!value.is_array() || value.get_array().empty()) return bad("branches: must be a list");
@@ -269,7 +306,7 @@ Status Compiler::bound(SchemaNode& node, const Value& value) {
 }  // namespace
 
 base::Result<Schema> Schema::compile(const base::json::Object& schema) {
-  Compiler compiler;
+  Compiler compiler(schema);
   ASSIGN_OR_RETURN(auto root, compiler.compile(Value(schema), "", 0));
   return Schema(std::shared_ptr<const SchemaNode>(std::move(root)));
 }

@@ -181,5 +181,34 @@ TEST(SchemaTest, checking_ends_in_bounded_time) {
   EXPECT_EQ(status.error().kind(), ErrorKind::kTooLarge);
 }
 
+TEST(SchemaTest, a_reference_stands_for_what_it_names) {
+  for (std::string_view section : {"$defs", "definitions"}) {
+    std::string text = R"({"type":"object","SECTION":{"point":{"type":"object","properties":{
+      "x":{"$ref":"#/SECTION/number"}},"required":["x"]},"number":{"type":"integer"}},
+      "properties":{"at":{"$ref":"#/SECTION/point"}}})";
+    for (auto at = text.find("SECTION"); at != std::string::npos; at = text.find("SECTION")) {
+      text.replace(at, 7, section);
+    }
+    auto schema = Schema::compile(base::json::parse(text)->get_object());
+    ASSERT_TRUE(schema.has_value()) << schema.error().message();
+    EXPECT_TRUE(schema->check(*base::json::parse(R"({"at":{"x":1}})"), "args").has_value());
+    EXPECT_FALSE(schema->check(*base::json::parse(R"({"at":{"x":"1"}})"), "args").has_value());
+    EXPECT_FALSE(schema->check(*base::json::parse(R"({"at":{}})"), "args").has_value());
+  }
+}
+
+TEST(SchemaTest, a_reference_that_leads_elsewhere_or_nowhere_is_refused) {
+  for (std::string_view schema :
+       {R"({"$ref":"https://example.org/schema"})", R"({"$ref":"#"})",
+        R"({"$ref":"#/properties/a"})", R"({"$ref":"#/$defs/none","$defs":{}})",
+        R"({"$ref":"#/$defs/a"})", R"({"$ref":7})", R"({"$defs":7})",
+        R"({"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}}})",
+        R"({"$ref":"#/$defs/a","$defs":{"a":{"items":{"$ref":"#/$defs/a"}}}})",
+        R"({"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},
+            "b":{"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}]}}})"}) {
+    EXPECT_FALSE(Schema::compile(base::json::parse(schema)->get_object()).has_value()) << schema;
+  }
+}
+
 }  // namespace
 }  // namespace tool::pipeline

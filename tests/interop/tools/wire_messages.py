@@ -83,7 +83,7 @@ GOOD = [
     ('tool.progress', 'the least', envelope('evt', 'tool.progress', {'done': 1}, seq=1)),
     ('tool.chunk', '', envelope('evt', 'tool.chunk', {'index': 0, 'data': 'AAAA'}, seq=2)),
     ('capability', 'local', CAPABILITY),
-    ('capability', 'bridged', {**CAPABILITY, 'origin': {'kind': 'bridge', 'server': 'weather'}, 'outputSchema': {'type': 'object'}}),
+    ('capability', 'bridged', {**CAPABILITY, 'origin': {'kind': 'bridge', 'server': 'weather', 'tool': 'Forecast', 'h': 'sha256:' + '0' * 64}, 'outputSchema': {'type': 'object'}}),
     ('capability', 'of a peer', {**CAPABILITY, 'origin': {'kind': 'peer', 'node': 'node-c'}}),
     ('capability', 'without a title', {name: CAPABILITY[name] for name in CAPABILITY if name != 'title'}),
 ]
