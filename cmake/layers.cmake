@@ -230,6 +230,9 @@ module(toolserver/connectors/files USES base/core base/json base/runtime base/cr
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
+# Foreign MCP servers, whose tools are connectors of ours.
+module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
+  toolserver/mcp toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
@@ -238,7 +241,8 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
+  toolserver/connectors/files toolserver/audit toolserver/client toolserver/isolate toolserver/mcp_bridge
+  TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)
 

@@ -129,6 +129,28 @@ install_websocket_peers() {
   (cd "$1/go" && run_go build -trimpath -o "$TOOLS/websocket_peer" .)
 }
 
+# Foreign MCP servers of several makers, which the bridge's tests start.
+setup_mcp_servers() {
+  setup_python
+  setup_go
+  local servers=$ROOT/devtools/mcp_servers installed=$TOOLS/mcp_servers
+  [[ -x $TOOLS/mcp_everything_server && -d $installed/node_modules && -x $installed/python/bin/mcp-server-git ]] ||
+    rm -f "$STAMPS/mcp_servers"
+  once mcp_servers "MCP servers" "$servers/requirements.txt" "$servers/package-lock.json" \
+    -- install_mcp_servers "$servers" "$installed"
+}
+
+# install_mcp_servers FOLDER TARGET
+install_mcp_servers() {
+  mkdir -p "$2" || return
+  [[ -x $2/python/bin/python ]] || python3 -m venv "$2/python" || return
+  "$2/python/bin/python" -m pip install --disable-pip-version-check -q -r "$1/requirements.txt" || return
+  cp "$1"/package*.json "$2/" || return
+  (cd "$2" && npm ci --no-audit --no-fund --silent) || return
+  GOBIN=$2 run_go install -trimpath "$MCP_SERVER_MODULE" || return
+  mv "$2/everything-server" "$TOOLS/mcp_everything_server"
+}
+
 setup_jars() {
   setup_packages
   once jars "Iceberg for Spark" "$ROOT/devtools/jars/pom.xml" -- install_jars
@@ -175,4 +197,4 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_jars; setup_trino; setup_reference_server; }
+setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_mcp_servers; setup_jars; setup_trino; setup_reference_server; }

@@ -136,8 +136,10 @@ def to_toml(settings):
 
 
 def toml_value(value):
+    if isinstance(value, list):
+        return '[' + ', '.join(toml_value(item) for item in value) + ']'
     if isinstance(value, bool):
         return 'true' if value else 'false'
-    if isinstance(value, int):
+    if isinstance(value, (int, float)):
         return str(value)
     return '"' + str(value).replace('\\', '\\\\').replace('"', '\\"') + '"'

@@ -87,6 +87,19 @@ struct VerifyFlags {
 /// Checks the signatures of receipts without the trail; 1 when one is false.
 [[nodiscard]] int check_receipts(const ConfigFlags& flags, const VerifyFlags& verify);
 
+/// Prints what bridged servers offer and how it stands to what was approved.
+[[nodiscard]] int list_pins(const ConfigFlags& flags, const ListFlags& list);
+
+struct PinFlags {
+  std::string tool;  ///< Its id, such as git.git_log; to approve also git.*.
+  std::string pin;   ///< The one that was looked at; of the tool as it is when empty.
+};
+/// Prints in what a tool differs from what was approved of it; all of it where
+/// nothing was.
+[[nodiscard]] int diff_pin(const ConfigFlags& flags, const PinFlags& pin);
+[[nodiscard]] int approve_pin(const ConfigFlags& flags, const PinFlags& pin);
+[[nodiscard]] int revoke_pin(const ConfigFlags& flags, const PinFlags& pin);
+
 struct ConfigCommand {
   bool client = false;  ///< Validate for a client instead of a server.
 };

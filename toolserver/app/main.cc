@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "toolserver/app/command.h"
+#include "toolserver/isolate/launch.h"
 
 namespace {
 
@@ -116,6 +117,38 @@ void add_audit(CLI::App& app, ConfigFlags& config, Action& action) {
   });
 }
 
+void add_pins(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* pins = app.add_subcommand("pins", "look at and approve the tools of bridged servers");
+  pins->require_subcommand(1);
+  auto* list = pins->add_subcommand("list", "list them and how they stand to what was approved");
+  auto list_flags = std::make_shared<ListFlags>();
+  list->add_flag("--json", list_flags->json, "whole records, one on a line");
+  add_config(*list, config);
+  list->callback([&config, &action, list_flags] {
+    action = [&, list_flags] { return list_pins(config, *list_flags); };
+  });
+  struct One {
+    const char* name;
+    const char* help;
+    int (*act)(const ConfigFlags&, const PinFlags&);
+  };
+  for (const One& one :
+       std::initializer_list<One>{{"diff", "show what differs from what was approved", diff_pin},
+                                  {"approve", "approve a tool as it is now", approve_pin},
+                                  {"revoke", "take an approval back", revoke_pin}}) {
+    auto* command = pins->add_subcommand(one.name, one.help);
+    auto flags = std::make_shared<PinFlags>();
+    command->add_option("tool", flags->tool, "id of the tool, such as git.git_log")->required();
+    if (one.act == approve_pin) {
+      command->add_option("--pin", flags->pin, "only if it still has this pin");
+    }
+    add_config(*command, config);
+    command->callback([&config, &action, flags, act = one.act] {
+      action = [&, flags, act] { return act(config, *flags); };
+    });
+  }
+}
+
 void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand("config", "check, show or document the configuration");
   command->require_subcommand(1);
@@ -137,6 +170,7 @@ void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (auto code = tool::isolate::run_if_child(argc, argv, {})) return *code;
   CLI::App app("Tools for agents: authorised, encrypted, audited.", "securetool");
   app.set_version_flag("--version", "securetool " SECURETOOL_VERSION);
   app.require_subcommand(1);
@@ -151,6 +185,7 @@ int main(int argc, char** argv) {
   add_keygen(app, action);
   add_mint(app, config, action);
   add_audit(app, config, action);
+  add_pins(app, config, action);
   add_config_commands(app, config, action);
   try {
     app.parse(argc, argv);

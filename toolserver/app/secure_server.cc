@@ -16,6 +16,7 @@
 #include "toolserver/app/connectors_setup.h"
 #include "toolserver/app/generation.h"
 #include "toolserver/app/session_setup.h"
+#include "toolserver/mcp_bridge/bridges.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::app {
@@ -109,6 +110,7 @@ class SecureServer::Parts {
   base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
   base::Status open_audit(const SecureConfig& config);
   base::Status open_parts(const SecureConfig& config);
+  base::Status open_bridges(const SecureConfig& config);
   void record_reload(const base::Result<settings::Reloaded>& reloaded);
   base::http::Handler handler(unsigned worker);
 
@@ -129,6 +131,7 @@ class SecureServer::Parts {
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Generation>> generations_;
   std::unique_ptr<base::http::Server> server_;
+  std::unique_ptr<bridge::Bridges> bridges_;
 };
 
 base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
@@ -159,8 +162,23 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   return {};
 }
 
+base::Status SecureServer::Parts::open_bridges(const SecureConfig& config) {
+  if (config.bridges.empty()) return {};
+  bridge::BridgeParts parts{registry_, blocking_, clock_, log(),
+                            [this](std::string_view what, base::json::Object details) {
+                              if (auto recorded = audit_->event(what, std::move(details));
+                                  !recorded) {
+                                log().error("a bridged tool is not in the audit trail",
+                                            {{"error", recorded.error().message()}});
+                              }
+                            }};
+  ASSIGN_OR_RETURN(bridges_, bridge::Bridges::start(config.bridges, config.pins.path, parts));
+  return {};
+}
+
 base::Status SecureServer::Parts::start(SecureConfig config) {
   RETURN_IF_ERROR(open_parts(config));
+  RETURN_IF_ERROR(open_bridges(config));
   auto options = server_options(config);
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, std::move(config)));
   shared_->current = generation.get();
@@ -216,7 +234,10 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
 }
 
 void SecureServer::Parts::stop() {
-  if (!server_) return;
+  if (!server_) {
+    bridges_.reset();
+    return;
+  }
   shared_->draining = true;
   auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
       shared_->current.load()->config().server.drain_timeout);
@@ -228,6 +249,7 @@ void SecureServer::Parts::stop() {
     }
   }
   for (auto& one : finished) one.wait();
+  bridges_.reset();
   workers_.join();
   generations_.clear();
   server_.reset();

@@ -9,6 +9,13 @@
 namespace tool::settings {
 namespace {
 
+constexpr std::string_view kBridgesMarkdown =
+    "\n## Bridges\n\n"
+    "Foreign MCP servers stand in sections `[bridges.NAME]` of a TOML or YAML file, and nowhere "
+    "else; "
+    "NAME is the operator's\nchoice. What such a section takes stands in "
+    "[tools/bridge.md](tools/bridge.md#settings-of-bridgesname).\n";
+
 template <class Enum>
 std::string_view word(Enum value) {
   return kWords<Enum>[static_cast<std::size_t>(value)];
@@ -91,7 +98,8 @@ std::string describe(const SecureConfig& config, Role role) {
 }
 
 std::string markdown() {
-  return base::config::settings_markdown(make_table(), "Settings of securetool") + needs_markdown();
+  return base::config::settings_markdown(make_table(), "Settings of securetool") +
+         std::string(kBridgesMarkdown) + needs_markdown();
 }
 
 }  // namespace tool::settings

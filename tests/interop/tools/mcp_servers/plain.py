@@ -1,0 +1,57 @@
+"""The protocol of an MCP server over standard input and output, as far as the servers of these tests need it."""
+import json
+import sys
+import threading
+
+WRITING = threading.Lock()
+
+
+def send(message):
+    write(json.dumps({'jsonrpc': '2.0', **message}) + '\n')
+
+
+def write(text):
+    with WRITING:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def text_result(text, **more):
+    return {'content': [{'type': 'text', 'text': text}], **more}
+
+
+def serve(tools, call, version='2025-11-25'):
+    """`tools(params)` is the result of tools/list; `call(id, name, arguments, ask)` that of a call, or None where
+    it answered by itself. `ask(method)` sends a request to the client and returns what it said."""
+    waiting = {}
+    number = iter(range(1, 1 << 30))
+
+    def ask(method, params):
+        key = f'server-{next(number)}'
+        done = threading.Event()
+        waiting[key] = [done, None]
+        send({'id': key, 'method': method, 'params': params})
+        done.wait(30)
+        return waiting.pop(key)[1]
+
+    def answer(message):
+        result = call(message['id'], message['params']['name'], message['params'].get('arguments', {}), ask)
+        if result is not None:
+            send({'id': message['id'], 'result': result})
+
+    for line in sys.stdin:
+        message = json.loads(line)
+        method = message.get('method')
+        if method is None:
+            if message.get('id') in waiting:
+                waiting[message['id']][1] = message
+                waiting[message['id']][0].set()
+        elif method == 'initialize':
+            send({'id': message['id'], 'result': {'protocolVersion': version, 'capabilities': {'tools': {'listChanged': True}},
+                                                  'serverInfo': {'name': 'plain', 'version': '1'}}})
+        elif method == 'tools/list':
+            send({'id': message['id'], 'result': tools(message.get('params', {}))})
+        elif method == 'tools/call':
+            threading.Thread(target=answer, args=(message,), daemon=True).start()
+        elif 'id' in message:
+            send({'id': message['id'], 'error': {'code': -32601, 'message': 'no such method'}})

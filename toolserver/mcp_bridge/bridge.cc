@@ -1,0 +1,295 @@
+#include "toolserver/mcp_bridge/bridge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "toolserver/mcp_bridge/bridge_connector.h"
+#include "toolserver/mcp_bridge/http_link.h"
+#include "toolserver/mcp_bridge/stdio_link.h"
+
+namespace tool::bridge {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kFirstPause{500};
+
+isolate::ChildOptions child_options(const settings::Bridge& config) {
+  isolate::ChildOptions options;
+  options.program = config.command.string();
+  options.arguments = config.arguments;
+  options.environment = config.environment;
+  for (const auto& secret : config.environment_secrets) {
+    options.environment.emplace_back(secret.name, secret.value.reveal());
+  }
+  if (!config.folder.empty()) options.folder = config.folder.string();
+  auto& walls = options.walls;
+  walls.memory_bytes = config.memory_bytes;
+  walls.files = 256;
+  walls.network = config.network ? isolate::Network::kAllowed : isolate::Network::kNone;
+  walls.processes = config.processes ? isolate::Processes::kAllowed : isolate::Processes::kNone;
+  if (!config.writes.empty()) walls.file_bytes = std::uint64_t{1} << 40;
+  walls.places = isolate::program_places();
+  walls.places.push_back({config.command.string(), isolate::Access::kRun});
+  for (const auto& path : config.reads) {
+    walls.places.push_back({path.string(), isolate::Access::kRead});
+  }
+  for (const auto& path : config.runs) {
+    walls.places.push_back({path.string(), isolate::Access::kRun});
+  }
+  for (const auto& path : config.writes) {
+    walls.places.push_back({path.string(), isolate::Access::kWrite});
+  }
+  return options;
+}
+
+HttpLinkOptions http_options(const settings::Bridge& config) {
+  HttpLinkOptions options;
+  options.url = config.url;
+  for (const auto& header : config.headers) options.headers.emplace_back(header.name, header.value);
+  options.ca_file = config.ca_cert_path.string();
+  options.timeout = config.timeout;
+  return options;
+}
+
+// What a server says at its end may hold what it was given.
+std::string without_secrets(const settings::Bridge& config, std::string text) {
+  for (const auto& secret : config.environment_secrets) {
+    const std::string& value = secret.value.reveal();
+    for (auto at = text.find(value); at != std::string::npos; at = text.find(value, at)) {
+      text.replace(at, value.size(), "***");
+    }
+  }
+  return text;
+}
+
+std::string text_of(const Fault& fault) {
+  return fault.detail.empty() ? fault.message : fault.message + ": " + fault.detail;
+}
+
+}  // namespace
+
+Bridge::Bridge(settings::Bridge config, PinStore store, BridgeParts parts,
+               asio::any_io_executor loop)
+    : config_(std::move(config)),
+      store_(std::move(store)),
+      parts_(std::move(parts)),
+      loop_(std::move(loop)),
+      wake_(loop_) {}
+
+base::Task<void> Bridge::pause(std::chrono::milliseconds time) {
+  wake_->expires_after(time);
+  boost::system::error_code woken;
+  co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+base::Task<void> Bridge::run() {
+  auto self = shared_from_this();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  std::chrono::milliseconds wait = kFirstPause;
+  while (!stopping_) {
+    auto began = steady_clock::now();
+    std::string reason = co_await serve_without_exception();
+    if (stopping_) break;
+    if (steady_clock::now() - began > kLongestPause) wait = kFirstPause;
+    parts_.log.warning("bridge: the server is not there", {{"bridge", config_.name},
+                                                           {"reason", reason},
+                                                           {"last_words", last_words_},
+                                                           {"again_ms", wait.count()}});
+    last_words_.clear();
+    co_await pause(wait);
+    wait = std::min<std::chrono::milliseconds>(wait * 2, kLongestPause);
+  }
+  wake_.reset();
+}
+
+// What a library throws costs this connection, like a fault of the server.
+base::Task<std::string> Bridge::serve_without_exception() {
+  std::string reason;
+  try {
+    co_return co_await serve_once();
+  } catch (const std::exception& e) {
+    reason = e.what();
+  }
+  live_.reset();
+  co_return reason;
+}
+
+void Bridge::stop() {
+  stopping_ = true;
+  open_ = false;
+  if (offered_) parts_.registry.remove(*offered_);
+  if (live_) live_->link->close();
+  cancel_.emit(asio::cancellation_type::all);
+  if (wake_) wake_->cancel();
+}
+
+base::Task<base::Result<std::unique_ptr<ServerLink>>> Bridge::connect(LinkEvents events) {
+  if (config_.kind == settings::BridgeKind::kHttp) {
+    CO_ASSIGN_OR_RETURN(auto http,
+                        HttpLink::create(http_options(config_), std::move(events), loop_));
+    co_return std::unique_ptr<ServerLink>(std::move(http));
+  }
+  auto options = child_options(config_);
+  CO_ASSIGN_OR_RETURN(
+      auto program, co_await StdioLink::start(std::move(options), parts_.pool, std::move(events)));
+  if (!program->missing_walls().empty()) {
+    parts_.log.warning("bridge: the kernel has not all walls for the program",
+                       {{"bridge", config_.name},
+                        {"missing", fmt::format("{}", fmt::join(program->missing_walls(), " "))}});
+  }
+  co_return std::unique_ptr<ServerLink>(std::move(program));
+}
+
+// Why it ended; one connection from its beginning.
+base::Task<std::string> Bridge::serve_once() {
+  auto live = std::make_shared<Live>();
+  closed_for_.clear();
+  tools_changed_ = false;
+  live->unasked.tools_changed = [this] { tools_changed_ = true; };
+  auto* unasked = &live->unasked;
+  LinkEvents events;
+  events.notified = [unasked](const mcp::Notification& one) { unasked->take(one); };
+  events.closed = [this](std::string reason) {
+    closed_for_ = std::move(reason);
+    if (wake_) wake_->cancel();
+  };
+  auto link = co_await connect(std::move(events));
+  if (!link) co_return link.error().message();
+  live->link = std::move(*link);
+  live_ = live;
+  if (stopping_) live->link->close();
+  SessionOptions options;
+  options.timeout = config_.timeout;
+  options.skip_newest = skip_newest_;
+  if (auto oldest = mcp::revision_of(config_.oldest_version)) options.oldest = *oldest;
+  // The pool, which cannot be cancelled, has left it so.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  auto session = co_await ServerSession::open(*live->link, live->unasked, options);
+  std::string reason;
+  if (session) {
+    live->session = std::move(*session);
+    parts_.log.info("bridge: connected",
+                    {{"bridge", config_.name}, {"mcp", mcp::name(live->session->revision())}});
+    reason = co_await watch(live);
+  } else {
+    reason = text_of(session.error());
+    // Some old servers end at a word that they do not know.
+    if (!closed_for_.empty()) skip_newest_ = !skip_newest_;
+  }
+  live_.reset();
+  live->link->close();
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await live->link->finish();
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  last_words_ = without_secrets(config_, live->link->last_words());
+  co_return closed_for_.empty() ? reason : closed_for_;
+}
+
+base::Task<std::string> Bridge::watch(std::shared_ptr<Live> live) {
+  auto next_read = steady_clock::now();
+  while (!stopping_ && closed_for_.empty()) {
+    if (tools_changed_ || steady_clock::now() >= next_read) {
+      tools_changed_ = false;
+      auto read = co_await read_list(live);
+      // A list that cannot be trusted leaves no tool to be called.
+      if (!read) co_return text_of(read.error());
+      next_read = steady_clock::now() + kRefresh;
+    } else if (store_.stamp() != stamp_) {
+      co_await reread_pins();
+    }
+    if (!stopping_ && closed_for_.empty()) co_await pause(kTick);
+  }
+  co_return closed_for_;
+}
+
+base::Task<Outcome<void>> Bridge::read_list(std::shared_ptr<Live> live) {
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  auto listed = co_await live->session->list_tools();
+  if (!listed) co_return std::move(listed).error();
+  tools_ = read_tools(config_, *listed);
+  bool trust = config_.first_seen == settings::FirstSight::kTrust;
+  auto pins = co_await parts_.pool.run(
+      [store = store_, seen = tools_.seen, trust]() mutable { return store.see(seen, trust); });
+  if (!pins) {
+    parts_.log.error("bridge: the pins cannot be kept, so nothing is offered",
+                     {{"bridge", config_.name}, {"error", pins.error().message()}});
+    pins = PinFile{.seen = tools_.seen, .approved = {}};
+  }
+  stamp_ = store_.stamp();
+  offer(*pins);
+  co_return Outcome<void>();
+}
+
+base::Task<void> Bridge::reread_pins() {
+  stamp_ = store_.stamp();
+  auto pins = co_await parts_.pool.run([store = store_] { return store.read(); });
+  if (!pins) {
+    parts_.log.error("bridge: the pins cannot be read, so nothing is offered",
+                     {{"bridge", config_.name}, {"error", pins.error().message()}});
+    pins = PinFile();
+  }
+  pins->seen = tools_.seen;
+  offer(*pins);
+}
+
+void Bridge::offer(const PinFile& pins) {
+  if (stopping_) return;
+  pipeline::Trust trust;
+  std::string as;
+  for (const auto& [id, seen] : pins.seen) {
+    PinStatus status = status_of(pins, id);
+    report(id, seen, status);
+    as += fmt::format("{} {} {}\n", id, seen.pin, name(status));
+  }
+  if (offered_ && as == offered_as_) return;
+  for (const auto& [id, approved] : pins.approved) trust.approved.emplace(id, approved.pin);
+  auto next = std::make_shared<BridgeConnector>(shared_from_this(), tools_.usable);
+  for (const auto& left : parts_.registry.replace(offered_.get(), next, trust)) {
+    parts_.log.warning(
+        "bridge: a tool is not offered",
+        {{"bridge", config_.name}, {"tool", left.id.text()}, {"reason", left.why.message}});
+  }
+  offered_ = std::move(next);
+  offered_as_ = std::move(as);
+}
+
+// Once for each pin that is not what was approved.
+void Bridge::report(const std::string& id, const PinnedTool& seen, PinStatus status) {
+  std::string now = fmt::format("{} {}", name(status), seen.pin);
+  if (reported_.size() > 2 * ServerSession::kTools) reported_.clear();
+  auto& before = reported_[id];
+  if (before == now) return;
+  before = std::move(now);
+  if (status == PinStatus::kUnusable) {
+    parts_.log.warning("bridge: a tool cannot be offered",
+                       {{"bridge", config_.name}, {"tool", id}, {"reason", seen.note}});
+    return;
+  }
+  if (status == PinStatus::kChanged) {
+    parts_.log.warning("bridge: a tool has changed and waits for an approval",
+                       {{"bridge", config_.name}, {"tool", id}});
+  }
+  parts_.record(
+      "bridged_tool",
+      {{"bridge", config_.name}, {"tool", id}, {"pin", seen.pin}, {"state", name(status)}});
+}
+
+base::Task<Outcome<ToolResult>> Bridge::call(ServerSession::Call call) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto live = live_;
+  if (!live || !live->session || !closed_for_.empty()) {
+    Fault fault = refuse(Code::kBusy, "the tool's server is not connected just now");
+    fault.retry_after = std::chrono::milliseconds(1'000);
+    co_return fault;
+  }
+  co_return co_await live->session->call(std::move(call));
+}
+
+}  // namespace tool::bridge

@@ -1,0 +1,39 @@
+#pragma once
+
+// From what a foreign server lists to tools of ours: under the bridge's name,
+// with the whole of what the server says in the pin, and none whose name looks
+// like another's. What cannot be offered stays in the list, with the reason, so
+// that an operator sees it.
+// Source: docs/wire-3.0.md, "Capability record"; docs/adr/0120.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json/json.h"
+#include "toolserver/mcp_bridge/argument_rules.h"
+#include "toolserver/mcp_bridge/pin_store.h"
+#include "toolserver/model/capability.h"
+#include "toolserver/settings/bridge.h"
+
+namespace tool::bridge {
+
+struct ForeignTool {
+  Capability capability;
+  ArgumentRules rules;
+};
+
+struct ForeignTools {
+  std::vector<ForeignTool> usable;         ///< In the order of their ids.
+  std::map<std::string, PinnedTool> seen;  ///< All, for PinStore::see(); without times.
+};
+
+/// The tools of `listed`, each an item of "tools" as the server wrote it.
+/// A tool is left unusable, with the reason in its note, when it is no tool of
+/// MCP, is over 128 KiB, has a name that is none of ours after capitals became
+/// small and '.' became '_', looks like another one, or has a schema that the
+/// pipeline does not understand.
+[[nodiscard]] ForeignTools read_tools(const settings::Bridge& bridge,
+                                      const std::vector<base::json::Value>& listed);
+
+}  // namespace tool::bridge

@@ -1,0 +1,54 @@
+#pragma once
+
+// A server at a URL: each request is a POST of its own, whose answer is one
+// message or a stream of events that ends with it. What is secret goes to this
+// one origin: no redirect is followed, and no other address is ever taken from
+// what the server says.
+// Sources: Model Context Protocol 2026-07-28 and 2025-11-25, "Streamable HTTP".
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/core/secret.h"
+#include "toolserver/mcp_bridge/server_link.h"
+
+namespace tool::bridge {
+
+struct HttpLinkOptions {
+  std::string url;
+  std::vector<std::pair<std::string, base::Secret>> headers;
+  std::string ca_file;                        ///< The system's roots when empty.
+  std::chrono::milliseconds timeout{60'000};  ///< Between two pieces of an answer.
+};
+
+class HttpLink final : public ServerLink {
+ public:
+  static constexpr std::size_t kWaiting = 64;  ///< Requests at once.
+  /// Events of one answer, and requests of the server among them.
+  static constexpr std::size_t kEvents = 10'000;
+  static constexpr std::size_t kRequests = 64;
+
+  /// On the caller's event loop, which `loop` is.
+  /// Errors: kInvalid  the URL; kForbidden  plaintext to another machine.
+  [[nodiscard]] static base::Result<std::unique_ptr<HttpLink>> create(
+      HttpLinkOptions options, LinkEvents events, boost::asio::any_io_executor loop);
+  ~HttpLink() override;
+
+  [[nodiscard]] base::Task<Outcome<Reply>> ask(mcp::Request request,
+                                               base::Deadline deadline) override;
+  [[nodiscard]] base::Task<void> tell(mcp::Notification notification,
+                                      base::Deadline deadline) override;
+  void speak(mcp::Revision revision) override;
+  void close() override;
+  [[nodiscard]] base::Task<void> finish() override;
+
+ private:
+  struct State;
+  explicit HttpLink(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tool::bridge

@@ -1,0 +1,92 @@
+#pragma once
+
+// What is said to a foreign server, in the era that it speaks: the newest first,
+// and where that is not understood the handshake of the older ones.
+// Sources: Model Context Protocol 2026-07-28, "Versioning", "Discovery",
+// "Tools"; 2025-11-25, "Lifecycle", "Tools", "Progress", "Cancellation".
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json/json.h"
+#include "toolserver/mcp_bridge/server_link.h"
+#include "toolserver/model/invocation.h"
+
+namespace tool::bridge {
+
+/// Shared with the link's events: what comes without being asked for.
+struct Unasked {
+  std::map<std::int64_t, Progress> progress;  ///< By token.
+  std::function<void()> tools_changed;
+
+  void take(const mcp::Notification& notification) const;
+};
+
+struct SessionOptions {
+  mcp::Revision oldest = mcp::kRevisions.front();  ///< That is spoken.
+  std::chrono::milliseconds timeout{60'000};       ///< Of one request.
+  std::chrono::milliseconds probe_time{15'000};  ///< For an answer to the newest era's first word.
+  bool skip_newest = false;  ///< The server went away when it was asked in the newest era.
+};
+
+/// Used from the event loop of its link, by coroutines that have set
+/// this_coro::throw_if_cancelled(false).
+class ServerSession {
+ public:
+  static constexpr std::size_t kTools = 512;
+  static constexpr std::size_t kPages = 64;
+  static constexpr std::size_t kListBytes = 2 << 20;  ///< Of all tools, as JSON.
+  static constexpr std::size_t kToolBytes = 128 << 10;
+
+  /// Agrees on a revision. `link` and `unasked` outlive the session.
+  /// Errors: E_VERSION  no revision in common that is allowed; E_UPSTREAM,
+  ///         E_TIMEOUT, E_LIMIT  of the link, or the server does not do as
+  ///         the protocol says.
+  [[nodiscard]] static base::Task<Outcome<std::unique_ptr<ServerSession>>> open(
+      ServerLink& link, Unasked& unasked, SessionOptions options);
+
+  [[nodiscard]] mcp::Revision revision() const { return revision_; }
+
+  /// Every tool as the server describes it, page by page.
+  /// Errors: E_LIMIT  over a bound; E_UPSTREAM  a page that is none, a cursor
+  ///         that comes again; those of the link.
+  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Value>>> list_tools();
+
+  struct Call {
+    std::string name;  ///< The server's own.
+    base::json::Object args;
+    std::string traceparent;
+    Progress progress;  ///< Called on this loop; may be empty.
+    base::Deadline deadline;
+  };
+  /// What the server says, which the output filters see: also its refusal is a
+  /// result, with is_error.
+  /// Errors: E_POLICY  it wants input that is not given; E_UPSTREAM, E_LIMIT,
+  ///         E_BUSY, E_TIMEOUT, E_CANCELLED  as ServerLink::ask().
+  [[nodiscard]] base::Task<Outcome<ToolResult>> call(Call call);
+
+ private:
+  ServerSession(ServerLink& link, Unasked& unasked, SessionOptions options)
+      : link_(link), unasked_(unasked), options_(options) {}
+
+  base::Task<Outcome<bool>> discover();
+  base::Task<Outcome<void>> initialize();
+  [[nodiscard]] mcp::Request request(std::string_view method, base::json::Object params,
+                                     const std::string& traceparent = {});
+  [[nodiscard]] base::Deadline soon() const {
+    return std::chrono::steady_clock::now() + options_.timeout;
+  }
+
+  ServerLink& link_;
+  Unasked& unasked_;
+  SessionOptions options_;
+  mcp::Revision revision_ = mcp::kNewest;
+  bool has_tools_ = false;
+  std::int64_t next_id_ = 0;
+};
+
+}  // namespace tool::bridge
