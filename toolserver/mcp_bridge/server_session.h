@@ -40,7 +40,6 @@ class ServerSession {
   static constexpr std::size_t kTools = 512;
   static constexpr std::size_t kPages = 64;
   static constexpr std::size_t kListBytes = 2 << 20;  ///< Of all tools, as JSON.
-  static constexpr std::size_t kToolBytes = 128 << 10;
 
   /// Agrees on a revision. `link` and `unasked` outlive the session.
   /// Errors: E_VERSION  no revision in common that is allowed; E_UPSTREAM,
