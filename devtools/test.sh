@@ -33,9 +33,10 @@ test_command() {
   local preset=${sanitizer:-dev}
   [[ $preset =~ ^(dev|asan|tsan)$ ]] || fail "no sanitizer named $sanitizer: asan or tsan"
   sanitizer_options
+  LANES_CODE=0
   test_phases "$preset" "$filter"
   echo
-  local findings=0
+  local findings=$LANES_CODE
   sanitizer_findings || findings=1
   "$PYTHON" -m report "$RESULTS" && return "$findings"
 }
@@ -77,14 +78,17 @@ test_lanes() {
   setup_trino
   build_preset "$preset"
   heading "tests"
-  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$preset" "${lanes[@]}"
+  # The report names what failed, so the run goes on to it.
+  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$preset" "${lanes[@]}" || LANES_CODE=$?
 }
 
-# lane_command NAME PRESET: one of them, on servers of its own; lanes.py calls this.
+# lane_command NAME PRESET: one of them, on servers of its own; lanes.py calls this. With LANE_AGAIN only the tests that
+# failed.
 lane_command() {
   local name=$1 preset=$2
   [[ " ${LANES[*]} " == *" $name "* ]] || fail "no lane named $name: ${LANES[*]}"
-  export RESULTS=$DEV/results LANE_TESTS=$DEV/results/$name.tests
+  export RESULTS=$DEV/results${LANE_AGAIN:+/again}
+  export LANE_TESTS=$RESULTS/$name.tests
   TEST_STACK=test-$name
   build_preset() { :; }  # all is built; two ninjas in one folder would be in each other's way
   case $name in
@@ -93,9 +97,11 @@ lane_command() {
     *)
       [[ $name != *_1_1 ]] || export LAKE_FORMAT=1.1
       local folders="FOLDERS_$name[@]"
+      local tests=("${!folders}")
+      [[ -z ${LANE_AGAIN:-} ]] || mapfile -t tests <"$RESULTS/$name.failed-before"
       setup_servers
       with_stack "$preset" "$PYTHON" -m pytest "${PYTEST_OPTIONS[@]}" -p lane_tests --junitxml="$RESULTS/$name.xml" \
-        "${!folders}"
+        "${tests[@]}"
       ;;
   esac
 }
@@ -130,6 +136,7 @@ unit_tests() {
   local options=(--test-dir "$ROOT/build/$1" --output-on-failure --no-tests=ignore --timeout 600
     --output-junit "$RESULTS/ctest.xml" -j "$(nproc)")
   [[ -z $2 ]] || options+=(-R "$2")
+  [[ -z ${LANE_AGAIN:-} ]] || options+=(--rerun-failed)
   GTEST_OUTPUT="xml:$RESULTS/gtest/" TEST_MINIO=$TOOLS/minio \
     ctest "${options[@]}"
 }
