@@ -129,6 +129,18 @@ install_websocket_peers() {
   (cd "$1/go" && run_go build -trimpath -o "$TOOLS/websocket_peer" .)
 }
 
+# The client in TypeScript with the Node that its tests run on, compiled anew when its source changed.
+setup_typescript_client() {
+  setup_packages
+  local client=$ROOT/clients/typescript
+  [[ -d $client/node_modules/ws ]] || rm -f "$STAMPS/typescript_packages"
+  once typescript_packages "TypeScript compiler" "$client/package-lock.json" \
+    -- npm ci --prefix "$client" --no-audit --no-fund --silent
+  [[ -f $client/dist/index.js ]] || rm -f "$STAMPS/typescript_client"
+  once typescript_client "TypeScript client" "$client/package-lock.json" "$client/tsconfig.json" "$client"/src/* \
+    -- npm run build --prefix "$client" --silent
+}
+
 setup_jars() {
   setup_packages
   once jars "Iceberg for Spark" "$ROOT/devtools/jars/pom.xml" -- install_jars
@@ -175,4 +187,4 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_jars; setup_trino; setup_reference_server; }
+setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_typescript_client; setup_jars; setup_trino; setup_reference_server; }

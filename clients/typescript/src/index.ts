@@ -1,0 +1,7 @@
+// A client of securetool, written from docs/wire-3.0.md alone.
+
+export {type Code, ConnectionLost, REFUSALS, ScpError} from './errors.js';
+export type {Mode} from './handshake.js';
+export {canonical, type Json, type JsonObject, parse} from './json.js';
+export {checkReceipt, type Receipt, type ReceiptKey} from './receipts.js';
+export type {Suite} from './suites.js';
