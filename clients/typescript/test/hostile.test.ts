@@ -2,7 +2,7 @@
 // that code; beside it the same exchange without the lie passes.
 
 import assert from 'node:assert/strict';
-import {createHash} from 'node:crypto';
+import {createECDH, createHash, generateKeyPairSync} from 'node:crypto';
 import {test, type TestContext} from 'node:test';
 
 import {b64} from '../dist/bytes.js';
@@ -55,6 +55,12 @@ const welcomeText = (change: (text: string) => string | Buffer): Lies => ({bytes
 const payloadOf = (message: JsonObject): JsonObject => (isObject(message['p']) ? message['p'] : assert.fail());
 const share = (byte: number, length: number): object => inWelcome({eph_s: b64(Buffer.alloc(length, byte))});
 
+function hybridPoint(): Buffer {
+  const pair = createECDH('prime256v1');
+  pair.generateKeys();
+  return pair.getPublicKey(null, 'hybrid');
+}
+
 const HANDSHAKES: readonly HandshakeLie[] = [
   {what: 'another secret', code: 'E_SIG', lies: {secretKey: OTHER_SECRET}},
   {what: 'no proof', code: 'E_SHAPE', lies: onWelcome((one) => ({...one, p: {...payloadOf(one), proof: null}}))},
@@ -85,6 +91,7 @@ const HANDSHAKES: readonly HandshakeLie[] = [
   {what: 'a share where none belongs', code: 'E_SHAPE', modes: ['simple'], lies: share(1, 32)},
   {what: 'a point off the curve', code: 'E_SHAPE', modes: ['encrypted'], lies: inWelcome({eph_s: b64(Buffer.alloc(65, 4))}), options: {suites: ['P256_A256GCM_S256']}},
   {what: 'a compressed point', code: 'E_SHAPE', modes: ['encrypted'], lies: inWelcome({eph_s: b64(Buffer.alloc(33, 2))}), options: {suites: ['P256_A256GCM_S256']}},
+  {what: 'a point in its hybrid form', code: 'E_SHAPE', modes: ['encrypted'], lies: inWelcome({eph_s: b64(hybridPoint())}), options: {suites: ['P256_A256GCM_S256']}},
   {what: 'limits that are no numbers', code: 'E_SHAPE', lies: inWelcome({limits: {message_bytes: '1', in_flight: 1, deadline_ms: 1, idle_ms: 1}})},
   {what: 'a member twice', code: 'E_PARSE', lies: welcomeText((text) => text.replace('{', '{"v":"3.0",'))},
   {what: 'a welcome that is too deep', code: 'E_PARSE', lies: welcomeText((text) => text.replace('{', `{"x":${'['.repeat(64)}${']'.repeat(64)},`))},
@@ -191,12 +198,12 @@ const SESSIONS: readonly SessionLie[] = [
   {what: 'a request', code: 'E_STATE', answer: (call, peer) => result(call, peer, {}, {t: 'req'})},
   {what: 'a cancel', code: 'E_STATE', answer: (call, peer) => result(call, peer, {}, {t: 'cancel'})},
   {what: 'a message that nobody asked for', code: 'E_STATE', answer: (_, peer) => peer.raw(peer.seal(makeEnvelope('res', 'session.ping', {}, peer.sessionId)))},
-  {what: 'an event that leaves one out', code: 'E_STATE', answer: (call, peer) => peer.event(call, 'tool.progress', 1, {done: 1})},
-  {what: 'an event twice', code: 'E_STATE', answer: (call, peer) => { peer.event(call, 'tool.progress', 0, {done: 1}); peer.event(call, 'tool.progress', 0, {done: 1}); }},
+  {what: 'an event that leaves one out', code: 'E_STATE', answer: (call, peer) => { peer.event(call, 'tool.progress', 1, {done: 1}); result(call, peer); }},
+  {what: 'an event twice', code: 'E_STATE', answer: (call, peer) => { peer.event(call, 'tool.progress', 0, {done: 1}); peer.event(call, 'tool.progress', 0, {done: 1}); result(call, peer); }},
   {what: 'an event after the answer', code: 'E_STATE', answer: (call, peer) => { result(call, peer); peer.event(call, 'tool.progress', 0, {done: 1}); }},
-  {what: 'an event of another operation', code: 'E_STATE', answer: (call, peer) => peer.event(call, 'cap.list', 0, {done: 1})},
+  {what: 'an event of another operation', code: 'E_STATE', answer: (call, peer) => { peer.event(call, 'cap.list', 0, {done: 1}); result(call, peer); }},
   {what: 'an event without a number', code: 'E_SHAPE', answer: (call, peer) => peer.raw(peer.seal(peer.envelope(call, 'evt', {done: 1}, {op: 'tool.progress'})))},
-  {what: 'progress that is no number', code: 'E_SHAPE', answer: (call, peer) => peer.event(call, 'tool.progress', 0, {done: 'half'})},
+  {what: 'progress that is no number', code: 'E_SHAPE', answer: (call, peer) => { peer.event(call, 'tool.progress', 0, {done: 'half'}); result(call, peer); }},
   {what: 'a code that nobody knows', code: 'E_SHAPE', answer: (call, peer) => peer.raw(peer.seal(peer.envelope(call, 'err', {code: 'E_NEW', num: 1, msg: ''})))},
   {what: 'a code of Object\'s', code: 'E_SHAPE', answer: (call, peer) => peer.raw(peer.seal(peer.envelope(call, 'err', {code: 'constructor', num: 1, msg: ''})))},
   {what: 'an answer that is too deep', code: 'E_PARSE', answer: (call, peer) => peer.raw(deep(call, peer))},
@@ -233,6 +240,7 @@ function deep(call: Received, peer: Peer): string | Buffer {
 async function call(context: TestContext, mode: Mode, answer: SessionLie['answer'] | undefined, options: Partial<ClientOptions> = {}): Promise<{server: Server; outcome: Promise<unknown>}> {
   const {client, server} = await meetReady(context, mode, answer ? {answer: (request, peer) => {
     if (request.op === 'tool.invoke') answer(request, peer);
+    else server.answer(request, peer);
   }} : {}, options);
   // Lies that follow an honest answer end what comes next.
   const outcome = client.invokeTool('a.b', {n: 1}, {stream: true, onProgress: () => {}}).then(() => client.request('session.ping'));
@@ -315,7 +323,6 @@ test('rekey: no answer', async (context) => {
 });
 
 test('a session token that the pinned key did not sign ends the session before it begins', async (context) => {
-  const {generateKeyPairSync} = await import('node:crypto');
   const {publicKey} = generateKeyPairSync('rsa', {modulusLength: 2048});
   const {client, server} = await meet(context, 'simple', {}, {tokenKey: publicKey.export({type: 'spki', format: 'pem'}) as string});
   await isRefused(client.connect(), 'E_SIG', 'session token');
