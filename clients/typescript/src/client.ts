@@ -17,7 +17,9 @@ import {Session, type State} from './session.js';
 import {count, member, nonEmpty, text} from './shape.js';
 import type {Suite} from './suites.js';
 import {checkSessionToken} from './tokens.js';
-import {type Capability, type Progress, readCapabilities, readCapability, readProgress, readResult, Streamed, type ToolResult} from './tools.js';
+import {
+  type Capability, type Progress, readCapabilities, readCapability, readProgress, readResult, Streamed, type ToolResult,
+} from './tools.js';
 import {Wire} from './wire.js';
 
 const MAX_PAGES = 1000;
@@ -84,7 +86,9 @@ export class Client {
    * server's refusal, or a server that this client does not trust; ConnectionLost; what the function `token` throws.
    */
   async connect(): Promise<SessionInfo> {
-    if (this.#connecting || this.state === 'READY' || this.state === 'REKEYING') throw new ScpError('E_STATE', 'the client is connected already');
+    if (this.#connecting || this.state === 'READY' || this.state === 'REKEYING') {
+      throw new ScpError('E_STATE', 'the client is connected already');
+    }
     this.#connecting = true;
     clearTimeout(this.#timer);
     try {
@@ -109,7 +113,8 @@ export class Client {
     const {ready, welcome} = this.#open();
     const {nodeId, cluster, suite, limits} = welcome;
     const {sessionId, principal, scopes} = ready;
-    return {sessionId, nodeId, cluster, mode: this.#settings.offer.mode, suite, principal, scopes, expiresAt: this.#expiresAt, limits};
+    const {mode} = this.#settings.offer;
+    return {sessionId, nodeId, cluster, mode, suite, principal, scopes, expiresAt: this.#expiresAt, limits};
   }
 
   /** All that the caller may see, page after page; `filter` is a prefix of their ids. Errors: ScpError, ConnectionLost. */
@@ -117,13 +122,15 @@ export class Client {
     const session = this.#open();
     const found: Capability[] = [];
     let cursor: string | undefined;
-    for (let page = 0; page < MAX_PAGES; page++) {
+    let gathered = 0;
+    for (let page = 0; page < MAX_PAGES && gathered <= this.#settings.maxGatheredBytes; page++) {
       const p = await session.request('cap.list', {filter: options.filter, cursor}, {signal: options.signal});
+      gathered += JSON.stringify(p).length;
       found.push(...this.#read(session, () => readCapabilities(p)));
       cursor = this.#read(session, () => (member(p, 'next') === undefined ? undefined : text(p, 'next')));
       if (cursor === undefined) return found;
     }
-    throw new ScpError('E_LIMIT', `more than ${MAX_PAGES} pages of tools`);
+    throw new ScpError('E_LIMIT', 'a list of tools without an end');
   }
 
   async getCapability(tool: string, options: {signal?: AbortSignal | undefined} = {}): Promise<Capability> {
@@ -139,7 +146,7 @@ export class Client {
   async invokeTool(tool: string, args: object = {}, options: InvokeOptions = {}): Promise<ToolResult> {
     const session = this.#open();
     const meta = readMeta(options);
-    const streamed = new Streamed(this.#settings.maxStreamBytes);
+    const streamed = new Streamed(this.#settings.maxGatheredBytes);
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
     const event = (op: string, payload: JsonObject): void => {
@@ -156,9 +163,14 @@ export class Client {
     return this.#read(session, () => readResult(p, streamed));
   }
 
-  /** Any other operation of section 9, in its own words. Errors: ScpError, ConnectionLost; TypeError  one of the session's own. */
+  /**
+   * Any other operation of section 9, in its own words. Errors: ScpError, ConnectionLost; TypeError  one of the session's
+   * own.
+   */
   async request(op: string, payload: object = {}, options: {signal?: AbortSignal | undefined} = {}): Promise<JsonObject> {
-    if (op.startsWith('session.') && op !== 'session.ping') throw new TypeError('op: the client itself keeps its session');
+    if (op.startsWith('session.') && op !== 'session.ping') {
+      throw new TypeError('op: the client itself keeps its session');
+    }
     return this.#open().request(op, payload, options);
   }
 
@@ -177,7 +189,10 @@ export class Client {
     return this.#expiresAt;
   }
 
-  /** New keys, in mode encrypted; the client does it by itself in time. Calls under way go on. Errors: ScpError, ConnectionLost. */
+  /**
+   * New keys, in mode encrypted; the client does it by itself in time. Calls under way go on. Errors: ScpError E_STATE  a
+   * suite without keys; others as refresh().
+   */
   async rekey(): Promise<void> {
     await this.#open().rekey();
   }
@@ -263,6 +278,8 @@ function readMeta({deadlineMs, traceparent}: InvokeOptions): Meta | undefined {
   if (deadlineMs !== undefined && !(Number.isInteger(deadlineMs) && deadlineMs >= 1 && deadlineMs <= MAX_DEADLINE_MS)) {
     throw new TypeError(`deadlineMs: must be an integer from 1 to ${MAX_DEADLINE_MS}`);
   }
-  if (traceparent !== undefined && !TRACEPARENT.test(traceparent)) throw new TypeError('traceparent: must be of W3C Trace Context');
+  if (traceparent !== undefined && !TRACEPARENT.test(traceparent)) {
+    throw new TypeError('traceparent: must be of W3C Trace Context');
+  }
   return deadlineMs === undefined && traceparent === undefined ? undefined : {deadline_ms: deadlineMs, traceparent};
 }

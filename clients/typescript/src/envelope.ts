@@ -99,7 +99,9 @@ export function without(of: JsonObject, ...names: string[]): JsonObject {
 /** What an err says. Errors: ScpError E_SHAPE  it breaks its form, or its code is unknown. */
 export function readRefusal(p: JsonObject): ScpError {
   const code = text(p, 'code');
-  if (!isCode(code) || count(p, 'num') !== REFUSALS[code].num) refuse('code', 'is no refusal of the protocol, or has another num');
+  if (!isCode(code) || count(p, 'num') !== REFUSALS[code].num) {
+    refuse('code', 'is no refusal of the protocol, or has another num');
+  }
   const words = text(p, 'msg').slice(0, MESSAGE_CHARACTERS);
   return new ScpError(code, words, {
     from: 'server',

@@ -48,12 +48,19 @@ export interface Shown {
   readonly holder?: object;
 }
 
+export interface Limits {
+  readonly messageBytes: number;
+  readonly inFlight: number;
+  readonly deadlineMs: number;
+  readonly idleMs: number;
+}
+
 export interface Welcome {
   readonly suite: Suite;
   readonly nodeId: string;
   readonly cluster: string;
   readonly methods: readonly string[];
-  readonly limits: {readonly messageBytes: number; readonly inFlight: number; readonly deadlineMs: number; readonly idleMs: number};
+  readonly limits: Limits;
   readonly th1: Buffer;
   readonly protection: Protection;
 }
@@ -136,7 +143,9 @@ export class Handshake {
 
   /** Auth, with what `shown` is. */
   auth(shown: Shown, welcome: Welcome): Envelope {
-    if (!welcome.methods.includes(shown.method)) throw new ScpError('E_AUTH', `the server does not take ${shown.method}`);
+    if (!welcome.methods.includes(shown.method)) {
+      throw new ScpError('E_AUTH', `the server does not take ${shown.method}`);
+    }
     const auth = makeEnvelope('req', 'session.auth', shown, welcome.nodeId);
     this.#asked = auth;
     this.#thAuth = makeThAuth(welcome.th1, utf8(canonical(auth)));
@@ -184,7 +193,9 @@ export class Handshake {
     if (!suite || text(p, 'version') !== VERSION || text(p, 'mode') !== this.#offer.mode) {
       throw new ScpError('E_VERSION', 'the server chose a version, suite or mode that was not offered');
     }
-    if (text(p, 'channel') !== this.#binding.channel) throw new ScpError('E_SIG', 'channel: the server sees another transport than this client');
+    if (text(p, 'channel') !== this.#binding.channel) {
+      throw new ScpError('E_SIG', 'channel: the server sees another transport than this client');
+    }
     return suite;
   }
 

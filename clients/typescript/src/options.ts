@@ -17,7 +17,7 @@ const DEFAULT_SUITES: readonly Suite[] = ['X25519_A256GCM_S256'];
 /** Below the most that section 7.1 allows: 2^22 records, 32 GiB, an hour. */
 const REKEY_AFTER: RekeyAfter = {records: 2 ** 21, bytes: 2 ** 34, ms: 45 * 60_000};
 const ANSWER_MS = 30_000;
-const STREAM_BYTES = 64 << 20;
+const GATHERED_BYTES = 64 << 20;
 
 export type TokenSource = string | (() => string | Promise<string>);
 
@@ -48,8 +48,8 @@ export interface ClientOptions {
   connectTimeoutMs?: number | undefined;
   /** For each answer that no tool has a part in, those of the handshake too: 30 s. */
   answerTimeoutMs?: number | undefined;
-  /** The most that a call with `stream` gathers: 64 MiB. */
-  maxStreamBytes?: number | undefined;
+  /** The most that is gathered of one answer that comes in pieces or pages: 64 MiB. */
+  maxGatheredBytes?: number | undefined;
   rekeyAfter?: Partial<RekeyAfter> | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface Settings {
   readonly holderKey: KeyObject | undefined;
   readonly connectMs: number;
   readonly answerMs: number;
-  readonly maxStreamBytes: number;
+  readonly maxGatheredBytes: number;
   readonly rekeyAfter: RekeyAfter;
 }
 
@@ -75,7 +75,9 @@ export function readOptions(options: ClientOptions): Settings {
   checkSecrets({secretKey, secretKeyPrevious, kdfSalt, apiKey});
   checkCredential(options);
   const shared = secretKey || (mode === 'simple' ? apiKey : '');
-  if (shared === '' && mode !== 'enterprise') throw new TypeError('secretKey: by it the server proves itself, and this mode needs it');
+  if (shared === '' && mode !== 'enterprise') {
+    throw new TypeError('secretKey: by it the server proves itself, and this mode needs it');
+  }
   const psks = [shared, secretKeyPrevious].filter((one) => one !== '').map((one) => makePsk(utf8(one), utf8(kdfSalt)));
   return {
     url: readUrl(options.url),
@@ -87,15 +89,19 @@ export function readOptions(options: ClientOptions): Settings {
     holderKey: options.holderKey === undefined ? undefined : readHolderKey(options.holderKey),
     connectMs: readCount('connectTimeoutMs', options.connectTimeoutMs ?? ANSWER_MS),
     answerMs: readCount('answerTimeoutMs', options.answerTimeoutMs ?? ANSWER_MS),
-    maxStreamBytes: readCount('maxStreamBytes', options.maxStreamBytes ?? STREAM_BYTES),
+    maxGatheredBytes: readCount('maxGatheredBytes', options.maxGatheredBytes ?? GATHERED_BYTES),
     rekeyAfter: readRekeyAfter({...REKEY_AFTER, ...options.rekeyAfter}),
   };
 }
 
 function checkCredential({mode, token, apiKey, certificate, holderKey}: ClientOptions): void {
-  if (holderKey !== undefined && token === undefined) throw new TypeError('holderKey: is the key of a token, and there is none');
+  if (holderKey !== undefined && token === undefined) {
+    throw new TypeError('holderKey: is the key of a token, and there is none');
+  }
   if (token !== undefined) {
-    if (token === '' || !['string', 'function'].includes(typeof token)) throw new TypeError('token: must be a text or a function');
+    if (token === '' || !['string', 'function'].includes(typeof token)) {
+      throw new TypeError('token: must be a text or a function');
+    }
     return;
   }
   if (apiKey) {
@@ -114,7 +120,9 @@ function readSuites(suites: readonly Suite[]): readonly Suite[] {
 
 function readRekeyAfter(after: RekeyAfter): RekeyAfter {
   for (const name of ['records', 'bytes', 'ms'] as const) {
-    if (!(readCount(`rekeyAfter.${name}`, after[name]) <= REKEY_AFTER[name])) throw new TypeError(`rekeyAfter.${name}: must be at most ${REKEY_AFTER[name]}`);
+    if (!(readCount(`rekeyAfter.${name}`, after[name]) <= REKEY_AFTER[name])) {
+      throw new TypeError(`rekeyAfter.${name}: must be at most ${REKEY_AFTER[name]}`);
+    }
   }
   return after;
 }

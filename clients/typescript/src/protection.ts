@@ -50,7 +50,9 @@ export class Signed implements Protection {
     if (sig.alg !== 'HS256' || sig.kid !== 's' || !equal(sig.v, v)) {
       throw new ScpError('E_SIG', 'a message that the server did not sign');
     }
-    if (Math.abs(Date.now() - message.ts) > WINDOW_MS) throw new ScpError('E_STALE', 'a message outside the freshness window');
+    if (Math.abs(Date.now() - message.ts) > WINDOW_MS) {
+      throw new ScpError('E_STALE', 'a message outside the freshness window');
+    }
     return message;
   }
 }

@@ -4,7 +4,7 @@ import {constants, createPublicKey, type KeyObject, verify} from 'node:crypto';
 
 import {equal, hkdf, hmac, unb64, utf8} from './bytes.js';
 import {thumbprint} from './holder.js';
-import {canonical} from './json.js';
+import {canonical, isObject} from './json.js';
 
 const NO_SALT = new Uint8Array();
 const SALT_BYTES = 32;
@@ -21,17 +21,29 @@ export interface Receipt {
 /** The service's public key in PEM, or the `secret_key` of a service without a key pair. */
 export type ReceiptKey = {readonly publicKey: string | Uint8Array} | {readonly secret: string};
 
-/** Whether the service of this key gave out `receipt`. Needs neither the service nor its trail. */
+/**
+ * Whether the service of this key gave out `receipt`, which may have been kept as JSON and be anything since. Needs
+ * neither the service nor its trail. Errors: Error  `publicKey` is no key.
+ */
 export function checkReceipt(receipt: Receipt, key: ReceiptKey): boolean {
+  if (!isWhole(receipt)) return false;
   const {hash, node, seq, sig} = receipt;
-  const value = sig ? unb64(sig.v) : undefined;
-  if (!sig || !value || node === undefined) return false;
+  const value = unb64(sig.v);
+  if (!value) return false;
   const text = Buffer.concat([utf8('SCP3-RECEIPT\0'), utf8(canonical({hash, node, seq}))]);
   if ('secret' in key) {
     return sig.kid === 'secret' && equal(value, hmac(hkdf(utf8(key.secret), NO_SALT, 'scp3 audit checkpoint', 32), text));
   }
   const publicKey = createPublicKey(Buffer.from(key.publicKey));
   return sig.kid === keyId(publicKey) && isSigned(text, value, publicKey);
+}
+
+/** By its types alone; whatever else is in it was not signed. */
+function isWhole(receipt: unknown): receipt is Required<Receipt> {
+  if (!isObject(receipt) || !isObject(receipt['sig'])) return false;
+  const {hash, node, seq, sig} = receipt;
+  const texts = [hash, node, sig['kid'], sig['v']];
+  return Number.isSafeInteger(seq) && texts.every((one) => typeof one === 'string' && one.isWellFormed());
 }
 
 /** Ed25519, or RSA with PS256. */

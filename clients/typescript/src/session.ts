@@ -118,7 +118,9 @@ export class Session {
     this.#mustBeOpen();
     const envelope = makeEnvelope('req', op, p, this.welcome.nodeId, options.meta);
     const most = this.welcome.limits.messageBytes;
-    if (this.welcome.protection.size(envelope) > most) throw new ScpError('E_LIMIT', `a message over the server's ${most} bytes`);
+    if (this.welcome.protection.size(envelope) > most) {
+      throw new ScpError('E_LIMIT', `a message over the server's ${most} bytes`);
+    }
     this.#rekeyWhenDue();
     const {promise, resolve, reject} = Promise.withResolvers<JsonObject>();
     const waiting: Waiting = {op, event: options.event, nextSeq: 0, settled: false, resolve, reject};
@@ -342,7 +344,9 @@ export class Session {
 }
 
 function checkEarlySize(data: Buffer): void {
-  if (data.length > EARLY_MESSAGE_BYTES) throw new ScpError('E_LIMIT', `a message over ${EARLY_MESSAGE_BYTES} bytes before the session is ready`);
+  if (data.length > EARLY_MESSAGE_BYTES) {
+    throw new ScpError('E_LIMIT', `a message over ${EARLY_MESSAGE_BYTES} bytes before the session is ready`);
+  }
 }
 
 function missing(): never {

@@ -70,5 +70,7 @@ export function bytes(of: JsonObject, name: string, length?: number): Buffer {
 
 /** That `of` has no other members than these. */
 export function onlyMembers(of: JsonObject, name: string, members: readonly string[]): void {
-  if (Object.keys(of).some((one) => !members.includes(one))) refuse(name, `has its members ${members.join(', ')} and no other`);
+  if (Object.keys(of).some((one) => !members.includes(one))) {
+    refuse(name, `has its members ${members.join(', ')} and no other`);
+  }
 }

@@ -19,16 +19,22 @@ export function checkSecrets(secrets: Readonly<Partial<Record<SecretName, string
     const rule = brokenRule(value, SHORTEST[name]);
     if (rule) throw new TypeError(`${name}: ${rule}`);
     for (const [other, earlier] of given.slice(0, index)) {
-      if (earlier.includes(value) || value.includes(earlier)) throw new TypeError(`${name}: must have nothing in common with ${other}`);
+      if (earlier.includes(value) || value.includes(earlier)) {
+        throw new TypeError(`${name}: must have nothing in common with ${other}`);
+      }
     }
   });
 }
 
 function brokenRule(value: string, shortest: number): string | undefined {
   const bare = value.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  if (PLACEHOLDERS.some((word) => bare.includes(word))) return 'must not be a placeholder; make one with `securetool keygen secrets`';
+  if (PLACEHOLDERS.some((word) => bare.includes(word))) {
+    return 'must not be a placeholder; make one with `securetool keygen secrets`';
+  }
   if (value.length < shortest) return `must have at least ${shortest} characters`;
-  if (estimatedBits(value) < value.length * LEAST_BITS_PER_CHARACTER) return 'must be random: it repeats itself or runs in sequence';
+  if (estimatedBits(value) < value.length * LEAST_BITS_PER_CHARACTER) {
+    return 'must be random: it repeats itself or runs in sequence';
+  }
   return undefined;
 }
 

@@ -57,7 +57,9 @@ function makeP256(): Share {
     group: 'P256',
     public: share,
     agree(peer) {
-      if (peer.length !== P256_BYTES || peer[0] !== UNCOMPRESSED) refuse('eph', `must be ${P256_BYTES} bytes, uncompressed`);
+      if (peer.length !== P256_BYTES || peer[0] !== UNCOMPRESSED) {
+        refuse('eph', `must be ${P256_BYTES} bytes, uncompressed`);
+      }
       return derived(() => own.computeSecret(peer));
     },
   };

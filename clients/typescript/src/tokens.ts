@@ -41,7 +41,9 @@ export function readTokenKey(pem: string | Uint8Array): KeyObject {
 export function verifyToken(token: string, rules: TokenRules): JsonObject {
   const parts = token.length > TOKEN_BYTES ? [] : token.split('.');
   const [header, payload, signature] = parts;
-  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined) throw refusal('no compact JWS');
+  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined) {
+    throw refusal('no compact JWS');
+  }
   checkHeader(readPart(header), rules);
   if (!isSigned(utf8(`${header}.${payload}`), unb64(signature), rules)) throw refusal('the signature');
   const claims = readPart(payload);
@@ -87,7 +89,9 @@ function checkClaims(claims: JsonObject, rules: TokenRules): void {
   }));
   if (texts['iss'] !== rules.issuer) throw refusal('iss: another issuer');
   const audience = member(claims, 'aud');
-  if (!(Array.isArray(audience) ? audience : [audience]).includes(rules.audience)) throw refusal('aud: another audience');
+  if (!(Array.isArray(audience) ? audience : [audience]).includes(rules.audience)) {
+    throw refusal('aud: another audience');
+  }
   const [iat, nbf, exp] = ['iat', 'nbf', 'exp'].map((name) => {
     const value = member(claims, name);
     if (!Number.isSafeInteger(value)) throw refusal(`${name}: must be an integer`);

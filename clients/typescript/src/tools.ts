@@ -8,6 +8,7 @@ import {bytes, count, flag, list, member, nonEmpty, object, refuse, text, TOOL} 
 
 const MAX_PAGE = 1000;
 const MAX_PARTS = 100_000;
+const LEAST_CHUNK = 1024;
 
 /** A record of section 10, as it came: its members have the names of the protocol. */
 export interface Capability {
@@ -20,7 +21,11 @@ export interface Capability {
   readonly annotations: JsonObject;
   readonly version: string;
   readonly origin: JsonObject;
-  readonly requires: {readonly scopes: readonly string[]; readonly consent: 'never' | 'first' | 'always'; readonly min_mode: Mode};
+  readonly requires: {
+    readonly scopes: readonly string[];
+    readonly consent: 'never' | 'first' | 'always';
+    readonly min_mode: Mode;
+  };
   readonly limits: {readonly time_ms: number; readonly output_bytes: number};
   readonly pin: {readonly alg: 'sha256'; readonly h: string; readonly state: string};
 }
@@ -68,7 +73,9 @@ export function readCapabilities(p: JsonObject): Capability[] {
 
 export function readProgress(p: JsonObject): Progress {
   const [done, total] = [member(p, 'done'), member(p, 'total')];
-  if (typeof done !== 'number' || (total !== undefined && typeof total !== 'number')) refuse('done', 'must be a number, and total too');
+  if (typeof done !== 'number' || (total !== undefined && typeof total !== 'number')) {
+    refuse('done', 'must be a number, and total too');
+  }
   return {
     done,
     ...(total === undefined ? {} : {total}),
@@ -76,7 +83,7 @@ export function readProgress(p: JsonObject): Progress {
   };
 }
 
-/** The bytes of content that come before their answer. */
+/** The bytes of content that come before their answer. A chunk counts as LEAST_CHUNK at least, since each takes memory. */
 export class Streamed {
   readonly #parts = new Map<number, Buffer[]>();
   readonly #most: number;
@@ -89,10 +96,12 @@ export class Streamed {
   /** Errors: ScpError E_SHAPE; E_LIMIT  more than this client gathers. */
   take(p: JsonObject): void {
     const [index, data] = [count(p, 'index'), bytes(p, 'data')];
-    this.#bytes += data.length;
+    this.#bytes += Math.max(data.length, LEAST_CHUNK);
     if (data.length === 0) refuse('data', 'must not be empty');
     if (this.#bytes > this.#most) throw new ScpError('E_LIMIT', `a streamed answer over ${this.#most} bytes`);
-    this.#parts.set(index, [...(this.#parts.get(index) ?? []), data]);
+    const part = this.#parts.get(index);
+    if (part) part.push(data);
+    else this.#parts.set(index, [data]);
   }
 
   /** Of the part `index`, which its answer says to have `length` bytes. */

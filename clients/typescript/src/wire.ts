@@ -25,11 +25,15 @@ export interface TlsFiles {
 /** With the path of the protocol where it has none. Errors: TypeError  no URL that is safe to dial. */
 export function readUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol !== 'ws:' && parsed?.protocol !== 'wss:') throw new TypeError('url: must be a ws:// or wss:// URL');
+  if (parsed?.protocol !== 'ws:' && parsed?.protocol !== 'wss:') {
+    throw new TypeError('url: must be a ws:// or wss:// URL');
+  }
   if (parsed.username || parsed.password || parsed.search || parsed.hash) {
     throw new TypeError('url: must have no user, password, query or fragment');
   }
-  if (parsed.protocol === 'ws:' && !isLoopback(parsed.hostname)) throw new TypeError('url: ws:// is for loopback only; use wss://');
+  if (parsed.protocol === 'ws:' && !isLoopback(parsed.hostname)) {
+    throw new TypeError('url: ws:// is for loopback only; use wss://');
+  }
   if (parsed.pathname === '/') parsed.pathname = PATH;
   return parsed;
 }
@@ -55,12 +59,12 @@ export class Wire {
   }
 
   /** Errors: ConnectionLost  no connection, or one that is not what this client takes; its `cause` says why. */
-  static dial(url: URL, tls: TlsFiles, timeoutMs: number): Promise<Wire> {
+  static dial(url: URL, {ca, certificate}: TlsFiles, timeoutMs: number): Promise<Wire> {
     const socket = new WebSocket(url, SUBPROTOCOL, {
       perMessageDeflate: false, followRedirects: false, maxPayload: MESSAGE_BYTES, handshakeTimeout: timeoutMs,
       rejectUnauthorized: true, minVersion: 'TLSv1.3',
-      ...(tls.ca === undefined ? {} : {ca: Buffer.from(tls.ca)}),
-      ...(tls.certificate === undefined ? {} : {cert: Buffer.from(tls.certificate.cert), key: Buffer.from(tls.certificate.key)}),
+      ...(ca === undefined ? {} : {ca: Buffer.from(ca)}),
+      ...(certificate === undefined ? {} : {cert: Buffer.from(certificate.cert), key: Buffer.from(certificate.key)}),
     });
     return new Promise((resolve, reject) => {
       let binding: Binding | undefined;

@@ -224,7 +224,7 @@ test('options that are not safe or not whole are refused, by name and without th
     [{secretKey: 'kX9-short'}, /^secretKey: /], [{kdfSalt: SECRETS.secretKey}, /^kdfSalt: .*secretKey/],
     [{apiKey: undefined}, /^token: /], [{mode: 'basic'}, /^apiKey: /], [{mode: 'encrypted', secretKey: ''}, /^secretKey: /],
     [{mode: 'encrypted', suites: ['NONE']}, /^suites: /], [{mode: 'encrypted', suites: []}, /^suites: /], [{holderKey: 'x'}, /^holderKey: /],
-    [{token: 'a.b.c', holderKey: 'x'}, /^holderKey: /], [{token: ''}, /^token: /], [{answerTimeoutMs: 0}, /^answerTimeoutMs: /],
+    [{token: 'a.b.c', holderKey: 'x'}, /^holderKey: /], [{token: ''}, /^token: /], [{answerTimeoutMs: 0}, /^answerTimeoutMs: /], [{connectTimeoutMs: -1}, /^connectTimeoutMs: /], [{maxGatheredBytes: 0.5}, /^maxGatheredBytes: /],
     [{rekeyAfter: {records: 2 ** 23}}, /^rekeyAfter.records: /], [{tokenKey: 'x'}, /./],
   ];
   for (const [change, rule] of bad) {

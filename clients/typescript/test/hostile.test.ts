@@ -216,8 +216,13 @@ const SESSIONS: readonly SessionLie[] = [
   {what: 'fewer bytes than it streamed', code: 'E_SHAPE', answer: (call, peer) => { peer.event(call, 'tool.chunk', 0, chunk('abc')); result(call, peer, streamedPart(2)); }},
   {what: 'more bytes than it streamed', code: 'E_SHAPE', answer: (call, peer) => { peer.event(call, 'tool.chunk', 0, chunk('abc')); result(call, peer, streamedPart(4)); }},
   {what: 'a stream that no part is for', code: 'E_SHAPE', answer: (call, peer) => { peer.event(call, 'tool.chunk', 0, chunk('abc', 5)); result(call, peer); }},
-  {what: 'a stream without an end', code: 'E_LIMIT', options: {maxStreamBytes: 1000}, answer: (call, peer) => {
-    for (let seq = 0; seq < 11; seq++) peer.event(call, 'tool.chunk', seq, chunk('x'.repeat(100)));
+  {what: 'a stream without an end', code: 'E_LIMIT', options: {maxGatheredBytes: 10_000}, answer: (call, peer) => {
+    for (let seq = 0; seq < 6; seq++) peer.event(call, 'tool.chunk', seq, chunk('x'.repeat(2000)));
+    result(call, peer, streamedPart(12_000));
+  }},
+  {what: 'a stream of crumbs', code: 'E_LIMIT', options: {maxGatheredBytes: 10_000}, answer: (call, peer) => {
+    for (let seq = 0; seq < 11; seq++) peer.event(call, 'tool.chunk', seq, chunk('x'));
+    result(call, peer, streamedPart(11));
   }},
 ];
 
@@ -295,6 +300,17 @@ for (const mode of BOTH) {
     assert.equal(pages, 1000);
     server.lies = {answer: (request, peer) => peer.reply(request, {capabilities: [{id: 'x'}], etag: 'x'})};
     await isRefused(client.listCapabilities(), 'E_SHAPE', 'a record without its members');
+  });
+
+  test(`${mode}: a list of tools that is too long is left`, async (context) => {
+    let pages = 0;
+    const {client} = await meetReady(context, mode, {answer: (request, peer) => {
+      pages++;
+      peer.reply(request, {capabilities: [], etag: 'x'.repeat(6000), ...(pages % 3 === 0 ? {} : {next: 'x'})});
+    }}, {maxGatheredBytes: 10_000});
+    await isRefused(client.listCapabilities(), 'E_LIMIT', 'bytes');
+    assert.equal(pages, 2);
+    assert.deepEqual(await client.listCapabilities(), []);
   });
 }
 
