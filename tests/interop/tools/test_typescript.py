@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import time
 
 import pytest
 from scp import Refused
@@ -14,6 +15,7 @@ from test_pages import blocks
 from test_tokens import federation  # noqa: F401  a fixture
 from tool_clients import ROOT, client_of
 from tool_stack.authority import Authority
+from tool_stack.meddler import Meddler
 from tool_stack.service import SCOPES, strong
 from typescript_client import CLIENT, NODE, PLAIN, Lost, TypescriptClient
 
@@ -262,6 +264,28 @@ def test_a_server_of_another_authority_is_refused(services, tmp_path, mode, env)
     assert 'certificate' in str(lost.value) or 'self-signed' in str(lost.value)
 
 
+def test_somebody_in_the_middle_with_a_good_certificate_is_refused(service, authority):
+    """Over TLS the session is bound to the connection, so one that is relayed is not taken, and no credential goes out. Without TLS
+    a relay is no more than a cable: it may read, and what it changes is seen."""
+    def changing(side, index, data):
+        return data.replace('"cluster":"cluster-1"', '"cluster":"cluster-2"') if (side, index) == ('server', 0) else data
+
+    async def work(edit):
+        async with Meddler(service, edit, authority.server_tls('meddler') if service.tls else None) as meddler:
+            client = typescript(service)
+            client.options['url'] = meddler.url
+            outcome = None
+            try:
+                await session(client, lambda client: client.call('session.ping', {}))
+            except Refused as refused:
+                outcome = refused.code
+            return outcome, len([data for side, data in meddler.seen if side == 'client'])
+
+    assert run(work(changing)) == ('E_SIG', 1)
+    code, sent = run(work(lambda side, index, data: data))
+    assert (code, sent) == (('E_SIG', 1) if service.tls else (None, 4))
+
+
 def test_a_certificate_is_a_credential(make_service, authority, tmp_path):
     service = make_service('basic', server__client_ca=str(authority.roots), server__client_certificate='optional',
                            security__certificate_scopes='cap:list,tool:invoke:files.read')
@@ -316,6 +340,24 @@ def test_a_fresh_token_is_taken_for_each_connection_and_refresh(services, mode):
 
     run(session(typescript(service, token=fresh), TypescriptClient.refresh))
     assert len(given) == 2
+
+
+def test_a_session_outlives_its_tokens(make_service):
+    """The client renews them by itself, with a fresh credential each time."""
+    service, lifetime, given = make_service('basic', security__session_token_lifetime=3), 3, []
+
+    async def fresh():
+        given.append(await asyncio.to_thread(service.mint, seconds=lifetime))
+        return given[-1]
+
+    async def work(client):
+        first = client.session['expiresAt']
+        while (await client.info())['expiresAt'] < first + 1000 * lifetime:
+            await asyncio.sleep(0.05)
+        return first, await client.list_capabilities()
+
+    first, answer = run(session(typescript(service, token=fresh), work))
+    assert answer and first <= time.time() * 1000 and len(given) >= 3
 
 
 def test_an_address_without_a_path_means_the_servers(services):
