@@ -157,6 +157,7 @@ export class Session {
     try {
       await this.ask('session.close', {});
     } catch (error) {
+      this.#fail(error);
       if (!(error instanceof ConnectionLost)) throw error;
     }
     // The server closes after its answer; one that does not is not waited for.

@@ -282,6 +282,13 @@ for (const mode of BOTH) {
     await isRefused(client.request('session.ping'), code, 'ready twice');
   });
 
+  test(`${mode}: a close that is refused is a close`, async (context) => {
+    const {client, server} = await meetReady(context, mode, {answer: (request, peer) => peer.refuse(request, 'E_BUSY')});
+    await isRefused(client.disconnect(), 'E_BUSY', 'close');
+    assert.equal((await server.peer.closed).code, 1000);
+    assert.equal(client.state, 'FAILED');
+  });
+
   test(`${mode}: an err about the connection ends it`, async (context) => {
     const {client} = await meetReady(context, mode, {answer: (request, peer) => {
       peer.raw(peer.seal({...peer.envelope(request, 'err', {code: 'E_PARSE', num: 4000, msg: 'no'}), id: NO_ID, op: 'session.error'}));

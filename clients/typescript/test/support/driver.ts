@@ -7,6 +7,8 @@ import {inspect} from 'node:util';
 
 import {checkReceipt, Client, type ClientOptions, ConnectionLost, type InvokeOptions, type Receipt, type ReceiptKey, ScpError, type ToolResult} from '@securetool/client';
 
+import {toWire} from '../../dist/json.js';
+
 interface Command {
   readonly id: number;
   readonly do: string;
@@ -24,8 +26,9 @@ const calls = new Map<number, AbortController>();
 const tokens = new Map<number, (token: string) => void>();
 let asked = 0;
 
+/** A double stays one for the reader, whatever its size. */
 function say(line: object): void {
-  process.stdout.write(`${JSON.stringify(line)}\n`);
+  process.stdout.write(`${toWire(line)}\n`);
 }
 
 /** Options as the constructor takes them; files are named, and `token: true` asks for a fresh one each time. */
