@@ -7,7 +7,7 @@ module(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
 module(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 module(base/metrics USES base/core LINKS prometheus-cpp::core)
 module(base/json USES base/core LINKS Boost::json)
-module(base/config USES base/core LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
+module(base/config USES base/core base/json LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
 module(base/crypto USES base/core LINKS OpenSSL::Crypto PkgConfig::argon2 crypt)
 module(base/gzip USES base/core LINKS ZLIB::ZLIB)
 module(base/jose USES base/core base/json base/crypto base/runtime base/http LINKS OpenSSL::Crypto
@@ -217,14 +217,20 @@ install_program(lakeproxy)
 
 # The tool service: a message walks down from app to audit.
 module(toolserver/model USES base/core base/json base/runtime base/crypto)
-module(toolserver/settings USES base/core base/config base/log toolserver/model TEST_USES base/testing)
+module(toolserver/definition USES base/core base/config base/http base/json toolserver/model TEST_USES base/testing)
+module(toolserver/settings USES base/core base/config base/json base/log toolserver/definition toolserver/model
+  TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
-module(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
+module(toolserver/connectors USES base/core base/json base/runtime toolserver/definition toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
 module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/connectors
   TEST_USES base/testing)
 module(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
+module(toolserver/connectors/command USES base/core base/json base/runtime toolserver/connectors toolserver/definition
+  toolserver/model TEST_USES base/testing)
+module(toolserver/connectors/http USES base/core base/http base/json base/runtime toolserver/connectors
+  toolserver/definition toolserver/model TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
@@ -235,7 +241,8 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
+  toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http toolserver/definition toolserver/audit toolserver/client
+  TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)
 

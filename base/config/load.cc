@@ -72,6 +72,12 @@ class Loader {
   }
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   [[nodiscard]] bool file_found() const { return file_found_; }
+  void keep_open(json::Object section, std::string source) {
+    open_ = std::move(section);
+    open_source_ = std::move(source);
+  }
+  [[nodiscard]] const json::Object& open() const { return open_; }
+  [[nodiscard]] const std::string& open_source() const { return open_source_; }
   std::map<std::string, Taken, std::less<>>& taken() { return taken_; }
   [[nodiscard]] const SettingsTable& table() const { return table_; }
   [[nodiscard]] const Places& places() const { return places_; }
@@ -148,6 +154,12 @@ class Loader {
   }
 
   void report_unknown(const Entry& entry) {
+    std::string_view open = table_.form().open_section;
+    if (!open.empty() && entry.path.starts_with(open) &&
+        entry.path.substr(open.size()).starts_with('.')) {
+      report(fmt::format("{}: the section {} stands in a TOML file", entry.source, open));
+      return;
+    }
     std::string_view name = std::string_view(entry.key).substr(table_.prefix().size());
     if (table_.is_nested() && !entry.path.empty()) {
       report(fmt::format("{}: no such setting; the nearest is {}", entry.source,
@@ -166,6 +178,8 @@ class Loader {
   bool file_found_ = false;
   std::vector<std::filesystem::path> files_;
   std::map<std::string, Taken, std::less<>> taken_;
+  json::Object open_;
+  std::string open_source_;
 };
 
 // A file that others may write decides nothing, and one that others may read
@@ -226,7 +240,7 @@ Entries from_env_file(std::string_view text, std::string_view prefix, std::strin
 Entries parse_file(const SettingsTable& table, std::string_view text, const std::string& name) {
   std::string shown = std::filesystem::path(name).filename().string();
   if (!table.is_nested() || shown.ends_with(".toml")) {
-    return from_toml(text, table.prefix(), shown, table.form().nesting);
+    return from_toml(text, table.prefix(), shown, table.form().nesting, table.form().open_section);
   }
   if (shown.ends_with(".yaml") || shown.ends_with(".yml")) {
     return from_yaml(text, table.prefix(), shown);
@@ -273,6 +287,7 @@ void take_file(Loader& loader) {
   std::string plain = table.prefix() + std::string(kConfigFile);
   std::string rooted =
       fmt::format("{}{}_{}", table.prefix(), name_of_path(table.form().root_section), kConfigFile);
+  loader.keep_open(std::move(entries.open), std::filesystem::path(name).filename().string());
   for (const auto& entry : entries.entries) {
     if (entry.key != plain && entry.key != rooted) continue;
     entries.errors.push_back(
@@ -295,6 +310,8 @@ LoadReport read(const SettingsTable& table, const Places& places) {
   report.unreadable = loader.unreadable();
   report.file_found = loader.file_found();
   report.files = loader.files();
+  report.open = loader.open();
+  report.open_source = loader.open_source();
   for (const auto& setting : table.settings()) {
     auto taken = loader.taken().find(setting.name);
     if (taken != loader.taken().end()) {

@@ -40,6 +40,9 @@ struct TableForm {
   /// core.mode and CORE_MODE mean the setting "mode".
   std::string root_section;
   FileAccess access = FileAccess::kUnchecked;
+  /// A section of a TOML file whose keys are the user's own names and no
+  /// settings; the product reads it from LoadReport::open. Empty for none.
+  std::string open_section = {};
 };
 
 /// Immutable after construction.
@@ -118,6 +121,8 @@ struct LoadReport {
   bool file_found = false;  ///< CONFIG_FILE, one of the default files, or .env is there.
   bool unreadable = false;  ///< A whole source was refused; any setting may have stood there.
   std::vector<std::filesystem::path> files;  ///< That were named: configuration, .env, secrets.
+  json::Object open;                         ///< The open section; see TableForm.
+  std::string open_source;                   ///< The file it stood in: "lakes.toml".
 };
 
 /// Reads every source and checks every entry. A file that is not there is

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/core/result.h"
+#include "base/json/json.h"
 
 namespace base::config {
 
@@ -31,6 +32,9 @@ struct Entries {
   std::vector<std::string> errors;
   /// Nothing could be read, so what is missing here may stand there.
   bool unreadable = false;
+  /// The open section, whose keys are no settings: as it stands, with numbers as
+  /// numbers. Empty when there is none.
+  json::Object open = {};
 };
 
 /// A key of foreign origin, made fit for a message.
@@ -50,12 +54,17 @@ struct Entries {
 /// kMaxNesting levels, and arrays of strings, numbers and booleans.
 enum class Nesting { kFlat, kNested };
 inline constexpr std::size_t kMaxNesting = 8;
+/// Levels of the open section below its own name.
+inline constexpr std::size_t kMaxOpenNesting = 32;
 
 /// A top-level key is PREFIX_<KEY>, a key of a section PREFIX_<SECTION>_<KEY>,
 /// in capitals. Strings, integers, floats and booleans are taken.
+/// The top-level table `open_section`, where one is named, is no setting: it
+/// becomes Entries::open. Dates and numbers that are not finite are refused.
 /// Source: TOML v1.0.0.
 [[nodiscard]] Entries from_toml(std::string_view text, std::string_view prefix,
-                                std::string_view file, Nesting nesting = Nesting::kFlat);
+                                std::string_view file, Nesting nesting = Nesting::kFlat,
+                                std::string_view open_section = {});
 
 /// Maps are sections, always nested. One document of at most 1 MiB; anchors,
 /// aliases, tags, a key that is there twice and a key that is no text make the

@@ -90,8 +90,15 @@ void Watchdog::arm(Deadline until) {
   });
 }
 
-Task<Status> dial(tcp::socket& socket, Watchdog& watchdog, Origin origin, Deadline until) {
+Task<Status> dial(tcp::socket& socket, Watchdog& watchdog, Origin origin, Deadline until,
+                  AddressFilter filter) {
   CO_ASSIGN_OR_RETURN(auto endpoints, co_await resolve(std::move(origin), until));
+  if (filter) {
+    std::erase_if(endpoints, [&](const auto& endpoint) { return !filter(endpoint.address()); });
+    if (endpoints.empty()) {
+      co_return fail(ErrorKind::kForbidden, "the host's address may not be connected to");
+    }
+  }
   watchdog.arm(until);
   co_return co_await connect_to_one(socket, watchdog, std::move(endpoints));
 }

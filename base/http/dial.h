@@ -45,9 +45,10 @@ class Watchdog {
 /// Resolves `origin` and connects `socket` to the first of its addresses that
 /// answers. `watchdog` guards the socket and is armed until `until`. Runs with
 /// throw_if_cancelled(false) in force.
-/// Errors: kUnavailable  no connection; kTimeout  `until` passed; kCancelled.
+/// Errors: kUnavailable  no connection; kForbidden  `filter` allows none of the
+///         addresses; kTimeout  `until` passed; kCancelled.
 [[nodiscard]] Task<Status> dial(boost::asio::ip::tcp::socket& socket, Watchdog& watchdog,
-                                Origin origin, Deadline until);
+                                Origin origin, Deadline until, AddressFilter filter = {});
 
 /// Whether the running coroutine was asked to end.
 [[nodiscard]] Task<bool> was_cancelled();

@@ -1,4 +1,5 @@
 """A tool service of its own: folder, secrets, sample data, configuration, process."""
+import json
 import os
 import pathlib
 import secrets
@@ -138,6 +139,8 @@ def to_toml(settings):
 def toml_value(value):
     if isinstance(value, bool):
         return 'true' if value else 'false'
-    if isinstance(value, int):
+    if isinstance(value, (int, float)):
         return str(value)
-    return '"' + str(value).replace('\\', '\\\\').replace('"', '\\"') + '"'
+    if isinstance(value, list):
+        return f'[{", ".join(toml_value(item) for item in value)}]'
+    return json.dumps(str(value), ensure_ascii=False)  # a text of JSON is one of TOML

@@ -3,9 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "toolserver/connectors/command/command_tool.h"
 #include "toolserver/connectors/echo/echo_connector.h"
 #include "toolserver/connectors/files/files_connector.h"
+#include "toolserver/connectors/http/http_tool.h"
 #include "toolserver/connectors/sql/sql_connector.h"
+#include "toolserver/connectors/tool_set.h"
 
 namespace tool::app {
 namespace {
@@ -40,10 +43,26 @@ files::FilesOptions files_options(const settings::FilesConnector& settings) {
   return options;
 }
 
+base::Result<std::shared_ptr<connectors::Connector>> tool_set(
+    const std::vector<definition::ToolDefinition>& definitions) {
+  std::vector<std::unique_ptr<connectors::Tool>> tools;
+  for (const auto& one : definitions) {
+    if (std::holds_alternative<definition::CommandWork>(one.work)) {
+      tools.push_back(std::make_unique<command::CommandTool>(one));
+    } else {
+      ASSIGN_OR_RETURN(auto tool, http::HttpTool::create(one));
+      tools.push_back(std::move(tool));
+    }
+  }
+  return std::shared_ptr<connectors::Connector>(
+      std::make_shared<connectors::ToolSet>(std::move(tools)));
+}
+
 }  // namespace
 
 base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
-    const settings::Connectors& settings, base::BlockingPool& pool, base::Random& random) {
+    const settings::SecureConfig& config, base::BlockingPool& pool, base::Random& random) {
+  const settings::Connectors& settings = config.connectors;
   std::vector<std::shared_ptr<connectors::Connector>> opened;
   if (settings.echo.enabled) opened.push_back(std::make_shared<connectors::EchoConnector>());
   if (settings.sql.enabled) {
@@ -54,6 +73,10 @@ base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connector
     ASSIGN_OR_RETURN(auto files,
                      files::FilesConnector::open(files_options(settings.files), pool, random));
     opened.push_back(std::move(files));
+  }
+  if (!config.tools.empty()) {
+    ASSIGN_OR_RETURN(auto own, tool_set(config.tools));
+    opened.push_back(std::move(own));
   }
   return opened;
 }

@@ -14,10 +14,10 @@
 
 namespace tool::app {
 
-/// The connectors that are enabled. `pool` and `random` outlive them.
-/// Errors: kInvalid  an option of a connector; kInternal  the engine does not
+/// The connectors that are enabled, and the tools of the configuration. `pool` and `random` outlive
+/// them. Errors: kInvalid  an option of a connector; kInternal  the engine does not
 ///         start.
 [[nodiscard]] base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
-    const settings::Connectors& settings, base::BlockingPool& pool, base::Random& random);
+    const settings::SecureConfig& config, base::BlockingPool& pool, base::Random& random);
 
 }  // namespace tool::app

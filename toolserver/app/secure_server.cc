@@ -148,7 +148,7 @@ base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
 
 base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
-  ASSIGN_OR_RETURN(auto connectors, open_connectors(config.connectors, blocking_, random_));
+  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_));
   for (auto& connector : connectors) {
     if (auto added = registry_.add(std::move(connector)); !added) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);

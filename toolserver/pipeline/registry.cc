@@ -1,8 +1,5 @@
 #include "toolserver/pipeline/registry.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/json/canonical.h"
@@ -83,15 +80,14 @@ Outcome<void> ToolRegistry::add(std::shared_ptr<connectors::Connector> connector
   for (const Capability& capability : connector->capabilities()) {
     if (auto named = check_name(tools, capability, *connector); !named) return named;
     auto entry = entry_of(capability, trust);
-    if (!entry && capability.origin == OriginKind::kLocal) {
-      fmt::print(stderr, "tool {}: {}\n", capability.id.text(), entry.error().message());
-      std::abort();
-    }
     if (!entry) {
       return refuse(Code::kShape, capability.id.text() + ": " + entry.error().message());
     }
     entry->connector = connector;
     entry->places = places;
+    if (std::size_t most = capability.limits.at_once; most > 0) {
+      entry->places = std::make_shared<base::FairPlaces>(most);
+    }
     tools.emplace(capability.id, std::make_shared<const ToolEntry>(std::move(*entry)));
   }
   publish(std::move(tools));

@@ -46,7 +46,8 @@ struct ToolEntry {
   PinState state = PinState::kPinned;
   base::json::Object record;  ///< As listed.
   std::shared_ptr<connectors::Connector> connector;
-  std::shared_ptr<base::FairPlaces> places;  ///< Of its connector; null when it has no bound.
+  std::shared_ptr<base::FairPlaces>
+      places;  ///< Its own or its connector's; null when there is no bound.
 };
 
 /// What a caller may know of, in the order of the ids.
@@ -60,9 +61,8 @@ class ToolRegistry {
  public:
   /// Takes all tools of a connector, or none.
   /// Errors: E_SHADOW  an id is taken, or a namespace belongs to another
-  ///         connector; E_SHAPE  a foreign tool's schema is not understood,
-  ///         is not of type object or has no canonical form. In a local tool
-  ///         the latter is a defect of ours and aborts.
+  ///         connector; E_SHAPE  a tool's schema is not understood, is not of
+  ///         type object or has no canonical form.
   [[nodiscard]] Outcome<void> add(std::shared_ptr<connectors::Connector> connector,
                                   const Trust& trust = {});
   /// Forgets the tools of a connector; calls that run go on.

@@ -62,11 +62,24 @@ TEST(RegistryTest, a_foreign_schema_that_is_not_understood_is_refused) {
   EXPECT_EQ(refusal(registry, {odd}), Code::kShape);
 }
 
-TEST(RegistryDeathTest, a_schema_of_ours_that_is_not_understood_is_a_defect) {
+TEST(RegistryTest, a_local_schema_that_is_not_understood_is_refused_by_name) {
   ToolRegistry registry;
   Capability odd = capability("t.a");
-  odd.input_schema = object(R"({"type":"object","not":{}})");
-  EXPECT_DEATH(static_cast<void>(registry.add(connector({odd}))), "unknown keyword");
+  odd.input_schema = object(R"({"type":"object","Type":{}})");
+  auto added = registry.add(connector({capability("t.b"), odd}));
+  ASSERT_FALSE(added.has_value());
+  EXPECT_EQ(added.error().code, Code::kShape);
+  EXPECT_TRUE(added.error().message.starts_with("t.a: ")) << added.error().message;
+  EXPECT_EQ(registry.find(*ToolId::parse("t.b")), nullptr);
+}
+
+TEST(RegistryTest, a_tool_may_have_a_bound_of_its_own) {
+  ToolRegistry registry;
+  Capability bounded = capability("t.a");
+  bounded.limits.at_once = 2;
+  ASSERT_TRUE(registry.add(connector({bounded, capability("t.b")})).has_value());
+  EXPECT_NE(registry.find(*ToolId::parse("t.a"))->places, nullptr);
+  EXPECT_EQ(registry.find(*ToolId::parse("t.b"))->places, nullptr);
 }
 
 TEST(RegistryTest, a_foreign_tool_waits_for_its_approval) {

@@ -107,6 +107,12 @@ void check_apart(Checker& check, const SecureConfig& config) {
     for (const auto& key : config.audit.old_keys) {
       check.apart(setting, *folder, "audit.old_keys", key);
     }
+    // Who can write a program says what it does.
+    for (const auto& tool : config.tools) {
+      const auto* command = std::get_if<definition::CommandWork>(&tool.work);
+      if (command == nullptr) continue;
+      check.apart(setting, *folder, tool.capability.id.text() + ".program", command->program);
+    }
   }
 }
 

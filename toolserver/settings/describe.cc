@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "toolserver/definition/read_definitions.h"
 #include "toolserver/settings/bind.h"
 #include "toolserver/settings/validate.h"
 
@@ -42,6 +43,28 @@ std::string sql_line(const SqlConnector& sql) {
                      on_or_off(sql.allow_raw_file_sql));
 }
 
+std::string_view word(ConsentRule rule) {
+  switch (rule) {
+    case ConsentRule::kNever: return "never";
+    case ConsentRule::kFirst: return "on the first call";
+    case ConsentRule::kAlways: return "always";
+  }
+  return "";
+}
+
+std::string tool_lines(const SecureConfig& config) {
+  std::string out;
+  for (const auto& tool : config.tools) {
+    const auto* command = std::get_if<definition::CommandWork>(&tool.work);
+    std::string what = command != nullptr
+                           ? "runs " + command->program
+                           : "calls " + std::get<definition::HttpWork>(tool.work).origin;
+    out += fmt::format("{}: {}, consent {}\n", tool.capability.id.text(), what,
+                       word(tool.capability.consent));
+  }
+  return out;
+}
+
 std::string server_lines(const SecureConfig& config) {
   std::string out = link_of_server(config);
   const Hooks& hooks = config.hooks;
@@ -57,10 +80,12 @@ std::string server_lines(const SecureConfig& config) {
   if (takes_key && !config.core.api_key.empty()) {
     out += fmt::format("the api_key grants: {}\n", fmt::join(config.security.api_key_scopes, " "));
   }
-  out += sql_line(config.connectors.sql) + files_line(config.connectors.files);
+  out += sql_line(config.connectors.sql) + files_line(config.connectors.files) + tool_lines(config);
   const auto& connectors = config.connectors;
-  if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled) {
-    out += "warning: no connector is on, so there is nothing to call; see connectors.*.enabled\n";
+  if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled &&
+      config.tools.empty()) {
+    out +=
+        "warning: no connector is on and there is no [tools.NAME], so there is nothing to call\n";
   }
   return out;
 }
@@ -80,7 +105,8 @@ std::string describe(const SecureConfig& config, Role role) {
 }
 
 std::string markdown() {
-  return base::config::settings_markdown(make_table(), "Settings of securetool") + needs_markdown();
+  return base::config::settings_markdown(make_table(), "Settings of securetool") +
+         needs_markdown() + definition::markdown();
 }
 
 }  // namespace tool::settings

@@ -12,6 +12,7 @@
 
 #include "base/core/secret.h"
 #include "base/log/line.h"
+#include "toolserver/definition/tool_definition.h"
 #include "toolserver/model/principal.h"
 
 namespace tool::settings {
@@ -232,6 +233,7 @@ struct SecureConfig {
   Hooks hooks;
   Audit audit;
   Connectors connectors;
+  std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].
   Log log;
 };
 

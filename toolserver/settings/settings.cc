@@ -8,7 +8,9 @@
 #include <array>
 
 #include "base/config/describe.h"
+#include "toolserver/definition/read_definitions.h"
 #include "toolserver/settings/rows.h"
+#include "toolserver/settings/secret_strength.h"
 #include "toolserver/settings/text_rules.h"
 #include "toolserver/settings/validate.h"
 
@@ -53,6 +55,23 @@ Findings all_findings(const SecureConfig& config, Role role) {
   return out;
 }
 
+std::string_view secret_rule(std::string_view secret) {
+  if (!known_weakness_of(secret)) return "";
+  return "must not be a placeholder or a published value";
+}
+
+// What [tools.NAME] says becomes `config.tools`; its faults go to `report`.
+void take_tools(SecureConfig& config, base::config::LoadReport& report,
+                const base::config::Places& places) {
+  auto read =
+      definition::read_definitions(report.open, {places.folder, places.environment, secret_rule});
+  for (const auto& fault : read.faults) {
+    report.errors.push_back(fmt::format("{}:{}", report.open_source, fault));
+  }
+  for (auto& file : read.files) report.files.push_back(std::move(file));
+  config.tools = std::move(read.tools);
+}
+
 // The machine's name as far as it can be that of a node. One machine is all that
 // mode simple is for.
 std::string host_name() {
@@ -81,7 +100,8 @@ base::config::SettingsTable make_table() {
           {.nesting = base::config::Nesting::kNested,
            .file_stem = "securetool",
            .root_section = "core",
-           .access = base::config::FileAccess::kChecked}};
+           .access = base::config::FileAccess::kChecked,
+           .open_section = std::string(definition::kSpace)}};
 }
 
 SecureConfig defaults() {
@@ -102,6 +122,7 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
     config.core.node_id = host_name();
   }
   resolve_paths(config, places.folder);
+  if (role == Role::kServer) take_tools(config, report, places);
   // A setting that could not be read has a fault already, and after a file that
   // could not be read all that is missing may stand in it.
   if (!report.unreadable) {
@@ -137,6 +158,10 @@ base::Result<Reloaded> reload(const SecureConfig& current, const base::config::P
       row.copy(out.config, current);
       out.needs_restart.emplace_back(row.setting.path);
     }
+  }
+  if (!definition::are_equal(current.tools, out.config.tools)) {
+    out.config.tools = current.tools;
+    out.needs_restart.emplace_back(definition::kSpace);
   }
   // The new whole is safe, and so was the old; a mixture need not be.
   std::vector<std::string> lines;

@@ -348,6 +348,21 @@ TEST_F(SettingsTest, reload_puts_live_settings_in_force_and_names_the_others) {
   EXPECT_EQ(next->config.server.host, "127.0.0.1");
 }
 
+TEST_F(SettingsTest, tools_of_ones_own_are_a_servers_and_change_at_a_restart) {
+  std::string tool = "[tools.t]\nkind = 'command'\nprogram = '/bin/true'\ndescription = ";
+  write("securetool.toml", tool + "'one'\n");
+  SecureConfig current = loaded();
+  ASSERT_EQ(current.tools.size(), 1U);
+  EXPECT_EQ(current.tools[0].capability.id.text(), "tools.t");
+  write("securetool.toml", tool + "'two'\n");
+  auto next = reload(current, places_, Role::kServer);
+  ASSERT_TRUE(next.has_value()) << next.error().message();
+  EXPECT_THAT(next->needs_restart, ElementsAre("tools"));
+  EXPECT_EQ(next->config.tools[0].capability.description, "one");
+  write("securetool.toml", tool + "'two'\nkindd = 1\n");
+  EXPECT_EQ(refused(), "securetool.toml:tools.t.kindd: no such key; the nearest is kind");
+}
+
 TEST_F(SettingsTest, reload_is_all_or_nothing) {
   auto current = loaded();
   set("SCP_LIMITS_BURST=200");
