@@ -257,6 +257,9 @@ module(tests/integration/lasting_client USES base/core base/config base/json bas
   toolserver/settings toolserver/session toolserver/client toolserver/app)
 program(lasting_client tests/integration/lasting_client)
 
+module(tests/spec/json_schema/checker USES base/core base/json toolserver/pipeline)
+program(schema_checker tests/spec/json_schema/checker)
+
 # lakeproxy with a watch on the steps of its commits, for tests/faults.
 module(tests/faults/server USES base/config lakeproxy/app lakeproxy/ducklake/commit lakeproxy/settings)
 program(faulty_lakeproxy tests/faults/server)

@@ -113,6 +113,23 @@ build_plain_store() {
   GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$VERSITYGW_MODULE"
 }
 
+# The official tests of JSON Schema, which its Python implementation's source package carries.
+setup_schema_suite() {
+  setup_python
+  [[ -f $TOOLS/json-schema-suite/draft2020-12/ref.json ]] || rm -f "$STAMPS/schema_suite"
+  once schema_suite "JSON Schema test suite" -- install_schema_suite
+}
+
+install_schema_suite() {
+  local folder=$TOOLS/json-schema-suite version work
+  version=$(sed -n 's/^jsonschema==//p' "$ROOT/devtools/requirements.txt")
+  work=$(mktemp -d "$TOOLS/schema.XXXXXX")
+  mkdir -p "$folder"
+  "$PYTHON" -m pip download -q --no-deps --no-binary jsonschema -d "$work" "jsonschema==$version" || return
+  tar xzf "$work/jsonschema-$version.tar.gz" -C "$folder" --strip-components=3 "jsonschema-$version/json/tests/draft2020-12" || return
+  rm -r "$work"
+}
+
 # Independent WebSocket implementations that the tests talk to.
 setup_websocket_peers() {
   setup_python
@@ -187,4 +204,7 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_typescript_client; setup_jars; setup_trino; setup_reference_server; }
+# What the tests of securetool talk to, beside the servers.
+setup_tool_peers() { setup_websocket_peers; setup_typescript_client; setup_schema_suite; }
+
+setup_everything() { setup_servers; setup_plain_store; setup_tool_peers; setup_jars; setup_trino; setup_reference_server; }

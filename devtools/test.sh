@@ -73,8 +73,7 @@ test_lanes() {
   ((${#lanes[@]})) || lanes=("${LANES[@]}")
   setup_servers
   setup_plain_store
-  setup_websocket_peers
-  setup_typescript_client
+  setup_tool_peers
   setup_jars
   setup_trino
   build_preset "$preset"
@@ -148,8 +147,7 @@ interop_tests() {
   [[ -z $2 ]] || options+=(-k "$2")
   setup_servers
   if [[ -n $2 ]] && ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
-  setup_websocket_peers
-  setup_typescript_client
+  setup_tool_peers
   setup_jars
   setup_trino
   [[ $2 != engines ]] || export ENGINES=all
