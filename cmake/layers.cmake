@@ -250,6 +250,10 @@ install_program(securetool)
 module(examples/call_tool USES base/core base/json base/runtime toolserver/model toolserver/session toolserver/client)
 program(call_tool examples/call_tool)
 
+# What a program that serves tools of its own looks like.
+module(examples/serve_tool USES base/core toolserver/app toolserver/connectors toolserver/model)
+program(serve_tool examples/serve_tool)
+
 # Peers for tests that cross folders.
 module(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)
 program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/config/settings_table.h"
+#include "toolserver/app/secure_server.h"
 
 namespace tool::app {
 
@@ -25,8 +26,16 @@ struct ConfigFlags {
   void warn_of_secrets() const;
 };
 
-/// Serves until a signal ends it; SIGHUP reloads the configuration.
-[[nodiscard]] int serve(const ConfigFlags& flags);
+/// Serves until a signal ends it; SIGHUP reloads the configuration. A program
+/// that brings tools of its own is one call of it.
+[[nodiscard]] int serve(const ConfigFlags& flags, Extensions extensions = {});
+
+struct InitFlags {
+  std::string folder = ".";  ///< Made when it is not there.
+};
+/// Writes a configuration that works, with fresh secrets and one command tool,
+/// into a folder, and prints what to do next. Nothing is overwritten.
+[[nodiscard]] int init(const InitFlags& flags);
 
 struct CallFlags {
   std::string tool;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -6,6 +7,7 @@
 #include <variant>
 
 #include "toolserver/app/command.h"
+#include "toolserver/app/connectors_setup.h"
 #include "toolserver/settings/settings.h"
 
 namespace tool::app {
@@ -43,6 +45,10 @@ int check_config(const ConfigFlags& flags, const ConfigCommand& command) {
   auto loaded = settings::load(flags.places(), role_of(command));
   if (!loaded) {
     fmt::print(stderr, "{}\n", loaded.error().message());
+    return 2;
+  }
+  if (auto faults = schema_faults(loaded->config); !faults.empty()) {
+    fmt::print(stderr, "{}\n", fmt::join(faults, "\n"));
     return 2;
   }
   fmt::print("{}\n", settings::describe(loaded->config, role_of(command)));

@@ -1,5 +1,7 @@
 #include "toolserver/app/connectors_setup.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "toolserver/connectors/http/http_tool.h"
 #include "toolserver/connectors/sql/sql_connector.h"
 #include "toolserver/connectors/tool_set.h"
+#include "toolserver/pipeline/schema.h"
 
 namespace tool::app {
 namespace {
@@ -79,6 +82,21 @@ base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connector
     opened.push_back(std::move(own));
   }
   return opened;
+}
+
+std::vector<std::string> schema_faults(const settings::SecureConfig& config) {
+  std::vector<std::string> faults;
+  for (const auto& tool : config.tools) {
+    const Capability& capability = tool.capability;
+    for (const auto* schema : {&capability.input_schema,
+                               capability.output_schema ? &*capability.output_schema : nullptr}) {
+      if (schema == nullptr) continue;
+      auto compiled = pipeline::Schema::compile(*schema);
+      if (compiled) continue;
+      faults.push_back(fmt::format("{}: {}", capability.id.text(), compiled.error().message()));
+    }
+  }
+  return faults;
 }
 
 }  // namespace tool::app

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/core/clock.h"
@@ -19,5 +20,9 @@ namespace tool::app {
 ///         start.
 [[nodiscard]] base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
     const settings::SecureConfig& config, base::BlockingPool& pool, base::Random& random);
+
+/// "tools.NAME: rule" for each schema of the configuration's tools that cannot
+/// be used. What such a tool says of itself is checked with the rest.
+[[nodiscard]] std::vector<std::string> schema_faults(const settings::SecureConfig& config);
 
 }  // namespace tool::app

@@ -62,6 +62,13 @@ void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
   });
 }
 
+void add_init(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("init", "write a configuration that works, with new secrets");
+  auto flags = std::make_shared<InitFlags>();
+  command->add_option("folder", flags->folder, "where; the current folder when left out");
+  command->callback([&action, flags] { action = [flags] { return init(*flags); }; });
+}
+
 void add_keygen(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("keygen", "make secrets or a key pair");
   auto flags = std::make_shared<KeygenFlags>();
@@ -145,6 +152,7 @@ int main(int argc, char** argv) {
   auto* serve_command = app.add_subcommand("serve", "serve tools until a signal ends it");
   add_config(*serve_command, config);
   serve_command->callback([&] { action = [&] { return serve(config); }; });
+  add_init(app, action);
   add_call(app, config, action);
   add_list(app, config, action);
   add_sessions(app, config, action);

@@ -16,6 +16,7 @@
 #include "toolserver/app/connectors_setup.h"
 #include "toolserver/app/generation.h"
 #include "toolserver/app/session_setup.h"
+#include "toolserver/connectors/tool_set.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::app {
@@ -67,14 +68,26 @@ session::ReplayLimits replay_limits(const SecureConfig& config) {
 // Eight are for SQL at most, of which one principal has four.
 constexpr unsigned kBlockingThreads = 12;
 
+constexpr std::size_t kFunctionsAtOnce = 4;
+
+std::shared_ptr<connectors::Connector> functions_of(const Extensions& extensions,
+                                                    base::BlockingPool& pool) {
+  std::vector<std::unique_ptr<connectors::Tool>> tools;
+  for (const auto& [capability, run] : extensions.functions) {
+    tools.push_back(std::make_unique<connectors::FunctionTool>(capability, run, pool));
+  }
+  return std::make_shared<connectors::ToolSet>(std::move(tools));
+}
+
 // Every fault on a line of its own.
 base::Status check(const SecureConfig& config) {
   auto findings = settings::validate(config, settings::Role::kServer);
   for (auto& finding : settings::check_files(config, settings::Role::kServer)) {
     findings.push_back(std::move(finding));
   }
-  if (findings.empty()) return {};
-  std::string lines;
+  auto schemas = schema_faults(config);
+  if (findings.empty() && schemas.empty()) return {};
+  std::string lines = fmt::format("{}", fmt::join(schemas, "\n"));
   for (const auto& finding : findings) {
     lines += fmt::format("{}{}: {}", lines.empty() ? "" : "\n", finding.setting, finding.rule);
   }
@@ -149,6 +162,8 @@ base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
 base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
   ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_));
+  for (const auto& own : extensions_.connectors) connectors.push_back(own);
+  if (!extensions_.functions.empty()) connectors.push_back(functions_of(extensions_, blocking_));
   for (auto& connector : connectors) {
     if (auto added = registry_.add(std::move(connector)); !added) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);
@@ -243,6 +258,43 @@ base::Result<std::string> mint_client_jwt(const SecureConfig& config, const Clie
                              client.holder};
   base::SystemRandom random;
   return session::mint_client_token(signer, grant, base::SystemClock().now(), random);
+}
+
+Extensions& Extensions::add_connector(std::shared_ptr<connectors::Connector> connector) {
+  connectors.push_back(std::move(connector));
+  return *this;
+}
+
+Extensions& Extensions::add_tool(Capability capability, connectors::ToolFunction run) {
+  if (capability.limits.at_once == 0) capability.limits.at_once = kFunctionsAtOnce;
+  functions.push_back({std::move(capability), std::move(run)});
+  return *this;
+}
+
+Extensions& Extensions::set_consent(pipeline::ConsentFunction::Ask ask) {
+  consent = std::make_shared<pipeline::ConsentFunction>(std::move(ask));
+  return *this;
+}
+
+Extensions& Extensions::set_output_filter(std::shared_ptr<pipeline::OutputFilter> filter) {
+  filters.push_back(std::move(filter));
+  return *this;
+}
+
+base::Result<Capability> read_only_tool(std::string_view id, std::string description,
+                                        base::json::Object parameters) {
+  ASSIGN_OR_RETURN(auto parsed, ToolId::parse(id));
+  Capability capability{.id = std::move(parsed)};
+  capability.description = std::move(description);
+  base::json::Array required;
+  for (const auto& one : parameters) required.push_back(boost::json::string(one.key()));
+  capability.input_schema = {{"type", "object"},
+                             {"properties", std::move(parameters)},
+                             {"required", std::move(required)},
+                             {"additionalProperties", false}};
+  capability.annotations = {
+      .read_only = true, .destructive = false, .idempotent = true, .open_world = true};
+  return capability;
 }
 
 SecureServer::SecureServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

@@ -13,6 +13,8 @@
 #include "base/config/settings_table.h"
 #include "base/core/result.h"
 #include "base/log/logger.h"
+#include "toolserver/connectors/connector.h"
+#include "toolserver/connectors/function_tool.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/pipeline/consent_hook.h"
 #include "toolserver/pipeline/guard.h"
@@ -46,7 +48,31 @@ struct Extensions {
   /// In this order, before that of hooks.filter_url.
   std::vector<std::shared_ptr<pipeline::OutputFilter>> filters;
   std::shared_ptr<pipeline::GuardStage> guard;
+  /// Beside those of the configuration. A name that one of them has is taken.
+  std::vector<std::shared_ptr<connectors::Connector>> connectors;
+  struct Function {
+    Capability capability;
+    connectors::ToolFunction run;
+  };
+  std::vector<Function> functions;
+
+  /// A connector of the program's own: several tools, coroutines, progress.
+  Extensions& add_connector(std::shared_ptr<connectors::Connector> connector);
+  /// A tool that is a function. Four calls run at once, where the capability
+  /// does not say otherwise.
+  Extensions& add_tool(Capability capability, connectors::ToolFunction run);
+  /// Asks for consent by a function. It may block its thread no longer than a
+  /// coroutine may.
+  Extensions& set_consent(pipeline::ConsentFunction::Ask ask);
+  /// Sees every answer before the caller does, after those that stand already.
+  Extensions& set_output_filter(std::shared_ptr<pipeline::OutputFilter> filter);
 };
+
+/// The record of a tool that changes nothing, so that nobody is asked:
+/// `parameters` has a JSON Schema for each argument, all of them required.
+/// Errors: kInvalid  `id` is no "<namespace>.<name>".
+[[nodiscard]] base::Result<Capability> read_only_tool(std::string_view id, std::string description,
+                                                      base::json::Object parameters);
 
 /// Used from one thread, which is none of its own.
 class SecureServer {
@@ -54,7 +80,7 @@ class SecureServer {
   /// Validates `config`, opens the audit trail and the connectors, and listens.
   /// `extensions` stay in force over reloads.
   /// Errors: kInvalid  the configuration is not safe (one line for each fault),
-  ///         or a key, file or connector cannot be used; kCorrupt  the audit
+  ///         or a key, file, connector or tool cannot be used; kCorrupt  the audit
   ///         trail is broken; kConflict  another process writes to it;
   ///         kUnavailable  the address or the trail's folder cannot be used.
   [[nodiscard]] static base::Result<std::unique_ptr<SecureServer>> start(

@@ -55,7 +55,11 @@ Findings all_findings(const SecureConfig& config, Role role) {
   return out;
 }
 
+// A shorter one could not be told from other text, and so not be kept out of answers.
+constexpr std::size_t kShortestToolSecret = 8;
+
 std::string_view secret_rule(std::string_view secret) {
+  if (secret.size() < kShortestToolSecret) return "must have 8 characters or more";
   if (!known_weakness_of(secret)) return "";
   return "must not be a placeholder or a published value";
 }

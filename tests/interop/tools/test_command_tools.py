@@ -167,6 +167,7 @@ def test_who_does_not_say_read_only_is_asked(service, consent):
     ({'program': '/bin/true', 'secrets': {'a_env': 'NOT_SET'}}, 'tools.t.secrets.a_env: the variable is not set'),
     ({'program': '/bin/true', 'secrets': {'a_file': 'placeholder'}}, 'tools.t.secrets.a_file: must not be a placeholder'),
     ({'program': '/bin/true', 'secrets': {'a_file': 'open'}}, 'tools.t.secrets.a_file: '),
+    ({'program': '/bin/true', 'secrets': {'a_file': 'short'}}, 'tools.t.secrets.a_file: must have 8 characters or more'),
 ])
 def test_a_tool_that_cannot_be_right_stops_the_start(make_service, service, members, line):
     settings = dict(service.settings)
@@ -174,12 +175,23 @@ def test_a_tool_that_cannot_be_right_stops_the_start(make_service, service, memb
         del settings[name]
     other = type(service)(service.folder / f'bad-{secrets.token_hex(4)}', 'simple', service.authority, binary=service.binary,
                           changes={**settings, **sections({'t': {'kind': 'command', **members}})})
-    for name, mode, text in (('placeholder', 0o600, 'changeme-changeme'), ('open', 0o644, TOKEN)):
+    for name, mode, text in (('placeholder', 0o600, 'changeme-changeme'), ('open', 0o644, TOKEN), ('short', 0o600, 'Vq8ZpR2')):
         (other.folder / name).write_text(text)
         (other.folder / name).chmod(mode)
     done = other.run('serve', check=False)
     assert done.returncode == 2 and line in done.stderr, done.stderr
     assert TOKEN not in done.stderr and 'changeme' not in done.stderr
+
+
+def test_a_schema_that_is_not_understood_stops_the_start(service, tmp_path):
+    settings = {name: value for name, value in service.settings.items() if not name.startswith('tools.')}
+    tool = {'kind': 'command', 'program': '/bin/true', 'parameters': {'a': {'type': 'string', 'minLenght': 1}}}
+    other = type(service)(tmp_path, 'simple', service.authority, binary=service.binary, changes={**settings, **sections({'t': tool})})
+    line = 'tools.t: schema: /properties/a: unknown keyword minLenght'
+    checked = other.run('config', 'check', check=False)
+    assert checked.returncode == 2 and checked.stderr == line + '\n'
+    served = other.run('serve', check=False)
+    assert served.returncode == 1 and line in served.stderr
 
 
 def test_a_program_that_the_file_tools_could_write_stops_the_start(service):

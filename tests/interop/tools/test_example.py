@@ -1,9 +1,11 @@
-"""The example that shows how to link the client library really works."""
+"""The examples that show how to link the client library, and how to serve a tool of one's own, really work."""
 import os
 import subprocess
 
+import pytest
+from own_tools import good, invoke, refused
 from tool_clients import BINARY
-from tool_stack.service import strong
+from tool_stack.service import ToolService, strong
 
 
 def run(service, **changes):
@@ -21,3 +23,20 @@ def test_prints_the_answer(services):
 def test_says_why_not(services):
     done = run(services['encrypted'], SCP_API_KEY=strong())
     assert done.returncode == 1 and done.stderr.startswith('E_AUTH: ')
+
+
+@pytest.fixture(scope='module')
+def own(tmp_path_factory, authority):
+    """The service of the example, with the configuration in its working directory."""
+    changes = {'security.api_key_scopes': 'cap:list,tool:invoke:text.*,tool:invoke:files.*', 'security.allow_insecure_transit': True}
+    service = ToolService(tmp_path_factory.mktemp('serve-tool'), 'simple', authority, binary=BINARY.parent / 'serve_tool', changes=changes)
+    yield service.start()
+    service.stop()
+
+
+def test_a_program_serves_a_function_of_its_own(own):
+    assert good(invoke(own, 'text.reverse', text='stressed')) == 'desserts'
+    assert good(invoke(own, 'files.read', path='notes/welcome.txt')).startswith('Hello')
+    assert refused(invoke(own, 'text.reverse', text='x' * 1001)) == 'E_SHAPE'
+    assert refused(invoke(own, 'text.other', text='x')) == 'E_TOOL'
+    assert refused(invoke(own, 'sql.list_tables')) == 'E_TOOL'
