@@ -51,7 +51,7 @@ def service(make_service, home):
                   'parameters': {'code': {'type': 'integer', 'minimum': 0, 'maximum': 9}}},
         'hidden': {**run, 'arguments': ['-c', 'echo private >&2; exit 7']},
         'bomb': {'kind': 'command', 'program': '/usr/bin/yes', 'answer_max': '64KiB'},
-        'hang': {**run, 'arguments': ['-c', 'echo $$ > "$1"; sleep 1000 & echo $! >> "$1"; wait', 'sh', '{file}'], 'timeout': 3,
+        'hang': {**run, 'arguments': ['-c', 'echo $$ > "$1"; sleep 1000 & echo $! >> "$1"; wait', 'sh', '{file}'], 'timeout': 10,
                  'parameters': {'file': TEXT}},
         'forks': {**run, 'arguments': ['-c', 'for i in 1 2 3 4 5 6 7 8; do sleep 1000 & echo $! >> "$1"; done; echo done', 'sh', '{file}'],
                   'parameters': {'file': TEXT}},
