@@ -312,7 +312,7 @@ CREATE INDEX IF NOT EXISTS lakeproxy_table_end ON ducklake_table (end_snapshot) 
 CREATE INDEX IF NOT EXISTS lakeproxy_view_name ON ducklake_view (schema_id, view_name) WHERE end_snapshot IS NULL;
 CREATE INDEX IF NOT EXISTS lakeproxy_column ON ducklake_column (table_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_column_tag ON ducklake_column_tag (table_id);
-CREATE INDEX IF NOT EXISTS lakeproxy_tag ON ducklake_tag (object_id);
+CREATE INDEX IF NOT EXISTS lakeproxy_ducklake_tag ON ducklake_tag (object_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_partition_info ON ducklake_partition_info (table_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_partition_column ON ducklake_partition_column (table_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_sort_info ON ducklake_sort_info (table_id);
