@@ -102,11 +102,13 @@ module(lakeproxy/derive/plan USES base/core lakeproxy/ducklake/table lakeproxy/i
   lakeproxy/iceberg/puffin lakeproxy/model)
 module(lakeproxy/derive/readable USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
   lakeproxy/engine/parquet TEST_USES base/testing)
+module(lakeproxy/derive/masked USES base/core base/duckdb base/json lakeproxy/engine/parquet lakeproxy/iceberg/schema
+  TEST_USES base/testing lakeproxy/engine/files)
 module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/files
   lakeproxy/engine/parquet lakeproxy/iceberg/schema TEST_USES base/testing)
-module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/plan
-  lakeproxy/derive/readable
+module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/masked
+  lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/deletes lakeproxy/engine/equality lakeproxy/engine/files lakeproxy/engine/parquet
   lakeproxy/iceberg/puffin lakeproxy/storage TEST_USES base/testing lakeproxy/iceberg/value)
 
