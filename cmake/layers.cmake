@@ -163,6 +163,12 @@ module(lakeproxy/table_cache USES base/core base/metrics base/runtime lakeproxy/
   lakeproxy/to_iceberg/publish TEST_USES base/duckdb base/gzip base/testing lakeproxy/ducklake/lake
   lakeproxy/engine/files lakeproxy/iceberg/update)
 
+# Tables as masked principals see them: copies of files, and Iceberg metadata over these.
+module(lakeproxy/to_iceberg/masked USES base/core base/json base/log base/metrics base/postgres base/runtime
+  lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/lake lakeproxy/iceberg/manifest
+  lakeproxy/iceberg/metadata lakeproxy/iceberg/scan lakeproxy/iceberg/schema lakeproxy/model lakeproxy/policy
+  lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
+
 # Which files a scan reads.
 module(lakeproxy/planning USES base/core base/runtime lakeproxy/iceberg/scan lakeproxy/to_iceberg/publish
   TEST_USES base/testing)
