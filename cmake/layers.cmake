@@ -185,7 +185,8 @@ module(lakeproxy/maintenance/removal USES base/core base/json base/log base/runt
 module(lakeproxy/operation/catalog USES base/core base/json base/log base/metrics base/runtime
   lakeproxy/ducklake/commit lakeproxy/ducklake/maintenance lakeproxy/ducklake/read lakeproxy/from_iceberg/write
   lakeproxy/iceberg/metadata lakeproxy/maintenance/compaction lakeproxy/measure lakeproxy/model lakeproxy/storage
-  lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/views)
+  lakeproxy/policy lakeproxy/auth lakeproxy/table_cache lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish
+  lakeproxy/views)
 module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
@@ -217,8 +218,8 @@ module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/htt
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
   lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
-  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
-  lakeproxy/to_iceberg/publish lakeproxy/views)
+  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
+  lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish lakeproxy/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 install_program(lakeproxy)
 

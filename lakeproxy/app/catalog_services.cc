@@ -15,6 +15,12 @@ std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& 
 
 namespace {
 
+// Nobody can write a policy yet.
+base::Task<base::Result<policy::ReadPlan>> everybody_reads(base::RequestContext, auth::Principal,
+                                                           publish::LoadedTablePtr) {
+  co_return policy::ReadPlan::raw(policy::PolicyVersion(0));
+}
+
 base::pg::Pool& pool_for(const LoopTools& tools, Pace pace) {
   return pace == Pace::kRequests ? *tools.pool : *tools.background_pool;
 }
@@ -59,6 +65,11 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       table_upkeep_(pool_for(tools, pace), shared_->lake),
       publisher_(publisher_tools(tools, pace), base::log::Logger(*tools.shared->log)),
       loaded_tables_(reader_, publisher_, shared_->tables),
+      masked_tables_({.pool = &pool_for(tools, pace),
+                      .manifests = tools.manifests,
+                      .maker = tools.masks,
+                      .cache = tools.shared->masked_tables},
+                     shared_->lake.metadata_schema, masked_retention(*tools.shared->settings)),
       audit_log_(pool_for(tools, pace), shared_->lake.metadata_schema),
       audit_(std::make_shared<audit::AuditTrail>(
           pool_for(tools, pace), *tools.background, *tools.shared->clock,
@@ -69,6 +80,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   tools.trails->push_back(audit_);
   catalog_.audit = audit_.get();
   catalog_.audit_log = &audit_log_;
+  catalog_.read_plan = everybody_reads;
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;
@@ -76,6 +88,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.upkeep = &upkeep_;
   catalog_.table_upkeep = &table_upkeep_;
   catalog_.loaded_tables = &loaded_tables_;
+  catalog_.masked_tables = &masked_tables_;
   catalog_.manifests = tools.manifests;
   catalog_.exporter = &tools.exporters->commit;
   catalog_.store = tools.store;

@@ -62,6 +62,7 @@ struct LoopExporters {
   exporter::Exporter background;
   exporter::Exporter count;
   exporter::Exporter copy;
+  exporter::Exporter mask;
 };
 
 /// What the catalogs of one event loop have in common; it outlives them.
@@ -77,6 +78,7 @@ struct LoopTools {
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
   publish::CopyMaker* copies = nullptr;
+  masked::MaskMaker* masks = nullptr;
   delegation::AccessDelegation* delegation = nullptr;
   /// Of all catalogs of the loop, for its end.
   std::vector<std::weak_ptr<audit::AuditTrail>>* trails = nullptr;
@@ -108,6 +110,7 @@ class CatalogServices {
   ducklake::TableUpkeep table_upkeep_;
   publish::Publisher publisher_;
   publish::LoadedTables loaded_tables_;
+  masked::MaskedTables masked_tables_;
   audit::AuditLog audit_log_;
   std::shared_ptr<audit::AuditTrail> audit_;
   operation::Catalog catalog_;
