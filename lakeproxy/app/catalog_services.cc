@@ -64,11 +64,16 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
           pool_for(tools, pace), *tools.background, *tools.shared->clock,
           base::log::Logger(*tools.shared->log),
           audit::AuditOptions{.metadata_schema = shared_->lake.metadata_schema,
-                              .retention = tools.shared->settings->audit.retention})) {
+                              .retention = tools.shared->settings->audit.retention})),
+      governance_(pool_for(tools, pace), shared_->lake.metadata_schema,
+                  *tools.shared->policy_trials, *tools.shared->clock),
+      resolver_(pool_for(tools, pace), shared_->lake.metadata_schema) {
   std::erase_if(*tools.trails, [](const auto& trail) { return trail.expired(); });
   tools.trails->push_back(audit_);
   catalog_.audit = audit_.get();
   catalog_.audit_log = &audit_log_;
+  catalog_.governance = &governance_;
+  catalog_.resolver = &resolver_;
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;
