@@ -81,6 +81,10 @@ module(lakeproxy/ducklake/readers USES base/core base/crypto base/log base/postg
 module(lakeproxy/audit USES base/core base/crypto base/json base/log base/postgres base/runtime lakeproxy/auth
   lakeproxy/ducklake/lake TEST_USES base/testing)
 
+# Tags, policies and roles: written, and resolved into the plan of a read.
+module(lakeproxy/governance USES base/core base/crypto base/duckdb base/json base/postgres base/runtime
+  lakeproxy/audit lakeproxy/auth lakeproxy/ducklake/lake lakeproxy/model lakeproxy/policy TEST_USES base/testing)
+
 # How the one says what the other says: types, texts, transforms, and the rows that we keep beside the lake's.
 module(lakeproxy/mapping USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
@@ -187,7 +191,8 @@ module(lakeproxy/operation/catalog USES base/core base/json base/log base/metric
   lakeproxy/iceberg/metadata lakeproxy/maintenance/compaction lakeproxy/measure lakeproxy/model lakeproxy/storage
   lakeproxy/policy lakeproxy/auth lakeproxy/table_cache lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish
   lakeproxy/views)
-module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+module(lakeproxy/operation USES base/core base/duckdb base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+  lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
@@ -207,7 +212,8 @@ module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/audit
-  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan
+  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/governance
+  lakeproxy/iceberg/scan
   lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
   lakeproxy/policy
   TEST_USES base/testing)
@@ -216,7 +222,8 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/http base/json base/log base/metrics
   base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/delegation lakeproxy/derive
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
-  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
+  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/governance lakeproxy/http
+  lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
   lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish lakeproxy/views)

@@ -1,5 +1,8 @@
 #include "lakeproxy/app/catalog_services.h"
 
+#include "lakeproxy/operation/effective_policies.h"
+#include "lakeproxy/operation/see_table.h"
+
 namespace lake::app {
 
 std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& lake,
@@ -15,10 +18,15 @@ std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& 
 
 namespace {
 
-// Nobody can write a policy yet.
-base::Task<base::Result<policy::ReadPlan>> everybody_reads(base::RequestContext, auth::Principal,
-                                                           publish::LoadedTablePtr) {
-  co_return policy::ReadPlan::raw(policy::PolicyVersion(0));
+base::Task<base::Result<policy::ReadPlan>> find_read_plan(base::RequestContext context,
+                                                          governance::Resolver* resolver,
+                                                          std::int64_t version,
+                                                          auth::Principal principal,
+                                                          publish::LoadedTablePtr loaded) {
+  const policy::PolicyVersion policies(version);
+  if (version == operation::kNoPolicies) co_return policy::ReadPlan::raw(policies);
+  auto state = operation::governed_state(*loaded, loaded->metadata.current_schema());
+  co_return co_await resolver->plan(context, std::move(principal), std::move(state), policies);
 }
 
 base::pg::Pool& pool_for(const LoopTools& tools, Pace pace) {
@@ -75,12 +83,21 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
           pool_for(tools, pace), *tools.background, *tools.shared->clock,
           base::log::Logger(*tools.shared->log),
           audit::AuditOptions{.metadata_schema = shared_->lake.metadata_schema,
-                              .retention = tools.shared->settings->audit.retention})) {
+                              .retention = tools.shared->settings->audit.retention})),
+      governance_(pool_for(tools, pace), shared_->lake.metadata_schema,
+                  *tools.shared->policy_trials, *tools.shared->clock),
+      resolver_(pool_for(tools, pace), shared_->lake.metadata_schema) {
   std::erase_if(*tools.trails, [](const auto& trail) { return trail.expired(); });
   tools.trails->push_back(audit_);
   catalog_.audit = audit_.get();
   catalog_.audit_log = &audit_log_;
-  catalog_.read_plan = everybody_reads;
+  catalog_.governance = &governance_;
+  catalog_.resolver = &resolver_;
+  catalog_.read_plan = [this](base::RequestContext context, auth::Principal principal,
+                              publish::LoadedTablePtr loaded) {
+    return find_read_plan(context, &resolver_, loaded_tables_.policy_version(),
+                          std::move(principal), std::move(loaded));
+  };
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;

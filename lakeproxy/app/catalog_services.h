@@ -18,6 +18,8 @@
 #include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/maintenance/table_upkeep.h"
 #include "lakeproxy/ducklake/maintenance/upkeep.h"
+#include "lakeproxy/governance/governance_store.h"
+#include "lakeproxy/governance/resolver.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/storage/removal_queue.h"
@@ -113,6 +115,8 @@ class CatalogServices {
   masked::MaskedTables masked_tables_;
   audit::AuditLog audit_log_;
   std::shared_ptr<audit::AuditTrail> audit_;
+  governance::GovernanceStore governance_;
+  governance::Resolver resolver_;
   operation::Catalog catalog_;
 };
 

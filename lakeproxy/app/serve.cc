@@ -164,6 +164,7 @@ class Process {
     shared_.metrics = &metrics_;
     shared_.engine = &engine;
     shared_.engine_pools = &engine_pools_;
+    shared_.policy_trials = &policy_trials_;
     shared_.records = &records_;
     shared_.issued_keys = &issued_keys_;
     shared_.catalogs = &catalogs_;
@@ -197,6 +198,7 @@ class Process {
   base::log::LogOutput log_;
   base::metrics::Registry metrics_;
   EnginePools engine_pools_;
+  base::BlockingPool policy_trials_{1};
   publish::TableCache table_cache_;
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;

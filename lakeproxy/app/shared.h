@@ -58,6 +58,7 @@ struct Shared {
   auth::RateLimits* requests = nullptr;  ///< Null: any number.
   base::duckdb::Engine* engine = nullptr;
   EnginePools* engine_pools = nullptr;
+  base::BlockingPool* policy_trials = nullptr;  ///< Where bodies of policies are tried.
   const publish::RecordMetrics* records = nullptr;
   delegation::IssuedKeys* issued_keys = nullptr;
   SharedCatalogs* catalogs = nullptr;

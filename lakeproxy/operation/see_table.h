@@ -14,6 +14,10 @@ namespace lake::operation {
 /// The reason of kForbidden: masks stand between the caller and what it asks for.
 inline constexpr std::string_view kMasked = "masked_by_policy";
 
+/// LoadedTables::policy_version() of a catalog in which nobody has written any policy
+/// (db/10_governance.sql): its requests pay nothing for governance.
+inline constexpr std::int64_t kNoPolicies = 1;
+
 struct SeenTable {
   publish::LoadedTablePtr loaded;                     ///< What may be shown.
   std::shared_ptr<const policy::MaskPlan> file_mask;  ///< Null: `loaded` is the lake's own.

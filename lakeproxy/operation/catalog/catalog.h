@@ -45,6 +45,10 @@ class AuditTrail;
 namespace lake::delegation {
 class AccessDelegation;
 }
+namespace lake::governance {
+class GovernanceStore;
+class Resolver;
+}  // namespace lake::governance
 
 namespace lake::operation {
 
@@ -114,8 +118,10 @@ struct Catalog {
   /// The same catalog for long work and for work that nobody waits for: with PostgreSQL
   /// connections and engine threads that requests do not use. Null in that one itself.
   std::shared_ptr<Catalog> unhurried;
-  audit::AuditTrail* audit = nullptr;          ///< Null only in tests.
-  const audit::AuditLog* audit_log = nullptr;  ///< The same.
+  audit::AuditTrail* audit = nullptr;                 ///< Null only in tests.
+  const audit::AuditLog* audit_log = nullptr;         ///< The same.
+  governance::GovernanceStore* governance = nullptr;  ///< The same.
+  governance::Resolver* resolver = nullptr;           ///< The same.
   measure::WaitMeter* meter = nullptr;
   planning::ScanPlans* scan_plans = nullptr;
   CommitMetrics* commit_metrics = nullptr;
