@@ -81,6 +81,10 @@ module(lakeproxy/ducklake/readers USES base/core base/crypto base/log base/postg
 module(lakeproxy/audit USES base/core base/crypto base/json base/log base/postgres base/runtime lakeproxy/auth
   lakeproxy/ducklake/lake TEST_USES base/testing)
 
+# Tags, policies and roles: written, and resolved into the plan of a read.
+module(lakeproxy/governance USES base/core base/crypto base/duckdb base/json base/postgres base/runtime
+  lakeproxy/audit lakeproxy/auth lakeproxy/ducklake/lake lakeproxy/model lakeproxy/policy TEST_USES base/testing)
+
 # How the one says what the other says: types, texts, transforms, and the rows that we keep beside the lake's.
 module(lakeproxy/mapping USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
@@ -102,11 +106,13 @@ module(lakeproxy/derive/plan USES base/core lakeproxy/ducklake/table lakeproxy/i
   lakeproxy/iceberg/puffin lakeproxy/model)
 module(lakeproxy/derive/readable USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
   lakeproxy/engine/parquet TEST_USES base/testing)
+module(lakeproxy/derive/masked USES base/core base/duckdb base/json lakeproxy/engine/parquet lakeproxy/iceberg/schema
+  TEST_USES base/testing lakeproxy/engine/files)
 module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/files
   lakeproxy/engine/parquet lakeproxy/iceberg/schema TEST_USES base/testing)
-module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/plan
-  lakeproxy/derive/readable
+module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/masked
+  lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/deletes lakeproxy/engine/equality lakeproxy/engine/files lakeproxy/engine/parquet
   lakeproxy/iceberg/puffin lakeproxy/storage TEST_USES base/testing lakeproxy/iceberg/value)
 
@@ -161,6 +167,12 @@ module(lakeproxy/table_cache USES base/core base/metrics base/runtime lakeproxy/
   lakeproxy/to_iceberg/publish TEST_USES base/duckdb base/gzip base/testing lakeproxy/ducklake/lake
   lakeproxy/engine/files lakeproxy/iceberg/update)
 
+# Tables as masked principals see them: copies of files, and Iceberg metadata over these.
+module(lakeproxy/to_iceberg/masked USES base/core base/json base/log base/metrics base/postgres base/runtime
+  lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/lake lakeproxy/iceberg/manifest
+  lakeproxy/iceberg/metadata lakeproxy/iceberg/scan lakeproxy/iceberg/schema lakeproxy/model lakeproxy/policy
+  lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
+
 # Which files a scan reads.
 module(lakeproxy/planning USES base/core base/runtime lakeproxy/iceberg/scan lakeproxy/to_iceberg/publish
   TEST_USES base/testing)
@@ -177,8 +189,10 @@ module(lakeproxy/maintenance/removal USES base/core base/json base/log base/runt
 module(lakeproxy/operation/catalog USES base/core base/json base/log base/metrics base/runtime
   lakeproxy/ducklake/commit lakeproxy/ducklake/maintenance lakeproxy/ducklake/read lakeproxy/from_iceberg/write
   lakeproxy/iceberg/metadata lakeproxy/maintenance/compaction lakeproxy/measure lakeproxy/model lakeproxy/storage
-  lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/views)
-module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+  lakeproxy/policy lakeproxy/auth lakeproxy/table_cache lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish
+  lakeproxy/views)
+module(lakeproxy/operation USES base/core base/duckdb base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+  lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
@@ -198,7 +212,8 @@ module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/audit
-  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan
+  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/governance
+  lakeproxy/iceberg/scan
   lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
   lakeproxy/policy
   TEST_USES base/testing)
@@ -207,10 +222,11 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/http base/json base/log base/metrics
   base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/delegation lakeproxy/derive
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
-  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
+  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/governance lakeproxy/http
+  lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
-  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
-  lakeproxy/to_iceberg/publish lakeproxy/views)
+  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
+  lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish lakeproxy/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 install_program(lakeproxy)
 

@@ -4,11 +4,12 @@
 TEST_STACK=test
 PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 # What runs side by side, longest first. Each has servers of its own.
-LANES=(faults tables lake oracle engines upkeep tools keys tables_1_1 unit kit)
+LANES=(faults tables lake oracle engines upkeep tools keys governance tables_1_1 unit kit)
 FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
 FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
 FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
 FOLDERS_keys=("$ROOT/tests/interop/keys")
+FOLDERS_governance=("$ROOT/tests/interop/governance" "$ROOT/tests/interop/masking")
 # What is quick of the lane tables, on a lake of DuckLake 1.1.
 FOLDERS_tables_1_1=("$ROOT/tests/interop/api/test_views.py" "$ROOT/tests/interop/api/test_transactions.py"
   "$ROOT/tests/interop/tables/test_definition_changes.py")
@@ -17,7 +18,7 @@ FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
 FOLDERS_oracle=("$ROOT/tests/oracle")
 PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}"
-  "${FOLDERS_keys[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
+  "${FOLDERS_keys[@]}" "${FOLDERS_governance[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 
 test_command() {
   local sanitizer='' filter=''
