@@ -236,7 +236,7 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
+  toolserver/pipeline toolserver/isolate toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
   toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)

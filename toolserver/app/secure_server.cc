@@ -120,6 +120,7 @@ class SecureServer::Parts {
   base::BlockingPool blocking_;
   std::unique_ptr<Witness> witness_;  // Gets the last checkpoint of the trail.
   std::unique_ptr<SpaceWatch> space_watch_;
+  std::unique_ptr<WallWatch> wall_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
   pipeline::ToolRegistry registry_;
   session::ReplayWindow replay_;
@@ -148,7 +149,9 @@ base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
 
 base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
-  ASSIGN_OR_RETURN(auto connectors, open_connectors(config.connectors, blocking_, random_));
+  wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
+  ASSIGN_OR_RETURN(auto connectors,
+                   open_connectors(config.connectors, blocking_, random_, *wall_watch_));
   for (auto& connector : connectors) {
     if (auto added = registry_.add(std::move(connector)); !added) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);

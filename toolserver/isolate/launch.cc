@@ -107,8 +107,7 @@ class Spawn {
       errno = failed;
       return no_process("posix_spawn");
     }
-    started.process =
-        Descriptor(static_cast<int>(::syscall(__NR_pidfd_open, started.pid, 0)));
+    started.process = Descriptor(static_cast<int>(::syscall(__NR_pidfd_open, started.pid, 0)));
     return started;
   }
 
