@@ -237,9 +237,11 @@ module(toolserver/definition USES base/core base/config base/http base/json tool
 module(toolserver/settings USES base/core base/config base/json base/log toolserver/definition toolserver/model
   TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
+# Child processes with walls around them.
+module(toolserver/isolate USES base/core base/json base/runtime TEST_USES base/testing)
 module(toolserver/connectors USES base/core base/json base/runtime toolserver/definition toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
-module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/connectors
+module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/isolate toolserver/connectors
   TEST_USES base/testing)
 module(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
@@ -256,7 +258,7 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
+  toolserver/pipeline toolserver/isolate toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
   toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http toolserver/definition toolserver/audit toolserver/client
   TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)

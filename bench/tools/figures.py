@@ -53,6 +53,15 @@ def idle(server, count):
     return {'count': count, 'kib_each': (held - before) / count, 'opened_per_second': opened['per_second']}
 
 
+def walls(server, count):
+    """One call at a time of tools that do next to nothing: in the service, in the engine's process, and by the engine in it."""
+    found = {}
+    for name, load in (('echo', ECHO), ('child', ['--tool', 'sql.list_tables', '--args', '{}']),
+                       ('engine', ['--tool', 'sql.query', '--args', json.dumps({'sql': 'SELECT 1'})])):
+        found[name] = server.load('calls', *load, '--count', count)
+    return found
+
+
 def large_results(server):
     """About 100 MB of rows as JSON, call after call."""
     server.forget_peak()

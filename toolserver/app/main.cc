@@ -1,7 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <array>
 #include <functional>
 
 #include "toolserver/app/command.h"
+#include "toolserver/connectors/sql/sql_child.h"
+#include "toolserver/isolate/launch.h"
 
 namespace {
 
@@ -144,6 +147,9 @@ void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  constexpr std::array kRoles{
+      tool::isolate::Role{tool::connectors::kSqlRole, tool::connectors::sql_child}};
+  if (auto code = tool::isolate::run_if_child(argc, argv, kRoles)) return *code;
   CLI::App app("Tools for agents: authorised, encrypted, audited.", "securetool");
   app.set_version_flag("--version", "securetool " SECURETOOL_VERSION);
   app.require_subcommand(1);

@@ -133,6 +133,7 @@ class SecureServer::Parts {
   base::BlockingPool blocking_;
   std::unique_ptr<Witness> witness_;  // Gets the last checkpoint of the trail.
   std::unique_ptr<SpaceWatch> space_watch_;
+  std::unique_ptr<WallWatch> wall_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
   pipeline::ToolRegistry registry_;
   session::ReplayWindow replay_;
@@ -161,7 +162,8 @@ base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
 
 base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
-  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_));
+  wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
+  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_, *wall_watch_));
   for (const auto& own : extensions_.connectors) connectors.push_back(own);
   if (!extensions_.functions.empty()) connectors.push_back(functions_of(extensions_, blocking_));
   for (auto& connector : connectors) {

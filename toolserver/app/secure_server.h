@@ -78,7 +78,9 @@ struct Extensions {
 class SecureServer {
  public:
   /// Validates `config`, opens the audit trail and the connectors, and listens.
-  /// `extensions` stay in force over reloads.
+  /// `extensions` stay in force over reloads. With the SQL connector the
+  /// program's main() begins with isolate::run_if_child(), as app/main.cc does:
+  /// the engine is a child of the same program.
   /// Errors: kInvalid  the configuration is not safe (one line for each fault),
   ///         or a key, file, connector or tool cannot be used; kCorrupt  the audit
   ///         trail is broken; kConflict  another process writes to it;

@@ -210,6 +210,7 @@ struct EchoConnector {
 };
 
 struct Connectors {
+  bool require_walls = false;  ///< No start where the kernel lacks one.
   EchoConnector echo;
   SqlConnector sql;
   FilesConnector files;

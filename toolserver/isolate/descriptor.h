@@ -1,0 +1,35 @@
+#pragma once
+
+// A file descriptor that is closed exactly once.
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace tool::isolate {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  /// Takes `fd`, which may be -1 for none.
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  /// Gives the descriptor away; the caller closes it.
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+  void close() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace tool::isolate

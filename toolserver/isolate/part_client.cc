@@ -1,0 +1,396 @@
+#include "toolserver/isolate/part_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "toolserver/isolate/frame.h"
+#include "toolserver/isolate/launch.h"
+
+namespace tool::isolate {
+namespace {
+
+namespace asio = boost::asio;
+using base::ErrorKind;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kFirstPause{100};
+// A child that lived for so long did not die of its beginning.
+constexpr std::chrono::seconds kSettled{30};
+constexpr milliseconds kReport{500};
+
+// Of one caller. The timer and the answer belong to its loop, the rest to the
+// supervisor's mutex.
+struct Call {
+  explicit Call(asio::any_io_executor executor)
+      : loop(std::move(executor)), timer(loop, steady_clock::time_point::max()) {}
+
+  const asio::any_io_executor loop;
+  asio::steady_timer timer;
+  std::optional<base::Result<std::string>> answer;
+  std::optional<std::string> note;
+  bool sent = false;
+};
+using CallPtr = std::shared_ptr<Call>;
+
+void give(const CallPtr& call, base::Result<std::string> answer) {
+  asio::post(call->loop, [call, answer = std::move(answer)]() mutable {
+    call->answer.emplace(std::move(answer));
+    call->timer.cancel();
+  });
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return fmt::format("code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+/// Two threads: one starts children and reads what they say, one writes. A
+/// child that does not read holds up the second alone.
+class PartClient::Supervisor {
+ public:
+  explicit Supervisor(PartOptions options) : options_(std::move(options)) {}
+  ~Supervisor();
+
+  base::Status start();
+  base::Result<std::uint64_t> add(const CallPtr& call, std::string request);
+  void cancel(std::uint64_t id);
+  void give_up(std::uint64_t id);
+  std::optional<std::string> note_of(const CallPtr& call);
+  [[nodiscard]] const PartOptions& options() const { return options_; }
+
+ private:
+  struct Waiting {
+    std::uint64_t id;
+    std::string bytes;
+    bool is_request;
+  };
+
+  bool withdraw(std::uint64_t id);
+  void supervise();
+  base::Status live(bool after_failure, bool& opened);
+  base::Status converse(int channel, bool after_failure, bool& opened);
+  base::Status take(Frame frame, bool& opened);
+  void write_out();
+  void begin_child(const Started& child);
+  void end_child();
+  void tell(PartEvent event) const {
+    if (options_.on_event) options_.on_event(event);
+  }
+  void tell_first(base::Status status);
+
+  const PartOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_ from here on.
+  bool stopping_ = false;
+  bool ready_ = false;
+  bool killed_ = false;
+  std::optional<base::Status> first_;
+  pid_t pid_ = -1;
+  int channel_ = -1;
+  std::uint64_t last_id_ = 0;
+  std::map<std::uint64_t, CallPtr> calls_;
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;
+
+  std::thread supervisor_;
+  std::thread writer_;
+};
+
+PartClient::Supervisor::~Supervisor() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (pid_ > 0) kill_child(pid_);
+  }
+  changed_.notify_all();
+  if (supervisor_.joinable()) supervisor_.join();
+  if (writer_.joinable()) writer_.join();
+  for (auto& [id, call] : calls_) give(call, base::fail(ErrorKind::kUnavailable, "has ended"));
+}
+
+base::Status PartClient::Supervisor::start() {
+  supervisor_ = std::thread([this] { supervise(); });
+  writer_ = std::thread([this] { write_out(); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return first_.has_value(); });
+  return *first_;
+}
+
+void PartClient::Supervisor::tell_first(base::Status status) {
+  {
+    std::lock_guard lock(mutex_);
+    if (first_) return;
+    if (!status) stopping_ = true;
+    first_ = std::move(status);
+  }
+  changed_.notify_all();
+}
+
+base::Result<std::uint64_t> PartClient::Supervisor::add(const CallPtr& call, std::string request) {
+  std::uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (waiting_bytes_ + request.size() > options_.waiting_bytes) {
+      return base::fail(ErrorKind::kRateLimited, "too much waits for it already");
+    }
+    id = ++last_id_;
+    calls_[id] = call;
+    std::string bytes = encode({FrameKind::kRequest, id, std::move(request)});
+    waiting_bytes_ += bytes.size();
+    waiting_.push_back({id, std::move(bytes), true});
+  }
+  changed_.notify_all();
+  return id;
+}
+
+// Whether the child knows of it; a request that was not sent yet is answered here.
+bool PartClient::Supervisor::withdraw(std::uint64_t id) {
+  auto found = calls_.find(id);
+  if (found == calls_.end()) return false;
+  if (found->second->sent) return true;
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    if (one.id == id) waiting_bytes_ -= one.bytes.size();
+    return one.id == id;
+  });
+  give(found->second, base::fail(ErrorKind::kCancelled, "was not begun"));
+  calls_.erase(found);
+  return false;
+}
+
+void PartClient::Supervisor::cancel(std::uint64_t id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!withdraw(id)) return;
+    std::string bytes = encode({FrameKind::kCancel, id, {}});
+    waiting_bytes_ += bytes.size();
+    waiting_.push_back({id, std::move(bytes), false});
+  }
+  changed_.notify_all();
+}
+
+void PartClient::Supervisor::give_up(std::uint64_t id) {
+  std::lock_guard lock(mutex_);
+  if (!withdraw(id) || pid_ <= 0) return;
+  killed_ = true;
+  kill_child(pid_);
+}
+
+std::optional<std::string> PartClient::Supervisor::note_of(const CallPtr& call) {
+  std::lock_guard lock(mutex_);
+  return std::exchange(call->note, std::nullopt);
+}
+
+void PartClient::Supervisor::begin_child(const Started& child) {
+  std::lock_guard lock(mutex_);
+  pid_ = child.pid;
+  channel_ = child.channel.get();
+  killed_ = false;
+  if (stopping_) kill_child(pid_);
+}
+
+// Whoever it was asked for is told; what it was not asked yet goes to the next.
+void PartClient::Supervisor::end_child() {
+  pid_t pid = -1;
+  {
+    std::unique_lock lock(mutex_);
+    ready_ = false;
+    // The writer may still use the channel: killed first, it can write no more.
+    kill_child(pid_);
+    pid = std::exchange(pid_, -1);
+  }
+  std::string how = how_it_ended(reap(pid));
+  PartEvent event{PartEvent::Kind::kEnded, how, {}};
+  {
+    std::lock_guard lock(mutex_);
+    channel_ = -1;
+    if (killed_) event.kind = PartEvent::Kind::kKilled;
+    std::erase_if(waiting_, [&](const Waiting& one) {
+      if (!one.is_request) waiting_bytes_ -= one.bytes.size();
+      return !one.is_request;
+    });
+    std::erase_if(calls_, [&](const auto& entry) {
+      if (!entry.second->sent) return false;
+      give(entry.second, base::fail(ErrorKind::kUnavailable, "ended meanwhile").with_detail(how));
+      return true;
+    });
+    if (stopping_) return;
+  }
+  tell(std::move(event));
+}
+
+base::Status PartClient::Supervisor::take(Frame frame, bool& opened) {
+  if (frame.kind == FrameKind::kFailed && !opened) {
+    return base::fail(ErrorKind::kInvalid, std::move(frame.payload));
+  }
+  std::lock_guard lock(mutex_);
+  if (frame.kind == FrameKind::kReady && !opened) {
+    opened = ready_ = true;
+    if (!first_) first_.emplace();
+    changed_.notify_all();
+    return {};
+  }
+  auto found = calls_.find(frame.id);
+  bool is_known = opened && found != calls_.end() && found->second->sent;
+  if (is_known && frame.kind == FrameKind::kAnswer) {
+    give(found->second, std::move(frame.payload));
+    calls_.erase(found);
+    return {};
+  }
+  constexpr std::size_t kMostOfNote = 256;
+  if (is_known && frame.kind == FrameKind::kProgress && frame.payload.size() <= kMostOfNote) {
+    found->second->note = std::move(frame.payload);
+    return {};
+  }
+  return base::fail(ErrorKind::kCorrupt, "it sent what nobody asked for");
+}
+
+base::Status PartClient::Supervisor::converse(int channel, bool after_failure, bool& opened) {
+  std::string opening = encode({FrameKind::kOpen, 0, options_.opening(after_failure)});
+  for (std::size_t sent = 0; sent < opening.size();) {
+    ssize_t now = ::send(channel, opening.data() + sent, opening.size() - sent, MSG_NOSIGNAL);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0) return base::fail(ErrorKind::kUnavailable, "it ended before it was ready");
+    sent += static_cast<std::size_t>(now);
+  }
+  FrameReader reader(options_.answer_bytes);
+  std::vector<char> part(64 << 10);
+  for (;;) {
+    ssize_t got = ::read(channel, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return base::fail(ErrorKind::kUnavailable, "it ended before it was ready");
+    reader.add({part.data(), static_cast<std::size_t>(got)});
+    for (;;) {
+      ASSIGN_OR_RETURN(auto frame, reader.next());
+      if (!frame) break;
+      RETURN_IF_ERROR(take(*std::move(frame), opened));
+    }
+  }
+}
+
+// One child, from its start to its end. An error where it never was ready.
+base::Status PartClient::Supervisor::live(bool after_failure, bool& opened) {
+  ASSIGN_OR_RETURN(Started child, launch(RoleLaunch{options_.role, options_.walls}));
+  begin_child(child);
+  tell({PartEvent::Kind::kStarted, {}, child.missing});
+  auto ended = converse(child.channel.get(), after_failure, opened);
+  end_child();
+  return ended;
+}
+
+void PartClient::Supervisor::supervise() {
+  milliseconds pause{0};
+  bool after_failure = false;
+  for (;;) {
+    auto began = steady_clock::now();
+    bool opened = false;
+    auto ended = live(after_failure, opened);
+    after_failure = !opened;
+    if (!opened) {
+      tell_first(std::move(ended).error());
+      tell({PartEvent::Kind::kFailed, "it does not begin", {}});
+    }
+    bool settled = opened && steady_clock::now() - began > kSettled;
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, settled ? milliseconds(0) : pause, [this] { return stopping_; })) {
+      return;
+    }
+    pause = settled ? milliseconds(0)
+                    : std::min(std::max(2 * pause, kFirstPause), options_.longest_pause);
+  }
+}
+
+void PartClient::Supervisor::write_out() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || (ready_ && !waiting_.empty()); });
+    if (stopping_) return;
+    Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= next.bytes.size();
+    auto call = calls_.find(next.id);
+    if (call == calls_.end()) continue;
+    if (next.is_request) call->second->sent = true;
+    // A copy of the descriptor, which another thread closes with its child.
+    Descriptor channel(::fcntl(channel_, F_DUPFD_CLOEXEC, 0));
+    lock.unlock();
+    for (std::size_t sent = 0; channel.valid() && sent < next.bytes.size();) {
+      ssize_t now =
+          ::send(channel.get(), next.bytes.data() + sent, next.bytes.size() - sent, MSG_NOSIGNAL);
+      if (now < 0 && errno == EINTR) continue;
+      if (now < 0) break;  // The child has ended, and the other thread tells.
+      sent += static_cast<std::size_t>(now);
+    }
+    lock.lock();
+  }
+}
+
+PartClient::PartClient(std::unique_ptr<Supervisor> supervisor)
+    : supervisor_(std::move(supervisor)) {}
+PartClient::~PartClient() = default;
+
+base::Result<std::unique_ptr<PartClient>> PartClient::start(PartOptions options) {
+  auto supervisor = std::make_unique<Supervisor>(std::move(options));
+  RETURN_IF_ERROR(supervisor->start());
+  return std::unique_ptr<PartClient>(new PartClient(std::move(supervisor)));
+}
+
+base::Task<base::Result<std::string>> PartClient::call(
+    std::string request, base::Deadline deadline,
+    std::function<void(const std::string&)> on_progress) {
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  Supervisor& supervisor = *supervisor_;
+  auto call = std::make_shared<Call>(co_await asio::this_coro::executor);
+  CO_ASSIGN_OR_RETURN(std::uint64_t id, supervisor.add(call, std::move(request)));
+  bool cancelled = false;
+  bool killed = false;
+  auto most = deadline == base::Deadline::max() ? deadline : deadline + supervisor.options().grace;
+  while (!call->answer) {
+    auto now = steady_clock::now();
+    auto state = co_await asio::this_coro::cancellation_state;
+    if (!cancelled && state.cancelled() != asio::cancellation_type::none) {
+      cancelled = true;
+      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+      most = std::min(most, now + supervisor.options().grace);
+      supervisor.cancel(id);
+    }
+    if (!killed && now >= most) {
+      killed = true;
+      supervisor.give_up(id);
+    }
+    auto next = on_progress ? now + kReport : base::Deadline::max();
+    call->timer.expires_at(killed ? now + kReport : std::min(next, most));
+    co_await call->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (call->answer || !on_progress) continue;
+    if (auto note = supervisor.note_of(call)) on_progress(*note);
+  }
+  if (!*call->answer && killed) {
+    co_return cancelled ? base::fail(ErrorKind::kCancelled, "did not end in time")
+                        : base::fail(ErrorKind::kTimeout, "did not end in time");
+  }
+  co_return *std::move(call->answer);
+}
+
+}  // namespace tool::isolate
