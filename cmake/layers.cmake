@@ -231,12 +231,18 @@ module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
+module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
+  toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/transport
+  TEST_USES base/testing base/metrics toolserver/connectors)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
+  toolserver/connectors/files toolserver/audit toolserver/mcp toolserver/mcp_ingress toolserver/client
+  TEST_USES base/testing)
+# What it tells MCP clients of itself.
+target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)
 
@@ -250,6 +256,9 @@ program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 module(tests/integration/lasting_client USES base/core base/config base/json base/runtime toolserver/model
   toolserver/settings toolserver/session toolserver/client toolserver/app)
 program(lasting_client tests/integration/lasting_client)
+module(tests/integration/mcp_conformance_server USES base/core base/config base/crypto base/json base/log base/runtime
+  toolserver/model toolserver/connectors toolserver/mcp_ingress toolserver/settings toolserver/app)
+program(mcp_conformance_server tests/integration/mcp_conformance_server)
 
 # lakeproxy with a watch on the steps of its commits, for tests/faults.
 module(tests/faults/server USES base/config lakeproxy/app lakeproxy/ducklake/commit lakeproxy/settings)

@@ -28,6 +28,10 @@ struct ConfigFlags {
 /// Serves until a signal ends it; SIGHUP reloads the configuration.
 [[nodiscard]] int serve(const ConfigFlags& flags);
 
+/// Serves MCP on standard input and output, as a client of the service, until the
+/// input ends.
+[[nodiscard]] int serve_mcp(const ConfigFlags& flags);
+
 struct CallFlags {
   std::string tool;
   std::vector<std::string> arguments;  ///< "name=value"; a value that is JSON is taken as such.

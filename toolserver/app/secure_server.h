@@ -13,6 +13,9 @@
 #include "base/config/settings_table.h"
 #include "base/core/result.h"
 #include "base/log/logger.h"
+#include "toolserver/connectors/connector.h"
+#include "toolserver/mcp_ingress/changes.h"
+#include "toolserver/mcp_ingress/providers.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/pipeline/consent_hook.h"
 #include "toolserver/pipeline/guard.h"
@@ -46,6 +49,10 @@ struct Extensions {
   /// In this order, before that of hooks.filter_url.
   std::vector<std::shared_ptr<pipeline::OutputFilter>> filters;
   std::shared_ptr<pipeline::GuardStage> guard;
+  /// Tools beside those of the configuration; their names are free, or it does not
+  /// start.
+  std::vector<std::shared_ptr<connectors::Connector>> connectors;
+  mcp_ingress::Providers providers;  ///< What MCP clients are offered beside tools.
 };
 
 /// Used from one thread, which is none of its own.
@@ -64,6 +71,9 @@ class SecureServer {
 
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] base::log::Logger log() const;
+  /// Tells MCP clients that listen that a provider of the program has changed. From
+  /// any thread.
+  void tell(const mcp_ingress::Change& change);
 
   /// Puts a new configuration in force for connections from then on: all of it
   /// or nothing. Settings that cannot change meanwhile keep their values.
