@@ -73,6 +73,7 @@ test_lanes() {
   setup_servers
   setup_plain_store
   setup_websocket_peers
+  setup_mcp_peers
   setup_jars
   setup_trino
   build_preset "$preset"
@@ -141,6 +142,7 @@ interop_tests() {
   setup_servers
   if [[ -n $2 ]] && ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
   setup_websocket_peers
+  setup_mcp_peers
   setup_jars
   setup_trino
   [[ $2 != engines ]] || export ENGINES=all
