@@ -90,3 +90,26 @@ class McpCaller:
     def tell(self, method, params=None):
         body = {'jsonrpc': '2.0', 'method': method, **({'params': params} if params else {})}
         return self.send(body, {'Mcp-Session-Id': self.session, 'MCP-Protocol-Version': self.version})
+
+
+class EventStream:
+    """The answer to a request of a session that is read while it goes on."""
+
+    def __init__(self, caller, message=None, method='POST'):
+        self.connection = caller.connect()
+        headers = {'Content-Type': 'application/json', 'Accept': ACCEPT, 'Authorization': f'Bearer {caller.token}', 'Mcp-Session-Id': caller.session,
+                   'MCP-Protocol-Version': caller.version}
+        body = None if message is None else json.dumps({'jsonrpc': '2.0', 'id': next(caller.ids), **message})
+        self.connection.request(method, caller.path, body=body, headers=headers)
+        self.answer = self.connection.getresponse()
+
+    def next(self):
+        """The next message; None after the last."""
+        while line := self.answer.readline():
+            if line.startswith(b'data: '):
+                return json.loads(line.removeprefix(b'data: '))
+        return None
+
+    def close(self):
+        self.answer.close()
+        self.connection.close()

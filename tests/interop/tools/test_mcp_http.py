@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mcp_messages import MODERN, PREFIX, SESSIONS, McpCaller
+from mcp_messages import MODERN, PREFIX, SESSIONS, EventStream, McpCaller
 from test_modes import run, session
 from tool_clients import client_of
 
@@ -188,3 +188,71 @@ def test_basic_mode_takes_client_tokens(make_service):
     service = make_service('basic', mcp__enabled=True)
     assert McpCaller(service, service.mint()).call('files.read', {'path': 'notes/welcome.txt'}).result['content']
     assert McpCaller(service, service.secret('jwt_secret')).modern('tools/list').status == 401
+
+
+YES = {'action': 'accept', 'content': {'response': 'fine'}}
+
+
+def test_a_tool_asks_a_client_that_waits_and_takes_the_answer_of_it_alone(fixture_service, fixtures):
+    fixtures.open({'elicitation': {}})
+    stream = EventStream(fixtures, {'method': 'tools/call', 'params': {'name': 'test_elicitation', 'arguments': {'message': 'How are you?'}}})
+    question = stream.next()
+    assert question['method'] == 'elicitation/create' and question['params']['message'] == 'How are you?'
+    reply = {'jsonrpc': '2.0', 'id': question['id'], 'result': YES}
+    mallory = McpCaller(fixture_service, fixture_service.mint('mallory', ['tool:invoke:fixture.*']))
+    fields = {'Mcp-Session-Id': fixtures.session, 'MCP-Protocol-Version': SESSIONS}
+    assert mallory.send(reply, fields).status == 404
+    assert fixtures.send({**reply, 'id': 999}, fields).status == 400
+    assert fixtures.send(reply, fields).status == 202
+    assert 'fine' in stream.next()['result']['content'][0]['text'] and stream.next() is None
+    assert fixtures.send(reply, fields).status == 400
+    stream.close()
+
+
+def test_a_client_that_refuses_to_be_asked_is_told_so(fixtures):
+    fixtures.open({'elicitation': {}})
+    stream = EventStream(fixtures, {'method': 'tools/call', 'params': {'name': 'test_elicitation', 'arguments': {'message': 'How are you?'}}})
+    error = {'jsonrpc': '2.0', 'id': stream.next()['id'], 'error': {'code': -1, 'message': 'no'}}
+    assert fixtures.send(error, {'Mcp-Session-Id': fixtures.session, 'MCP-Protocol-Version': SESSIONS}).status == 202
+    assert stream.next()['error']['data']['code'] == 'E_CONSENT'
+    stream.close()
+
+
+def test_a_session_without_the_capability_is_not_asked(fixtures):
+    fixtures.open()
+    result = fixtures.in_session('tools/call', {'name': 'test_elicitation', 'arguments': {'message': 'How are you?'}}).result
+    assert result['isError'] and 'E_CONSENT' in result['content'][0]['text']
+
+
+@pytest.mark.parametrize('approve_it', [True, False])
+def test_the_user_of_a_client_that_waits_gives_consent(fixtures, approve_it):
+    fixtures.open({'elicitation': {}})
+    stream = EventStream(fixtures, {'method': 'tools/call', 'params': {'name': 'files.write', 'arguments': {'path': 'notes/waits.txt', 'content': 'x'}}})
+    question = stream.next()
+    assert 'files.write' in question['params']['message']
+    reply = {'jsonrpc': '2.0', 'id': question['id'], 'result': {'action': 'accept', 'content': {'approve': approve_it}}}
+    assert fixtures.send(reply, {'Mcp-Session-Id': fixtures.session, 'MCP-Protocol-Version': SESSIONS}).status == 202
+    assert bool(stream.next()['result'].get('isError')) != approve_it
+    stream.close()
+
+
+def test_a_session_hears_of_changes_on_a_stream_of_its_own(fixtures):
+    fixtures.open()
+    assert fixtures.in_session('resources/subscribe', {'uri': 'test://watched-resource'}).result == {}
+    stream = EventStream(fixtures, method='GET')
+    assert stream.answer.status == 200
+    fixtures.in_session('tools/call', {'name': 'test_trigger_tool_change', 'arguments': {}})
+    fixtures.in_session('tools/call', {'name': 'test_trigger_prompt_change', 'arguments': {}})
+    assert [stream.next()['method'] for _ in range(2)] == ['notifications/tools/list_changed', 'notifications/prompts/list_changed']
+    stream.close()
+
+
+def test_a_session_cancels_a_call_by_its_id(caller):
+    caller.open()
+    stream = EventStream(caller, {'id': 'long', 'method': 'tools/call', 'params': {
+        'name': 'sql.query', 'arguments': {'sql': 'SELECT count(*) FROM range(100000000000) a, range(1000) b'}}})
+    assert caller.tell('notifications/cancelled', {'requestId': 'other'}).status == 202
+    assert caller.tell('notifications/cancelled', {'requestId': 'long'}).status == 202
+    ended = stream.next()
+    assert ended['id'] == 'long' and ended['error']['data']['code'] == 'E_CANCELLED'
+    stream.close()
