@@ -93,12 +93,12 @@ class McpCaller:
 
 
 class EventStream:
-    """The answer to a request of a session that is read while it goes on."""
+    """The answer to a request that is read while it goes on; of a session, unless other `headers` are given."""
 
-    def __init__(self, caller, message=None, method='POST'):
+    def __init__(self, caller, message=None, method='POST', headers=None):
         self.connection = caller.connect()
-        headers = {'Content-Type': 'application/json', 'Accept': ACCEPT, 'Authorization': f'Bearer {caller.token}', 'Mcp-Session-Id': caller.session,
-                   'MCP-Protocol-Version': caller.version}
+        headers = {'Content-Type': 'application/json', 'Accept': ACCEPT, 'Authorization': f'Bearer {caller.token}',
+                   **(headers or {'Mcp-Session-Id': caller.session, 'MCP-Protocol-Version': caller.version})}
         body = None if message is None else json.dumps({'jsonrpc': '2.0', 'id': next(caller.ids), **message})
         self.connection.request(method, caller.path, body=body, headers=headers)
         self.answer = self.connection.getresponse()
@@ -113,3 +113,10 @@ class EventStream:
     def close(self):
         self.answer.close()
         self.connection.close()
+
+
+def listening(caller, **wanted):
+    """A `subscriptions/listen` for what is wanted."""
+    params = {'notifications': wanted, '_meta': {PREFIX + 'protocolVersion': MODERN, PREFIX + 'clientCapabilities': {}}}
+    return EventStream(caller, {'id': 'listen', 'method': 'subscriptions/listen', 'params': params},
+                       headers={'MCP-Protocol-Version': MODERN, 'Mcp-Method': 'subscriptions/listen'})

@@ -1,10 +1,12 @@
 """MCP clients on the service's port, in both eras: the same tools, the same gate, the same trail. docs/tools/mcp.md."""
 import json
+import os
+import signal
 import time
 
 import pytest
 
-from mcp_messages import MODERN, PREFIX, SESSIONS, EventStream, McpCaller
+from mcp_messages import MODERN, PREFIX, SESSIONS, EventStream, McpCaller, listening
 from test_modes import run, session
 from tool_clients import client_of
 
@@ -255,4 +257,43 @@ def test_a_session_cancels_a_call_by_its_id(caller):
     assert caller.tell('notifications/cancelled', {'requestId': 'long'}).status == 202
     ended = stream.next()
     assert ended['id'] == 'long' and ended['error']['data']['code'] == 'E_CANCELLED'
+    stream.close()
+
+
+@pytest.mark.parametrize('mode', ['simple', 'basic'])
+def test_those_who_listen_are_told_that_the_service_stops(make_service, mode):
+    service = make_service(mode, mcp__enabled=True)
+    stream = listening(McpCaller(service, service.mint()), toolsListChanged=True, promptsListChanged=True)
+    first = stream.next()
+    assert first['method'] == 'notifications/subscriptions/acknowledged'
+    # The service has no prompts, so it says that it will not tell of them.
+    assert first['params'] == {'_meta': {PREFIX + 'subscriptionId': 'listen'}, 'notifications': {'toolsListChanged': True}}
+    service.stop()
+    last = stream.next()
+    assert last['id'] == 'listen' and last['result']['_meta'][PREFIX + 'subscriptionId'] == 'listen' and stream.next() is None
+    stream.close()
+
+
+def test_a_listener_hears_what_it_asked_for_and_no_more(fixtures):
+    tools, prompts = listening(fixtures, toolsListChanged=True), listening(fixtures, promptsListChanged=True)
+    assert tools.next() and prompts.next()
+    fixtures.call('test_trigger_prompt_change')
+    fixtures.call('test_trigger_tool_change')
+    assert tools.next()['method'] == 'notifications/tools/list_changed'
+    assert prompts.next()['method'] == 'notifications/prompts/list_changed'
+    tools.close()
+    prompts.close()
+
+
+def test_a_listener_whose_credential_is_taken_back_is_ended(make_service, tmp_path):
+    denied = tmp_path / 'denied'
+    denied.write_text('')
+    service = make_service('simple', mcp__enabled=True, security__deny_file=str(denied))
+    caller = McpCaller(service, service.mint('mallory'))
+    stream = listening(caller, toolsListChanged=True)
+    assert stream.next()['method'] == 'notifications/subscriptions/acknowledged'
+    denied.write_text('sub mallory\n')
+    os.kill(service.process.pid, signal.SIGHUP)
+    assert stream.next()['result']['resultType'] == 'complete' and stream.next() is None
+    assert caller.modern('tools/list').status == 401
     stream.close()
