@@ -89,6 +89,9 @@ class Endpoint {
   base::Task<http::Response> request(Incoming in, mcp::Request message) const;
   base::Task<http::Response> run(Incoming in, Call call) const;
   [[nodiscard]] http::Response initialize(const Incoming& in, const mcp::Request& message) const;
+  [[nodiscard]] std::optional<http::Response> join_session(const Incoming& in,
+                                                           const mcp::RequestId& id,
+                                                           Call& call) const;
   [[nodiscard]] http::Response notification(const Incoming& in,
                                             const mcp::Notification& message) const;
   [[nodiscard]] http::Response client_answer(
@@ -260,6 +263,24 @@ http::Response Endpoint::initialize(const Incoming& in, const mcp::Request& mess
   return response;
 }
 
+// A request of an older revision, which may be of a session.
+std::optional<http::Response> Endpoint::join_session(const Incoming& in, const mcp::RequestId& id,
+                                                     Call& call) const {
+  auto session = session_of(in);
+  if (!session) return std::move(session).error();
+  if (!*session) return std::nullopt;
+  const ClientSession::Facts& facts = (*session)->facts();
+  // A client that leaves the field out has agreed on it before.
+  if (in.http.headers.get("MCP-Protocol-Version") && call.revision != facts.revision) {
+    return write(id, error_reply(400, mcp::code::kHeaderMismatch,
+                                 "MCP-Protocol-Version: must be the session's"));
+  }
+  call.revision = facts.revision;
+  call.client = facts.capabilities;
+  call.session = std::move(*session);
+  return std::nullopt;
+}
+
 base::Task<http::Response> Endpoint::request(Incoming in, mcp::Request message) const {
   auto meta = mcp::read_meta(message.params);
   if (!meta) {
@@ -295,19 +316,7 @@ base::Task<http::Response> Endpoint::request(Incoming in, mcp::Request message) 
                              std::move(*filter));
   }
   if (!stateless) {
-    auto session = session_of(in);
-    if (!session) co_return std::move(session).error();
-    call.session = std::move(*session);
-    if (call.session) {
-      call.client = call.session->facts().capabilities;
-      // A client that leaves the field out has agreed on it before.
-      if (in.http.headers.get("MCP-Protocol-Version") &&
-          call.revision != call.session->facts().revision) {
-        co_return write(message.id, error_reply(400, mcp::code::kHeaderMismatch,
-                                                "MCP-Protocol-Version: must be the session's"));
-      }
-      call.revision = call.session->facts().revision;
-    }
+    if (auto refused = join_session(in, message.id, call)) co_return std::move(*refused);
   }
   call.request = std::move(message);
   call.meta = std::move(*meta);

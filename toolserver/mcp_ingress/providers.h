@@ -43,7 +43,7 @@ struct ResourceTemplate {
 class ResourceProvider {
  public:
   virtual ~ResourceProvider() = default;
-  /// In an order that stays. Errors: those of the provider; all may be E_BUSY.
+  /// Those that the caller may know of, in an order that stays.
   [[nodiscard]] virtual std::vector<Resource> resources(const Principal& caller) const = 0;
   [[nodiscard]] virtual std::vector<ResourceTemplate> templates(const Principal& caller) const = 0;
   /// The contents, each with its `uri`.

@@ -6,7 +6,6 @@ namespace tool::pipeline {
 namespace {
 
 using namespace testing;  // NOLINT: the fixture of this folder.
-using ::testing::HasSubstr;
 
 base::Task<Outcome<ConsentAnswer>> say(ConsentAnswer answer, int* asked) {
   ++*asked;
