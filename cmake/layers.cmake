@@ -251,16 +251,23 @@ module(toolserver/connectors/http USES base/core base/http base/json base/runtim
   toolserver/definition toolserver/model TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
+module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
+module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
+  toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/transport
+  TEST_USES base/testing base/metrics toolserver/connectors)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/isolate toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http toolserver/definition toolserver/audit toolserver/client
+  toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http toolserver/definition
+  toolserver/audit toolserver/mcp toolserver/mcp_ingress toolserver/client
   TEST_USES base/testing)
+# What it tells MCP clients of itself.
+target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)
 
@@ -278,6 +285,9 @@ program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 module(tests/integration/lasting_client USES base/core base/config base/json base/runtime toolserver/model
   toolserver/settings toolserver/session toolserver/client toolserver/app)
 program(lasting_client tests/integration/lasting_client)
+module(tests/integration/mcp_conformance_server USES base/core base/config base/crypto base/json base/log base/runtime
+  toolserver/model toolserver/connectors toolserver/mcp_ingress toolserver/settings toolserver/app)
+program(mcp_conformance_server tests/integration/mcp_conformance_server)
 
 module(tests/spec/json_schema/checker USES base/core base/json toolserver/pipeline)
 program(schema_checker tests/spec/json_schema/checker)

@@ -158,6 +158,21 @@ setup_typescript_client() {
     -- npm run build --prefix "$client" --silent
 }
 
+# MCP's conformance suite and the clients of several makers.
+setup_mcp_peers() {
+  setup_python
+  local peers=$ROOT/tests/interop/tools/mcp_peers
+  [[ -x $TOOLS/mcp_peers/bin/python && -d $peers/node_modules/@modelcontextprotocol ]] || rm -f "$STAMPS/mcp_peers"
+  once mcp_peers "MCP peers" "$peers/package-lock.json" "$peers/requirements.txt" -- install_mcp_peers "$peers"
+}
+
+# install_mcp_peers FOLDER
+install_mcp_peers() {
+  (cd "$1" && npm ci --no-audit --no-fund --silent --ignore-scripts) || return
+  [[ -x $TOOLS/mcp_peers/bin/python ]] || python3 -m venv "$TOOLS/mcp_peers" || return
+  "$TOOLS/mcp_peers/bin/python" -m pip install --disable-pip-version-check -q -r "$1/requirements.txt"
+}
+
 setup_jars() {
   setup_packages
   once jars "Iceberg for Spark" "$ROOT/devtools/jars/pom.xml" -- install_jars
@@ -205,6 +220,6 @@ setup_reference_server() {
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
 # What the tests of securetool talk to, beside the servers.
-setup_tool_peers() { setup_websocket_peers; setup_typescript_client; setup_schema_suite; }
+setup_tool_peers() { setup_websocket_peers; setup_typescript_client; setup_mcp_peers; setup_schema_suite; }
 
 setup_everything() { setup_servers; setup_plain_store; setup_tool_peers; setup_jars; setup_trino; setup_reference_server; }

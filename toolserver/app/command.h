@@ -37,6 +37,10 @@ struct InitFlags {
 /// into a folder, and prints what to do next. Nothing is overwritten.
 [[nodiscard]] int init(const InitFlags& flags);
 
+/// Serves MCP on standard input and output, as a client of the service, until the
+/// input ends.
+[[nodiscard]] int serve_mcp(const ConfigFlags& flags);
+
 struct CallFlags {
   std::string tool;
   std::vector<std::string> arguments;  ///< "name=value"; a value that is JSON is taken as such.

@@ -143,6 +143,12 @@ base::Status Generation::make_sessions(Shared& shared) {
       context_, session::ServerContext::create(std::move(server), std::move(tokens), shared.replay,
                                                shared.clock, shared.random));
   ASSIGN_OR_RETURN(rules_, credential_rules(config_));
+  if (config_.mcp.enabled) {
+    McpParts parts{shared.mcp,    *pipeline_,   shared.audit,  shared.sessions,
+                   shared.counts, shared.clock, shared.random, shared.extensions.providers};
+    mcp_ = std::make_unique<McpFace>(config_, endpoint_.websocket, context_->config().methods,
+                                     std::move(parts));
+  }
   auto ready = [&shared] { return !shared.draining.load(std::memory_order_relaxed); };
   for (unsigned i = 0; i < shared.workers.count(); ++i) {
     ASSIGN_OR_RETURN(auto check, transport::CredentialCheck::create(
@@ -156,8 +162,10 @@ base::Status Generation::make_sessions(Shared& shared) {
         shared.sessions, *operations_, shared.audit, shared.counts, shared.clock,
         base::log::Logger(shared.log), transport::SessionMetrics(shared.metrics),
         std::make_unique<transport::StrangerLog>(base::log::Logger(shared.log))}));
-    handlers_.push_back(
-        transport::make_handler(endpoint_, *services_.back(), shared.metrics, ready));
+    std::optional<transport::OtherFace> other;
+    if (mcp_) other = mcp_->of_worker(services_.back()->credentials);
+    handlers_.push_back(transport::make_handler(endpoint_, *services_.back(), shared.metrics, ready,
+                                                std::move(other)));
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "base/log/logger.h"
 #include "base/metrics/registry.h"
 #include "base/runtime/workers.h"
+#include "toolserver/app/mcp_setup.h"
 #include "toolserver/app/secure_server.h"
 #include "toolserver/audit/audit_log.h"
 #include "toolserver/pipeline/pipeline.h"
@@ -35,6 +36,7 @@ struct Shared {
   session::ReplayWindow& replay;
   transport::ConnectionCounts& counts;
   transport::OpenSessions& sessions;
+  McpShared& mcp;
   const Extensions& extensions;
   std::atomic<class Generation*> current = nullptr;  ///< The one in force.
   std::atomic<bool> draining = false;
@@ -72,6 +74,7 @@ class Generation {
   settings::SecureConfig config_;
   std::unique_ptr<pipeline::Pipeline> pipeline_;
   std::unique_ptr<transport::ToolOperations> operations_;
+  std::unique_ptr<McpFace> mcp_;  ///< Null: MCP clients are not let in.
   std::shared_ptr<const session::ServerContext> context_;
   transport::CredentialRules rules_;
   transport::EndpointOptions endpoint_;

@@ -20,6 +20,13 @@ void add_config(CLI::App& command, ConfigFlags& flags) {
       ->allow_extra_args(false);
 }
 
+void add_mcp(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* command = app.add_subcommand(
+      "mcp", "serve MCP on standard input and output, as a client of the service");
+  add_config(*command, config);
+  command->callback([&config, &action] { action = [&config] { return serve_mcp(config); }; });
+}
+
 void add_call(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand("call", "call a tool and print what it answers");
   auto flags = std::make_shared<CallFlags>();
@@ -159,6 +166,7 @@ int main(int argc, char** argv) {
   add_config(*serve_command, config);
   serve_command->callback([&] { action = [&] { return serve(config); }; });
   add_init(app, action);
+  add_mcp(app, config, action);
   add_call(app, config, action);
   add_list(app, config, action);
   add_sessions(app, config, action);

@@ -48,12 +48,15 @@ base::http::TlsFiles tls_files(const SecureConfig& config) {
   return files;
 }
 
+// More than limits.message_bytes can be.
+constexpr std::size_t kMostBodyBytes = 64 << 20;
+
 base::http::ServerOptions server_options(const SecureConfig& config) {
   base::http::ServerOptions options;
   options.address = config.server.host;
   options.port = config.server.port;
   options.limits.admission = admission_limits(config.limits);
-  options.limits.body_bytes = 0;  // No request of this service has one.
+  options.limits.body_bytes = kMostBodyBytes;
   if (!config.security.tls_enabled) return options;
   options.tls = std::make_unique<base::http::TlsFiles>(tls_files(config));
   return options;
@@ -105,6 +108,7 @@ class SecureServer::Parts {
         blocking_(kBlockingThreads),
         replay_(replay_limits(config), random_),
         counts_(config.limits.connections_per_principal),
+        mcp_(clock_, random_),
         workers_(worker_count(config)) {}
   ~Parts() { stop(); }
 
@@ -117,6 +121,7 @@ class SecureServer::Parts {
   void stop();
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
   [[nodiscard]] base::log::Logger log() { return base::log::Logger(log_); }
+  void tell(const mcp_ingress::Change& change) { mcp_.changes.tell(change); }
 
  private:
   base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
@@ -139,6 +144,7 @@ class SecureServer::Parts {
   session::ReplayWindow replay_;
   transport::ConnectionCounts counts_;
   transport::OpenSessions sessions_;
+  McpShared mcp_;
   base::Workers workers_;
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Generation>> generations_;
@@ -171,14 +177,18 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);
     }
   }
+  registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
   shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_, replay_,
-                           counts_, sessions_, extensions_});
+                           counts_, sessions_, mcp_, extensions_});
   return {};
 }
 
 base::Status SecureServer::Parts::start(SecureConfig config) {
   RETURN_IF_ERROR(open_parts(config));
   auto options = server_options(config);
+  options.limits.body_bytes_of = [this](const base::http::Request& head) {
+    return mcp_body_bytes(head, shared_->current.load(std::memory_order_acquire)->config());
+  };
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, std::move(config)));
   shared_->current = generation.get();
   generations_.push_back(std::move(generation));
@@ -313,6 +323,7 @@ base::Result<std::unique_ptr<SecureServer>> SecureServer::start(SecureConfig con
 std::uint16_t SecureServer::port() const { return parts_->port(); }
 base::log::Logger SecureServer::log() const { return parts_->log(); }
 void SecureServer::stop() { parts_->stop(); }
+void SecureServer::tell(const mcp_ingress::Change& change) { parts_->tell(change); }
 
 base::Result<settings::Reloaded> SecureServer::reload(const base::config::Places& places) {
   return parts_->reload(places);

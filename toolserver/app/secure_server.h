@@ -15,6 +15,8 @@
 #include "base/log/logger.h"
 #include "toolserver/connectors/connector.h"
 #include "toolserver/connectors/function_tool.h"
+#include "toolserver/mcp_ingress/changes.h"
+#include "toolserver/mcp_ingress/providers.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/pipeline/consent_hook.h"
 #include "toolserver/pipeline/guard.h"
@@ -55,6 +57,7 @@ struct Extensions {
     connectors::ToolFunction run;
   };
   std::vector<Function> functions;
+  mcp_ingress::Providers providers;  ///< What MCP clients are offered beside tools.
 
   /// A connector of the program's own: several tools, coroutines, progress.
   Extensions& add_connector(std::shared_ptr<connectors::Connector> connector);
@@ -92,6 +95,9 @@ class SecureServer {
 
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] base::log::Logger log() const;
+  /// Tells MCP clients that listen that a provider of the program has changed. From
+  /// any thread.
+  void tell(const mcp_ingress::Change& change);
 
   /// Puts a new configuration in force for connections from then on: all of it
   /// or nothing. Settings that cannot change meanwhile keep their values.

@@ -129,6 +129,9 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
 
   // 11. Output filters: nothing reaches the caller that they did not see.
   p.stage = "output_filter";
+  if (result.input_needed && !parts_.filters.empty()) {
+    co_return refuse(Code::kPolicy, "a tool may not ask where answers are filtered");
+  }
   Filtered filtered{std::move(result), 0};
   if (!parts_.filters.empty()) {
     CO_ASSIGN_OR_RETURN(filtered, co_await filter(p, std::move(filtered.result)));
@@ -171,6 +174,8 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
   auto start = steady_clock::now();
   Passage passage;
   passage.record = trail_.begin(call);
+  // No filter sees the words of a note.
+  if (!parts_.filters.empty()) call.note.reset();
   passage.call = std::move(call);
   auto reply = co_await walk(passage, std::move(progress));
 
@@ -186,6 +191,7 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
     record.outcome->bytes = reply->usage.bytes;
     record.outcome->redactions = reply->redactions;
     record.outcome->status = reply->result.is_error ? "tool_error" : "ok";
+    if (reply->result.input_needed) record.outcome->status = "input_needed";
     if (passage.call.dry_run) record.outcome->status = "dry_run";
     metrics_.redacted(reply->redactions);
   }
@@ -222,9 +228,10 @@ base::Task<Outcome<void>> Pipeline::judge(Passage& p) {
 base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
   p.time_limit =
       time_for(p.call.deadline, p.entry->capability, options_.deadline, options_.max_deadline);
-  auto answer = consent_.without_asking(*p.invocation, *p.entry, p.demand, p.time_limit);
+  auto answer =
+      consent_.without_asking(*p.invocation, *p.entry, p.demand, p.time_limit, p.call.asker.get());
   if (!answer) {
-    answer = co_await consent_.ask(std::move(*p.invocation), p.entry, p.time_limit);
+    answer = co_await consent_.ask(std::move(*p.invocation), p.entry, p.time_limit, p.call.asker);
   }
   p.record.consent = std::move(answer->note);
   if (!answer->hook_fault.empty()) {
@@ -253,7 +260,7 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
   }
   p.record.outcome.emplace();
   auto start = steady_clock::now();
-  // No filter sees the words of a progress note: they stay here, its numbers go.
+  // Nor those of a progress note: they stay here, its numbers go.
   if (!parts_.filters.empty() && progress) {
     progress = [inner = std::move(progress)](double done, std::optional<double> total,
                                              std::string) { inner(done, total, {}); };

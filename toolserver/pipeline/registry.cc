@@ -166,10 +166,13 @@ std::shared_ptr<const ToolRegistry::Tools> ToolRegistry::snapshot() const {
 
 void ToolRegistry::publish(Tools tools) {
   auto next = std::make_shared<const Tools>(std::move(tools));
-  std::lock_guard held(mutex_);
-  tools_.swap(next);
-  listings_.clear();
-  ++version_;
+  {
+    std::lock_guard held(mutex_);
+    tools_.swap(next);
+    listings_.clear();
+    ++version_;
+  }
+  if (changed_) changed_();
 }
 
 }  // namespace tool::pipeline

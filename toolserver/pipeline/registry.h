@@ -6,6 +6,7 @@
 // Source: docs/wire-3.0.md, "Capability record".
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -80,6 +81,9 @@ class ToolRegistry {
                                                                 Mode mode) const;
   /// Grows with every change, for cap.subscribe.
   [[nodiscard]] std::uint64_t version() const;
+  /// Called after every change from here on, on the thread that makes it. Set before
+  /// there is more than one.
+  void on_change(std::function<void()> call) { changed_ = std::move(call); }
 
  private:
   using Tools = std::map<ToolId, std::shared_ptr<const ToolEntry>>;
@@ -96,6 +100,7 @@ class ToolRegistry {
   // Of tools_, by mode and scopes.
   mutable std::map<std::pair<Mode, std::string>, std::shared_ptr<const Listing>> listings_;
   std::mutex change_;  // One writer at a time.
+  std::function<void()> changed_;
 };
 
 }  // namespace tool::pipeline

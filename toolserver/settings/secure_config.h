@@ -182,6 +182,16 @@ struct Audit {
   bool log_arguments = false;
 };
 
+/// The way in for MCP clients, on the service's own port.
+struct McpIngress {
+  bool enabled = false;
+  std::string path;             ///< "/mcp".
+  std::string minimum_version;  ///< Oldest revision that is served.
+  std::string resource;         ///< The endpoint as clients know it; empty: of server_url.
+  bool elicit_consent = false;
+  std::string bare_namespace;  ///< Whose tools are named without it; empty for none.
+};
+
 struct SqlConnector {
   bool enabled = false;
   Path data_dir;
@@ -233,6 +243,7 @@ struct SecureConfig {
   Limits limits;
   Hooks hooks;
   Audit audit;
+  McpIngress mcp;
   Connectors connectors;
   std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].
   Log log;

@@ -137,6 +137,7 @@ std::string other_text(const base::config::Setting& setting) {
                            "1",
                            "0",
                            "enterprise",
+                           "2026-07-28",
                            "rs256",
                            "required",
                            "etcd",

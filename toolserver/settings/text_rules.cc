@@ -68,8 +68,9 @@ std::string_view suite_rule(std::string_view text) {
 }
 
 std::string_view scope_rule(std::string_view text) {
-  static constexpr std::array kWhole = {std::string_view("cap:list"), std::string_view("flow:run"),
-                                        std::string_view("fed:forward")};
+  static constexpr std::array kWhole = {
+      std::string_view("cap:list"), std::string_view("flow:run"), std::string_view("fed:forward"),
+      std::string_view("mcp:resources"), std::string_view("mcp:prompts")};
   static constexpr std::array kBegin = {std::string_view("admin:"),
                                         std::string_view("tool:invoke:"),
                                         std::string_view("tool:describe:")};

@@ -47,6 +47,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings check_mode(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_cluster(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_ranges(const SecureConfig& config, Role role);
+[[nodiscard]] Findings check_ingress(const SecureConfig& config, Role role);
 
 /// The table behind check_mode(), for the documentation.
 [[nodiscard]] std::string needs_markdown();
