@@ -227,6 +227,10 @@ module(toolserver/connectors/files USES base/core base/json base/runtime base/cr
   TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
+# Judges of calls behind the pipeline's guard stages: rules of patterns, a policy engine.
+module(toolserver/guard USES base/core base/config base/crypto base/json base/http base/runtime toolserver/model
+  toolserver/pipeline LINKS PkgConfig::re2 PkgConfig::tomlplusplus PkgConfig::utf8proc TEST_USES base/testing)
+embed_texts(toolserver_guard guard_rules ${CMAKE_SOURCE_DIR}/toolserver/guard/rules/*.toml)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
@@ -234,7 +238,7 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
+  toolserver/pipeline toolserver/guard toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
   toolserver/connectors/files toolserver/audit toolserver/client TEST_USES base/testing)
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)
