@@ -73,6 +73,7 @@ test_lanes() {
   ((${#lanes[@]})) || lanes=("${LANES[@]}")
   setup_servers
   setup_plain_store
+  setup_policy_engine
   setup_websocket_peers
   setup_jars
   setup_trino
@@ -147,6 +148,7 @@ interop_tests() {
   [[ -z $2 ]] || options+=(-k "$2")
   setup_servers
   if [[ -n $2 ]] && ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
+  setup_policy_engine
   setup_websocket_peers
   setup_jars
   setup_trino
