@@ -70,15 +70,23 @@ BENCHMARK(scan_1_mib_500_rules_folded);
 void scan_100_bytes_500_rules(benchmark::State& state) { scan(state, 500, prose(100)); }
 BENCHMARK(scan_100_bytes_500_rules);
 
+// The question is made and hashed, and nobody is asked.
 void decision_from_memory(benchmark::State& state) {
   DecisionCache cache(std::chrono::hours(1), 4'096);
   PolicyAnswer answer;
   answer.revision = "1";
   auto now = std::chrono::steady_clock::now();
-  std::string question = prose(1'000);
-  cache.came(DecisionCache::key_of(question), answer, now);
+  Capability capability{.id = *ToolId::parse("sql.query")};
+  Invocation call{.tool = capability.id};
+  call.principal = std::make_shared<const Principal>();
+  call.args = {{"sql", prose(256)}};
+  auto key = [&] {
+    return DecisionCache::key_of(
+        base::json::write(policy_question(Phase::kPre, call, capability, nullptr)));
+  };
+  cache.came(key(), answer, now);
   for (auto _ : state) {
-    auto kept = cache.find(DecisionCache::key_of(question), now);
+    auto kept = cache.find(key(), now);
     if (!kept) state.SkipWithError("forgotten");
     benchmark::DoNotOptimize(kept);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/core/text.h"
+#include "base/http/dial.h"
 #include "toolserver/pipeline/rate.h"
 #include "toolserver/pipeline/redact.h"
 
@@ -20,10 +21,9 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view kPath = "/v1/data/scp/authz?provenance=true";
 
-// Nothing was sent and nobody answered. A reason would say which status came.
-bool is_unreachable(const base::Error& error) {
-  return error.kind() == base::ErrorKind::kUnavailable && error.reason().empty();
-}
+// Of all failures the one that no caller can bring about: a connection that broke
+// while a long question was sent is none.
+bool is_unreachable(const base::Error& error) { return error.reason() == base::http::kNobodyThere; }
 
 // "deny: over_limit, Too much (policy=3)"
 std::string words_of(const PolicyAnswer& answer) {
@@ -145,6 +145,8 @@ base::Task<GuardDecision> PolicyGuard::judge(const Invocation& call, const Capab
   decision.reason = std::move(ruling.reason);
   decision.told = std::move(ruling.told);
   decision.redact = std::move(asked.answer.redact);
+  // Nobody said what of the arguments must not be recorded.
+  if (asked.state != Asked::State::kAnswered) decision.redact.arguments = {""};
   if (asked.answer.asks_consent) decision.consent = pipeline::ConsentDemand::kDemanded;
   co_return decision;
 }

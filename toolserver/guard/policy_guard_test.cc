@@ -14,6 +14,7 @@
 
 #include "base/http/server.h"
 #include "base/testing/child_process.h"
+#include "base/testing/scripted_server.h"
 
 namespace tool::guard {
 namespace {
@@ -229,6 +230,21 @@ TEST_F(PolicyGuardTest, an_engine_that_is_away_is_a_yes_only_where_it_is_set) {
   }
 }
 
+TEST_F(PolicyGuardTest, a_connection_that_breaks_under_a_long_question_is_no_engine_that_is_away) {
+  options_.failure = PolicyFailure::kOpen;
+  const std::vector<base::testing::Act> closes = {
+      {.answer = {}, .then = base::testing::Act::kClose, .when = base::testing::Act::kAtOnce}};
+  base::testing::ScriptedServer::Script script(20, closes);
+  base::testing::ScriptedServer server(loop_, script);
+  options_.url = fmt::format("http://127.0.0.1:{}", server.port());
+  call_.args = {{"a", std::string(3 << 20, 'x')}};
+  for (int i = 0; i < 5; ++i) {
+    auto decision = judge();
+    EXPECT_EQ(decision.verdict, Verdict::kCouldNotTell) << decision.reason;
+  }
+  server.close();
+}
+
 TEST_F(PolicyGuardTest, what_a_caller_makes_too_long_is_denied_in_either_fail_mode) {
   options_.question_bytes = 2'000;
   options_.url = engine_->url();
@@ -242,6 +258,7 @@ TEST_F(PolicyGuardTest, what_a_caller_makes_too_long_is_denied_in_either_fail_mo
     auto decision = judge();
     EXPECT_EQ(decision.verdict, Verdict::kDenied);
     EXPECT_EQ(decision.told, "it is more than can be judged");
+    EXPECT_THAT(decision.redact.arguments, ::testing::ElementsAre(""));
     EXPECT_EQ(engine_->count, before);
     call_.args = {};
     EXPECT_EQ(inspect(R"({"result":{"effect":"allow"}})", std::string(2'000, 'x')).verdict,

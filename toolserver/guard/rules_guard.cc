@@ -71,6 +71,26 @@ bool is_kept_out_of_audit(const Rule& rule) {
   return rule.action == RuleAction::kRedact || rule.kind != RuleKind::kInjection;
 }
 
+// Pointers as the audit may show them: without the names that a rule matches.
+class ShownPointers {
+ public:
+  // The name that `pointer` ends with is not shown, nor what lies below it.
+  void hide(std::string_view pointer) {
+    if (!is_hidden(pointer)) hidden_ = pointer;
+  }
+  [[nodiscard]] std::string of(const std::string& pointer) const {
+    return is_hidden(pointer) ? hidden_.substr(0, hidden_.rfind('/')) + "/..." : pointer;
+  }
+
+ private:
+  // The walk is through with all below a name before it comes to the next.
+  [[nodiscard]] bool is_hidden(std::string_view pointer) const {
+    if (hidden_.empty() || !pointer.starts_with(hidden_)) return false;
+    return pointer.size() == hidden_.size() || pointer[hidden_.size()] == '/';
+  }
+  std::string hidden_;
+};
+
 constexpr std::string_view kTooMuch = "it is more than can be read through";
 
 // Looks through an answer and takes out what must go.
@@ -94,11 +114,13 @@ class Inspection {
   }
 
   base::Status structured(Value& document) {
+    ShownPointers shown;
     return each_text(document,
                      [&](TextRole role, std::string_view text, const std::string& pointer,
                          Value& value) -> base::Status {
                        ASSIGN_OR_RETURN(auto found, rules_.scan(text, Place::kResult, budget_));
-                       findings_.add(found, "/structured" + pointer);
+                       if (role == TextRole::kName && !found.empty()) shown.hide(pointer);
+                       findings_.add(found, "/structured" + shown.of(pointer));
                        auto taken_out = redacting(rules_, std::move(found));
                        if (taken_out.empty()) return {};
                        if (role == TextRole::kName) return withhold();
@@ -158,12 +180,14 @@ base::Task<GuardDecision> RulesGuard::judge(const Invocation& call, const Capabi
   Findings findings(*rules_);
   pipeline::Redactions hidden;
   Value args(call.args);
+  ShownPointers shown;
   auto scanned = each_text(
       args,
       [&](TextRole role, std::string_view text, const std::string& pointer,
           Value&) -> base::Status {
         ASSIGN_OR_RETURN(auto found, rules_->scan(text, Place::kArguments, budget));
-        findings.add(found, pointer);
+        if (role == TextRole::kName && !found.empty()) shown.hide(pointer);
+        findings.add(found, shown.of(pointer));
         bool hides = std::ranges::any_of(
             found, [&](std::size_t one) { return is_kept_out_of_audit(rules_->rules()[one]); });
         // A name goes with the object that has it.

@@ -68,7 +68,8 @@ struct Pipeline::Passage {
   std::shared_ptr<const ToolEntry> entry;
   std::optional<Invocation> invocation;
   ConsentDemand demand = ConsentDemand::kByRule;
-  Redactions hidden;  // What the guards want nobody to see.
+  Redactions hidden;       // What the guards want nobody to see.
+  std::size_t judged = 0;  // Guards that have said so.
   audit::Timing timing;
   std::chrono::milliseconds time_limit{};
 };
@@ -225,6 +226,8 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
     if (passage.call.dry_run) record.outcome->status = "dry_run";
     metrics_.redacted(reply->redactions);
   }
+  // Arguments that not every guard has seen may hold what one of them would hide.
+  if (passage.judged < guards()) record.args.clear();
   if (!reply && !passage.is_authorised) {
     trail_.refuse(record);
   } else if (auto receipt = co_await trail_.seal(std::move(record)); !receipt) {
@@ -254,6 +257,7 @@ base::Task<Outcome<void>> Pipeline::judge(Passage& p, GuardStage* guard) {
   if (!decision && decision.error().code == Code::kCancelled) co_return decision.error();
   GuardDecision verdict = decision ? std::move(*decision) : GuardDecision{};
   if (!decision) verdict.reason = decision.error().message + " " + decision.error().detail;
+  if (decision) ++p.judged;
   note(p, verdict.verdict, verdict.reason);
   if (verdict.consent == ConsentDemand::kDemanded) p.demand = verdict.consent;
   std::ranges::move(verdict.redact.result, std::back_inserter(p.hidden.result));

@@ -99,6 +99,9 @@ class Pipeline {
   [[nodiscard]] Outcome<std::size_t> check_size(const Passage& passage,
                                                 const ToolResult& result) const;
   base::Task<Outcome<Filtered>> filter(Passage& passage, Filtered all);
+  [[nodiscard]] std::size_t guards() const {
+    return (parts_.guard ? 1U : 0U) + (parts_.policy ? 1U : 0U) + (parts_.rules ? 1U : 0U);
+  }
   // Whether anybody looks at an answer, and may change it.
   [[nodiscard]] bool sees_output() const {
     return parts_.policy || parts_.rules || !parts_.filters.empty();

@@ -170,6 +170,13 @@ TEST_F(PipelineGuardTest, recorded_arguments_lose_what_a_guard_hides) {
   pipeline_.reset();
   EXPECT_EQ(code_of(call_of("t.a", R"({"n":8})")), "E_POLICY");
   EXPECT_EQ(last_seal().at("args"), "[redacted]");
+  // One that the rules never saw may hold anything.
+  EXPECT_EQ(code_of(call_of("t.a", R"({"n":9})", "tool:describe:t.a")), "E_SCOPE");
+  EXPECT_FALSE(last_seal().contains("args"));
+  parts_->policy = guard(before(Verdict::kDenied));
+  pipeline_.reset();
+  EXPECT_EQ(code_of(call_of("t.a", R"({"n":10})")), "E_POLICY");
+  EXPECT_FALSE(last_seal().contains("args"));
 }
 
 TEST_F(PipelineGuardTest, words_of_progress_stay_behind_where_a_guard_is) {

@@ -46,8 +46,8 @@ std::vector<Row> guard_rows() {
            "Time for its answer; without one nothing is allowed.")
       .add("guard.policy_fail_mode", SETTINGS_MEMBER(guard.policy_fail_mode), choice<FailMode>(),
            "closed",
-           "Whether a call goes on when no connection to it can be made; after any other fault "
-           "it never does.")
+           "Whether a call goes on when nobody listens at its address, or no way leads there; "
+           "after any other fault it never does.")
       .add("guard.policy_token", SETTINGS_MEMBER(guard.policy_token), SecretType{}, "",
            "Sent to it as Authorization: Bearer.")
       .add("guard.policy_ca_cert_path", SETTINGS_MEMBER(guard.policy_ca_cert_path), TextType{}, "",
