@@ -252,6 +252,10 @@ module(toolserver/connectors/http USES base/core base/http base/json base/runtim
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
+# Judges of calls behind the pipeline's guard stages: rules of patterns, a policy engine.
+module(toolserver/guard USES base/core base/config base/crypto base/json base/http base/runtime toolserver/model
+  toolserver/pipeline LINKS PkgConfig::re2 PkgConfig::tomlplusplus PkgConfig::utf8proc TEST_USES base/testing)
+embed_texts(toolserver_guard guard_rules ${CMAKE_SOURCE_DIR}/toolserver/guard/rules/*.toml)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
@@ -262,9 +266,9 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/isolate toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http toolserver/definition
-  toolserver/audit toolserver/mcp toolserver/mcp_ingress toolserver/client
+  toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
+  toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
+  toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_ingress toolserver/client
   TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")

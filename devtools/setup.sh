@@ -130,6 +130,19 @@ install_schema_suite() {
   rm -r "$work"
 }
 
+# The policy engine that securetool asks, and that tests the sample policies.
+setup_policy_engine() {
+  [[ -x $TOOLS/opa && -f $STAMPS/opa && $(<"$STAMPS/opa") == "$OPA_MODULE" ]] && return
+  setup_python
+  setup_go
+  step "policy engine, built from source (2 to 4 minutes, once)" build_policy_engine
+  echo "$OPA_MODULE" >"$STAMPS/opa"
+}
+
+build_policy_engine() {
+  GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$OPA_MODULE"
+}
+
 # Independent WebSocket implementations that the tests talk to.
 setup_websocket_peers() {
   setup_python
@@ -220,6 +233,12 @@ setup_reference_server() {
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
 # What the tests of securetool talk to, beside the servers.
-setup_tool_peers() { setup_websocket_peers; setup_typescript_client; setup_mcp_peers; setup_schema_suite; }
+setup_tool_peers() {
+  setup_websocket_peers
+  setup_typescript_client
+  setup_mcp_peers
+  setup_schema_suite
+  setup_policy_engine
+}
 
 setup_everything() { setup_servers; setup_plain_store; setup_tool_peers; setup_jars; setup_trino; setup_reference_server; }

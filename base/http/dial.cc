@@ -62,7 +62,12 @@ Task<Status> connect_to_one(tcp::socket& socket, Watchdog& watchdog,
     socket.set_option(tcp::no_delay(true), ignored);  // Only slower without it.
     co_return Status{};
   }
-  co_return unavailable("cannot connect: " + last.message());
+  auto error = unavailable("cannot connect: " + last.message());
+  bool is_nobody_there = last == asio::error::connection_refused ||
+                         last == asio::error::host_unreachable ||
+                         last == asio::error::network_unreachable;
+  if (is_nobody_there) co_return std::move(error).with_reason(kNobodyThere);
+  co_return error;
 }
 
 }  // namespace

@@ -100,6 +100,16 @@ struct VerifyFlags {
 /// Checks the signatures of receipts without the trail; 1 when one is false.
 [[nodiscard]] int check_receipts(const ConfigFlags& flags, const VerifyFlags& verify);
 
+struct GuardFlags {
+  std::vector<std::string> files;  ///< Rule files.
+  std::string key;                 ///< File: public key to check with, private key to sign with.
+};
+/// Reads rule files, tries every example of theirs and says what fails; 1 when
+/// something does. Without a key signatures are not looked at.
+[[nodiscard]] int test_rules(const GuardFlags& flags);
+/// Writes the signature of each rule file to FILE.sig.
+[[nodiscard]] int sign_rule_files(const GuardFlags& flags);
+
 struct ConfigCommand {
   bool client = false;  ///< Validate for a client instead of a server.
 };

@@ -133,6 +133,20 @@ void add_audit(CLI::App& app, ConfigFlags& config, Action& action) {
   });
 }
 
+void add_guard(CLI::App& app, Action& action) {
+  auto* guard = app.add_subcommand("guard", "work with rule files");
+  guard->require_subcommand(1);
+  auto flags = std::make_shared<GuardFlags>();
+  auto* test = guard->add_subcommand("test", "try every example of rule files");
+  test->add_option("file", flags->files, "a rule file")->required();
+  test->add_option("--key", flags->key, "file: public key that signed them");
+  test->callback([&action, flags] { action = [flags] { return test_rules(*flags); }; });
+  auto* sign = guard->add_subcommand("sign", "write the signature of each rule file to FILE.sig");
+  sign->add_option("file", flags->files, "a rule file")->required();
+  sign->add_option("--key", flags->key, "file: Ed25519 private key")->required();
+  sign->callback([&action, flags] { action = [flags] { return sign_rule_files(*flags); }; });
+}
+
 void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand("config", "check, show or document the configuration");
   command->require_subcommand(1);
@@ -173,6 +187,7 @@ int main(int argc, char** argv) {
   add_keygen(app, action);
   add_mint(app, config, action);
   add_audit(app, config, action);
+  add_guard(app, action);
   add_config_commands(app, config, action);
   try {
     app.parse(argc, argv);

@@ -106,6 +106,7 @@ class SecureServer::Parts {
       : extensions_(std::move(extensions)),
         log_({config.log.format, config.log.level}, clock_),
         blocking_(kBlockingThreads),
+        quarantine_(config.guard.quarantine_file, registry_),
         replay_(replay_limits(config), random_),
         counts_(config.limits.connections_per_principal),
         mcp_(clock_, random_),
@@ -127,6 +128,7 @@ class SecureServer::Parts {
   base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
   base::Status open_audit(const SecureConfig& config);
   base::Status open_parts(const SecureConfig& config);
+  base::Status load_quarantine();
   void record_reload(const base::Result<settings::Reloaded>& reloaded);
   base::http::Handler handler(unsigned worker);
 
@@ -141,6 +143,7 @@ class SecureServer::Parts {
   std::unique_ptr<WallWatch> wall_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
   pipeline::ToolRegistry registry_;
+  guard::Quarantine quarantine_;
   session::ReplayWindow replay_;
   transport::ConnectionCounts counts_;
   transport::OpenSessions sessions_;
@@ -178,8 +181,15 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
     }
   }
   registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
-  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_, replay_,
-                           counts_, sessions_, mcp_, extensions_});
+  RETURN_IF_ERROR(load_quarantine());
+  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_,
+                           quarantine_, replay_, counts_, sessions_, mcp_, extensions_});
+  return {};
+}
+
+base::Status SecureServer::Parts::load_quarantine() {
+  auto loaded = quarantine_.load();
+  if (!loaded) return std::move(loaded).error().with_context("guard.quarantine_file");
   return {};
 }
 
@@ -190,6 +200,7 @@ base::Status SecureServer::Parts::start(SecureConfig config) {
     return mcp_body_bytes(head, shared_->current.load(std::memory_order_acquire)->config());
   };
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, std::move(config)));
+  generation->screen_tools(registry_);
   shared_->current = generation.get();
   generations_.push_back(std::move(generation));
   std::vector<base::http::Handler> handlers;
@@ -228,6 +239,7 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
   ASSIGN_OR_RETURN(auto reloaded, settings::reload(shared_->current.load()->config(), places,
                                                    settings::Role::kServer));
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, reloaded.config));
+  RETURN_IF_ERROR(load_quarantine());
   // The last step that can fail.
   if (reloaded.config.security.tls_enabled) {
     auto renewed = server_->reload_tls(tls_files(reloaded.config));
@@ -236,6 +248,7 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
   }
   counts_.set_limit(reloaded.config.limits.connections_per_principal);
   server_->set_limits(admission_limits(reloaded.config.limits));
+  generation->screen_tools(registry_);
   shared_->current.store(generation.get(), std::memory_order_release);
   generations_.push_back(std::move(generation));
   sessions_.recheck_all();

@@ -78,7 +78,8 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
 Outcome<void> check_pin(const ToolEntry& entry) {
   switch (entry.state) {
     case PinState::kPinned: return {};
-    case PinState::kQuarantined: return refuse(Code::kPin, "nobody approved this tool yet");
+    case PinState::kQuarantined:
+      return refuse(Code::kPin, "nobody approved this tool yet, or it was taken out of use");
     case PinState::kChanged: return refuse(Code::kPin, "the tool has changed since its approval");
   }
   return refuse(Code::kPin, "the tool is not approved");

@@ -11,7 +11,7 @@ namespace {
 // Sets of scopes are few; whoever makes up many of them gains nothing.
 constexpr std::size_t kListings = 64;
 
-PinState state_of(const Capability& capability, const std::string& pin, const Trust& trust) {
+PinState pin_state(const Capability& capability, const std::string& pin, const Trust& trust) {
   if (capability.origin == OriginKind::kLocal) return PinState::kPinned;
   auto approved = trust.approved.find(capability.id.text());
   if (approved != trust.approved.end()) {
@@ -39,9 +39,9 @@ base::Result<ToolEntry> entry_of(const Capability& capability, const Trust& trus
   auto canonical = base::json::canonical(capability.to_json());
   if (!canonical) return canonical.error();
   std::string pin = capability.pin();
-  PinState state = state_of(capability, pin, trust);
+  PinState state = pin_state(capability, pin, trust);
   auto record = record_of(capability, state);
-  return ToolEntry{capability, std::move(input),  std::move(output), std::move(pin),
+  return ToolEntry{capability, std::move(input),  std::move(output), std::move(pin), state,
                    state,      std::move(record), nullptr,           nullptr};
 }
 
@@ -88,6 +88,8 @@ Outcome<void> ToolRegistry::add(std::shared_ptr<connectors::Connector> connector
     if (std::size_t most = capability.limits.at_once; most > 0) {
       entry->places = std::make_shared<base::FairPlaces>(most);
     }
+    entry->state = state_of(*entry);
+    entry->record = record_of(capability, entry->state);
     tools.emplace(capability.id, std::make_shared<const ToolEntry>(std::move(*entry)));
   }
   publish(std::move(tools));
@@ -109,11 +111,47 @@ Outcome<void> ToolRegistry::approve(const ToolId& id, std::string_view pin) {
   if (found == tools.end()) return refuse(Code::kTool, "no such tool");
   if (found->second->pin != pin) return refuse(Code::kPin, "the tool has changed");
   ToolEntry entry = *found->second;
-  entry.state = PinState::kPinned;
+  entry.own_state = PinState::kPinned;
+  entry.state = state_of(entry);
   entry.record = record_of(entry.capability, entry.state);
   found->second = std::make_shared<const ToolEntry>(std::move(entry));
   publish(std::move(tools));
   return {};
+}
+
+PinState ToolRegistry::state_of(const ToolEntry& entry) const {
+  bool is_held = held_.contains(entry.capability.id) || (screen_ && !screen_(entry.capability));
+  return is_held ? PinState::kQuarantined : entry.own_state;
+}
+
+void ToolRegistry::renew_states() {
+  Tools tools = *snapshot();
+  for (auto& [id, entry] : tools) {
+    PinState state = state_of(*entry);
+    if (state == entry->state) continue;
+    ToolEntry renewed = *entry;
+    renewed.state = state;
+    renewed.record = record_of(renewed.capability, state);
+    entry = std::make_shared<const ToolEntry>(std::move(renewed));
+  }
+  publish(std::move(tools));
+}
+
+void ToolRegistry::hold(const ToolId& id) {
+  std::lock_guard one(change_);
+  if (held_.insert(id).second) renew_states();
+}
+
+void ToolRegistry::set_held(std::set<ToolId> held) {
+  std::lock_guard one(change_);
+  held_ = std::move(held);
+  renew_states();
+}
+
+void ToolRegistry::set_screen(Screen screen) {
+  std::lock_guard one(change_);
+  screen_ = std::move(screen);
+  renew_states();
 }
 
 std::shared_ptr<const ToolEntry> ToolRegistry::find(const ToolId& id) const {

@@ -65,6 +65,15 @@ std::string tool_lines(const SecureConfig& config) {
   return out;
 }
 
+std::string guard_line(const Guard& guard) {
+  std::string shipped =
+      guard.shipped_rules.empty() ? "none" : fmt::format("{}", fmt::join(guard.shipped_rules, " "));
+  return fmt::format("guard: shipped rules {}, {} rule files{}, policy engine {}, fail mode {}\n",
+                     shipped, guard.rules.size(),
+                     guard.allow_unsigned_rules ? " without signature" : "",
+                     on_or_off(!guard.policy_url.empty()), word(guard.policy_fail_mode));
+}
+
 std::string server_lines(const SecureConfig& config) {
   std::string out = link_of_server(config);
   const Hooks& hooks = config.hooks;
@@ -73,6 +82,7 @@ std::string server_lines(const SecureConfig& config) {
   out += fmt::format("hooks: consent {}, filter {}, fail mode {}\n",
                      on_or_off(!hooks.consent_url.empty()), on_or_off(!hooks.filter_url.empty()),
                      word(hooks.fail_mode));
+  out += guard_line(config.guard);
   out += fmt::format("audit: {}, {}, on failure {}, arguments {}\n", config.audit.path.string(),
                      word(config.audit.durability), word(config.audit.on_failure),
                      on_or_off(config.audit.log_arguments));

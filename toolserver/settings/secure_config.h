@@ -167,6 +167,24 @@ struct Hooks {
   Path ca_cert_path;
 };
 
+/// Judges of calls and answers; see toolserver/guard.
+struct Guard {
+  std::vector<std::string> shipped_rules;  ///< Names of rule files that the service brings.
+  std::vector<Path> rules;                 ///< The operator's own.
+  Path rules_key_path;                     ///< Ed25519; signs each of `rules`.
+  bool allow_unsigned_rules = false;
+  std::size_t scan_bytes = 0;  ///< Of all texts of one call, and of one answer.
+  Duration scan_time{};
+  std::string policy_url;  ///< Of the policy engine, without a path; empty: nobody is asked.
+  Duration policy_timeout{};
+  FailMode policy_fail_mode = FailMode::kClosed;
+  base::Secret policy_token;
+  Path policy_ca_cert_path;
+  std::size_t policy_question_bytes = 0;
+  Duration policy_cache_time{};
+  Path quarantine_file;
+};
+
 struct Audit {
   Path path;  ///< A folder.
   AuditDurability durability = AuditDurability::kWritten;
@@ -242,6 +260,7 @@ struct SecureConfig {
   Oauth2 oauth2;
   Limits limits;
   Hooks hooks;
+  Guard guard;
   Audit audit;
   McpIngress mcp;
   Connectors connectors;

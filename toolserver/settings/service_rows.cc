@@ -33,8 +33,8 @@ std::vector<Row> hook_rows() {
       .add("hooks.filter_timeout", SETTINGS_MEMBER(hooks.filter_timeout), short_time, "2",
            "Time for the filter's answer.")
       .add("hooks.fail_mode", SETTINGS_MEMBER(hooks.fail_mode), choice<FailMode>(), "closed",
-           "Whether an output goes on when no connection to the filter can be made; after any "
-           "other fault it never does.")
+           "Whether an output goes on when nobody listens at the filter's address, or no way "
+           "leads there; after any other fault it never does.")
       .add("hooks.bearer_token", SETTINGS_MEMBER(hooks.bearer_token), SecretType{}, "",
            "Sent to both hooks as Authorization: Bearer.")
       .add("hooks.signing_secret", SETTINGS_MEMBER(hooks.signing_secret), SecretType{}, "",

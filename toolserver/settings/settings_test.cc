@@ -133,6 +133,7 @@ std::string other_text(const base::config::Setting& setting) {
                            "P256_A256GCM_S256",
                            "tool:invoke:files.read,cap:list",
                            ".sql,.log",
+                           "secrets,injection",
                            "node-b wss://b.example:7443 /keys/b key.pem,node-c wss://c.example",
                            "1",
                            "0",

@@ -82,6 +82,11 @@ std::string_view scope_rule(std::string_view text) {
   return good ? "" : "must be a scope that the protocol knows, such as tool:invoke:files.read";
 }
 
+std::string_view shipped_rules_rule(std::string_view text) {
+  bool is_known = text == "injection" || text == "personal_data" || text == "secrets";
+  return is_known ? "" : "must be injection, personal_data or secrets";
+}
+
 std::string_view extension_rule(std::string_view text) {
   bool good =
       text.size() >= 2 && text.size() <= 17 && text[0] == '.' &&

@@ -42,6 +42,10 @@ inline constexpr std::string_view kScopeRule =
 inline constexpr std::string_view kExtensionRule = "a dot and 1 to 16 of a-z and 0-9";
 [[nodiscard]] std::string_view extension_rule(std::string_view text);
 
+/// Names of toolserver/guard/rules.
+inline constexpr std::string_view kShippedRulesRule = "injection, personal_data or secrets";
+[[nodiscard]] std::string_view shipped_rules_rule(std::string_view text);
+
 /// A DNS name, of a service with '_' labels or of one in a registry.
 /// Empty is allowed.
 [[nodiscard]] std::string_view service_name_rule(std::string_view text);

@@ -46,6 +46,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings check_transport(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_mode(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_cluster(const SecureConfig& config, Role role);
+[[nodiscard]] Findings check_guard(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_ranges(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_ingress(const SecureConfig& config, Role role);
 
