@@ -92,6 +92,8 @@ Object output_of(const ToolResult& result) {
     } else {
       one["data"] = text(base::crypto::to_base64(part.data));
     }
+    if (!part.uri.empty()) one["uri"] = text(part.uri);
+    if (!part.name.empty()) one["name"] = text(part.name);
     content.push_back(std::move(one));
   }
   Object output{{"is_error", result.is_error}, {"content", std::move(content)}};

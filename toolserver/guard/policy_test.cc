@@ -168,10 +168,12 @@ TEST_F(PolicyQuestion, says_who_wants_what_of_which_tool) {
   EXPECT_EQ(input.at("capability").at("origin").at("kind"), "local");
   EXPECT_FALSE(input.contains("output"));
   ToolResult result{.content = {{"text/plain", "a"}, {"image/png", "\x01"}}};
+  result.content[0].uri = "file:///a";
+  result.content[0].name = "A";
   result.structured = object(R"({"x":1})");
   auto post = policy_question(Phase::kPost, call_, capability_, &result).at("input").as_object();
   EXPECT_EQ(base::json::write(post.at("output")),
-            R"({"is_error":false,"content":[{"type":"text/plain","text":"a"},)"
+            R"({"is_error":false,"content":[{"type":"text/plain","text":"a","uri":"file:///a","name":"A"},)"
             R"({"type":"image/png","data":"AQ=="}],"structured":{"x":1}})");
 }
 

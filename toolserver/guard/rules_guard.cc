@@ -101,6 +101,12 @@ class Inspection {
 
   base::Status content(Content& part, std::size_t number) {
     std::string where = fmt::format("/content/{}", number);
+    // The model behind the caller reads these, too, and a part of a URI cannot be taken out.
+    for (const std::string* words : {&part.uri, &part.name}) {
+      ASSIGN_OR_RETURN(auto named, rules_.scan(*words, Place::kResult, budget_));
+      findings_.add(named, where);
+      if (!redacting(rules_, std::move(named)).empty()) return withhold();
+    }
     ASSIGN_OR_RETURN(auto found, rules_.scan(part.data, Place::kResult, budget_));
     findings_.add(found, where);
     auto taken_out = redacting(rules_, std::move(found));

@@ -152,6 +152,18 @@ TEST_F(RulesGuardTest, an_answer_without_a_finding_is_as_it_was) {
   EXPECT_EQ(inspect(text("denyme")).verdict, Verdict::kDenied);
 }
 
+TEST_F(RulesGuardTest, what_a_resource_is_called_is_read_like_its_text) {
+  for (auto member : {&Content::uri, &Content::name}) {
+    ToolResult result = text("fine");
+    result.content[0].*member = "file:///fine";
+    EXPECT_EQ(inspect(result).verdict, Verdict::kAllowed);
+    result.content[0].*member = "file:///denyme";
+    EXPECT_EQ(inspect(result).verdict, Verdict::kDenied);
+    result.content[0].*member = "file:///key-1";
+    EXPECT_EQ(inspect(result).verdict, Verdict::kDenied) << "a part of it cannot be taken out";
+  }
+}
+
 TEST_F(RulesGuardTest, bytes_are_read_and_withheld_where_nothing_can_be_taken_out) {
   std::string bytes("\x00\xff key-1 \xfe", 10);
   EXPECT_EQ(inspect(text(bytes, "application/octet-stream")).verdict, Verdict::kDenied);
