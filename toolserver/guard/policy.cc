@@ -87,7 +87,7 @@ Object output_of(const ToolResult& result) {
   Array content;
   for (const Content& part : result.content) {
     Object one{{"type", text(part.media_type)}};
-    if (pipeline::is_text(part)) {
+    if (part.is_text()) {
       one["text"] = text(part.data);
     } else {
       one["data"] = text(base::crypto::to_base64(part.data));

@@ -111,8 +111,7 @@ class Inspection {
     findings_.add(found, where);
     auto taken_out = redacting(rules_, std::move(found));
     if (taken_out.empty()) return {};
-    bool is_text = part.media_type.starts_with("text/") || part.media_type == "application/json";
-    if (!is_text) return withhold();
+    if (!part.is_text()) return withhold();
     ASSIGN_OR_RETURN(auto redacted, rules_.redact(part.data, taken_out, Place::kResult, budget_));
     part.data = std::move(redacted.text);
     redactions_ += redacted.count;
