@@ -5,7 +5,7 @@
 # base/core/embedded_text.h's Text: the files that match, sorted by name.
 function(embed_texts target function)
   file(GLOB files CONFIGURE_DEPENDS ${ARGN})
-  list(SORT files)
+  list(SORT files COMPARE NATURAL)
   set(output ${CMAKE_BINARY_DIR}/embedded/${function}.cc)
   list(JOIN files "," joined)
   add_custom_command(OUTPUT ${output}

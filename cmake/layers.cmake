@@ -7,7 +7,7 @@ module(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
 module(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 module(base/metrics USES base/core LINKS prometheus-cpp::core)
 module(base/json USES base/core LINKS Boost::json)
-module(base/config USES base/core LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
+module(base/config USES base/core base/json LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
 module(base/crypto USES base/core LINKS OpenSSL::Crypto PkgConfig::argon2 crypt)
 module(base/gzip USES base/core LINKS ZLIB::ZLIB)
 module(base/jose USES base/core base/json base/crypto base/runtime base/http LINKS OpenSSL::Crypto
@@ -81,6 +81,10 @@ module(lakeproxy/ducklake/readers USES base/core base/crypto base/log base/postg
 module(lakeproxy/audit USES base/core base/crypto base/json base/log base/postgres base/runtime lakeproxy/auth
   lakeproxy/ducklake/lake TEST_USES base/testing)
 
+# Tags, policies and roles: written, and resolved into the plan of a read.
+module(lakeproxy/governance USES base/core base/crypto base/duckdb base/json base/postgres base/runtime
+  lakeproxy/audit lakeproxy/auth lakeproxy/ducklake/lake lakeproxy/model lakeproxy/policy TEST_USES base/testing)
+
 # How the one says what the other says: types, texts, transforms, and the rows that we keep beside the lake's.
 module(lakeproxy/mapping USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/table lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
@@ -102,11 +106,13 @@ module(lakeproxy/derive/plan USES base/core lakeproxy/ducklake/table lakeproxy/i
   lakeproxy/iceberg/puffin lakeproxy/model)
 module(lakeproxy/derive/readable USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
   lakeproxy/engine/parquet TEST_USES base/testing)
+module(lakeproxy/derive/masked USES base/core base/duckdb base/json lakeproxy/engine/parquet lakeproxy/iceberg/schema
+  TEST_USES base/testing lakeproxy/engine/files)
 module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/files
   lakeproxy/engine/parquet lakeproxy/iceberg/schema TEST_USES base/testing)
-module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/plan
-  lakeproxy/derive/readable
+module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/masked
+  lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/deletes lakeproxy/engine/equality lakeproxy/engine/files lakeproxy/engine/parquet
   lakeproxy/iceberg/puffin lakeproxy/storage TEST_USES base/testing lakeproxy/iceberg/value)
 
@@ -161,6 +167,12 @@ module(lakeproxy/table_cache USES base/core base/metrics base/runtime lakeproxy/
   lakeproxy/to_iceberg/publish TEST_USES base/duckdb base/gzip base/testing lakeproxy/ducklake/lake
   lakeproxy/engine/files lakeproxy/iceberg/update)
 
+# Tables as masked principals see them: copies of files, and Iceberg metadata over these.
+module(lakeproxy/to_iceberg/masked USES base/core base/json base/log base/metrics base/postgres base/runtime
+  lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/lake lakeproxy/iceberg/manifest
+  lakeproxy/iceberg/metadata lakeproxy/iceberg/scan lakeproxy/iceberg/schema lakeproxy/model lakeproxy/policy
+  lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
+
 # Which files a scan reads.
 module(lakeproxy/planning USES base/core base/runtime lakeproxy/iceberg/scan lakeproxy/to_iceberg/publish
   TEST_USES base/testing)
@@ -177,8 +189,10 @@ module(lakeproxy/maintenance/removal USES base/core base/json base/log base/runt
 module(lakeproxy/operation/catalog USES base/core base/json base/log base/metrics base/runtime
   lakeproxy/ducklake/commit lakeproxy/ducklake/maintenance lakeproxy/ducklake/read lakeproxy/from_iceberg/write
   lakeproxy/iceberg/metadata lakeproxy/maintenance/compaction lakeproxy/measure lakeproxy/model lakeproxy/storage
-  lakeproxy/table_cache lakeproxy/to_iceberg/publish lakeproxy/views)
-module(lakeproxy/operation USES base/core base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+  lakeproxy/policy lakeproxy/auth lakeproxy/table_cache lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish
+  lakeproxy/views)
+module(lakeproxy/operation USES base/core base/duckdb base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+  lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
@@ -198,7 +212,8 @@ module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log
 
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/audit
-  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/iceberg/scan
+  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/governance
+  lakeproxy/iceberg/scan
   lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
   lakeproxy/policy
   TEST_USES base/testing)
@@ -207,42 +222,59 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/http base/json base/log base/metrics
   base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/delegation lakeproxy/derive
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
-  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/http lakeproxy/maintenance/compaction
+  lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/governance lakeproxy/http
+  lakeproxy/maintenance/compaction
   lakeproxy/maintenance/eager lakeproxy/maintenance/removal lakeproxy/measure lakeproxy/operation
-  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
-  lakeproxy/to_iceberg/publish lakeproxy/views)
+  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/settings lakeproxy/storage lakeproxy/table_cache
+  lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish lakeproxy/views)
 program(lakeproxy lakeproxy/app LINKS CLI11::CLI11)
 install_program(lakeproxy)
 
 
 # The tool service: a message walks down from app to audit.
 module(toolserver/model USES base/core base/json base/runtime base/crypto)
-module(toolserver/settings USES base/core base/config base/log toolserver/model LINKS PkgConfig::re2 TEST_USES base/testing)
+module(toolserver/definition USES base/core base/config base/http base/json toolserver/model TEST_USES base/testing)
+module(toolserver/settings USES base/core base/config base/json base/log toolserver/definition toolserver/model
+  LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
 # Child processes with walls around them.
 module(toolserver/isolate USES base/core base/json base/runtime TEST_USES base/testing)
-module(toolserver/connectors USES base/core base/json base/runtime toolserver/model)
+module(toolserver/connectors USES base/core base/json base/runtime toolserver/definition toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
 module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/isolate toolserver/connectors
   TEST_USES base/testing)
 module(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
+module(toolserver/connectors/command USES base/core base/json base/runtime toolserver/connectors toolserver/definition
+  toolserver/model TEST_USES base/testing)
+module(toolserver/connectors/http USES base/core base/http base/json base/runtime toolserver/connectors
+  toolserver/definition toolserver/model TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 # Foreign MCP servers, whose tools are connectors of ours.
 module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
   toolserver/mcp toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2 TEST_USES base/testing)
+# Judges of calls behind the pipeline's guard stages: rules of patterns, a policy engine.
+module(toolserver/guard USES base/core base/config base/crypto base/json base/http base/runtime toolserver/model
+  toolserver/pipeline LINKS PkgConfig::re2 PkgConfig::tomlplusplus PkgConfig::utf8proc TEST_USES base/testing)
+embed_texts(toolserver_guard guard_rules ${CMAKE_SOURCE_DIR}/toolserver/guard/rules/*.toml)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
+module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
+  toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/transport
+  TEST_USES base/testing base/metrics toolserver/connectors)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
-  toolserver/pipeline toolserver/connectors toolserver/connectors/echo toolserver/connectors/sql
-  toolserver/connectors/files toolserver/audit toolserver/client toolserver/isolate toolserver/mcp_bridge
+  toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
+  toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
+  toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress toolserver/client
   TEST_USES base/testing)
+# What it tells MCP clients of itself.
+target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
 program(securetool toolserver/app LINKS CLI11::CLI11)
 install_program(securetool)
 
@@ -250,12 +282,22 @@ install_program(securetool)
 module(examples/call_tool USES base/core base/json base/runtime toolserver/model toolserver/session toolserver/client)
 program(call_tool examples/call_tool)
 
+# What a program that serves tools of its own looks like.
+module(examples/serve_tool USES base/core toolserver/app toolserver/connectors toolserver/model)
+program(serve_tool examples/serve_tool)
+
 # Peers for tests that cross folders.
 module(tests/integration/websocket_echo USES base/core base/runtime base/http base/websocket)
 program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 module(tests/integration/lasting_client USES base/core base/config base/json base/runtime toolserver/model
   toolserver/settings toolserver/session toolserver/client toolserver/app)
 program(lasting_client tests/integration/lasting_client)
+module(tests/integration/mcp_conformance_server USES base/core base/config base/crypto base/json base/log base/runtime
+  toolserver/model toolserver/connectors toolserver/mcp_ingress toolserver/settings toolserver/app)
+program(mcp_conformance_server tests/integration/mcp_conformance_server)
+
+module(tests/spec/json_schema/checker USES base/core base/json toolserver/pipeline)
+program(schema_checker tests/spec/json_schema/checker)
 
 # lakeproxy with a watch on the steps of its commits, for tests/faults.
 module(tests/faults/server USES base/config lakeproxy/app lakeproxy/ducklake/commit lakeproxy/settings)

@@ -219,6 +219,35 @@ CREATE TABLE lakeproxy_readable_copy (
 );
 CREATE INDEX IF NOT EXISTS lakeproxy_readable_copy_location ON lakeproxy_readable_copy USING hash (location);
 
+-- Masked copies of data files: what principals of one signature (of masks and filters) get of one
+-- file (ADR 0110). A row comes when the object is there, or when it is known that none can be made.
+CREATE TABLE lakeproxy_masked_copy (
+  table_id bigint NOT NULL,
+  signature text NOT NULL,
+  name text NOT NULL, -- of the file, its deletes and the columns
+  location text NOT NULL,
+  record_count bigint, -- null where none can be made
+  file_size_bytes bigint,
+  failure text, -- why not
+  made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  unused_since timestamptz, -- no newest state names it
+  PRIMARY KEY (table_id, signature, name)
+);
+CREATE INDEX IF NOT EXISTS lakeproxy_masked_copy_location ON lakeproxy_masked_copy USING hash (location);
+
+-- States of tables as principals of one signature saw them: metadata over masked copies.
+CREATE TABLE lakeproxy_masked_state (
+  table_id bigint NOT NULL,
+  signature text NOT NULL,
+  metadata_file text NOT NULL,
+  objects text[] NOT NULL, -- manifests, their list, and the metadata file
+  made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  used_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  replaced_at timestamptz, -- a newer one was made
+  PRIMARY KEY (table_id, signature, metadata_file)
+);
+CREATE INDEX IF NOT EXISTS lakeproxy_masked_state_objects ON lakeproxy_masked_state USING gin (objects);
+
 -- Exact NaN counts: from a client's manifest, or counted once by us.
 CREATE TABLE lakeproxy_nan_count (
   data_file_id bigint NOT NULL,
@@ -312,7 +341,7 @@ CREATE INDEX IF NOT EXISTS lakeproxy_table_end ON ducklake_table (end_snapshot) 
 CREATE INDEX IF NOT EXISTS lakeproxy_view_name ON ducklake_view (schema_id, view_name) WHERE end_snapshot IS NULL;
 CREATE INDEX IF NOT EXISTS lakeproxy_column ON ducklake_column (table_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_column_tag ON ducklake_column_tag (table_id);
-CREATE INDEX IF NOT EXISTS lakeproxy_tag ON ducklake_tag (object_id);
+CREATE INDEX IF NOT EXISTS lakeproxy_ducklake_tag ON ducklake_tag (object_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_partition_info ON ducklake_partition_info (table_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_partition_column ON ducklake_partition_column (table_id);
 CREATE INDEX IF NOT EXISTS lakeproxy_sort_info ON ducklake_sort_info (table_id);

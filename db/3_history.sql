@@ -72,54 +72,6 @@ SELECT table_id, max(snapshot_id)
  WHERE changes_made ~ 'merge_adjacent|inline_flush|flushed_inlined|rewrite_delete|compacted_table'
  GROUP BY table_id;
 
--- Columns of DuckDB's that older files lack or hold in another type, each with the snapshot at
--- which it came or changed: a default, and a change of type that is none of Iceberg's
--- promotions. Readable copies take the place of the files then, as after a merge.
--- Of all tables when `of_tables` is null.
-CREATE FUNCTION lakeproxy_changed_columns(of_tables bigint[]) RETURNS TABLE (table_id bigint, changed_at bigint)
-LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-  SELECT c.table_id, c.begin_snapshot
-    FROM ducklake_column c
-    LEFT JOIN LATERAL (SELECT w.column_type FROM ducklake_column w
-                        WHERE w.table_id = c.table_id AND w.column_id = c.column_id AND w.begin_snapshot < c.begin_snapshot
-                        ORDER BY w.begin_snapshot DESC LIMIT 1) AS w ON true
-   WHERE (of_tables IS NULL OR c.table_id = ANY (of_tables))
-     AND CASE WHEN w.column_type IS NULL THEN c.parent_column IS NULL AND c.initial_default <> 'NULL'
-              ELSE w.column_type <> c.column_type
-                   AND NOT (w.column_type IN ('int8', 'int16', 'int32', 'uint8', 'uint16')
-                            AND c.column_type IN ('int16', 'int32', 'int64', 'uint16', 'uint32'))
-                   AND NOT (w.column_type = 'uint32' AND c.column_type = 'int64')
-                   AND NOT (w.column_type = 'float32' AND c.column_type = 'float64')
-                   AND NOT (starts_with(w.column_type, 'decimal') AND starts_with(c.column_type, 'decimal')
-                            AND split_part(w.column_type, ',', 2) = split_part(c.column_type, ',', 2)) END
-$$;
-
--- Notes such changes, of tables that have files from before, as maintenance.
-CREATE FUNCTION lakeproxy_note_changes_of_columns(of_tables bigint[]) RETURNS void
-LANGUAGE sql SET search_path FROM CURRENT AS $$
-  INSERT INTO lakeproxy_maintained (table_id, snapshot_id)
-  SELECT c.table_id, max(c.changed_at) FROM lakeproxy_changed_columns(of_tables) c
-   WHERE EXISTS (SELECT 1 FROM ducklake_data_file f
-                  WHERE f.table_id = c.table_id AND f.begin_snapshot < c.changed_at
-                    AND (f.end_snapshot IS NULL OR f.end_snapshot > c.changed_at))
-   GROUP BY c.table_id ORDER BY c.table_id
-  ON CONFLICT (table_id) DO UPDATE
-    SET snapshot_id = greatest(lakeproxy_maintained.snapshot_id, excluded.snapshot_id)
-$$;
-
-CREATE FUNCTION lakeproxy_note_changed_columns() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM lakeproxy_note_changes_of_columns((SELECT array_agg(DISTINCT a.table_id) FROM added a));
-  RETURN NULL;
-END $$;
-CREATE TRIGGER lakeproxy_note_changed_columns AFTER INSERT ON ducklake_column
-  REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION lakeproxy_note_changed_columns();
-
--- Those from before the lake had the trigger.
-SELECT lakeproxy_note_changes_of_columns(NULL);
-
 -- The first flush of the table's rows after a snapshot, by the log; the last maintenance where
 -- the log does not have it any more.
 CREATE FUNCTION lakeproxy_flushed_at(of_table bigint, after bigint) RETURNS bigint
@@ -184,6 +136,56 @@ BEGIN
     USING after, up_to;
   END LOOP;
 END $$;
+
+-- Columns of DuckDB's that older files lack or hold in another type, each with the snapshot at
+-- which it came or changed: a default, and a change of type that is none of Iceberg's
+-- promotions. Readable copies take the place of the files then, as after a merge.
+-- Of all tables when `of_tables` is null.
+CREATE FUNCTION lakeproxy_changed_columns(of_tables bigint[]) RETURNS TABLE (table_id bigint, changed_at bigint)
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT c.table_id, c.begin_snapshot
+    FROM ducklake_column c
+    LEFT JOIN LATERAL (SELECT w.column_type FROM ducklake_column w
+                        WHERE w.table_id = c.table_id AND w.column_id = c.column_id AND w.begin_snapshot < c.begin_snapshot
+                        ORDER BY w.begin_snapshot DESC LIMIT 1) AS w ON true
+   WHERE (of_tables IS NULL OR c.table_id = ANY (of_tables))
+     AND CASE WHEN w.column_type IS NULL THEN c.parent_column IS NULL AND c.initial_default <> 'NULL'
+              ELSE w.column_type <> c.column_type
+                   AND NOT (w.column_type IN ('int8', 'int16', 'int32', 'uint8', 'uint16')
+                            AND c.column_type IN ('int16', 'int32', 'int64', 'uint16', 'uint32'))
+                   AND NOT (w.column_type = 'uint32' AND c.column_type = 'int64')
+                   AND NOT (w.column_type = 'float32' AND c.column_type = 'float64')
+                   AND NOT (starts_with(w.column_type, 'decimal') AND starts_with(c.column_type, 'decimal')
+                            AND split_part(w.column_type, ',', 2) = split_part(c.column_type, ',', 2)) END
+$$;
+
+-- Notes such changes, of tables that have files or inlined rows from before, as maintenance.
+CREATE FUNCTION lakeproxy_note_changes_of_columns(of_tables bigint[]) RETURNS void
+LANGUAGE sql SET search_path FROM CURRENT AS $$
+  INSERT INTO lakeproxy_maintained (table_id, snapshot_id)
+  SELECT c.table_id, max(c.changed_at) FROM lakeproxy_changed_columns(of_tables) c
+   WHERE EXISTS (SELECT 1 FROM ducklake_data_file f
+                  WHERE f.table_id = c.table_id AND f.begin_snapshot < c.changed_at
+                    AND (f.end_snapshot IS NULL OR f.end_snapshot > c.changed_at))
+      OR EXISTS (SELECT 1 FROM lakeproxy_inlined_rows(c.table_id, -1, c.changed_at - 1) r
+                  WHERE r.end_snapshot IS NULL OR r.end_snapshot > c.changed_at)
+   GROUP BY c.table_id ORDER BY c.table_id
+  ON CONFLICT (table_id) DO UPDATE
+    SET snapshot_id = greatest(lakeproxy_maintained.snapshot_id, excluded.snapshot_id)
+$$;
+
+CREATE FUNCTION lakeproxy_note_changed_columns() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM lakeproxy_note_changes_of_columns((SELECT array_agg(DISTINCT a.table_id) FROM added a));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER lakeproxy_note_changed_columns AFTER INSERT ON ducklake_column
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION lakeproxy_note_changed_columns();
+
+-- Those from before the lake had the trigger.
+SELECT lakeproxy_note_changes_of_columns(NULL);
 
 -- Inlined deletes: of rows in data files.
 CREATE FUNCTION lakeproxy_inlined_deletes(of_table bigint, after bigint, up_to bigint)

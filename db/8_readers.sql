@@ -9,7 +9,8 @@
 
 -- The ids of the schemas, tables, views and macros that a login may know; they number from one
 -- sequence. Nothing for logins that were not made here, and for those whose time is over.
--- A table or view is where its newest row says, dropped or not.
+-- A table or view is where its newest row says, dropped or not. A table is not known of which the
+-- principal gets masked copies: its rows here tell files, bounds and inlined values.
 CREATE FUNCTION lakeproxy_readable_by(of_login text) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE ROWS 1000 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -17,6 +18,7 @@ DECLARE
   opened bigint[]; -- The schemas that its token reads.
   is_listed boolean; -- It reads only what is granted to one of its roles.
   its_roles text[];
+  masked bigint[];
 BEGIN
   SELECT * INTO reader FROM lakeproxy_reader r
    WHERE r.role_name = of_login AND r.valid_until > clock_timestamp();
@@ -40,6 +42,7 @@ BEGIN
   IF is_listed THEN
     its_roles := reader.roles || ARRAY(SELECT g.role FROM lakeproxy_role_grant g WHERE g.principal = reader.subject);
   END IF;
+  masked := ARRAY(SELECT lakeproxy_file_masked(reader.subject, reader.roles));
   RETURN QUERY
     WITH granted AS MATERIALIZED (
       SELECT g.object_kind, g.object_id FROM lakeproxy_object_grant g
@@ -55,6 +58,7 @@ BEGIN
     )
     SELECT o.id FROM newest o
      WHERE o.schema_id = ANY (opened)
+       AND NOT (o.kind = 'table' AND o.id = ANY (masked))
        AND (NOT is_listed
             OR (o.kind, o.id) IN (SELECT g.object_kind, g.object_id FROM granted g)
             OR o.schema_id IN (SELECT g.object_id FROM granted g WHERE g.object_kind = 'schema'));

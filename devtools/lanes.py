@@ -5,6 +5,9 @@ A lane is `./dev lane NAME PRESET`. It begins in the order given as soon as a
 place is free. Its words go to RESULTS/NAME.log and are shown if it fails, its
 exit code to RESULTS/NAME.code. What each test took is kept in RESULTS/times.json
 beside the results, and the next run tells from it how long it will take.
+
+Where few tests failed, they run once more when all lanes have ended, with nothing
+beside them (docs/adr/0125). What that run leaves stands in RESULTS/again.
 """
 import json
 import os
@@ -19,7 +22,13 @@ DEV = pathlib.Path(__file__).resolve().parents[1] / 'dev'
 SECONDS_BETWEEN_LINES = 30
 # A shell forgets Ctrl-C when the command it waits for takes no notice: it is told again.
 SECONDS_TO_END = (20, 40)
+# More failures than that are no accident.
+MOST_UNSTEADY = 3
+# What they find depends on nothing that runs beside them: the first answer counts.
+ONCE = ('oracle', 'kit')
+PYTEST_FAILED_CODE, CTEST_FAILED_CODE = 1, 8
 CTEST_LINE = re.compile(r'^\s*(\d+)/(\d+) Test +#\d+: (\S+) .*?([\d.]+) sec$', re.MULTILINE)
+CTEST_FAILED = re.compile(r'^\s*\d+ - (\S+) \((.+)\)$', re.MULTILINE)
 
 
 class Lane:
@@ -32,12 +41,12 @@ class Lane:
         self.began = self.ended = None
         self.process = None
 
-    def begin(self, preset):
+    def begin(self, preset, **environment):
         self.began = time.monotonic()
         with open(self.file('log'), 'wb') as log:
             # A program that a shell starts behind it ignores Ctrl-C, and so would its children.
             self.process = subprocess.Popen([DEV, 'lane', self.name, preset], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            start_new_session=True,
+                                            start_new_session=True, env={**os.environ, **environment},
                                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def file(self, kind):
@@ -59,6 +68,16 @@ class Lane:
             except subprocess.TimeoutExpired:
                 continue
         os.killpg(self.process.pid, signal.SIGKILL)
+
+    def failed_tests(self):
+        """The names of those that failed, if that is all that went wrong; else none."""
+        if self.name == 'unit':
+            found = CTEST_FAILED.findall(self.file('log').read_text(errors='replace'))
+            crashed = any(how not in ('Failed', 'Timeout') for _, how in found)
+            return [] if crashed or self.process.returncode != CTEST_FAILED_CODE else [name for name, _ in found]
+        if self.process.returncode != PYTEST_FAILED_CODE or not self.file('failed').exists():
+            return []
+        return self.file('failed').read_text().splitlines()
 
     def took(self):
         return (self.ended or time.monotonic()) - self.began if self.began else 0.0
@@ -133,6 +152,32 @@ def run(lanes, at_once, preset):
             lane.end()
 
 
+def run_again(lanes, preset):
+    """Runs the failed tests of each lane once more, one lane after the other. Returns the names of the lanes that still fail."""
+    bad = [lane for lane in lanes if lane.process.returncode != 0]
+    failed = {lane.name: lane.failed_tests() for lane in bad}
+    if not all(failed.values()) or sum(map(len, failed.values())) > MOST_UNSTEADY or any(name in ONCE for name in failed):
+        return list(failed)
+    still = []
+    for lane in bad:
+        folder = lane.results / 'again'
+        folder.mkdir(exist_ok=True)
+        (folder / f'{lane.name}.failed-before').write_text(''.join(f'{name}\n' for name in failed[lane.name]))
+        print(f'== {lane.name} once more, alone: {", ".join(failed[lane.name])}', flush=True)
+        second = Lane(lane.name, folder, None)
+        second.begin(preset, LANE_AGAIN='1')
+        try:
+            second.process.wait()
+        except BaseException:
+            second.end()
+            raise
+        second.has_ended()
+        print(told(second), flush=True)
+        if second.process.returncode != 0:
+            still.append(lane.name)
+    return still
+
+
 def keep_times(file, known, lanes):
     times = {lane.name: {'whole': max(lane.took(), 1.0), 'tests': lane.tests()[0]} for lane in lanes}
     file.write_text(json.dumps({**known, **times}, indent=1))
@@ -150,12 +195,12 @@ def main():
     times = results / 'times.json'
     known = json.loads(times.read_text()) if times.exists() else {}
     for name in names:
-        for kind in ('log', 'code', 'tests'):
+        for kind in ('log', 'code', 'tests', 'failed'):
             (results / f'{name}.{kind}').unlink(missing_ok=True)
     lanes = [Lane(name, results, known.get(name)) for name in names]
     run(lanes, int(at_once), preset)
     keep_times(times, known, lanes)
-    sys.exit(0 if all(lane.process.returncode == 0 for lane in lanes) else 1)
+    sys.exit(1 if run_again(lanes, preset) else 0)
 
 
 if __name__ == '__main__':

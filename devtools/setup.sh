@@ -113,6 +113,36 @@ build_plain_store() {
   GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$VERSITYGW_MODULE"
 }
 
+# The official tests of JSON Schema, which its Python implementation's source package carries.
+setup_schema_suite() {
+  setup_python
+  [[ -f $TOOLS/json-schema-suite/draft2020-12/ref.json ]] || rm -f "$STAMPS/schema_suite"
+  once schema_suite "JSON Schema test suite" -- install_schema_suite
+}
+
+install_schema_suite() {
+  local folder=$TOOLS/json-schema-suite version work
+  version=$(sed -n 's/^jsonschema==//p' "$ROOT/devtools/requirements.txt")
+  work=$(mktemp -d "$TOOLS/schema.XXXXXX")
+  mkdir -p "$folder"
+  "$PYTHON" -m pip download -q --no-deps --no-binary jsonschema -d "$work" "jsonschema==$version" || return
+  tar xzf "$work/jsonschema-$version.tar.gz" -C "$folder" --strip-components=3 "jsonschema-$version/json/tests/draft2020-12" || return
+  rm -r "$work"
+}
+
+# The policy engine that securetool asks, and that tests the sample policies.
+setup_policy_engine() {
+  [[ -x $TOOLS/opa && -f $STAMPS/opa && $(<"$STAMPS/opa") == "$OPA_MODULE" ]] && return
+  setup_python
+  setup_go
+  step "policy engine, built from source (2 to 4 minutes, once)" build_policy_engine
+  echo "$OPA_MODULE" >"$STAMPS/opa"
+}
+
+build_policy_engine() {
+  GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$OPA_MODULE"
+}
+
 # Independent WebSocket implementations that the tests talk to.
 setup_websocket_peers() {
   setup_python
@@ -149,6 +179,33 @@ install_mcp_servers() {
   (cd "$2" && npm ci --no-audit --no-fund --silent) || return
   GOBIN=$2 run_go install -trimpath "$MCP_SERVER_MODULE" || return
   mv "$2/everything-server" "$TOOLS/mcp_everything_server"
+}
+
+# The client in TypeScript with the Node that its tests run on, compiled anew when its source changed.
+setup_typescript_client() {
+  setup_packages
+  local client=$ROOT/clients/typescript
+  [[ -d $client/node_modules/ws ]] || rm -f "$STAMPS/typescript_packages"
+  once typescript_packages "TypeScript compiler" "$client/package-lock.json" \
+    -- npm ci --prefix "$client" --no-audit --no-fund --silent
+  [[ -f $client/dist/index.js ]] || rm -f "$STAMPS/typescript_client"
+  once typescript_client "TypeScript client" "$client/package-lock.json" "$client/tsconfig.json" "$client"/src/* \
+    -- npm run build --prefix "$client" --silent
+}
+
+# MCP's conformance suite and the clients of several makers.
+setup_mcp_peers() {
+  setup_python
+  local peers=$ROOT/tests/interop/tools/mcp_peers
+  [[ -x $TOOLS/mcp_peers/bin/python && -d $peers/node_modules/@modelcontextprotocol ]] || rm -f "$STAMPS/mcp_peers"
+  once mcp_peers "MCP peers" "$peers/package-lock.json" "$peers/requirements.txt" -- install_mcp_peers "$peers"
+}
+
+# install_mcp_peers FOLDER
+install_mcp_peers() {
+  (cd "$1" && npm ci --no-audit --no-fund --silent --ignore-scripts) || return
+  [[ -x $TOOLS/mcp_peers/bin/python ]] || python3 -m venv "$TOOLS/mcp_peers" || return
+  "$TOOLS/mcp_peers/bin/python" -m pip install --disable-pip-version-check -q -r "$1/requirements.txt"
 }
 
 setup_jars() {
@@ -197,4 +254,14 @@ setup_reference_server() {
 
 setup_servers() { setup_python; setup_engine; setup_object_store; }
 
-setup_everything() { setup_servers; setup_plain_store; setup_websocket_peers; setup_mcp_servers; setup_jars; setup_trino; setup_reference_server; }
+# What the tests of securetool talk to, beside the servers.
+setup_tool_peers() {
+  setup_websocket_peers
+  setup_typescript_client
+  setup_mcp_peers
+  setup_mcp_servers
+  setup_schema_suite
+  setup_policy_engine
+}
+
+setup_everything() { setup_servers; setup_plain_store; setup_tool_peers; setup_jars; setup_trino; setup_reference_server; }

@@ -4,11 +4,12 @@
 TEST_STACK=test
 PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 # What runs side by side, longest first. Each has servers of its own.
-LANES=(faults tables lake oracle engines upkeep tools keys tables_1_1 unit kit)
+LANES=(faults tables lake oracle engines upkeep tools keys governance tables_1_1 unit kit)
 FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
 FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
 FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
 FOLDERS_keys=("$ROOT/tests/interop/keys")
+FOLDERS_governance=("$ROOT/tests/interop/governance" "$ROOT/tests/interop/masking")
 # What is quick of the lane tables, on a lake of DuckLake 1.1.
 FOLDERS_tables_1_1=("$ROOT/tests/interop/api/test_views.py" "$ROOT/tests/interop/api/test_transactions.py"
   "$ROOT/tests/interop/tables/test_definition_changes.py")
@@ -17,7 +18,7 @@ FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
 FOLDERS_oracle=("$ROOT/tests/oracle")
 PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}"
-  "${FOLDERS_keys[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
+  "${FOLDERS_keys[@]}" "${FOLDERS_governance[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 
 test_command() {
   local sanitizer='' filter=''
@@ -33,9 +34,10 @@ test_command() {
   local preset=${sanitizer:-dev}
   [[ $preset =~ ^(dev|asan|tsan)$ ]] || fail "no sanitizer named $sanitizer: asan or tsan"
   sanitizer_options
+  LANES_CODE=0
   test_phases "$preset" "$filter"
   echo
-  local findings=0
+  local findings=$LANES_CODE
   sanitizer_findings || findings=1
   "$PYTHON" -m report "$RESULTS" && return "$findings"
 }
@@ -72,20 +74,22 @@ test_lanes() {
   ((${#lanes[@]})) || lanes=("${LANES[@]}")
   setup_servers
   setup_plain_store
-  setup_websocket_peers
-  setup_mcp_servers
+  setup_tool_peers
   setup_jars
   setup_trino
   build_preset "$preset"
   heading "tests"
-  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$preset" "${lanes[@]}"
+  # The report names what failed, so the run goes on to it.
+  "$PYTHON" -m lanes "$RESULTS" "$(((3 * $(nproc) + 1) / 2))" "$preset" "${lanes[@]}" || LANES_CODE=$?
 }
 
-# lane_command NAME PRESET: one of them, on servers of its own; lanes.py calls this.
+# lane_command NAME PRESET: one of them, on servers of its own; lanes.py calls this. With LANE_AGAIN only the tests that
+# failed.
 lane_command() {
   local name=$1 preset=$2
   [[ " ${LANES[*]} " == *" $name "* ]] || fail "no lane named $name: ${LANES[*]}"
-  export RESULTS=$DEV/results LANE_TESTS=$DEV/results/$name.tests
+  export RESULTS=$DEV/results${LANE_AGAIN:+/again}
+  export LANE_TESTS=$RESULTS/$name.tests
   TEST_STACK=test-$name
   build_preset() { :; }  # all is built; two ninjas in one folder would be in each other's way
   case $name in
@@ -94,9 +98,11 @@ lane_command() {
     *)
       [[ $name != *_1_1 ]] || export LAKE_FORMAT=1.1
       local folders="FOLDERS_$name[@]"
+      local tests=("${!folders}")
+      [[ -z ${LANE_AGAIN:-} ]] || mapfile -t tests <"$RESULTS/$name.failed-before"
       setup_servers
       with_stack "$preset" "$PYTHON" -m pytest "${PYTEST_OPTIONS[@]}" -p lane_tests --junitxml="$RESULTS/$name.xml" \
-        "${!folders}"
+        "${tests[@]}"
       ;;
   esac
 }
@@ -131,6 +137,7 @@ unit_tests() {
   local options=(--test-dir "$ROOT/build/$1" --output-on-failure --no-tests=ignore --timeout 600
     --output-junit "$RESULTS/ctest.xml" -j "$(nproc)")
   [[ -z $2 ]] || options+=(-R "$2")
+  [[ -z ${LANE_AGAIN:-} ]] || options+=(--rerun-failed)
   GTEST_OUTPUT="xml:$RESULTS/gtest/" TEST_MINIO=$TOOLS/minio \
     ctest "${options[@]}"
 }
@@ -141,8 +148,7 @@ interop_tests() {
   [[ -z $2 ]] || options+=(-k "$2")
   setup_servers
   if [[ -n $2 ]] && ! interop_matches "${options[@]}"; then echo "no interop test is named like $2"; return; fi
-  setup_websocket_peers
-  setup_mcp_servers
+  setup_tool_peers
   setup_jars
   setup_trino
   [[ $2 != engines ]] || export ENGINES=all

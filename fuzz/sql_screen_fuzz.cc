@@ -1,6 +1,6 @@
-// Any bytes as SQL: what the screen lets through is one SELECT to the engine
-// as well, with names of files made absolute it is the same SELECT, and a text
-// that begins with '{' is tried as a tree of its own.
+// Any bytes as SQL: what the screen lets through is one statement to the engine
+// as well (json_serialize_sql takes nothing but SELECT), with names of files made absolute it is
+// the same SELECT, and a text that begins with '{' is tried as a tree of its own.
 
 #include <cstddef>
 #include <cstdint>
@@ -67,14 +67,9 @@ void check(const std::string& sql, const ScreenRules& rules) {
     runs = anchored->sql;
   }
   auto count = connection->count_statements(runs);
+  // It is not prepared: the engine computes what is constant then, and may need
+  // all the memory that there is.
   require(count && *count == 1);
-  auto statement = connection->prepare(runs);
-  if (statement) {
-    require(statement->is_select());
-  } else {
-    // With a file the engine's fence is met, and only then.
-    require(verdict.names_files || statement.error().kind() != base::ErrorKind::kForbidden);
-  }
 }
 
 }  // namespace
@@ -82,7 +77,7 @@ void check(const std::string& sql, const ScreenRules& rules) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string sql(reinterpret_cast<const char*>(data), size);
   if (size > 16'384 || sql.contains('\0') || !base::is_utf8(sql)) return 0;
-  ScreenRules rules{.tables = {{"t", {3, 3}}, {"u", {3, 2}}}, .params = {1, "x", nullptr}};
+  ScreenRules rules{.tables = {"t", "u"}};
   if (sql.starts_with('{')) {
     auto tree = base::json::parse(sql, {.bytes = 1 << 20, .depth = 1024});
     if (tree) (void)screen(*tree, rules);

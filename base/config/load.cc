@@ -37,10 +37,6 @@ class Loader {
     unreadable_ = unreadable_ || source.unreadable;
     std::set<std::string, std::less<>> seen;
     for (const auto& entry : source.entries) {
-      if (!entry.parts.empty()) {
-        open_.push_back(entry);
-        continue;
-      }
       Target target = target_of(entry);
       const std::string& name = target.setting == nullptr ? entry.key : target.setting->name;
       if (!seen.insert(name).second) {
@@ -76,7 +72,12 @@ class Loader {
   }
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   [[nodiscard]] bool file_found() const { return file_found_; }
-  std::vector<Entry>& open() { return open_; }
+  void keep_open(json::Object sections, std::string source) {
+    open_ = std::move(sections);
+    open_source_ = std::move(source);
+  }
+  [[nodiscard]] const json::Object& open() const { return open_; }
+  [[nodiscard]] const std::string& open_source() const { return open_source_; }
   std::map<std::string, Taken, std::less<>>& taken() { return taken_; }
   [[nodiscard]] const SettingsTable& table() const { return table_; }
   [[nodiscard]] const Places& places() const { return places_; }
@@ -112,7 +113,6 @@ class Loader {
   [[nodiscard]] bool is_section(const Entry& entry) const {
     std::string begin = entry.path + ".";
     return entry.path == table_.form().root_section ||
-           (!entry.path.empty() && entry.path == table_.form().open_section) ||
            std::ranges::any_of(table_.settings(),
                                [&](const Setting& s) { return s.path.starts_with(begin); });
   }
@@ -154,6 +154,12 @@ class Loader {
   }
 
   void report_unknown(const Entry& entry) {
+    const auto& open = table_.form().open_sections;
+    std::string_view section = std::string_view(entry.path).substr(0, entry.path.find('.'));
+    if (section != entry.path && std::ranges::find(open, section) != open.end()) {
+      report(fmt::format("{}: the section {} stands in a TOML file", entry.source, section));
+      return;
+    }
     std::string_view name = std::string_view(entry.key).substr(table_.prefix().size());
     if (table_.is_nested() && !entry.path.empty()) {
       report(fmt::format("{}: no such setting; the nearest is {}", entry.source,
@@ -172,7 +178,8 @@ class Loader {
   bool file_found_ = false;
   std::vector<std::filesystem::path> files_;
   std::map<std::string, Taken, std::less<>> taken_;
-  std::vector<Entry> open_;
+  json::Object open_;
+  std::string open_source_;
 };
 
 // A file that others may write decides nothing, and one that others may read
@@ -233,10 +240,10 @@ Entries from_env_file(std::string_view text, std::string_view prefix, std::strin
 Entries parse_file(const SettingsTable& table, std::string_view text, const std::string& name) {
   std::string shown = std::filesystem::path(name).filename().string();
   if (!table.is_nested() || shown.ends_with(".toml")) {
-    return from_toml(text, table.prefix(), shown, table.form().nesting, table.form().open_section);
+    return from_toml(text, table.prefix(), shown, table.form().nesting, table.form().open_sections);
   }
   if (shown.ends_with(".yaml") || shown.ends_with(".yml")) {
-    return from_yaml(text, table.prefix(), shown, table.form().open_section);
+    return from_yaml(text, table.prefix(), shown);
   }
   if (shown.ends_with(".env")) return from_env_file(text, table.prefix(), shown);
   return {{}, {fmt::format("{}: the name must end with .toml, .yaml, .yml or .env", shown)}, true};
@@ -280,6 +287,7 @@ void take_file(Loader& loader) {
   std::string plain = table.prefix() + std::string(kConfigFile);
   std::string rooted =
       fmt::format("{}{}_{}", table.prefix(), name_of_path(table.form().root_section), kConfigFile);
+  loader.keep_open(std::move(entries.open), std::filesystem::path(name).filename().string());
   for (const auto& entry : entries.entries) {
     if (entry.key != plain && entry.key != rooted) continue;
     entries.errors.push_back(
@@ -302,7 +310,8 @@ LoadReport read(const SettingsTable& table, const Places& places) {
   report.unreadable = loader.unreadable();
   report.file_found = loader.file_found();
   report.files = loader.files();
-  report.open = std::move(loader.open());
+  report.open = loader.open();
+  report.open_source = loader.open_source();
   for (const auto& setting : table.settings()) {
     auto taken = loader.taken().find(setting.name);
     if (taken != loader.taken().end()) {

@@ -304,6 +304,40 @@ TEST_F(NestedTest, the_documentation_shows_path_and_variable) {
   EXPECT_THAT(page, HasSubstr("| list parted by commas, each without x |"));
 }
 
+TEST_F(NestedTest, an_open_section_is_no_setting_and_keeps_its_types) {
+  SettingsTable open(
+      "APP_", {setting_at("name", TextType{}, "n", "Core", "Name.")},
+      {.nesting = Nesting::kNested, .file_stem = "app", .open_sections = {"own", "other"}});
+  write("app.toml",
+        "name = 'x'\n[own.a]\nn = 1\nf = 1.5\nb = true\nlist = ['x', 2, [3]]\n[own.a.deep]\ns = "
+        "'t'\n[other.b]\nn = 2\n");
+  auto report = read(open, places_);
+  EXPECT_THAT(report.errors, ElementsAre());
+  EXPECT_EQ(json::write(report.open),
+            R"({"other":{"b":{"n":2}},"own":{"a":{"b":true,"deep":{"s":"t"},"f":1.5,)"
+            R"("list":["x",2,[3]],"n":1}}})");
+  EXPECT_EQ(report.open_source, "app.toml");
+  std::string deep = "1";
+  for (int i = 0; i < 40; ++i) deep = "[" + deep + "]";
+  for (const std::string& text : {std::string("own = 1"), std::string("[own.a]\nd = 2026-11-26"),
+                                  std::string("[own.a]\nf = inf"), "[own.a]\nl = " + deep}) {
+    write("app.toml", text);
+    EXPECT_EQ(read(open, places_).errors.size(), 1U) << text;
+  }
+}
+
+TEST_F(NestedTest, an_open_section_stands_in_toml_alone) {
+  SettingsTable open(
+      "APP_", {setting_at("name", TextType{}, "n", "Core", "Name.")},
+      {.nesting = Nesting::kNested, .file_stem = "app", .open_sections = {"own", "other"}});
+  write("app.yaml", "own:\n  a:\n    n: 1\nother: {b: 1}\n");
+  auto report = read(open, places_);
+  EXPECT_THAT(report.errors,
+              ElementsAre("app.yaml:own.a.n: the section own stands in a TOML file",
+                          "app.yaml:other.b: the section other stands in a TOML file"));
+  EXPECT_TRUE(report.open.empty());
+}
+
 TEST(NestedTableDeathTest, aborts_on_a_name_that_is_not_its_path) {
   EXPECT_DEATH(
       SettingsTable("X_", {{"A", TextType{}, "", "S", "H", "b.a"}}, {Nesting::kNested, "x", ""}),

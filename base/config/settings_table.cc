@@ -5,28 +5,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <set>
+
+#include "base/config/nearest.h"
 
 namespace base::config {
 namespace {
 
 constexpr std::string_view kConfigFile = "CONFIG_FILE";
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -57,15 +43,13 @@ const Setting* SettingsTable::find(std::string_view name) const {
 }
 
 std::string_view SettingsTable::nearest(std::string_view name) const {
-  return std::ranges::min_element(
-             settings_, {}, [&](const Setting& each) { return edit_distance(name, each.name); })
+  return nearest_to(name, settings_,
+                    [](const Setting& each) { return std::string_view(each.name); })
       ->name;
 }
 
 std::string_view SettingsTable::nearest_path(std::string_view path) const {
-  return std::ranges::min_element(
-             settings_, {}, [&](const Setting& each) { return edit_distance(path, each.path); })
-      ->path;
+  return nearest_to(path, settings_, [](const Setting& each) { return each.path; })->path;
 }
 
 std::vector<std::string> SettingsTable::default_files() const {

@@ -40,10 +40,9 @@ struct TableForm {
   /// core.mode and CORE_MODE mean the setting "mode".
   std::string root_section;
   FileAccess access = FileAccess::kUnchecked;
-  /// kNested: a section of TOML and YAML files whose keys the operator chooses,
-  /// such as one for each of several servers. The table names none of them: the
-  /// product reads LoadReport::open. Other sources cannot set them.
-  std::string open_section = {};
+  /// Sections of a TOML file whose keys are the user's own names and no
+  /// settings; the product reads them from LoadReport::open.
+  std::vector<std::string> open_sections = {};
 };
 
 /// Immutable after construction.
@@ -122,7 +121,8 @@ struct LoadReport {
   bool file_found = false;  ///< CONFIG_FILE, one of the default files, or .env is there.
   bool unreadable = false;  ///< A whole source was refused; any setting may have stood there.
   std::vector<std::filesystem::path> files;  ///< That were named: configuration, .env, secrets.
-  std::vector<Entry> open;  ///< Of the open section, each path once, in the order of the file.
+  json::Object open;        ///< The open sections that are there, by name; see TableForm.
+  std::string open_source;  ///< The file they stood in: "lakes.toml".
 };
 
 /// Reads every source and checks every entry. A file that is not there is

@@ -4,11 +4,13 @@
 // of entries, every one with the words that lead a reader back to it.
 // The parsers here are pure; reading the files is settings_table's part.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
+#include "base/json/json.h"
 
 namespace base::config {
 
@@ -23,9 +25,6 @@ struct Entry {
   std::string source;  ///< "environment", ".env:3", "lakes.toml:server.port".
   std::string path;    ///< Of a TOML or YAML file: "server.port"; fit to be shown, too.
   EntryForm form = EntryForm::kText;
-  // Of an entry of an open section alone, as they were written:
-  std::vector<std::string> parts = {};  ///< The keys on the way: "bridges", "git", "command".
-  std::vector<std::string> items = {};  ///< Of a list; they may have commas in them.
 };
 
 /// What a source holds for us, and one line for each entry that was refused.
@@ -34,6 +33,9 @@ struct Entries {
   std::vector<std::string> errors;
   /// Nothing could be read, so what is missing here may stand there.
   bool unreadable = false;
+  /// The open sections that are there, by name. Their keys are no settings: all
+  /// stands as it was written, with numbers as numbers.
+  json::Object open = {};
 };
 
 /// A key of foreign origin, made fit for a message.
@@ -53,20 +55,23 @@ struct Entries {
 /// kMaxNesting levels, and arrays of strings, numbers and booleans.
 enum class Nesting { kFlat, kNested };
 inline constexpr std::size_t kMaxNesting = 8;
+/// Levels of an open section below its own name.
+inline constexpr std::size_t kMaxOpenNesting = 32;
 
 /// A top-level key is PREFIX_<KEY>, a key of a section PREFIX_<SECTION>_<KEY>,
 /// in capitals. Strings, integers, floats and booleans are taken.
-/// What stands below the section `open` (see TableForm) is kept as it was written.
+/// The top-level tables `open_sections` are no settings: they become
+/// Entries::open. Dates and numbers that are not finite are refused.
 /// Source: TOML v1.0.0.
 [[nodiscard]] Entries from_toml(std::string_view text, std::string_view prefix,
                                 std::string_view file, Nesting nesting = Nesting::kFlat,
-                                std::string_view open = {});
+                                std::span<const std::string> open_sections = {});
 
 /// Maps are sections, always nested. One document of at most 1 MiB; anchors,
 /// aliases, tags, a key that is there twice and a key that is no text make the
 /// whole document refused: a setting must stand where it can be read.
-/// `open` as above. Source: YAML 1.2, as far as yaml-cpp reads it.
+/// Source: YAML 1.2, as far as yaml-cpp reads it.
 [[nodiscard]] Entries from_yaml(std::string_view text, std::string_view prefix,
-                                std::string_view file, std::string_view open = {});
+                                std::string_view file);
 
 }  // namespace base::config

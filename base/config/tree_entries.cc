@@ -17,13 +17,7 @@ Entry TreeEntries::entry(const std::vector<std::string>& path) const {
           .text = {},
           .source = fmt::format("{}:{}", file_, shown),
           .path = shown,
-          .form = EntryForm::kText,
-          .parts = is_open(path) ? path : std::vector<std::string>(),
-          .items = {}};
-}
-
-bool TreeEntries::is_open(const std::vector<std::string>& path) const {
-  return !open_.empty() && path.size() > 1 && path[0] == open_;
+          .form = EntryForm::kText};
 }
 
 void TreeEntries::add_text(const std::vector<std::string>& path, std::string text) {
@@ -35,7 +29,6 @@ void TreeEntries::add_text(const std::vector<std::string>& path, std::string tex
 void TreeEntries::add_list(const std::vector<std::string>& path,
                            const std::vector<std::string>& items) {
   for (const auto& item : items) {
-    if (is_open(path)) break;
     if (item.empty() || item.find(',') != std::string::npos) {
       refuse(path, "an item of a list must not be empty or have a ',' in it");
       return;
@@ -44,7 +37,6 @@ void TreeEntries::add_list(const std::vector<std::string>& path,
   Entry made = entry(path);
   made.text = fmt::format("{}", fmt::join(items, ","));
   made.form = EntryForm::kList;
-  if (is_open(path)) made.items = items;
   out_.entries.push_back(std::move(made));
 }
 

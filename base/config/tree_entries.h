@@ -16,11 +16,10 @@ namespace base::config {
 /// Used by one reader for one file.
 class TreeEntries {
  public:
-  TreeEntries(std::string_view prefix, std::string_view file, std::string_view open)
-      : prefix_(prefix), file_(file), open_(open) {}
+  TreeEntries(std::string_view prefix, std::string_view file) : prefix_(prefix), file_(file) {}
 
   void add_text(const std::vector<std::string>& path, std::string text);
-  /// An item that has a ',' in it is an error of the entry, but in the open section.
+  /// An item that has a ',' in it is an error of the entry.
   void add_list(const std::vector<std::string>& path, const std::vector<std::string>& items);
   void add_empty(const std::vector<std::string>& path);
   /// A value of a form that no setting has.
@@ -30,10 +29,8 @@ class TreeEntries {
 
  private:
   Entry entry(const std::vector<std::string>& path) const;
-  [[nodiscard]] bool is_open(const std::vector<std::string>& path) const;
   std::string prefix_;
   std::string file_;
-  std::string open_;
   Entries out_;
 };
 

@@ -45,9 +45,8 @@ bool quote_is_closed(std::string_view text, std::size_t at) {
 // and the nesting is refused before the parser goes down into it.
 class Reader final : public YAML::EventHandler {
  public:
-  Reader(std::string_view text, std::string_view prefix, std::string_view file,
-         std::string_view open)
-      : out_(prefix, file, open), text_(text) {}
+  Reader(std::string_view text, std::string_view prefix, std::string_view file)
+      : out_(prefix, file), text_(text) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) throw Refused{mark, "must be one document"};
@@ -153,8 +152,7 @@ Entries refused(std::string_view file, const YAML::Mark& mark, std::string_view 
 
 }  // namespace
 
-Entries from_yaml(std::string_view text, std::string_view prefix, std::string_view file,
-                  std::string_view open) {
+Entries from_yaml(std::string_view text, std::string_view prefix, std::string_view file) {
   if (text.size() > kMaxDocumentBytes) {
     return {{}, {fmt::format("{}: must have at most 1 MiB", file)}, true};
   }
@@ -166,7 +164,7 @@ Entries from_yaml(std::string_view text, std::string_view prefix, std::string_vi
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Reader reader(text, prefix, file, open);
+    Reader reader(text, prefix, file);
     while (parser.HandleNextDocument(reader)) {
     }
     return std::move(reader).done();

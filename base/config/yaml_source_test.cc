@@ -62,15 +62,6 @@ TEST(YamlTest, an_item_with_a_comma_is_refused) {
   EXPECT_FALSE(entries.unreadable);
 }
 
-TEST(YamlTest, an_open_section_is_kept_as_it_was_written) {
-  Entries entries =
-      from_yaml("servers:\n  Mine.a: {args: ['x,y', '']}\nb: ['x,y']\n", "LAKES_", "f", "servers");
-  EXPECT_EQ(entries.errors.size(), 1U);
-  ASSERT_EQ(entries.entries.size(), 1U);
-  EXPECT_EQ(entries.entries[0].parts, (std::vector<std::string>{"servers", "Mine.a", "args"}));
-  EXPECT_EQ(entries.entries[0].items, (std::vector<std::string>{"x,y", ""}));
-}
-
 std::string nested(std::size_t levels) {
   std::string out;
   for (std::size_t i = 0; i < levels; ++i) out += "{a: ";

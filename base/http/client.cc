@@ -55,7 +55,8 @@ class PooledClient final : public Client {
 // Opens a connection if the lease has none. Closes it unless it may be kept.
 Task<Exchange> PooledClient::exchange(Lease& lease, WireRequest request, Deadline deadline) {
   if (lease.connection() == nullptr) {
-    auto opened = co_await open_connection(origin_, tls_, earlier(deadline, options_.connect_time));
+    auto opened = co_await open_connection(origin_, tls_, earlier(deadline, options_.connect_time),
+                                           options_.may_connect);
     if (!opened) co_return Exchange{.answer = std::move(opened).error()};
     lease.set(std::move(*opened));
   }

@@ -4,9 +4,11 @@
 // keeps connections alive, bounds what it reads, and tells a request that was
 // certainly not processed from one that may have been.
 
+#include <boost/asio/ip/address.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,6 +32,11 @@ struct Origin {
   [[nodiscard]] std::string authority() const;
 };
 
+/// Whether a connection to an address may be made. Asked of each address that the
+/// host's name stands for, just before that very address is connected to, so
+/// that no other answer of a name service can come between. Empty: all may.
+using AddressFilter = std::function<bool(const boost::asio::ip::address&)>;
+
 struct ClientOptions {
   std::size_t connections = 32;  ///< Open at once per client; more requests wait.
   std::size_t header_bytes = 64 * 1024;
@@ -37,6 +44,7 @@ struct ClientOptions {
   std::chrono::milliseconds connect_time{5'000};
   std::chrono::milliseconds response_time{60'000};
   std::string ca_file;  ///< PEM; the system's roots when empty.
+  AddressFilter may_connect = {};
 };
 
 struct ClientRequest {
@@ -57,6 +65,7 @@ class Client {
   /// byte of the answer is sent again once, on a new connection, if its method
   /// is idempotent (GET, HEAD, PUT, DELETE).
   /// Errors: kUnavailable  not connected, or closed before the request was sent;
+  ///         kForbidden  may_connect allows none of the host's addresses;
   ///         kOutcomeUnknown  sent, and no whole answer came;
   ///         kTimeout  the context's deadline or response_time passed;
   ///         kTooLarge  the answer is over the bounds.

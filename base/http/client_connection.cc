@@ -503,18 +503,19 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls_context(const std::string& 
   return context;
 }
 
-Task<Opened> open_connection(Origin origin, std::shared_ptr<asio::ssl::context> tls,
-                             Deadline until) {
+Task<Opened> open_connection(Origin origin, std::shared_ptr<asio::ssl::context> tls, Deadline until,
+                             AddressFilter filter) {
   auto executor = co_await asio::this_coro::executor;
   if (tls == nullptr) {
     auto plain = std::make_unique<StreamConnection<PlainLayer>>(executor);
-    CO_RETURN_IF_ERROR(co_await dial(plain->stream(), plain->watchdog(), std::move(origin), until));
+    CO_RETURN_IF_ERROR(co_await dial(plain->stream(), plain->watchdog(), std::move(origin), until,
+                                     std::move(filter)));
     plain->watchdog().disarm();
     co_return Opened(std::move(plain));
   }
   auto encrypted = std::make_unique<StreamConnection<TlsLayer>>(executor, *tls);
-  CO_RETURN_IF_ERROR(
-      co_await dial(encrypted->stream().next_layer(), encrypted->watchdog(), origin, until));
+  CO_RETURN_IF_ERROR(co_await dial(encrypted->stream().next_layer(), encrypted->watchdog(), origin,
+                                   until, std::move(filter)));
   CO_RETURN_IF_ERROR(co_await shake_hands(encrypted->stream(), encrypted->watchdog(), origin.host));
   encrypted->watchdog().disarm();
   co_return Opened(std::move(encrypted));

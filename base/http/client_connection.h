@@ -93,8 +93,10 @@ class ClientConnection {
 
 /// Resolves, connects and, with a `tls` context, shakes hands for the host's
 /// name. Runs with throw_if_cancelled(false) in force.
-/// Errors: kUnavailable  no connection; kTimeout  `until` passed; kCancelled.
+/// Errors: kUnavailable  no connection; kForbidden  as dial(); kTimeout  `until`
+///         passed; kCancelled.
 [[nodiscard]] Task<Result<std::unique_ptr<ClientConnection>>> open_connection(
-    Origin origin, std::shared_ptr<boost::asio::ssl::context> tls, Deadline until);
+    Origin origin, std::shared_ptr<boost::asio::ssl::context> tls, Deadline until,
+    AddressFilter filter = {});
 
 }  // namespace base::http

@@ -95,10 +95,17 @@ class Connection {
   Task<bool> serve_request(RequestHead head);
   Task<bool> read_body(RequestHead& head);
   Task<bool> read_sized_body(RequestHead& head);
-  Task<bool> read_chunked_body(RequestHead& head);
+  Task<bool> read_chunked_body(RequestHead& head, std::size_t most);
+  [[nodiscard]] std::size_t body_bytes_for(const Request& head) const {
+    const ServerLimits& of = limits();
+    return of.body_bytes_of ? std::min(of.body_bytes_of(head), of.body_bytes) : of.body_bytes;
+  }
   Task<bool> refuse(Refused refused);
   Task<bool> answer(Response response, HeadContext context, Method method);
   Task<bool> upgrade(Response response, std::uint64_t request_id);
+  Task<bool> stream(Response response, std::uint64_t request_id);
+  /// False when the task did not come to its end.
+  Task<bool> hand_over(Upgrade task, ByteStream& stream, std::string received);
   Task<bool> flush();
   Task<bool> write(std::span<std::string_view> pieces);
 
@@ -237,6 +244,11 @@ Task<bool> Connection<Stream>::serve_request(RequestHead head) {
   Method method = request.method;
   Response response = co_await handle(context, std::move(request));
   if (transport_.aborted()) co_return false;
+  if (response.vouched) place_->vouch();
+  if (response.stream) {
+    if (head.http_1_0) co_return co_await refuse({400, "a streamed answer needs HTTP/1.1"});
+    co_return co_await stream(std::move(response), context.request_id);
+  }
   if (response.upgrade) {
     // Version 1.0 has no upgrades: RFC 9110, section 7.8.
     if (head.http_1_0) co_return co_await refuse({400, "an upgrade needs HTTP/1.1"});
@@ -278,36 +290,62 @@ Task<bool> Connection<Stream>::upgrade(Response response, std::uint64_t request_
   HeadContext about{Persistence::kUpgrade, request_id, lane_.date(steady_clock::now())};
   append_head(out_, response, about);
   if (!co_await flush()) co_return false;
+  UpgradedStream<Stream> stream(lane_, transport_, peer_, *place_);
+  std::string received(in_.view());
+  response.headers = Headers();
+  co_await hand_over(std::move(response.upgrade), stream, std::move(received));
+  co_return false;
+}
+
+// Always false: what the client sent meanwhile has been read.
+template <class Stream>
+Task<bool> Connection<Stream>::stream(Response response, std::uint64_t request_id) {
+  HeadContext about{Persistence::kClose, request_id, lane_.date(steady_clock::now())};
+  about.stream = StreamFraming{.length = std::nullopt, .chunked = true};
+  append_head(out_, response, about);
+  if (!co_await flush()) co_return false;
+  ChunkedStream<Stream> stream(lane_, transport_, peer_, *place_);
+  std::string received(in_.view());
+  response.headers = Headers();
+  const bool whole = co_await hand_over(std::move(response.stream), stream, std::move(received));
+  if (!whole || transport_.aborted()) co_return false;
+  std::array<std::string_view, 1> last{"0\r\n\r\n"};
+  co_await write(last);
+  co_return false;
+}
+
+template <class Stream>
+Task<bool> Connection<Stream>::hand_over(Upgrade task, ByteStream& stream, std::string received) {
   transport_.no_limit();
   linger_ = Linger::kYes;
-  std::string received(in_.view());
   // The connection may be silent for hours from here on.
   in_ = ReadBuffer();
   out_ = std::string();
-  response.headers = Headers();
-  UpgradedStream<Stream> stream(lane_, transport_, peer_, *place_);
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   co_await asio::this_coro::throw_if_cancelled(true);
+  bool ended = false;
   try {
-    co_await response.upgrade(stream, received);
+    co_await task(stream, received);
+    ended = true;
   } catch (...) {
     linger_ = Linger::kNo;  // Cancelled by abort(), or a defect: the other connections go on.
   }
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_return false;
+  co_return ended;
 }
 
 template <class Stream>
 Task<bool> Connection<Stream>::read_body(RequestHead& head) {
   bool sized = head.framing == Framing::kLength;
+  const std::size_t most = body_bytes_for(head.request);
   // Where no body is taken, not even the first chunk is waited for.
-  if (sized ? head.length > limits().body_bytes : limits().body_bytes == 0) {
+  if (sized ? head.length > most : most == 0) {
     co_return co_await refuse({413, "request body too large"});
   }
   if (head.expects_continue && in_.empty()) out_.append(kContinue);
   if (!out_.empty() && !co_await flush()) co_return false;
   transport_.limit(limits().body_time);
-  bool whole = sized ? co_await read_sized_body(head) : co_await read_chunked_body(head);
+  bool whole = sized ? co_await read_sized_body(head) : co_await read_chunked_body(head, most);
   if (!whole && transport_.overdue()) co_await refuse({408, "request body took too long"});
   co_return whole;
 }
@@ -326,8 +364,8 @@ Task<bool> Connection<Stream>::read_sized_body(RequestHead& head) {
 }
 
 template <class Stream>
-Task<bool> Connection<Stream>::read_chunked_body(RequestHead& head) {
-  ChunkDecoder decoder(limits().body_bytes, limits().header_bytes);
+Task<bool> Connection<Stream>::read_chunked_body(RequestHead& head, std::size_t most) {
+  ChunkDecoder decoder(most, limits().header_bytes);
   for (;;) {
     auto [used, state] = decoder.feed(in_.view(), head.request.body);
     in_.consume(used);

@@ -62,7 +62,12 @@ Task<Status> connect_to_one(tcp::socket& socket, Watchdog& watchdog,
     socket.set_option(tcp::no_delay(true), ignored);  // Only slower without it.
     co_return Status{};
   }
-  co_return unavailable("cannot connect: " + last.message());
+  auto error = unavailable("cannot connect: " + last.message());
+  bool is_nobody_there = last == asio::error::connection_refused ||
+                         last == asio::error::host_unreachable ||
+                         last == asio::error::network_unreachable;
+  if (is_nobody_there) co_return std::move(error).with_reason(kNobodyThere);
+  co_return error;
 }
 
 }  // namespace
@@ -90,8 +95,15 @@ void Watchdog::arm(Deadline until) {
   });
 }
 
-Task<Status> dial(tcp::socket& socket, Watchdog& watchdog, Origin origin, Deadline until) {
+Task<Status> dial(tcp::socket& socket, Watchdog& watchdog, Origin origin, Deadline until,
+                  AddressFilter filter) {
   CO_ASSIGN_OR_RETURN(auto endpoints, co_await resolve(std::move(origin), until));
+  if (filter) {
+    std::erase_if(endpoints, [&](const auto& endpoint) { return !filter(endpoint.address()); });
+    if (endpoints.empty()) {
+      co_return fail(ErrorKind::kForbidden, "the host's address may not be connected to");
+    }
+  }
   watchdog.arm(until);
   co_return co_await connect_to_one(socket, watchdog, std::move(endpoints));
 }

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/core/result.h"
 #include "base/http/client.h"
@@ -42,12 +43,18 @@ class Watchdog {
   std::shared_ptr<State> state_;
 };
 
+/// Reason of a kUnavailable: nobody listens at the address, or no way leads
+/// there. No request has a part in that; that descriptors or ports ran out here,
+/// or that a connection broke while a request was sent, it may have brought about.
+inline constexpr std::string_view kNobodyThere = "nobody_there";
+
 /// Resolves `origin` and connects `socket` to the first of its addresses that
 /// answers. `watchdog` guards the socket and is armed until `until`. Runs with
 /// throw_if_cancelled(false) in force.
-/// Errors: kUnavailable  no connection; kTimeout  `until` passed; kCancelled.
+/// Errors: kUnavailable  no connection, with the reason kNobodyThere where the network said so;
+///         kForbidden  `filter` allows none of the addresses; kTimeout  `until` passed; kCancelled.
 [[nodiscard]] Task<Status> dial(boost::asio::ip::tcp::socket& socket, Watchdog& watchdog,
-                                Origin origin, Deadline until);
+                                Origin origin, Deadline until, AddressFilter filter = {});
 
 /// Whether the running coroutine was asked to end.
 [[nodiscard]] Task<bool> was_cancelled();

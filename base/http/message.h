@@ -99,6 +99,13 @@ struct Response {
   /// Set: the answer is 101 and the connection leaves HTTP. `headers` names the
   /// protocol in an Upgrade field; the body is not sent.
   Upgrade upgrade = nullptr;
+  /// Set: the head is sent, and the body is what this task writes, a chunk with
+  /// each write() of its stream and none with write_now(), until it ends; then
+  /// the connection closes. `body` is not sent. What the task reads is the next
+  /// request of a client that should have waited, or 0 once it is gone.
+  Upgrade stream = nullptr;
+  /// The peer has shown who it is: see ByteStream::vouch().
+  bool vouched = false;
 };
 
 }  // namespace base::http

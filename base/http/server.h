@@ -41,6 +41,9 @@ struct AdmissionLimits {
 struct ServerLimits {
   std::size_t header_bytes = 16 * 1024;       ///< Over it: 431, connection closed.
   std::size_t body_bytes = 16 * 1024 * 1024;  ///< Over it: 413 before the body is read.
+  /// Set: how large the body of this request may be, of which only the head is
+  /// here; never more than body_bytes. Must not throw.
+  std::function<std::size_t(const Request& head)> body_bytes_of = {};
   AdmissionLimits admission;
   std::size_t pipelined = 16;              ///< Answers held back to be sent together.
   std::chrono::milliseconds idle{60'000};  ///< Between two requests.

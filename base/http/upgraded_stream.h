@@ -3,6 +3,8 @@
 // The server's connection as the stream that an upgrade takes over. Included by
 // connection.cc alone, as the transport is.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <boost/asio/post.hpp>
 #include <string>
@@ -16,7 +18,7 @@ namespace base::http {
 
 /// Borrows all four.
 template <class Stream>
-class UpgradedStream final : public ByteStream {
+class UpgradedStream : public ByteStream {
  public:
   UpgradedStream(Lane& lane, Transport<Stream>& transport, const std::string& peer,
                  AdmissionControl::Place& place)
@@ -42,11 +44,34 @@ class UpgradedStream final : public ByteStream {
   [[nodiscard]] const std::string& peer() const override { return peer_; }
   [[nodiscard]] SSL* tls() override { return transport_.tls(); }
 
+ protected:
+  [[nodiscard]] Transport<Stream>& transport() { return transport_; }
+  [[nodiscard]] const ServerLimits& limits() const { return lane_.limits(); }
+
  private:
   Lane& lane_;
   Transport<Stream>& transport_;
   const std::string& peer_;
   AdmissionControl::Place& place_;
+};
+
+/// The body of an answer, in chunks. A client that takes none of a chunk for
+/// `write_time` is gone.
+template <class Stream>
+class ChunkedStream final : public UpgradedStream<Stream> {
+ public:
+  using UpgradedStream<Stream>::UpgradedStream;
+
+  Task<bool> write(std::string_view head, std::string_view body) override {
+    if (head.empty() && body.empty()) co_return true;  // An empty chunk would be the last.
+    std::string size = fmt::format("{:x}\r\n", head.size() + body.size());
+    std::array<std::string_view, 4> pieces{size, head, body, "\r\n"};
+    this->transport().limit(this->limits().write_time);
+    bool written = co_await this->transport().write(pieces);
+    this->transport().no_limit();
+    co_return written;
+  }
+  std::size_t write_now(std::string_view /*bytes*/) override { return 0; }
 };
 
 }  // namespace base::http

@@ -18,7 +18,7 @@ constexpr Entry kMeanings[] = {
     {"40001", {ErrorKind::kConflict, kSerializationFailure}},
     {"40P01", {ErrorKind::kConflict, kSerializationFailure}},
     {"57014", {ErrorKind::kTimeout, {}}},
-    {"25P03", {ErrorKind::kTimeout, {}}},
+    {"25P03", {ErrorKind::kUnavailable, {}}},
     {"57P0", {ErrorKind::kUnavailable, {}}},
     {"25006", {ErrorKind::kUnavailable, {}}},
     {"55000", {ErrorKind::kUnavailable, {}}},

@@ -25,7 +25,7 @@ TEST(SqlstateTest, each_class_has_its_kind_and_reason) {
       {"57P01", ErrorKind::kUnavailable, ""},
       {"57P03", ErrorKind::kUnavailable, ""},
       {"57014", ErrorKind::kTimeout, ""},
-      {"25P03", ErrorKind::kTimeout, ""},
+      {"25P03", ErrorKind::kUnavailable, ""},
       {"25006", ErrorKind::kUnavailable, ""},
       {"25001", ErrorKind::kInternal, ""},
       {"55000", ErrorKind::kUnavailable, ""},

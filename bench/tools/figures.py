@@ -1,5 +1,7 @@
 """The figures of the tool service, each from one load."""
 import json
+import pathlib
+import subprocess
 import time
 
 import loaded_service
@@ -53,6 +55,15 @@ def idle(server, count):
     return {'count': count, 'kib_each': (held - before) / count, 'opened_per_second': opened['per_second']}
 
 
+def walls(server, count):
+    """One call at a time of tools that do next to nothing: in the service, in the engine's process, and by the engine in it."""
+    found = {}
+    for name, load in (('echo', ECHO), ('child', ['--tool', 'sql.list_tables', '--args', '{}']),
+                       ('engine', ['--tool', 'sql.query', '--args', json.dumps({'sql': 'SELECT 1'})])):
+        found[name] = server.load('calls', *load, '--count', count)
+    return found
+
+
 def large_results(server):
     """About 100 MB of rows as JSON, call after call."""
     server.forget_peak()
@@ -63,3 +74,15 @@ def large_results(server):
     return {'calls': SQL_CALLS, 'answer_bytes': found['answer_bytes'], 'megabytes': megabytes,
             'megabytes_per_second': megabytes / found['seconds'], 'before_mib': before / 1024,
             'peak_mib': server.peak_kib() / 1024}
+
+
+def guard():
+    """The rules over a text, and a decision from memory, in a process of their own: no service runs."""
+    program = pathlib.Path(__file__).resolve().parents[2] / 'build/release/toolserver_guard_bench'
+    done = subprocess.run([program, '--benchmark_format=json'], capture_output=True, text=True, check=True)
+    found = {}
+    for one in json.loads(done.stdout)['benchmarks']:
+        found[one['name']] = {'us': one['cpu_time'] / {'ns': 1e3, 'us': 1, 'ms': 1e-3}[one['time_unit']]}
+        if 'bytes_per_second' in one:
+            found[one['name']]['megabytes_per_second'] = one['bytes_per_second'] / 1e6
+    return found

@@ -20,7 +20,7 @@ from peers import peers  # noqa: E402
 from record import keep  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
 
-PARTS = ('calls', 'sessions', 'idle', 'sql', 'peers')
+PARTS = ('calls', 'sessions', 'idle', 'walls', 'sql', 'guard', 'peers')
 
 
 def measure_all(folder, options):
@@ -32,6 +32,8 @@ def measure_all(folder, options):
             results['encrypted'] = figures.calls(server, count)
         if 'sessions' in wanted:
             results['sessions'] = figures.handshakes(server, options.sessions)
+        if 'walls' in wanted:
+            results['walls'] = figures.walls(server, options.sessions)
         if 'sql' in wanted:
             results['sql'] = figures.large_results(server)
     if 'calls' in wanted:
@@ -42,6 +44,8 @@ def measure_all(folder, options):
             changes = {} if not tls else {'audit.path': str(pathlib.Path(folder) / 'audit-tls')}
             with LoadedService(pathlib.Path(folder) / name, 'encrypted', authority, tls, changes) as server:
                 results[name] = figures.idle(server, options.idle)
+    if 'guard' in wanted:
+        results['guard'] = figures.guard()
     if 'peers' in wanted:
         results['peers'] = {peer.name: peer.measure(folder, figures.TEXT, options.seconds) for peer in peers()}
     return results
@@ -78,10 +82,19 @@ def show_rest(results):
     for name, what in (('idle', 'without TLS'), ('idle_tls', 'with TLS')):
         if name in results:
             print(f'{results[name]["count"]:,} idle sessions {what}: {results[name]["kib_each"]:.1f} KiB each')
+    if 'walls' in results:
+        echo, child, engine = (results['walls'][name] for name in ('echo', 'child', 'engine'))
+        print(f'a call in the engine\'s process: p50 {child["p50_us"] - echo["p50_us"]:+.0f} us over one in the service; '
+              f'SELECT 1 {engine["p50_us"] - echo["p50_us"]:+.0f} us')
     if 'sql' in results:
         found = results['sql']
         print(f'{found["megabytes"]:.0f} MB of rows in {found["calls"]} calls: {found["megabytes_per_second"]:.0f} MB/s, '
               f'server {found["before_mib"]:.0f} MiB before and {found["peak_mib"]:.0f} MiB at its peak')
+
+
+    for name, found in results.get('guard', {}).items():
+        rate = f', {found["megabytes_per_second"]:.0f} MB/s' if 'megabytes_per_second' in found else ''
+        print(f'guard, {name.replace("_", " ")}: {found["us"]:,.1f} us of CPU{rate}')
 
 
 def parse():

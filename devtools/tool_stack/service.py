@@ -1,4 +1,5 @@
 """A tool service of its own: folder, secrets, sample data, configuration, process."""
+import json
 import os
 import pathlib
 import secrets
@@ -142,4 +143,4 @@ def toml_value(value):
         return 'true' if value else 'false'
     if isinstance(value, (int, float)):
         return str(value)
-    return '"' + str(value).replace('\\', '\\\\').replace('"', '\\"') + '"'
+    return json.dumps(str(value), ensure_ascii=False)  # a text of JSON is one of TOML

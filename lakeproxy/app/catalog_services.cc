@@ -1,5 +1,8 @@
 #include "lakeproxy/app/catalog_services.h"
 
+#include "lakeproxy/operation/effective_policies.h"
+#include "lakeproxy/operation/see_table.h"
+
 namespace lake::app {
 
 std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& lake,
@@ -14,6 +17,17 @@ std::shared_ptr<SharedCatalog> SharedCatalogs::get(const ducklake::LakeOptions& 
 }
 
 namespace {
+
+base::Task<base::Result<policy::ReadPlan>> find_read_plan(base::RequestContext context,
+                                                          governance::Resolver* resolver,
+                                                          std::int64_t version,
+                                                          auth::Principal principal,
+                                                          publish::LoadedTablePtr loaded) {
+  const policy::PolicyVersion policies(version);
+  if (version == operation::kNoPolicies) co_return policy::ReadPlan::raw(policies);
+  auto state = operation::governed_state(*loaded, loaded->metadata.current_schema());
+  co_return co_await resolver->plan(context, std::move(principal), std::move(state), policies);
+}
 
 base::pg::Pool& pool_for(const LoopTools& tools, Pace pace) {
   return pace == Pace::kRequests ? *tools.pool : *tools.background_pool;
@@ -59,16 +73,31 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
       table_upkeep_(pool_for(tools, pace), shared_->lake),
       publisher_(publisher_tools(tools, pace), base::log::Logger(*tools.shared->log)),
       loaded_tables_(reader_, publisher_, shared_->tables),
+      masked_tables_({.pool = &pool_for(tools, pace),
+                      .manifests = tools.manifests,
+                      .maker = tools.masks,
+                      .cache = tools.shared->masked_tables},
+                     shared_->lake.metadata_schema, masked_retention(*tools.shared->settings)),
       audit_log_(pool_for(tools, pace), shared_->lake.metadata_schema),
       audit_(std::make_shared<audit::AuditTrail>(
           pool_for(tools, pace), *tools.background, *tools.shared->clock,
           base::log::Logger(*tools.shared->log),
           audit::AuditOptions{.metadata_schema = shared_->lake.metadata_schema,
-                              .retention = tools.shared->settings->audit.retention})) {
+                              .retention = tools.shared->settings->audit.retention})),
+      governance_(pool_for(tools, pace), shared_->lake.metadata_schema,
+                  *tools.shared->policy_trials, *tools.shared->clock),
+      resolver_(pool_for(tools, pace), shared_->lake.metadata_schema) {
   std::erase_if(*tools.trails, [](const auto& trail) { return trail.expired(); });
   tools.trails->push_back(audit_);
   catalog_.audit = audit_.get();
   catalog_.audit_log = &audit_log_;
+  catalog_.governance = &governance_;
+  catalog_.resolver = &resolver_;
+  catalog_.read_plan = [this](base::RequestContext context, auth::Principal principal,
+                              publish::LoadedTablePtr loaded) {
+    return find_read_plan(context, &resolver_, loaded_tables_.policy_version(),
+                          std::move(principal), std::move(loaded));
+  };
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;
@@ -76,6 +105,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.upkeep = &upkeep_;
   catalog_.table_upkeep = &table_upkeep_;
   catalog_.loaded_tables = &loaded_tables_;
+  catalog_.masked_tables = &masked_tables_;
   catalog_.manifests = tools.manifests;
   catalog_.exporter = &tools.exporters->commit;
   catalog_.store = tools.store;

@@ -18,6 +18,8 @@
 #include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/maintenance/table_upkeep.h"
 #include "lakeproxy/ducklake/maintenance/upkeep.h"
+#include "lakeproxy/governance/governance_store.h"
+#include "lakeproxy/governance/resolver.h"
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 #include "lakeproxy/storage/removal_queue.h"
@@ -62,6 +64,7 @@ struct LoopExporters {
   exporter::Exporter background;
   exporter::Exporter count;
   exporter::Exporter copy;
+  exporter::Exporter mask;
 };
 
 /// What the catalogs of one event loop have in common; it outlives them.
@@ -77,6 +80,7 @@ struct LoopTools {
   base::TaskGroup* background = nullptr;
   measure::WaitMeter* meter = nullptr;
   publish::CopyMaker* copies = nullptr;
+  masked::MaskMaker* masks = nullptr;
   delegation::AccessDelegation* delegation = nullptr;
   /// Of all catalogs of the loop, for its end.
   std::vector<std::weak_ptr<audit::AuditTrail>>* trails = nullptr;
@@ -108,8 +112,11 @@ class CatalogServices {
   ducklake::TableUpkeep table_upkeep_;
   publish::Publisher publisher_;
   publish::LoadedTables loaded_tables_;
+  masked::MaskedTables masked_tables_;
   audit::AuditLog audit_log_;
   std::shared_ptr<audit::AuditTrail> audit_;
+  governance::GovernanceStore governance_;
+  governance::Resolver resolver_;
   operation::Catalog catalog_;
 };
 

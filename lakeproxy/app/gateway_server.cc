@@ -80,14 +80,14 @@ base::Result<delegation::MintKeys> gateway_minting(const settings::Settings& set
              const operation::Catalog& catalog, const auth::Principal& principal,
              const delegation::ClientTable& table,
              delegation::KeyAccess access) -> base::Result<storage::TemporaryKeys> {
-    gateway::Grant grant{
-        .principal = for_namespace(principal, table.identifier.name_space),
-        .catalog = catalog.lake.catalog,
-        .table = table.identifier,
-        .location = table.loaded ? table.loaded->metadata.location : table.staged_location,
-        .staged = table.loaded == nullptr,
-        .access = access,
-        .expires = clock.now() + lifetime};
+    gateway::Grant grant{.principal = for_namespace(principal, table.identifier.name_space),
+                         .catalog = catalog.lake.catalog,
+                         .table = table.identifier,
+                         .location = table.seen.loaded ? table.seen.loaded->metadata.location
+                                                       : table.staged_location,
+                         .staged = table.seen.loaded == nullptr,
+                         .access = access,
+                         .expires = clock.now() + lifetime};
     ASSIGN_OR_RETURN(auto key, keys->mint(grant));
     return storage::TemporaryKeys{.credentials = {.access_key = std::move(key.access_key_id),
                                                   .secret_key = std::move(key.secret_access_key),

@@ -140,6 +140,9 @@ class Process {
         manifests_(settings.catalog.manifest_cache_max_bytes, metrics_),
         nan_counting_(settings.engine.nan_count_max_bytes, metrics_),
         copies_(settings.engine.readable_copies_max_bytes, metrics_),
+        masks_(metrics_),
+        masked_tables_(
+            {.values = settings.catalog.cache_max, .bytes = settings.catalog.cache_max_bytes}),
         records_(metrics_),
         issued_keys_(metrics_),
         commits_(metrics_),
@@ -161,12 +164,15 @@ class Process {
     shared_.metrics = &metrics_;
     shared_.engine = &engine;
     shared_.engine_pools = &engine_pools_;
+    shared_.policy_trials = &policy_trials_;
     shared_.records = &records_;
     shared_.issued_keys = &issued_keys_;
     shared_.catalogs = &catalogs_;
     shared_.manifests = &manifests_;
     shared_.nan_counting = &nan_counting_;
     shared_.copies = &copies_;
+    shared_.masks = &masks_;
+    shared_.masked_tables = &masked_tables_;
     shared_.scan_plans = &scan_plans_;
     shared_.commits = &commits_;
     shared_.reports = &reports_;
@@ -192,11 +198,14 @@ class Process {
   base::log::LogOutput log_;
   base::metrics::Registry metrics_;
   EnginePools engine_pools_;
+  base::BlockingPool policy_trials_{1};
   publish::TableCache table_cache_;
   SharedCatalogs catalogs_;
   publish::ManifestCache manifests_;
   publish::NanCounting nan_counting_;
   publish::CopyWork copies_;
+  masked::MaskWork masks_;
+  masked::MaskedCache masked_tables_;
   publish::RecordMetrics records_;
   delegation::IssuedKeys issued_keys_;
   planning::ScanPlans scan_plans_{clock_, random_};

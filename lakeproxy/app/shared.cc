@@ -27,6 +27,8 @@ EnginePools::EnginePools(const settings::Engine& settings, base::metrics::Regist
       count(make_pool(settings.background_threads, exporter::EngineWork::kCount, "count", metrics,
                       watch)),
       copy(make_pool(settings.background_threads, exporter::EngineWork::kCopy, "copy", metrics,
+                     watch)),
+      mask(make_pool(settings.background_threads, exporter::EngineWork::kMask, "mask", metrics,
                      watch)) {}
 
 base::pg::PoolOptions pool_options(const settings::Settings& settings) {
@@ -174,6 +176,11 @@ base::json::Object store_config(const settings::Settings& settings) {
 }
 
 }  // namespace
+
+masked::MaskedRetention masked_retention(const settings::Settings& settings) {
+  const settings::Masking& from = settings.masking;
+  return {.states = static_cast<std::int64_t>(from.states), .grace = from.grace, .idle = from.idle};
+}
 
 std::string client_config(const settings::Settings& settings) {
   base::json::Object config = store_config(settings);

@@ -26,6 +26,7 @@
 #include "lakeproxy/settings/settings.h"
 #include "lakeproxy/storage/store.h"
 #include "lakeproxy/table_cache/loaded_tables.h"
+#include "lakeproxy/to_iceberg/masked/masked_tables.h"
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 
 namespace lake::app {
@@ -43,6 +44,7 @@ struct EnginePools {
   exporter::EnginePool background;
   exporter::EnginePool count;
   exporter::EnginePool copy;
+  exporter::EnginePool mask;
 };
 
 /// Safe from any thread.
@@ -56,12 +58,15 @@ struct Shared {
   auth::RateLimits* requests = nullptr;  ///< Null: any number.
   base::duckdb::Engine* engine = nullptr;
   EnginePools* engine_pools = nullptr;
+  base::BlockingPool* policy_trials = nullptr;  ///< Where bodies of policies are tried.
   const publish::RecordMetrics* records = nullptr;
   delegation::IssuedKeys* issued_keys = nullptr;
   SharedCatalogs* catalogs = nullptr;
   publish::ManifestCache* manifests = nullptr;
   publish::NanCounting* nan_counting = nullptr;
   publish::CopyWork* copies = nullptr;
+  masked::MaskWork* masks = nullptr;
+  masked::MaskedCache* masked_tables = nullptr;
   planning::ScanPlans* scan_plans = nullptr;
   operation::CommitMetrics* commits = nullptr;
   operation::ReportedMetrics* reports = nullptr;
@@ -94,6 +99,8 @@ struct Shared {
 [[nodiscard]] std::vector<storage::Location> file_prefixes(const settings::Settings& settings);
 /// How clients get keys of their own.
 [[nodiscard]] delegation::DelegationOptions delegation_options(const settings::Settings& settings);
+/// Source: specification, section 8.
+[[nodiscard]] masked::MaskedRetention masked_retention(const settings::Settings& settings);
 /// "config" of a LoadTableResult without keys. Source: specification, section 2.3.
 [[nodiscard]] std::string client_config(const settings::Settings& settings);
 /// "config" of a storage credential; empty when no keys are handed out.

@@ -58,19 +58,22 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
                  {*shared.engine, shared.engine_pools->commit, *store_},
                  {*shared.engine, shared.engine_pools->background, *store_},
                  {*shared.engine, shared.engine_pools->count, *store_},
-                 {*shared.engine, shared.engine_pools->copy, *store_}},
+                 {*shared.engine, shared.engine_pools->copy, *store_},
+                 {*shared.engine, shared.engine_pools->mask, *store_}},
       copies_(exporters_.copy, *background_pool_, background_, *shared.copies,
               base::log::Logger(*shared.log)),
+      masks_(exporters_.mask, *background_pool_, background_, *shared.masks,
+             base::log::Logger(*shared.log)),
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),
       signer_(std::move(signer), *shared.clock, *shared.random, *shared.strictness),
       reader_logins_(*pool_, *shared.random, reader_options(*shared.settings)),
       direct_(direct_reading(*shared.settings)),
-      tools_{&shared,      pool_.get(), background_pool_.get(),
-             store_.get(), &removals_,  &records_,
-             &exporters_,  &manifests_, &background_,
-             &meter_,      &copies_,    delegation_.get(),
-             &trails_},
+      tools_{&shared,           pool_.get(), background_pool_.get(),
+             store_.get(),      &removals_,  &records_,
+             &exporters_,       &manifests_, &background_,
+             &meter_,           &copies_,    &masks_,
+             delegation_.get(), &trails_},
       attached_({.values = shared.settings->catalog.max_active}) {
   store_->measure_with(meter_);
   routes_.home = CatalogServices::create(
@@ -193,6 +196,7 @@ base::Task<void> WorkerServices::finish() {
   removals_.hurry();
   records_.hurry();
   copies_.stop();
+  masks_.stop();
   co_await background_.wait();
   if (authenticator_) co_await authenticator_->finish();
   pool_->close();

@@ -10,6 +10,7 @@
 #include "lakeproxy/ducklake/readers/reader_logins.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/http/route.h"
+#include "lakeproxy/to_iceberg/masked/mask_maker.h"
 #include "lakeproxy/to_iceberg/publish/lru_cache.h"
 
 namespace lake::app {
@@ -66,6 +67,7 @@ class WorkerServices {
   publish::RecordQueue records_;
   LoopExporters exporters_;
   publish::CopyMaker copies_;
+  masked::MaskMaker masks_;
   publish::ManifestStore manifests_;
   ducklake::CatalogRegistry registry_;
   delegation::RemoteSigner signer_;

@@ -29,6 +29,8 @@ SELECT r.id, r.ts, r.principal, r.issuer, r.actor, r.operation, r.object, r.deci
        operation text, object text, decision text, masked_cols jsonb, applied_policies jsonb, detail jsonb,
        request_id text, previous_hash text, hash text))sql";
 
+constexpr auto kLockHead = "SELECT id, encode(hash, 'hex') FROM @lakeproxy_audit_head FOR UPDATE";
+
 // A line as its members, in the words of members_of(), and its hash.
 constexpr auto kColumns = R"sql(
 SELECT a.id, jsonb_build_object('id', a.id,
@@ -130,12 +132,9 @@ Result<ChainPlace> chain_place_of(std::string_view text) {
   return ChainPlace{*id, *hash};
 }
 
-Task<base::Status> AuditLog::append(base::RequestContext context,
-                                    std::vector<AuditLine> lines) const {
-  std::vector<Query> lock{
-      {sql_("SELECT id, encode(hash, 'hex') FROM @lakeproxy_audit_head FOR UPDATE"), {}}};
-  CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, std::move(lock)));
-  ChainPlace at = place_of(*begun.rows.front());
+// `head`: what kLockHead reads.
+std::vector<Query> AuditLog::lines_after(const Rows& head, std::vector<AuditLine> lines) const {
+  ChainPlace at = place_of(head);
   base::json::Array rows;
   for (AuditLine& line : lines) {
     line.id = ++at.id;
@@ -148,8 +147,23 @@ Task<base::Status> AuditLog::append(base::RequestContext context,
   add.push_back({sql_(kInsert), {param(base::json::write(rows))}});
   add.push_back({sql_("UPDATE @lakeproxy_audit_head SET id = $1, hash = decode($2, 'hex')"),
                  {param(at.id), param(hex(at.hash))}});
+  return add;
+}
+
+Task<base::Status> AuditLog::append(base::RequestContext context,
+                                    std::vector<AuditLine> lines) const {
+  std::vector<Query> lock{{sql_(kLockHead), {}}};
+  CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, std::move(lock)));
+  std::vector<Query> add = lines_after(*begun.rows.front(), std::move(lines));
   CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(add)));
   co_return base::Status{};
+}
+
+Task<Result<std::vector<Query>>> AuditLog::lines_within(base::pg::Transaction* transaction,
+                                                        std::vector<AuditLine> lines) const {
+  std::vector<Query> lock{{sql_(kLockHead), {}}};
+  CO_ASSIGN_OR_RETURN(auto rows, co_await transaction->run(std::move(lock)));
+  co_return lines_after(*rows.front(), std::move(lines));
 }
 
 Task<Result<base::json::Array>> AuditLog::list(base::RequestContext context,

@@ -58,6 +58,10 @@ class AuditLog {
   /// Adds the lines, in their order, in one transaction; their ids are given here.
   [[nodiscard]] base::Task<base::Status> append(base::RequestContext context,
                                                 std::vector<AuditLine> lines) const;
+  /// Of a change that is audited in its own transaction: locks the chain's head, as its last lock,
+  /// and returns what adds the lines. The transaction must end soon.
+  [[nodiscard]] base::Task<base::Result<std::vector<base::pg::Query>>> lines_within(
+      base::pg::Transaction* transaction, std::vector<AuditLine> lines) const;
   /// The newest first, each with its members and its hash.
   [[nodiscard]] base::Task<base::Result<base::json::Array>> list(base::RequestContext context,
                                                                  AuditFilter filter) const;
@@ -72,6 +76,9 @@ class AuditLog {
                                                              base::WallTime limit) const;
 
  private:
+  [[nodiscard]] std::vector<base::pg::Query> lines_after(const base::pg::Rows& head,
+                                                         std::vector<AuditLine> lines) const;
+
   base::pg::Pool* pool_;
   ducklake::SchemaSql sql_;
 };

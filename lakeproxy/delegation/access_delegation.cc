@@ -7,6 +7,7 @@
 #include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/delegation/shown_objects.h"
+#include "lakeproxy/delegation/table_rights.h"
 
 namespace lake::delegation {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::size_t kMostShown = 64;
 constexpr std::chrono::minutes kStillGood{5};
 
 KeyAccess access_of(const auth::Principal& principal, const ClientTable& table) {
-  const bool writes = policy::may_write(principal, table.identifier.name_space);
+  const bool writes =
+      !table.seen.is_shadow() && policy::may_write(principal, table.identifier.name_space);
   return writes ? KeyAccess::kReadWrite : KeyAccess::kRead;
 }
 
@@ -31,10 +33,11 @@ KeyAccess access_of(const auth::Principal& principal, const ClientTable& table) 
 std::string key_of(const operation::Catalog& catalog, const auth::Principal& principal,
                    const ClientTable& table) {
   const bool writes = access_of(principal, table) == KeyAccess::kReadWrite;
-  const std::string id = fmt::to_string(table.loaded->table.table_id.value);
+  const std::string id = fmt::to_string(table.seen.loaded->table.table_id.value);
   const std::string name = table.identifier.display();  // The keys say where new ones are.
   const std::string account = principal.account.value_or("");
   std::string key = writes ? "rw" : "r";
+  if (table.seen.is_shadow()) key += " " + table.seen.file_mask->signature;
   for (std::string_view part :
        {std::string_view(catalog.lake.catalog), std::string_view(id), std::string_view(name),
         std::string_view(account), std::string_view(principal.issuer),
@@ -45,7 +48,12 @@ std::string key_of(const operation::Catalog& catalog, const auth::Principal& pri
 }
 
 const std::string& location_of(const ClientTable& table) {
-  return table.loaded ? table.loaded->metadata.location : table.staged_location;
+  return table.seen.loaded ? table.seen.loaded->metadata.location : table.staged_location;
+}
+
+TablePlace place_of(const ClientTable& table) {
+  if (table.seen.loaded) return seen_place(table.identifier.name_space, table.seen);
+  return {.name_space = table.identifier.name_space, .location = table.staged_location};
 }
 
 // Where the Java client gets new keys, from the catalog's address on.
@@ -171,6 +179,12 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::static_key(base::Req
   if (!policy::may_read(principal, table.identifier.name_space)) {
     co_return base::fail(ErrorKind::kForbidden, "keys need a scope that reads");
   }
+  // What it opens was written into the bucket's policy, whatever governance says since.
+  if (table.seen.is_shadow()) {
+    co_return base::fail(ErrorKind::kForbidden,
+                         "a static key opens the table's own files, which are masked for " +
+                             principal.subject + ": ask for remote signing");
+  }
   if (!key->confined || !key->applied_scope) {
     co_return base::fail(ErrorKind::kForbidden,
                          "the static key of " + principal.subject +
@@ -227,7 +241,7 @@ ClientAccessPtr AccessDelegation::ready(const std::string& key, const ClientTabl
                                         Occasion occasion) const {
   auto held = issued_.entries.get(key);
   if (!held || clock_.now() >= (*held)->reuse_until) return nullptr;
-  if (occasion == Occasion::kLoad && (*held)->state != table.loaded->etag) return nullptr;
+  if (occasion == Occasion::kLoad && (*held)->state != table.seen.loaded->etag) return nullptr;
   issued_.reused.add();
   return *held;
 }
@@ -238,7 +252,7 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vended(base::Request
                                                                    ClientTable table,
                                                                    Occasion occasion) {
   // Nobody else asks for a table that is staged.
-  if (!table.loaded) {
+  if (!table.seen.loaded) {
     co_return co_await vend(context, catalog, std::move(principal), std::move(table), nullptr);
   }
   const std::string key = key_of(*catalog, principal, table);
@@ -262,19 +276,16 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
   if (sts_ == nullptr) {
     co_return co_await mint(context, catalog, std::move(principal), std::move(table));
   }
-  const auto id =
-      table.loaded ? std::optional(table.loaded->table.table_id) : std::optional<model::TableId>();
-  CO_ASSIGN_OR_RETURN(auto rights, co_await table_folder_rights(
-                                       context, catalog, principal,
-                                       {table.identifier.name_space, location_of(table), id},
-                                       KeyAccess::kReadWrite));
+  CO_ASSIGN_OR_RETURN(auto rights,
+                      co_await table_folder_rights(context, catalog, principal, place_of(table),
+                                                   KeyAccess::kReadWrite));
   ShownObjects shown(std::in_place);
-  if (table.loaded) {
+  if (table.seen.loaded) {
     CO_ASSIGN_OR_RETURN(shown, co_await shown_objects(context, catalog->manifests, rights->bucket(),
-                                                      table.loaded, kMostShown));
+                                                      table.seen.loaded, kMostShown));
   }
   CO_ASSIGN_OR_RETURN(SessionPolicy policy, session_policy(*rights, shown));
-  const std::string state = table.loaded ? table.loaded->etag : "";
+  const std::string state = table.seen.loaded ? table.seen.loaded->etag : "";
   const bool same = before && before->policy == policy.text;
   if (same && clock_.now() < before->reuse_until) {
     auto renewed = std::make_shared<ClientAccess>(*before);
@@ -306,16 +317,13 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::mint(base::RequestCo
                                                                  operation::Catalog* catalog,
                                                                  auth::Principal principal,
                                                                  ClientTable table) {
-  const auto id =
-      table.loaded ? std::optional(table.loaded->table.table_id) : std::optional<model::TableId>();
-  CO_ASSIGN_OR_RETURN(auto rights, co_await table_folder_rights(
-                                       context, catalog, principal,
-                                       {table.identifier.name_space, location_of(table), id},
-                                       KeyAccess::kReadWrite));
+  CO_ASSIGN_OR_RETURN(auto rights,
+                      co_await table_folder_rights(context, catalog, principal, place_of(table),
+                                                   KeyAccess::kReadWrite));
   CO_ASSIGN_OR_RETURN(auto keys, options_.mint(*catalog, principal, table, rights->access()));
   const std::string endpoint = refresh_endpoint(*catalog, table.identifier);
   auto made = std::make_shared<ClientAccess>(tell(keys, *rights, endpoint));
-  if (table.loaded) made->state = table.loaded->etag;
+  if (table.seen.loaded) made->state = table.seen.loaded->etag;
   issued_.issued.add();
   CO_RETURN_IF_ERROR(
       co_await record_issued(context, catalog, principal, table, false, rights->access()));
@@ -324,8 +332,10 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::mint(base::RequestCo
 
 namespace {
 
-// Rights to read all of these folders; the first is what the others are listed beside.
+// Rights to read all of these folders; the first is what the others are listed beside. `listed` are
+// open to everybody.
 base::Result<StorageRightsPtr> rights_to(const operation::Catalog& catalog,
+                                         const std::vector<storage::Location>& listed,
                                          const std::vector<std::string>& open,
                                          const std::vector<std::string>& closed) {
   std::vector<storage::Location> places;
@@ -333,7 +343,7 @@ base::Result<StorageRightsPtr> rights_to(const operation::Catalog& catalog,
     ASSIGN_OR_RETURN(auto place, storage::Location::parse(folder));
     places.push_back(std::move(place));
   }
-  RightsPlaces of{.table = places.front(), .listed = catalog.file_prefixes, .others = {}};
+  RightsPlaces of{.table = places.front(), .listed = listed, .others = {}};
   of.listed.insert(of.listed.end(), places.begin() + 1, places.end());
   for (const std::string& folder : closed) {
     ASSIGN_OR_RETURN(auto place, storage::Location::parse(folder));
@@ -343,9 +353,10 @@ base::Result<StorageRightsPtr> rights_to(const operation::Catalog& catalog,
 }
 
 base::Result<std::string> policy_of(const operation::Catalog& catalog,
+                                    const std::vector<storage::Location>& listed,
                                     const std::vector<std::string>& open,
                                     const std::vector<std::string>& closed) {
-  ASSIGN_OR_RETURN(auto rights, rights_to(catalog, open, closed));
+  ASSIGN_OR_RETURN(auto rights, rights_to(catalog, listed, open, closed));
   return folder_policy(*rights);
 }
 
@@ -357,11 +368,16 @@ base::Task<base::Result<std::optional<ReaderKeys>>> AccessDelegation::for_direct
   if (sts_ == nullptr || (folders.tables.empty() && folders.name_space.empty())) {
     co_return std::nullopt;
   }
+  // Files of a table that is masked for the reader may lie there.
+  CO_ASSIGN_OR_RETURN(const auto masked,
+                      co_await catalog->upkeep->masked_folders(
+                          context, std::nullopt, principal.subject, roles_of(principal)));
+  const auto listed = masked.empty() ? catalog->file_prefixes : std::vector<storage::Location>();
   auto policy = folders.tables.empty()
                     ? base::Result<std::string>(base::fail(ErrorKind::kForbidden, "too many"))
-                    : policy_of(*catalog, folders.tables, {});
+                    : policy_of(*catalog, listed, folders.tables, {});
   const bool is_whole = !policy && !folders.name_space.empty();
-  if (is_whole) policy = policy_of(*catalog, {folders.name_space}, folders.closed);
+  if (is_whole) policy = policy_of(*catalog, listed, {folders.name_space}, folders.closed);
   if (!policy) {
     co_return base::fail(ErrorKind::kForbidden,
                          "no key can be cut to these tables; ask for one of them (table=)")

@@ -62,8 +62,8 @@ enum class Occasion : std::uint8_t { kLoad, kChange };
 /// The table that an answer is about.
 struct ClientTable {
   model::TableIdentifier identifier;
-  publish::LoadedTablePtr loaded;         ///< Null for a table that is staged.
-  std::string staged_location = {};       ///< Of such a one.
+  operation::SeenTable seen;         ///< As the client sees it; of nothing for one that is staged.
+  std::string staged_location = {};  ///< Of such a one.
   std::optional<base::Uuid> staged = {};  ///< The same.
 };
 

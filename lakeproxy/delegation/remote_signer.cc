@@ -224,8 +224,9 @@ base::Task<base::Result<StorageRightsPtr>> RemoteSigner::rights(base::RequestCon
   auto loaded = co_await catalog->loaded_tables->get(context, subject.identifier);
   const bool absent = !loaded && loaded.error().reason() == ducklake::kNoSuchTable;
   if (loaded) {
-    place.location = (*loaded)->metadata.location;
-    place.table = (*loaded)->table.table_id;
+    CO_ASSIGN_OR_RETURN(
+        auto seen, co_await operation::see_table(context, catalog, principal, std::move(*loaded)));
+    place = seen_place(subject.identifier.name_space, seen);
   } else if (absent && subject.staged && writes) {
     CO_ASSIGN_OR_RETURN(auto name_space, co_await catalog->reader->load_namespace(
                                              context, subject.identifier.name_space));

@@ -11,7 +11,38 @@ KeyAccess access_of(const auth::Principal& principal, const model::Namespace& na
   return writes ? KeyAccess::kReadWrite : KeyAccess::kRead;
 }
 
+// Folders of other tables whose files are masked for the caller. One that is, or holds, the folder
+// itself leaves nothing that keys could be cut to.
+base::Status close_masked(const std::vector<std::string>& masked, const storage::Location& folder,
+                          RightsPlaces& places) {
+  for (const std::string& text : masked) {
+    auto other = storage::Location::parse(text);
+    if (!other) {
+      return base::fail(ErrorKind::kForbidden, "a masked table's folder cannot be left out");
+    }
+    if (storage::is_under(*other, folder)) {
+      places.others.push_back(std::move(*other));
+      continue;
+    }
+    const bool holds =
+        other->bucket() == folder.bucket() && (folder.path() + "/").starts_with(other->path());
+    if (holds) {
+      return base::fail(ErrorKind::kForbidden,
+                        "the table's folder is that of a table whose files are masked for you, "
+                        "too: there are no keys for it");
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+TablePlace seen_place(const model::Namespace& name_space, const operation::SeenTable& seen) {
+  return {.name_space = name_space,
+          .location = seen.loaded->metadata.location,
+          .table = seen.loaded->table.table_id,
+          .is_shadow = seen.is_shadow()};
+}
 
 base::Task<base::Result<StorageRightsPtr>> table_folder_rights(base::RequestContext context,
                                                                operation::Catalog* catalog,
@@ -37,6 +68,16 @@ base::Task<base::Result<StorageRightsPtr>> table_folder_rights(base::RequestCont
     }
     places.others.push_back(std::move(*inner));
   }
+  if (place.is_shadow) {
+    // The folder of a signature holds copies alone.
+    places.listed.clear();
+    co_return StorageRights::make(catalog->store->bucket(), places, KeyAccess::kRead);
+  }
+  CO_ASSIGN_OR_RETURN(
+      auto masked, co_await catalog->upkeep->masked_folders(context, place.table, principal.subject,
+                                                            roles_of(principal)));
+  CO_RETURN_IF_ERROR(close_masked(masked, *folder, places));
+  if (!masked.empty()) places.listed.clear();
   co_return StorageRights::make(catalog->store->bucket(), places,
                                 access_of(principal, place.name_space, wanted));
 }
@@ -46,11 +87,21 @@ base::Task<base::Result<StorageRightsPtr>> storage_rights(
     policy::Authorized<operation::LoadTable> request, KeyAccess wanted) {
   CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await catalog->loaded_tables->get(context, request->identifier));
-  co_return co_await table_folder_rights(context, catalog, request.principal(),
-                                         {.name_space = request->identifier.name_space,
-                                          .location = loaded->metadata.location,
-                                          .table = loaded->table.table_id},
+  CO_ASSIGN_OR_RETURN(auto place,
+                      co_await seen_table_place(context, catalog, request.principal(),
+                                                request->identifier.name_space, std::move(loaded)));
+  co_return co_await table_folder_rights(context, catalog, request.principal(), std::move(place),
                                          wanted);
+}
+
+base::Task<base::Result<TablePlace>> seen_table_place(base::RequestContext context,
+                                                      operation::Catalog* catalog,
+                                                      auth::Principal principal,
+                                                      model::Namespace name_space,
+                                                      publish::LoadedTablePtr loaded) {
+  CO_ASSIGN_OR_RETURN(auto seen, co_await operation::see_table(
+                                     context, catalog, std::move(principal), std::move(loaded)));
+  co_return seen_place(name_space, seen);
 }
 
 }  // namespace lake::delegation

@@ -13,6 +13,7 @@
 #include "base/core/result.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "lakeproxy/derive/masked/masked_copy.h"
 #include "lakeproxy/derive/plan/export_plan.h"
 #include "lakeproxy/engine/deletes/client_deletes.h"
 #include "lakeproxy/engine/files/engine_pool.h"
@@ -31,6 +32,19 @@ struct PutVectors {
   std::string location;
   std::int64_t file_size_bytes = 0;
   std::vector<materialize::BlobPlace> blobs;
+};
+
+/// A masked copy of a data file that is to be made.
+struct MaskedCopy {
+  model::DataFile source;
+  std::vector<model::DataFile> deletes;  ///< Position deletes and vectors that count for it.
+  std::string location;
+  std::shared_ptr<const MaskRules> rules;
+  RowOrigin origin;  ///< Without `deleted`, which follows from `deletes`.
+};
+struct MaskedCopyMade {
+  std::int64_t record_count = 0;
+  std::int64_t file_size_bytes = 0;
 };
 
 /// One event loop's exporter over the process's engine, for one kind of work. All referenced
@@ -144,6 +158,14 @@ class Exporter {
   [[nodiscard]] base::Task<base::Result<std::int64_t>> copy_file(base::RequestContext context,
                                                                  const model::ReadableCopy* copy,
                                                                  std::int64_t record_count);
+
+  /// Puts a masked copy at its location, unless there is an object; tells its rows and its size.
+  /// The file and its copy lie in the scratch folder meanwhile, the copy in memory while it is
+  /// put. `copy` outlives the task.
+  /// Errors: those of write_masked_copy(); kCorrupt  a file does not exist, or a delete file
+  ///         breaks its format; kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Result<MaskedCopyMade>> mask_file(base::RequestContext context,
+                                                                   const MaskedCopy* copy);
 
  private:
   base::duckdb::Engine* engine_;

@@ -337,10 +337,13 @@ Task<Result<delegation::StorageRightsPtr>> Gateway::rights_of(RequestContext con
   auto loaded = co_await catalog->loaded_tables->get(context, grant.table);
   const bool absent = !loaded && loaded.error().reason() == ducklake::kNoSuchTable;
   if (loaded) {
-    if ((*loaded)->metadata.location != grant.location) {
+    CO_ASSIGN_OR_RETURN(
+        place, co_await delegation::seen_table_place(context, catalog, principal,
+                                                     grant.table.name_space, std::move(*loaded)));
+    // Also where the table is masked otherwise than it was then.
+    if (place.location != grant.location) {
       co_return refuse(s3::kAccessDenied, "the name is another table's by now");
     }
-    place.table = (*loaded)->table.table_id;
   } else if (absent && grant.staged) {
     CO_ASSIGN_OR_RETURN(bool taken, co_await catalog->writer->is_location_taken(
                                         context, place.location, std::nullopt));

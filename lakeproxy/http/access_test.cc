@@ -57,6 +57,39 @@ const std::map<std::string_view, Asked> kGuarded = {
     {"putStaticKey", {"catalog", R"({"principal":"p","access-key-id":"k"})"}},
     {"listStaticKeys", {"catalog"}},
     {"removeStaticKey", {"catalog"}},
+    {"putTag", {"catalog", R"({"namespace":"n","name":"t"})"}},
+    {"listTags", {"catalog"}},
+    {"removeTag", {"catalog"}},
+    {"putObjectTag",
+     {"catalog", R"({"object-kind":"schema","schema":"s","tag-namespace":"n","tag-name":"t"})"}},
+    {"listObjectTags", {"catalog"}},
+    {"removeObjectTag",
+     {"catalog", R"({"object-kind":"schema","schema":"s","tag-namespace":"n","tag-name":"t"})"}},
+    {"putMaskingPolicy", {"catalog", R"({"name":"m","signature":"x","body":"v"})"}},
+    {"listMaskingPolicies", {"catalog"}},
+    {"removeMaskingPolicy", {"catalog"}},
+    {"putRowAccessPolicy", {"catalog", R"({"name":"m","signature":"x","body":"v"})"}},
+    {"listRowAccessPolicies", {"catalog"}},
+    {"removeRowAccessPolicy", {"catalog"}},
+    {"putPolicyAttachment",
+     {"catalog",
+      R"({"policy-kind":"masking","policy-name":"m","target-kind":"tag","tag-namespace":"n","tag-name":"t"})"}},
+    {"listPolicyAttachments", {"catalog"}},
+    {"removePolicyAttachment",
+     {"catalog",
+      R"({"policy-kind":"masking","policy-name":"m","target-kind":"tag","tag-namespace":"n","tag-name":"t"})"}},
+    {"putRole", {"catalog", R"({"name":"r"})"}},
+    {"listRoles", {"catalog"}},
+    {"removeRole", {"catalog"}},
+    {"putRoleGrant", {"catalog", R"({"role":"r","principal":"p"})"}},
+    {"listRoleGrants", {"catalog"}},
+    {"removeRoleGrant", {"catalog", R"({"role":"r","principal":"p"})"}},
+    {"putObjectGrant",
+     {"catalog", R"({"object-kind":"schema","schema":"s","privilege":"select","role":"r"})"}},
+    {"listObjectGrants", {"catalog"}},
+    {"removeObjectGrant",
+     {"catalog", R"({"object-kind":"schema","schema":"s","privilege":"select","role":"r"})"}},
+    {"effectivePolicies", {"catalog"}},
     {"signRequest",
      {"table a.t", R"({"region":"r","uri":"http://s/b/k","method":"GET","headers":{}})"}},
     {"signS3Request",
@@ -98,8 +131,9 @@ const std::map<std::string_view, Asked> kGuarded = {
 };
 
 const std::map<std::string, std::string> kParameters = {
-    {"prefix", "home"}, {"namespace", "a"}, {"table", "t"},   {"view", "v"},
-    {"plan-id", "p"},   {"key", "k"},       {"function", "f"}};
+    {"prefix", "home"}, {"namespace", "a"}, {"table", "t"},    {"view", "v"},
+    {"plan-id", "p"},   {"key", "k"},       {"function", "f"}, {"tag-namespace", "n"},
+    {"tag-name", "t"},  {"policy", "m"},    {"role", "r"}};
 
 base::http::Request request_of(const Route& route) {
   base::http::Request request;
@@ -116,6 +150,7 @@ base::http::Request request_of(const Route& route) {
   if (auto asked = kGuarded.find(route.operation); asked != kGuarded.end()) {
     request.body = asked->second.body;
   }
+  if (route.operation == "effectivePolicies") request.target += "?table=a.t&principal=p";
   return request;
 }
 

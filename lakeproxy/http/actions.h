@@ -7,9 +7,11 @@
 #include "lakeproxy/audit/audit_log.h"
 #include "lakeproxy/delegation/remote_signer.h"
 #include "lakeproxy/ducklake/registry/static_keys.h"
+#include "lakeproxy/governance/governance_objects.h"
 #include "lakeproxy/http/route.h"
 #include "lakeproxy/operation/catalogs.h"
 #include "lakeproxy/operation/compact_table.h"
+#include "lakeproxy/operation/effective_policies.h"
 #include "lakeproxy/operation/namespaces.h"
 #include "lakeproxy/operation/plan_scan.h"
 #include "lakeproxy/operation/tables.h"
@@ -195,6 +197,47 @@ ActionResult list_static_keys(RequestContext context, Call* call,
 base::Result<RemoveStaticKey> remove_static_key_of(const Call& call);
 ActionResult remove_static_key(RequestContext context, Call* call,
                                Authorized<RemoveStaticKey> request);
+
+// authoring_actions.cc
+
+/// An object of governance, to be made or replaced.
+struct PutGovernance {
+  governance::GovernanceObject object;
+};
+/// The same, to be taken away.
+struct RemoveGovernance {
+  governance::GovernanceObject object;
+};
+struct ListGovernance {
+  governance::Collection collection;
+};
+[[nodiscard]] inline policy::Targets targets(const PutGovernance&) {
+  return {policy::Target::catalog()};
+}
+[[nodiscard]] inline policy::Targets targets(const RemoveGovernance&) {
+  return {policy::Target::catalog()};
+}
+[[nodiscard]] inline policy::Targets targets(const ListGovernance&) {
+  return {policy::Target::catalog()};
+}
+/// By the body.
+template <governance::Collection collection>
+base::Result<PutGovernance> put_governance_of(const Call& call);
+template <governance::Collection collection>
+base::Result<RemoveGovernance> remove_governance_of(const Call& call);
+/// By the path: a tag, a policy or a role.
+template <governance::Collection collection>
+base::Result<RemoveGovernance> remove_named_of(const Call& call);
+template <governance::Collection collection>
+base::Result<ListGovernance> list_governance_of(const Call& call);
+ActionResult put_governance(RequestContext context, Call* call, Authorized<PutGovernance> request);
+ActionResult remove_governance(RequestContext context, Call* call,
+                               Authorized<RemoveGovernance> request);
+ActionResult list_governance(RequestContext context, Call* call,
+                             Authorized<ListGovernance> request);
+base::Result<operation::EffectivePolicies> effective_policies_of(const Call& call);
+ActionResult effective_policies(RequestContext context, Call* call,
+                                Authorized<operation::EffectivePolicies> request);
 
 // upkeep_actions.cc
 base::Result<operation::CompactTable> compact_table_of(const Call& call);

@@ -1,6 +1,7 @@
 // GET /v1/{prefix}/governance/audit: who was allowed or refused what, the newest first.
 
 #include "base/core/text.h"
+#include "lakeproxy/governance/governance_store.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
 
@@ -36,6 +37,8 @@ base::Result<ListAudit> list_audit_of(const Call& call) {
 }
 
 ActionResult list_audit(RequestContext context, Call* call, Authorized<ListAudit> request) {
+  // What DuckDB's renames and drops did is in the trail before it is told.
+  CO_RETURN_IF_ERROR(co_await call->catalog()->governance->audit_events(context));
   CO_ASSIGN_OR_RETURN(auto entries,
                       co_await call->catalog()->audit_log->list(context, request->filter));
   co_return json_response(200,

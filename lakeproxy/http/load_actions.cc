@@ -52,7 +52,8 @@ base::Result<operation::LoadTable> named_table_of(const Call& call) {
 
 ActionResult table_exists(RequestContext context, Call* call,
                           Authorized<operation::LoadTable> request) {
-  CO_RETURN_IF_ERROR(co_await operation::load_table(context, call->catalog(), std::move(request)));
+  CO_RETURN_IF_ERROR(
+      co_await operation::table_exists(context, call->catalog(), std::move(request)));
   co_return no_content();
 }
 
@@ -81,7 +82,7 @@ ActionResult load_credentials(RequestContext context, Call* call,
     const delegation::Asked asked{.vended_credentials = true};
     CO_ASSIGN_OR_RETURN(
         access, co_await delegation->for_client(context, call->catalog(), request.principal(),
-                                                {request->identifier, table.loaded()}, asked,
+                                                {request->identifier, table.seen()}, asked,
                                                 delegation::Occasion::kLoad));
   }
   const std::string& config = call->catalog()->client_credentials;

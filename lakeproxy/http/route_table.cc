@@ -10,6 +10,7 @@ namespace lake::http {
 namespace {
 
 using base::http::Method;
+using governance::Collection;
 using policy::Permission;
 
 constexpr std::string_view kNamespaces = "/v1/{prefix}/namespaces";
@@ -29,6 +30,19 @@ constexpr std::string_view kCompact =
     "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
 constexpr std::string_view kStaticKeys = "/v1/{prefix}/governance/static-s3-keys";
 constexpr std::string_view kStaticKey = "/v1/{prefix}/governance/static-s3-keys/{key}";
+constexpr std::string_view kTags = "/v1/{prefix}/governance/tags";
+constexpr std::string_view kTag = "/v1/{prefix}/governance/tags/{tag-namespace}/{tag-name}";
+constexpr std::string_view kObjectTags = "/v1/{prefix}/governance/object-tags";
+constexpr std::string_view kMasks = "/v1/{prefix}/governance/masking-policies";
+constexpr std::string_view kMask = "/v1/{prefix}/governance/masking-policies/{policy}";
+constexpr std::string_view kFilters = "/v1/{prefix}/governance/row-access-policies";
+constexpr std::string_view kFilter = "/v1/{prefix}/governance/row-access-policies/{policy}";
+constexpr std::string_view kAttachments = "/v1/{prefix}/governance/policy-attachments";
+constexpr std::string_view kRoles = "/v1/{prefix}/governance/roles";
+constexpr std::string_view kRole = "/v1/{prefix}/governance/roles/{role}";
+constexpr std::string_view kRoleGrants = "/v1/{prefix}/governance/role-grants";
+constexpr std::string_view kObjectGrants = "/v1/{prefix}/governance/object-grants";
+constexpr std::string_view kEffective = "/v1/{prefix}/governance/effective-policies";
 constexpr std::string_view kAudit = "/v1/{prefix}/governance/audit";
 constexpr std::string_view kPlans = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan";
 constexpr std::string_view kPlan =
@@ -121,6 +135,56 @@ constexpr Route kRoutes[] = {
      BodyForm::none(), answers<list_static_keys_of, list_static_keys>()},
     {Method::kDelete, kStaticKey,      "removeStaticKey",  Permission::kManageCatalogs,   Effect::kChange,
      BodyForm::none(), answers<remove_static_key_of, remove_static_key>()},
+    {Method::kPost,   kTags,           "putTag", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kTags>, put_governance>()},
+    {Method::kGet,    kTags,           "listTags", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kTags>, list_governance>()},
+    {Method::kDelete, kTag,            "removeTag", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::none(), answers<remove_named_of<Collection::kTags>, remove_governance>()},
+    {Method::kPost,   kObjectTags,     "putObjectTag", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kObjectTags>, put_governance>()},
+    {Method::kGet,    kObjectTags,     "listObjectTags", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kObjectTags>, list_governance>()},
+    {Method::kDelete, kObjectTags,     "removeObjectTag", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<remove_governance_of<Collection::kObjectTags>, remove_governance>()},
+    {Method::kPost,   kMasks,          "putMaskingPolicy", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kMaskingPolicies>, put_governance>()},
+    {Method::kGet,    kMasks,          "listMaskingPolicies", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kMaskingPolicies>, list_governance>()},
+    {Method::kDelete, kMask,           "removeMaskingPolicy", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::none(), answers<remove_named_of<Collection::kMaskingPolicies>, remove_governance>()},
+    {Method::kPost,   kFilters,        "putRowAccessPolicy", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kRowAccessPolicies>, put_governance>()},
+    {Method::kGet,    kFilters,        "listRowAccessPolicies", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kRowAccessPolicies>, list_governance>()},
+    {Method::kDelete, kFilter,         "removeRowAccessPolicy", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::none(), answers<remove_named_of<Collection::kRowAccessPolicies>, remove_governance>()},
+    {Method::kPost,   kAttachments,    "putPolicyAttachment", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kPolicyAttachments>, put_governance>()},
+    {Method::kGet,    kAttachments,    "listPolicyAttachments", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kPolicyAttachments>, list_governance>()},
+    {Method::kDelete, kAttachments,    "removePolicyAttachment", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<remove_governance_of<Collection::kPolicyAttachments>, remove_governance>()},
+    {Method::kPost,   kRoles,          "putRole", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kRoles>, put_governance>()},
+    {Method::kGet,    kRoles,          "listRoles", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kRoles>, list_governance>()},
+    {Method::kDelete, kRole,           "removeRole", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::none(), answers<remove_named_of<Collection::kRoles>, remove_governance>()},
+    {Method::kPost,   kRoleGrants,     "putRoleGrant", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kRoleGrants>, put_governance>()},
+    {Method::kGet,    kRoleGrants,     "listRoleGrants", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kRoleGrants>, list_governance>()},
+    {Method::kDelete, kRoleGrants,     "removeRoleGrant", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<remove_governance_of<Collection::kRoleGrants>, remove_governance>()},
+    {Method::kPost,   kObjectGrants,   "putObjectGrant", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<put_governance_of<Collection::kObjectGrants>, put_governance>()},
+    {Method::kGet,    kObjectGrants,   "listObjectGrants", Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_governance_of<Collection::kObjectGrants>, list_governance>()},
+    {Method::kDelete, kObjectGrants,   "removeObjectGrant", Permission::kManageCatalogs, Effect::kChange,
+     BodyForm::json(), answers<remove_governance_of<Collection::kObjectGrants>, remove_governance>()},
+    {Method::kGet,    kEffective,      "effectivePolicies", Permission::kManageCatalogs,  Effect::kRead,
+     BodyForm::none(), answers<effective_policies_of, effective_policies>()},
     {Method::kGet,    kAudit,          "listAuditRecords", Permission::kManageCatalogs,   Effect::kRead,
      BodyForm::none(), answers<list_audit_of, list_audit>()},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange,

@@ -22,7 +22,7 @@ ActionResult tell_staged(RequestContext context, Call* call,
   const delegation::Asked asked = asked_of(*call);
   if (auto* delegation = call->catalog()->delegation; delegation != nullptr && !asked.nothing()) {
     delegation::ClientTable table{.identifier = {request->name_space, request->table.name},
-                                  .loaded = nullptr,
+                                  .seen = {},
                                   .staged_location = std::move(created.staged_location),
                                   .staged = created.staged_uuid};
     CO_ASSIGN_OR_RETURN(access, co_await delegation->for_client(

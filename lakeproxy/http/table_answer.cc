@@ -104,7 +104,7 @@ base::Task<base::Status> delegate(RequestContext context, Call* call,
   if (asked.nothing() || delegation == nullptr) co_return base::Status{};
   CO_ASSIGN_OR_RETURN(auto access, co_await delegation->for_client(
                                        context, call->catalog(), call->principal,
-                                       {std::move(identifier), table->loaded()}, asked, occasion));
+                                       {std::move(identifier), table->seen()}, asked, occasion));
   if (access != nullptr) table->tell(access->config);
   co_return base::Status{};
 }

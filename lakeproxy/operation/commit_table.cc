@@ -176,15 +176,21 @@ base::Task<base::Result<ShownTable>> commit_table(base::RequestContext context, 
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const CommitTable* requested = &*request;
   const Key* key = &request.key();
+  if (!creates(requested->commit)) {
+    CO_RETURN_IF_ERROR(
+        co_await check_sees_itself(context, catalog, request.principal(), requested->identifier));
+  }
   auto answer = creates(requested->commit)
                     ? co_await create_by_commit(context, catalog, requested, key)
                     : co_await change_by_commit(context, catalog, requested, key);
   if (!answer) co_return std::move(answer).error();
   measured.answered();
-  ShownTable shown(request, *catalog, answer->entry->loaded);
+  auto seen = co_await see_table(with_time_to_show(context), catalog, request.principal(),
+                                 answer->entry->loaded);
   catalog->background.spawn(finish_behind, context, requested->identifier, std::move(answer->entry),
                             std::move(answer->obsolete_objects));
-  co_return shown;
+  if (!seen) co_return made_but_not_shown(seen.error());
+  co_return ShownTable(request, *catalog, std::move(*seen));
 }
 
 }  // namespace lake::operation

@@ -69,6 +69,11 @@ base::Task<base::Result<void>> commit_transaction(base::RequestContext context, 
                                                   policy::Authorized<CommitTransaction> request) {
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const std::vector<model::TableCommit>& commits = request->commits;
+  for (const model::TableCommit& commit : commits) {
+    if (creates(commit)) continue;
+    CO_RETURN_IF_ERROR(
+        co_await check_sees_itself(context, catalog, request.principal(), *commit.identifier));
+  }
   for (int i = 0; i < kAttempts; ++i) {
     CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare(context, catalog, &commits));
     co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);

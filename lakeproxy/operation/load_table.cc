@@ -9,7 +9,15 @@ base::Task<base::Result<ShownTable>> load_table(base::RequestContext context, Ca
                                                 policy::Authorized<LoadTable> request) {
   CO_ASSIGN_OR_RETURN(auto loaded,
                       co_await catalog->loaded_tables->get(context, request->identifier));
-  co_return ShownTable(request, *catalog, std::move(loaded));
+  CO_ASSIGN_OR_RETURN(auto seen,
+                      co_await see_table(context, catalog, request.principal(), std::move(loaded)));
+  co_return ShownTable(request, *catalog, std::move(seen));
+}
+
+base::Task<base::Result<void>> table_exists(base::RequestContext context, Catalog* catalog,
+                                            policy::Authorized<LoadTable> request) {
+  CO_RETURN_IF_ERROR(co_await catalog->loaded_tables->get(context, request->identifier));
+  co_return base::Result<void>{};
 }
 
 base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Catalog* catalog,
@@ -22,7 +30,13 @@ base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Ca
         base::ErrorKind::kNotFound,
         fmt::format("snapshot-id: the table has no snapshot {}", request->snapshot_id->value));
   }
-  co_return TableAt{ShownTable(request, *catalog, std::move(loaded)), *snapshot};
+  CO_ASSIGN_OR_RETURN(auto seen, co_await see_table(context, catalog, request.principal(), loaded));
+  const bool is_newest = snapshot == loaded->metadata.current_snapshot_id;
+  if (seen.is_shadow() && (!is_newest || !publish::find_snapshot(*seen.loaded, *snapshot))) {
+    co_return base::fail(base::ErrorKind::kUnsupported,
+                         "snapshot-id: masked files are there for the newest snapshot only");
+  }
+  co_return TableAt{ShownTable(request, *catalog, std::move(seen)), *snapshot};
 }
 
 }  // namespace lake::operation

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lakeproxy/operation/see_table.h"
 #include "lakeproxy/planning/scan_plan.h"
 #include "lakeproxy/planning/scan_plans.h"
 
@@ -11,9 +12,12 @@ namespace {
 using base::ErrorKind;
 using planning::ScanPlanPtr;
 
-// A subject is unique with its issuer alone, and neither holds a line's end.
-std::string owner_of(const auth::Principal& principal) {
-  return principal.issuer + "\n" + principal.subject;
+// A subject is unique with its issuer alone, and neither holds a line's end. A plan belongs to what
+// its caller saw when it was made: one of other masks is not found.
+std::string owner_of(const auth::Principal& principal, const SeenTable& seen) {
+  std::string owner = principal.issuer + "\n" + principal.subject;
+  if (seen.is_shadow()) owner += "\n" + seen.file_mask->signature;
+  return owner;
 }
 
 base::Error no_such_plan() {
@@ -43,15 +47,24 @@ base::Task<base::Result<PlannedScan>> first_answer(base::RequestContext context,
   co_return answer;
 }
 
-// The caller's plan of that table as it is now called. Null: none.
-base::Task<base::Result<ScanPlanPtr>> find_plan(base::RequestContext context, Catalog* catalog,
-                                                model::TableIdentifier identifier,
-                                                std::string owner, std::string id) {
+struct FoundPlan {
+  ScanPlanPtr plan;  ///< Null: none.
+  std::string owner;
+};
+
+// The caller's plan of that table as it is now called.
+base::Task<base::Result<FoundPlan>> find_plan(base::RequestContext context, Catalog* catalog,
+                                              model::TableIdentifier identifier,
+                                              auth::Principal principal, std::string id) {
   // A table that is gone says so, whatever is kept of it.
   CO_ASSIGN_OR_RETURN(auto table, co_await catalog->loaded_tables->get(context, identifier));
-  ScanPlanPtr plan = catalog->scan_plans->find(owner, id);
-  if (plan != nullptr && plan->table_uuid != table->metadata.table_uuid) plan = nullptr;
-  co_return plan;
+  CO_ASSIGN_OR_RETURN(auto seen, co_await see_table(context, catalog, principal, std::move(table)));
+  FoundPlan found{nullptr, owner_of(principal, seen)};
+  found.plan = catalog->scan_plans->find(found.owner, id);
+  if (found.plan != nullptr && found.plan->table_uuid != seen.loaded->metadata.table_uuid) {
+    found.plan = nullptr;
+  }
+  co_return found;
 }
 
 }  // namespace
@@ -61,30 +74,29 @@ base::Task<base::Result<PlannedScan>> plan_table_scan(base::RequestContext conte
                                                       policy::Authorized<PlanTableScan> request) {
   CO_ASSIGN_OR_RETURN(auto table,
                       co_await catalog->loaded_tables->get(context, request->identifier));
-  auto plan =
-      co_await planning::plan_scan(context, catalog->manifests, std::move(table), request->scan);
+  CO_ASSIGN_OR_RETURN(auto seen,
+                      co_await see_table(context, catalog, request.principal(), std::move(table)));
+  auto plan = co_await planning::plan_scan(context, catalog->manifests, seen.loaded, request->scan);
   if (!plan) co_return without_object(std::move(plan).error());
   CO_ASSIGN_OR_RETURN(std::string id,
-                      catalog->scan_plans->add(owner_of(request.principal()), *plan));
+                      catalog->scan_plans->add(owner_of(request.principal(), seen), *plan));
   co_return co_await first_answer(context, catalog, std::move(id), std::move(*plan));
 }
 
 base::Task<base::Result<PlannedScan>> fetch_plan(base::RequestContext context, Catalog* catalog,
                                                  policy::Authorized<NamedPlan> request) {
-  CO_ASSIGN_OR_RETURN(auto plan,
-                      co_await find_plan(context, catalog, request->identifier,
-                                         owner_of(request.principal()), request->plan_id));
-  if (plan == nullptr) co_return no_such_plan();
-  co_return co_await first_answer(context, catalog, request->plan_id, std::move(plan));
+  CO_ASSIGN_OR_RETURN(auto found, co_await find_plan(context, catalog, request->identifier,
+                                                     request.principal(), request->plan_id));
+  if (found.plan == nullptr) co_return no_such_plan();
+  co_return co_await first_answer(context, catalog, request->plan_id, std::move(found.plan));
 }
 
 base::Task<base::Status> cancel_plan(base::RequestContext context, Catalog* catalog,
                                      policy::Authorized<NamedPlan> request) {
-  const std::string owner = owner_of(request.principal());
-  CO_ASSIGN_OR_RETURN(auto plan, co_await find_plan(context, catalog, request->identifier, owner,
-                                                    request->plan_id));
-  if (plan == nullptr) co_return no_such_plan();
-  catalog->scan_plans->remove(owner, request->plan_id);
+  CO_ASSIGN_OR_RETURN(auto found, co_await find_plan(context, catalog, request->identifier,
+                                                     request.principal(), request->plan_id));
+  if (found.plan == nullptr) co_return no_such_plan();
+  catalog->scan_plans->remove(found.owner, request->plan_id);
   co_return base::Status{};
 }
 
@@ -92,11 +104,11 @@ base::Task<base::Result<std::string>> fetch_scan_tasks(base::RequestContext cont
                                                        Catalog* catalog,
                                                        policy::Authorized<FetchScanTasks> request) {
   auto name = planning::parse_page_name(request->plan_task);
-  CO_ASSIGN_OR_RETURN(auto plan,
-                      co_await find_plan(context, catalog, request->identifier,
-                                         owner_of(request.principal()), name ? name->plan_id : ""));
-  if (plan == nullptr || name->page >= plan->pages()) co_return no_such_task();
-  auto tasks = co_await planning::page_json(context, catalog->manifests, plan, name->page);
+  CO_ASSIGN_OR_RETURN(auto found,
+                      co_await find_plan(context, catalog, request->identifier, request.principal(),
+                                         name ? name->plan_id : ""));
+  if (found.plan == nullptr || name->page >= found.plan->pages()) co_return no_such_task();
+  auto tasks = co_await planning::page_json(context, catalog->manifests, found.plan, name->page);
   if (tasks) co_return std::move(*tasks);
   // The snapshot expired, and its manifests with it, since the scan was planned.
   if (tasks.error().kind() == ErrorKind::kNotFound) co_return no_such_task();

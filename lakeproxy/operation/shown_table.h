@@ -2,12 +2,14 @@
 
 // A table as one caller may see it. What is loaded of a table (publish::LoadedTable) is the same
 // for everybody and holds all there is. It becomes an answer here alone, with the proof
-// that policy allowed the request; operations give nothing else to http/.
+// that policy allowed the request and as governance lets the caller see it (see_table());
+// operations give nothing else to http/.
 
 #include <optional>
 #include <string>
 
 #include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/operation/see_table.h"
 #include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
@@ -21,10 +23,10 @@ struct AnswerText {
 /// Of one request, which the catalog outlives.
 class ShownTable {
  public:
-  /// `loaded` is the table that the request is about, in `catalog`.
+  /// `seen` is the table that the request is about, in `catalog`, as its caller may see it.
   template <class T>
-  ShownTable(const policy::Authorized<T>&, const Catalog& catalog, publish::LoadedTablePtr loaded)
-      : loaded_(std::move(loaded)), config_(catalog.client_config) {}
+  ShownTable(const policy::Authorized<T>&, const Catalog& catalog, SeenTable seen)
+      : seen_(std::move(seen)), loaded_(seen_.loaded), config_(catalog.client_config) {}
 
   /// Tells this state in this form, without quotes; another one for whoever is told something else.
   [[nodiscard]] std::string etag(model::SnapshotSelection snapshots,
@@ -34,7 +36,7 @@ class ShownTable {
   /// Whether the answer holds keys of the caller, which nobody may keep for another one.
   [[nodiscard]] bool holds_keys() const { return config_->holds_keys; }
   /// The table, for delegation/, which cuts keys to what it shows. No answer is made of it.
-  [[nodiscard]] const publish::LoadedTablePtr& loaded() const { return loaded_; }
+  [[nodiscard]] const SeenTable& seen() const { return seen_; }
   /// LoadTableResult.
   [[nodiscard]] AnswerText text(model::SnapshotSelection snapshots) const;
   /// That of the table as of one of its snapshots.
@@ -56,6 +58,7 @@ class ShownTable {
  private:
   [[nodiscard]] AnswerText packed_text(const publish::PackedText& packed) const;
 
+  SeenTable seen_;
   publish::LoadedTablePtr loaded_;
   std::shared_ptr<const publish::ClientConfig> config_;  ///< Of this caller.
 };

@@ -18,9 +18,11 @@ using Snapshots = model::SnapshotSelection;
 using Allowed = policy::Authorized<LoadTable>;
 
 static_assert(!std::constructible_from<ShownTable, publish::LoadedTablePtr>);
-static_assert(!std::constructible_from<ShownTable, LoadTable, Catalog, publish::LoadedTablePtr>,
+static_assert(!std::constructible_from<ShownTable, LoadTable, Catalog, SeenTable>,
               "shown by a request that nobody has allowed");
-static_assert(std::constructible_from<ShownTable, Allowed, Catalog&, publish::LoadedTablePtr>);
+static_assert(!std::constructible_from<ShownTable, Allowed, Catalog&, publish::LoadedTablePtr>,
+              "shown without a question to governance");
+static_assert(std::constructible_from<ShownTable, Allowed, Catalog&, SeenTable>);
 
 base::Task<void> allow(const auth::Principal* principal, std::optional<Allowed>* kept) {
   auto allowed = co_await policy::authorize({}, {principal, policy::Permission::kReadNamespace},
@@ -54,7 +56,7 @@ class ShownTableTest : public ::testing::Test {
     loop.run();
     Catalog catalog;
     catalog.client_config = std::make_shared<publish::ClientConfig>(config);
-    return {*allowed, catalog, loaded_};
+    return {*allowed, catalog, SeenTable{loaded_, nullptr}};
   }
 
   publish::LoadedTablePtr loaded_;

@@ -58,6 +58,11 @@ struct LoadTable {
 [[nodiscard]] base::Task<base::Result<ShownTable>> load_table(
     base::RequestContext context, Catalog* catalog, policy::Authorized<LoadTable> request);
 
+/// Whether it is there, also while its files are being masked for the caller.
+[[nodiscard]] base::Task<base::Result<void>> table_exists(base::RequestContext context,
+                                                          Catalog* catalog,
+                                                          policy::Authorized<LoadTable> request);
+
 struct TableAt {
   ShownTable table;
   model::SnapshotId snapshot_id;  ///< The lake's.

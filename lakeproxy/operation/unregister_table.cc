@@ -13,7 +13,9 @@ base::Task<base::Result<std::string>> unregister_table(
   for (int i = 0; i < kAttempts; ++i) {
     CO_ASSIGN_OR_RETURN(
         auto loaded, co_await catalog->loaded_tables->get_recorded(context, request->identifier));
-    std::string answer = ShownTable(request, *catalog, loaded).unregistered();
+    // The answer is the table's own metadata, and whoever has that can register its files.
+    CO_RETURN_IF_ERROR(co_await check_sees_itself(context, catalog, request.principal(), loaded));
+    std::string answer = ShownTable(request, *catalog, SeenTable{loaded, nullptr}).unregistered();
     auto dropped = co_await catalog->writer->keyed(request.key())
                        .unregister_table(
                            context, request->identifier,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lakeproxy/auth/readable_namespaces.h"
+#include "lakeproxy/operation/see_table.h"
 
 namespace lake::operation {
 namespace {
@@ -48,12 +49,23 @@ base::Task<base::Result<DuckLakeAccess>> vend_ducklake(base::RequestContext cont
                                                        Catalog* catalog,
                                                        const DirectReading* direct,
                                                        policy::Authorized<VendDuckLake> request) {
+  const auth::Principal& principal = request.principal();
   CO_RETURN_IF_ERROR(co_await catalog->reader->load_namespace(context, request->name_space));
   if (request->table) {
-    CO_RETURN_IF_ERROR(
-        co_await catalog->reader->find_table(context, {request->name_space, *request->table}));
+    CO_ASSIGN_OR_RETURN(const auto table, co_await catalog->reader->find_table(
+                                              context, {request->name_space, *request->table}));
+    CO_ASSIGN_OR_RETURN(const bool masked, co_await catalog->upkeep->is_file_masked(
+                                               context, table, principal.subject,
+                                               principal.grants ? principal.grants->roles
+                                                                : std::vector<std::string>()));
+    if (masked) {
+      co_return base::fail(base::ErrorKind::kForbidden,
+                           fmt::format("table {}: its files are masked for you: load it through "
+                                       "the Iceberg API",
+                                       *request->table))
+          .with_reason(kMasked);
+    }
   }
-  const auth::Principal& principal = request.principal();
   ducklake::ReaderLogin login{direct->owner, direct->owner_password, ""};
   if (direct->logins != nullptr) {
     CO_ASSIGN_OR_RETURN(login, co_await direct->logins->make(context, catalog->lake.metadata_schema,

@@ -134,6 +134,14 @@ Engine engine(const SettingValues& values) {
   };
 }
 
+Masking masking(const SettingValues& values) {
+  return {
+      .states = count(values, "MASKED_RETAIN_SNAP_DIRS"),
+      .grace = std::chrono::seconds(count(values, "MASKED_RETAIN_GRACE_SECONDS")),
+      .idle = std::chrono::days(count(values, "MASKED_EXPORT_TTL_DAYS")),
+  };
+}
+
 Upkeep upkeep(const SettingValues& values) { return {.file_grace = values.duration("FILE_GRACE")}; }
 
 Provider provider(const SettingValues& values) {
@@ -287,6 +295,7 @@ base::Result<Settings> from_values(const SettingValues& values) {
       .gateway = gateway(values),
       .catalog = catalog(values),
       .engine = engine(values),
+      .masking = masking(values),
       .upkeep = upkeep(values),
       .auth = auth(values),
       .readers = readers(values),

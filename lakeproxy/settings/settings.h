@@ -115,6 +115,13 @@ struct Engine {
   std::string extensions;   ///< Folder; empty: tables are not compacted.
 };
 
+/// Of what is made for principals whose masks are in files.
+struct Masking {
+  std::size_t states = 0;        ///< Kept of each signature.
+  std::chrono::seconds grace{};  ///< How long what is no longer needed stays.
+  std::chrono::seconds idle{};   ///< How long a signature stays that nobody asks for.
+};
+
 struct Upkeep {
   std::chrono::microseconds file_grace{};  ///< How long clients may read files that were let go.
 };
@@ -175,6 +182,7 @@ struct Settings {
   Gateway gateway;
   Catalog catalog;
   Engine engine;
+  Masking masking;
   Upkeep upkeep;
   Auth auth;
   Readers readers;

@@ -273,6 +273,13 @@ Rows engine_and_log_rows() {
       {"READABLE_COPIES_MAX_BYTES", BytesType{0, kMiB << 24}, "100GiB", "Engine",
        "Bytes of data files of one table that may wait for copies at once; a table with more is "
        "refused."},
+      {"MASKED_RETAIN_SNAP_DIRS", IntegerType{1, 1000}, "2", "Governance",
+       "States of a table that are kept for readers of one set of masks."},
+      {"MASKED_RETAIN_GRACE_SECONDS", IntegerType{0, 31'536'000}, "3900", "Governance",
+       "Seconds for which masked copies and states stay that no newest state needs; readers with "
+       "vended keys may still read them."},
+      {"MASKED_EXPORT_TTL_DAYS", IntegerType{1, 36'500}, "7", "Governance",
+       "Days after which the masked copies of a set of masks go that nobody has asked for."},
       {"ENGINE_EXTENSIONS", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",
        "Folder with the engine's extensions ducklake, httpfs and postgres_scanner, of its own "
        "version; tables are compacted only where it is set."},

@@ -28,9 +28,10 @@ CatalogVersionPoller::CatalogVersionPoller(ducklake::LakeReader& reader,
 CatalogVersionPoller::~CatalogVersionPoller() = default;
 
 base::Task<base::Status> CatalogVersionPoller::ask(base::RequestContext context) {
-  CO_ASSIGN_OR_RETURN(auto version, co_await reader_->version(context));
+  CO_ASSIGN_OR_RETURN(auto versions, co_await reader_->versions(context));
+  invalidation_->note_policies(versions.policies);
   auto known = invalidation_->state().version;
-  if (version == known) co_return base::Status{};
+  if (versions.lake == known) co_return base::Status{};
   CO_ASSIGN_OR_RETURN(auto changes, co_await reader_->changed_since(context, known));
   invalidation_->advance(known, changes);
   co_return base::Status{};

@@ -71,6 +71,9 @@ class LoadedTables {
   /// kUnavailable  it cannot be recorded.
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> get_recorded(
       base::RequestContext context, model::TableIdentifier identifier);
+  /// The version of the lake's policies, as new as the last get(): what resolves a principal's
+  /// rights to the table needs no question of its own.
+  [[nodiscard]] std::int64_t policy_version() const { return shared_->invalidation.policies(); }
   /// The newest one known here, which may be old, without asking the lake; null
   /// when there is none. For a commit, which finds out by itself whether it still
   /// holds. Nothing may be built on one that has_failed().

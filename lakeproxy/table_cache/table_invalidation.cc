@@ -26,7 +26,10 @@ void TableInvalidation::advance(model::LakeVersion from,
     changed_.clear();
     all_changed_ = state_.generation;
   }
-  if (!changes.goes_on) lost_commits_ = state_.generation;
+  if (!changes.goes_on) {
+    lost_commits_ = state_.generation;
+    policies_ = 0;  // A lake that lost commits may have lost changes of governance, too.
+  }
   // Two workers may advance at once from the same state; the one that saw less
   // must not take the other's progress back.
   bool newer = changes.version.snapshot >= state_.version.snapshot &&
@@ -47,6 +50,16 @@ void TableInvalidation::note_commit(model::LakeVersion from, model::LakeVersion 
   if (state_.version != from) return;  // It will be asked for with what came before it.
   state_.version = to;
   note(table, to);
+}
+
+void TableInvalidation::note_policies(std::int64_t version) {
+  std::lock_guard lock(mutex_);
+  policies_ = std::max(policies_, version);
+}
+
+std::int64_t TableInvalidation::policies() const {
+  std::lock_guard lock(mutex_);
+  return policies_;
 }
 
 bool TableInvalidation::changed_since(model::TableId table, model::LakeVersion read_at,

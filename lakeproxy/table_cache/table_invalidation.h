@@ -35,6 +35,10 @@ class TableInvalidation {
   /// Takes in a commit of this process, which changed `table` and nothing else
   /// between two states.
   void note_commit(model::LakeVersion from, model::LakeVersion to, model::TableId table);
+  /// The version of the policies that the lake's version question was answered with; the newest one
+  /// is kept. A change of governance changes no table.
+  void note_policies(std::int64_t version);
+  [[nodiscard]] std::int64_t policies() const;
   /// Whether the table has changed since `read_at`, as far as is known here.
   /// `generation` is that of state() before the reading began.
   [[nodiscard]] bool changed_since(model::TableId table, model::LakeVersion read_at,
@@ -52,6 +56,7 @@ class TableInvalidation {
   State state_{model::LakeVersion{model::SnapshotId(-1), 0}, 0};
   Generation all_changed_ = 0;
   Generation lost_commits_ = 0;
+  std::int64_t policies_ = 0;
   /// The newest snapshot and the newest revision that changed each table.
   std::unordered_map<model::TableId, model::LakeVersion> changed_;
 

@@ -117,5 +117,18 @@ TEST(TableInvalidation, asks_when_somebody_else_came_before_a_commit_of_its_own)
   EXPECT_EQ(invalidation.state().version, version(5, 1));
 }
 
+TEST(TableInvalidation, keeps_the_newest_version_of_the_policies_until_commits_are_lost) {
+  TableInvalidation invalidation;
+  invalidation.advance(invalidation.state().version, Changes{version(5, 1), Tables{}});
+  invalidation.note_policies(7);
+  invalidation.note_policies(6);  // Of a worker that was slower.
+  EXPECT_EQ(invalidation.policies(), 7);
+  invalidation.advance(version(5, 1), Changes{version(6, 1), Tables{}});
+  EXPECT_EQ(invalidation.policies(), 7);
+  invalidation.advance(version(6, 1),
+                       Changes{.version = version(4, 1), .tables = {}, .goes_on = false});
+  EXPECT_EQ(invalidation.policies(), 0);
+}
+
 }  // namespace
 }  // namespace lake::publish

@@ -88,6 +88,38 @@ def test_lines_of_ctest_are_read(results):
     assert lane.tests() == ({'base_core_test': 0.31, 'lake_test': 2.0}, 53)
 
 
+FAILS_ONCE = 'echo the reason; [[ -n ${LANE_AGAIN:-} ]] || { echo /x.py::one >>"$results/some.failed"; false; }'
+FAILS_TWICE = 'echo /x.py::one >>"$results/some.failed"; false'
+
+
+def test_a_test_that_fails_beside_others_runs_once_more_alone(results, monkeypatch, capsys):
+    assert run(results, monkeypatch, 2, some=FAILS_ONCE, other='true') == 0
+    shown = capsys.readouterr().out
+    assert 'some FAILED' in shown and 'the reason' in shown and 'some once more, alone: /x.py::one' in shown
+    assert (results / 'again/some.code').read_text() == '0'
+
+
+def test_a_test_that_fails_twice_fails_the_run(results, monkeypatch):
+    assert run(results, monkeypatch, 2, some=FAILS_TWICE) == 1
+
+
+@pytest.mark.parametrize('name, does', [
+    ('some', 'for i in 1 2 3 4; do echo /x.py::$i >>"$results/some.failed"; done; false'),  # too many
+    ('some', 'false'),  # it died before it could name one
+    ('some', 'echo /x.py::one >>"$results/some.failed"; exit 3'),  # pytest itself broke
+    ('oracle', 'echo /x.py::one >>"$results/oracle.failed"; false'),  # a difference of rows is no accident
+    ('unit', 'printf "\t  7 - lake_test (SEGFAULT)\n"; exit 8'),
+    ('unit', 'printf "\t  7 - lake_test (Failed)\n\t  9 - tool_test (SEGFAULT)\n"; exit 8')])
+def test_what_is_no_accident_does_not_run_again(results, monkeypatch, name, does):
+    assert run(results, monkeypatch, 2, **{name: f'[[ -n ${{LANE_AGAIN:-}} ]] || {{ {does}; }}'}) == 1
+    assert not (results / 'again').exists()
+
+
+def test_a_unit_test_that_failed_runs_again(results, monkeypatch):
+    once = '[[ -n ${LANE_AGAIN:-} ]] || { printf "\t  7 - lake_test (Failed)\n"; exit 8; }'
+    assert run(results, monkeypatch, 2, unit=once) == 0
+
+
 def test_lanes_end_with_the_program_that_runs_them(results):
     (results / 'some.does').write_text('trap "touch $results/cleaned" EXIT; : >"$results/waits"; sleep 60')
     program = f'import lanes, pathlib, sys\nlanes.DEV = pathlib.Path({str(results / "dev")!r})\nlanes.main()'

@@ -36,3 +36,15 @@ def test_the_kit_is_read_from_its_last_line(folder):
     (folder / 'kit.txt').write_text('catalog.a failed unexpectedly\nkit: 140 passed, 1 failed, 16 skipped (the ...)\n')
     (folder / 'kit.code').write_text('1')
     assert report.phase_counts(folder, 'kit') == [140, 1, 16]
+
+
+@pytest.mark.parametrize('code, counts', [('0', [3, 0, 0]), ('1', [1, 2, 0])])
+def test_what_passed_alone_is_named_and_what_did_not_has_failed(folder, capsys, code, counts):
+    cases = '<testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><failure/></testcase>'
+    (folder / 'lake.xml').write_text(f'<testsuite>{cases}</testsuite>')
+    (folder / 'lake.code').write_text('1')
+    (folder / 'again').mkdir()
+    (folder / 'again/lake.code').write_text(code)
+    (folder / 'again/lake.failed-before').write_text('/x.py::b\n/x.py::c\n')
+    assert report.phase_counts(folder, 'lake') == counts
+    assert ('UNSTEADY: lake: /x.py::b' in capsys.readouterr().out) == (code == '0')

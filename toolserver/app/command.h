@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/config/settings_table.h"
+#include "toolserver/app/secure_server.h"
 
 namespace tool::app {
 
@@ -25,8 +26,20 @@ struct ConfigFlags {
   void warn_of_secrets() const;
 };
 
-/// Serves until a signal ends it; SIGHUP reloads the configuration.
-[[nodiscard]] int serve(const ConfigFlags& flags);
+/// Serves until a signal ends it; SIGHUP reloads the configuration. A program
+/// that brings tools of its own is one call of it.
+[[nodiscard]] int serve(const ConfigFlags& flags, Extensions extensions = {});
+
+struct InitFlags {
+  std::string folder = ".";  ///< Made when it is not there.
+};
+/// Writes a configuration that works, with fresh secrets and one command tool,
+/// into a folder, and prints what to do next. Nothing is overwritten.
+[[nodiscard]] int init(const InitFlags& flags);
+
+/// Serves MCP on standard input and output, as a client of the service, until the
+/// input ends.
+[[nodiscard]] int serve_mcp(const ConfigFlags& flags);
 
 struct CallFlags {
   std::string tool;
@@ -99,6 +112,16 @@ struct PinFlags {
 [[nodiscard]] int diff_pin(const ConfigFlags& flags, const PinFlags& pin);
 [[nodiscard]] int approve_pin(const ConfigFlags& flags, const PinFlags& pin);
 [[nodiscard]] int revoke_pin(const ConfigFlags& flags, const PinFlags& pin);
+
+struct GuardFlags {
+  std::vector<std::string> files;  ///< Rule files.
+  std::string key;                 ///< File: public key to check with, private key to sign with.
+};
+/// Reads rule files, tries every example of theirs and says what fails; 1 when
+/// something does. Without a key signatures are not looked at.
+[[nodiscard]] int test_rules(const GuardFlags& flags);
+/// Writes the signature of each rule file to FILE.sig.
+[[nodiscard]] int sign_rule_files(const GuardFlags& flags);
 
 struct ConfigCommand {
   bool client = false;  ///< Validate for a client instead of a server.

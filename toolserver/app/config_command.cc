@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -6,6 +7,8 @@
 #include <variant>
 
 #include "toolserver/app/command.h"
+#include "toolserver/app/connectors_setup.h"
+#include "toolserver/isolate/launch.h"
 #include "toolserver/settings/settings.h"
 
 namespace tool::app {
@@ -13,6 +16,25 @@ namespace {
 
 settings::Role role_of(const ConfigCommand& command) {
   return command.client ? settings::Role::kClient : settings::Role::kServer;
+}
+
+// What this kernel has around the processes of connectors; false where the
+// configuration demands more.
+bool tell_walls(const settings::SecureConfig& config) {
+  auto missing = isolate::missing_walls();
+  if (!missing) {
+    fmt::print(stderr, "walls: {}\n", missing.error().message());
+    return false;
+  }
+  if (missing->empty()) {
+    fmt::print("walls: all\n");
+    return true;
+  }
+  bool is_demanded = config.connectors.require_walls;
+  fmt::print(is_demanded ? stderr : stdout, "{}: this kernel lacks {}\n",
+             is_demanded ? "connectors.require_walls" : "warning: walls",
+             fmt::join(*missing, ", "));
+  return !is_demanded;
 }
 
 }  // namespace
@@ -45,8 +67,13 @@ int check_config(const ConfigFlags& flags, const ConfigCommand& command) {
     fmt::print(stderr, "{}\n", loaded.error().message());
     return 2;
   }
+  if (auto faults = schema_faults(loaded->config); !faults.empty()) {
+    fmt::print(stderr, "{}\n", fmt::join(faults, "\n"));
+    return 2;
+  }
   fmt::print("{}\n", settings::describe(loaded->config, role_of(command)));
-  return 0;
+  if (command.client || !loaded->config.connectors.sql.enabled) return 0;
+  return tell_walls(loaded->config) ? 0 : 2;
 }
 
 int show_config(const ConfigFlags& flags, const ConfigCommand& command) {

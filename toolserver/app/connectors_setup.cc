@@ -1,17 +1,26 @@
 #include "toolserver/app/connectors_setup.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
 #include <chrono>
 #include <utility>
 
+#include "toolserver/connectors/command/command_tool.h"
 #include "toolserver/connectors/echo/echo_connector.h"
 #include "toolserver/connectors/files/files_connector.h"
+#include "toolserver/connectors/http/http_tool.h"
 #include "toolserver/connectors/sql/sql_connector.h"
+#include "toolserver/connectors/tool_set.h"
+#include "toolserver/pipeline/schema.h"
 
 namespace tool::app {
 namespace {
 
-connectors::SqlOptions sql_options(const settings::SqlConnector& settings) {
+connectors::SqlOptions sql_options(const settings::SqlConnector& settings, bool require_walls) {
   connectors::SqlOptions options;
+  if (require_walls) options.demand = isolate::Demand::kAll;
   options.data_dir = settings.data_dir;
   options.enable_external_access = settings.enable_external_access;
   options.allow_raw_file_sql = settings.allow_raw_file_sql;
@@ -40,14 +49,69 @@ files::FilesOptions files_options(const settings::FilesConnector& settings) {
   return options;
 }
 
+base::Result<std::shared_ptr<connectors::Connector>> tool_set(
+    const std::vector<definition::ToolDefinition>& definitions) {
+  std::vector<std::unique_ptr<connectors::Tool>> tools;
+  for (const auto& one : definitions) {
+    if (std::holds_alternative<definition::CommandWork>(one.work)) {
+      tools.push_back(std::make_unique<command::CommandTool>(one));
+    } else {
+      ASSIGN_OR_RETURN(auto tool, http::HttpTool::create(one));
+      tools.push_back(std::move(tool));
+    }
+  }
+  return std::shared_ptr<connectors::Connector>(
+      std::make_shared<connectors::ToolSet>(std::move(tools)));
+}
+constexpr auto kAllWalls =
+    std::to_array<const char*>({isolate::kLandlock, isolate::kSeccomp, isolate::kNamespaces});
+
 }  // namespace
 
+WallWatch::WallWatch(base::log::Logger log, base::metrics::Registry& metrics)
+    : log_(std::move(log)), metrics_(metrics) {}
+
+void WallWatch::show(std::string_view connector, const isolate::PartEvent& event) {
+  using Kind = isolate::PartEvent::Kind;
+  std::string name(connector);
+  if (event.kind == Kind::kStarted) {
+    for (const char* wall : kAllWalls) {
+      bool missing = std::ranges::find(event.missing, wall) != event.missing.end();
+      metrics_
+          .gauge("securetool_wall_missing",
+                 "1 where the kernel lacks a wall around a connector's process.",
+                 {{"connector", name}, {"wall", wall}})
+          .set(missing ? 1 : 0);
+    }
+    if (!event.missing.empty()) {
+      log_.warning(
+          "the kernel lacks walls around a connector's process",
+          {{"connector", name}, {"missing", fmt::format("{}", fmt::join(event.missing, " "))}});
+    }
+    return;
+  }
+  const char* how = event.kind == Kind::kKilled   ? "killed"
+                    : event.kind == Kind::kFailed ? "failed"
+                                                  : "ended";
+  metrics_
+      .counter("securetool_child_ends_total", "Processes of connectors that ended, by how.",
+               {{"connector", name}, {"how", how}})
+      .add();
+  log_.warning("a connector's process ended; it begins again",
+               {{"connector", name}, {"how", how}, {"reason", event.reason}});
+}
+
 base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
-    const settings::Connectors& settings, base::BlockingPool& pool, base::Random& random) {
+    const settings::SecureConfig& config, base::BlockingPool& pool, base::Random& random,
+    WallWatch& walls) {
+  const settings::Connectors& settings = config.connectors;
   std::vector<std::shared_ptr<connectors::Connector>> opened;
   if (settings.echo.enabled) opened.push_back(std::make_shared<connectors::EchoConnector>());
   if (settings.sql.enabled) {
-    ASSIGN_OR_RETURN(auto sql, connectors::SqlConnector::open(sql_options(settings.sql), pool));
+    auto on_event = [&walls](const isolate::PartEvent& event) { walls.show("sql", event); };
+    ASSIGN_OR_RETURN(
+        auto sql, connectors::SqlConnector::open(sql_options(settings.sql, settings.require_walls),
+                                                 std::move(on_event)));
     opened.push_back(std::move(sql));
   }
   if (settings.files.enabled) {
@@ -55,7 +119,26 @@ base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connector
                      files::FilesConnector::open(files_options(settings.files), pool, random));
     opened.push_back(std::move(files));
   }
+  if (!config.tools.empty()) {
+    ASSIGN_OR_RETURN(auto own, tool_set(config.tools));
+    opened.push_back(std::move(own));
+  }
   return opened;
+}
+
+std::vector<std::string> schema_faults(const settings::SecureConfig& config) {
+  std::vector<std::string> faults;
+  for (const auto& tool : config.tools) {
+    const Capability& capability = tool.capability;
+    for (const auto* schema : {&capability.input_schema,
+                               capability.output_schema ? &*capability.output_schema : nullptr}) {
+      if (schema == nullptr) continue;
+      auto compiled = pipeline::Schema::compile(*schema);
+      if (compiled) continue;
+      faults.push_back(fmt::format("{}: {}", capability.id.text(), compiled.error().message()));
+    }
+  }
+  return faults;
 }
 
 }  // namespace tool::app

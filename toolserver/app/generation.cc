@@ -4,7 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "toolserver/app/guard_setup.h"
 #include "toolserver/app/session_setup.h"
+#include "toolserver/guard/rules_guard.h"
 #include "toolserver/pipeline/consent_webhook.h"
 #include "toolserver/pipeline/filter_webhook.h"
 #include "toolserver/session/close_code.h"
@@ -32,6 +34,7 @@ pipeline::PipelineOptions pipeline_options(const settings::SecureConfig& config)
   options.trail.arguments = config.audit.log_arguments ? pipeline::RawArguments::kRecorded
                                                        : pipeline::RawArguments::kLeftOut;
   options.hook_time = duration_cast<milliseconds>(config.hooks.filter_timeout);
+  options.guard_time = guard_time(config);
   options.deadline = duration_cast<milliseconds>(limits.deadline);
   options.max_deadline = duration_cast<milliseconds>(limits.max_deadline);
   options.output_bytes = limits.output_bytes;
@@ -87,9 +90,16 @@ base::Status Generation::make_pipeline(Shared& shared) {
       .metrics = shared.metrics,
       .log = base::log::Logger(shared.log),
       .guard = shared.extensions.guard,
+      .policy = nullptr,
+      .rules = nullptr,
       .consent = shared.extensions.consent,
       .filters = shared.extensions.filters,
   };
+  ASSIGN_OR_RETURN(parts.policy, policy_guard(config_.guard, shared.quarantine));
+  ASSIGN_OR_RETURN(guard_rules_, guard_rules(config_.guard));
+  if (guard_rules_) {
+    parts.rules = std::make_shared<guard::RulesGuard>(guard_rules_, scan_limits(config_.guard));
+  }
   const auto& hooks = config_.hooks;
   if (parts.consent && !hooks.consent_url.empty()) {
     return base::fail(base::ErrorKind::kInvalid,
@@ -111,6 +121,14 @@ base::Status Generation::make_pipeline(Shared& shared) {
   operations_ = std::make_unique<transport::ToolOperations>(
       *pipeline_, shared.audit, shared.sessions, shared.random, config_.core.mode);
   return {};
+}
+
+void Generation::screen_tools(pipeline::ToolRegistry& registry) const {
+  if (!guard_rules_) return registry.set_screen(nullptr);
+  registry.set_screen(
+      [rules = guard_rules_, limits = scan_limits(config_.guard)](const Capability& capability) {
+        return guard::passes_screen(*rules, capability, limits);
+      });
 }
 
 void Generation::make_endpoint() {
@@ -143,6 +161,12 @@ base::Status Generation::make_sessions(Shared& shared) {
       context_, session::ServerContext::create(std::move(server), std::move(tokens), shared.replay,
                                                shared.clock, shared.random));
   ASSIGN_OR_RETURN(rules_, credential_rules(config_));
+  if (config_.mcp.enabled) {
+    McpParts parts{shared.mcp,    *pipeline_,   shared.audit,  shared.sessions,
+                   shared.counts, shared.clock, shared.random, shared.extensions.providers};
+    mcp_ = std::make_unique<McpFace>(config_, endpoint_.websocket, context_->config().methods,
+                                     std::move(parts));
+  }
   auto ready = [&shared] { return !shared.draining.load(std::memory_order_relaxed); };
   for (unsigned i = 0; i < shared.workers.count(); ++i) {
     ASSIGN_OR_RETURN(auto check, transport::CredentialCheck::create(
@@ -156,8 +180,10 @@ base::Status Generation::make_sessions(Shared& shared) {
         shared.sessions, *operations_, shared.audit, shared.counts, shared.clock,
         base::log::Logger(shared.log), transport::SessionMetrics(shared.metrics),
         std::make_unique<transport::StrangerLog>(base::log::Logger(shared.log))}));
-    handlers_.push_back(
-        transport::make_handler(endpoint_, *services_.back(), shared.metrics, ready));
+    std::optional<transport::OtherFace> other;
+    if (mcp_) other = mcp_->of_worker(services_.back()->credentials);
+    handlers_.push_back(transport::make_handler(endpoint_, *services_.back(), shared.metrics, ready,
+                                                std::move(other)));
   }
   return {};
 }

@@ -13,8 +13,11 @@
 #include "base/log/logger.h"
 #include "base/metrics/registry.h"
 #include "base/runtime/workers.h"
+#include "toolserver/app/mcp_setup.h"
 #include "toolserver/app/secure_server.h"
 #include "toolserver/audit/audit_log.h"
+#include "toolserver/guard/quarantine.h"
+#include "toolserver/guard/rule_set.h"
 #include "toolserver/pipeline/pipeline.h"
 #include "toolserver/session/replay_window.h"
 #include "toolserver/settings/settings.h"
@@ -32,9 +35,11 @@ struct Shared {
   base::Workers& workers;
   audit::AuditLog& audit;
   pipeline::ToolRegistry& registry;
+  guard::Quarantine& quarantine;
   session::ReplayWindow& replay;
   transport::ConnectionCounts& counts;
   transport::OpenSessions& sessions;
+  McpShared& mcp;
   const Extensions& extensions;
   std::atomic<class Generation*> current = nullptr;  ///< The one in force.
   std::atomic<bool> draining = false;
@@ -58,6 +63,8 @@ class Generation {
   [[nodiscard]] transport::CredentialCheck& credentials(std::size_t worker) const {
     return *credentials_[worker];
   }
+  /// Lets the rules in force look at the words of all tools.
+  void screen_tools(pipeline::ToolRegistry& registry) const;
   /// On the loop of `worker`, after its last session.
   [[nodiscard]] base::Task<void> finish(std::size_t worker) {
     return credentials_[worker]->finish();
@@ -70,8 +77,10 @@ class Generation {
   [[nodiscard]] base::Status make_sessions(Shared& shared);
 
   settings::SecureConfig config_;
+  std::shared_ptr<const guard::RuleSet> guard_rules_;  // Null when there are none.
   std::unique_ptr<pipeline::Pipeline> pipeline_;
   std::unique_ptr<transport::ToolOperations> operations_;
+  std::unique_ptr<McpFace> mcp_;  ///< Null: MCP clients are not let in.
   std::shared_ptr<const session::ServerContext> context_;
   transport::CredentialRules rules_;
   transport::EndpointOptions endpoint_;

@@ -1,14 +1,12 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-#include <array>
 #include <cstdio>
 
 #include "base/core/clock.h"
-#include "base/crypto/encoding.h"
 #include "base/crypto/signing_key.h"
 #include "toolserver/app/command.h"
+#include "toolserver/app/new_files.h"
 #include "toolserver/app/secure_server.h"
 #include "toolserver/app/session_setup.h"
 
@@ -18,26 +16,6 @@ namespace {
 constexpr mode_t kOwnerOnly = 0600;
 constexpr mode_t kEverybodyReads = 0644;
 
-std::string random_text(base::Random& random, std::size_t bytes) {
-  std::string raw(bytes, '\0');
-  random.fill(std::as_writable_bytes(std::span(raw)));
-  return base::crypto::to_base64url(raw);
-}
-
-// A key that exists may be in use: it is never written over.
-base::Status write_new(const std::string& path, std::string_view text, mode_t mode) {
-  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (file < 0) {
-    return base::fail(base::ErrorKind::kInvalid,
-                      fmt::format("{}: cannot be made, or exists already", path));
-  }
-  bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                 ::fsync(file) == 0;
-  ::close(file);
-  if (written) return {};
-  return base::fail(base::ErrorKind::kUnavailable, fmt::format("{}: cannot be written", path));
-}
-
 int say(const base::Error& error) {
   fmt::print(stderr, "{}\n", error.message());
   return 1;
@@ -45,9 +23,7 @@ int say(const base::Error& error) {
 
 int print_secrets() {
   base::SystemRandom random;
-  fmt::print("SCP_API_KEY={}\nSCP_SECRET_KEY={}\nSCP_JWT_SECRET={}\nSCP_KDF_SALT={}\n",
-             random_text(random, 32), random_text(random, 36), random_text(random, 36),
-             random_text(random, 18));
+  fmt::print("{}", fresh_secrets(random));
   return 0;
 }
 

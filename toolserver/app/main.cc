@@ -2,7 +2,6 @@
 #include <functional>
 
 #include "toolserver/app/command.h"
-#include "toolserver/isolate/launch.h"
 
 namespace {
 
@@ -16,6 +15,13 @@ void add_config(CLI::App& command, ConfigFlags& flags) {
                      "configuration file: .toml, .yaml or .env (SCP_CONFIG_FILE)");
   command.add_option("--set", flags.sets, "a setting, SCP_NAME=value; may be given several times")
       ->allow_extra_args(false);
+}
+
+void add_mcp(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* command = app.add_subcommand(
+      "mcp", "serve MCP on standard input and output, as a client of the service");
+  add_config(*command, config);
+  command->callback([&config, &action] { action = [&config] { return serve_mcp(config); }; });
 }
 
 void add_call(CLI::App& app, ConfigFlags& config, Action& action) {
@@ -61,6 +67,13 @@ void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
   end->callback([&config, &action, end_flags] {
     action = [&, end_flags] { return end_sessions(config, *end_flags); };
   });
+}
+
+void add_init(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("init", "write a configuration that works, with new secrets");
+  auto flags = std::make_shared<InitFlags>();
+  command->add_option("folder", flags->folder, "where; the current folder when left out");
+  command->callback([&action, flags] { action = [flags] { return init(*flags); }; });
 }
 
 void add_keygen(CLI::App& app, Action& action) {
@@ -149,6 +162,20 @@ void add_pins(CLI::App& app, ConfigFlags& config, Action& action) {
   }
 }
 
+void add_guard(CLI::App& app, Action& action) {
+  auto* guard = app.add_subcommand("guard", "work with rule files");
+  guard->require_subcommand(1);
+  auto flags = std::make_shared<GuardFlags>();
+  auto* test = guard->add_subcommand("test", "try every example of rule files");
+  test->add_option("file", flags->files, "a rule file")->required();
+  test->add_option("--key", flags->key, "file: public key that signed them");
+  test->callback([&action, flags] { action = [flags] { return test_rules(*flags); }; });
+  auto* sign = guard->add_subcommand("sign", "write the signature of each rule file to FILE.sig");
+  sign->add_option("file", flags->files, "a rule file")->required();
+  sign->add_option("--key", flags->key, "file: Ed25519 private key")->required();
+  sign->callback([&action, flags] { action = [flags] { return sign_rule_files(*flags); }; });
+}
+
 void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand("config", "check, show or document the configuration");
   command->require_subcommand(1);
@@ -170,7 +197,7 @@ void add_config_commands(CLI::App& app, ConfigFlags& config, Action& action) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (auto code = tool::isolate::run_if_child(argc, argv, {})) return *code;
+  if (auto code = run_if_child(argc, argv)) return *code;
   CLI::App app("Tools for agents: authorised, encrypted, audited.", "securetool");
   app.set_version_flag("--version", "securetool " SECURETOOL_VERSION);
   app.require_subcommand(1);
@@ -179,6 +206,8 @@ int main(int argc, char** argv) {
   auto* serve_command = app.add_subcommand("serve", "serve tools until a signal ends it");
   add_config(*serve_command, config);
   serve_command->callback([&] { action = [&] { return serve(config); }; });
+  add_init(app, action);
+  add_mcp(app, config, action);
   add_call(app, config, action);
   add_list(app, config, action);
   add_sessions(app, config, action);
@@ -186,6 +215,7 @@ int main(int argc, char** argv) {
   add_mint(app, config, action);
   add_audit(app, config, action);
   add_pins(app, config, action);
+  add_guard(app, action);
   add_config_commands(app, config, action);
   try {
     app.parse(argc, argv);

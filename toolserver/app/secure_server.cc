@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
@@ -16,6 +17,9 @@
 #include "toolserver/app/connectors_setup.h"
 #include "toolserver/app/generation.h"
 #include "toolserver/app/session_setup.h"
+#include "toolserver/connectors/sql/sql_child.h"
+#include "toolserver/connectors/tool_set.h"
+#include "toolserver/isolate/launch.h"
 #include "toolserver/mcp_bridge/bridges.h"
 #include "toolserver/settings/validate.h"
 
@@ -48,12 +52,15 @@ base::http::TlsFiles tls_files(const SecureConfig& config) {
   return files;
 }
 
+// More than limits.message_bytes can be.
+constexpr std::size_t kMostBodyBytes = 64 << 20;
+
 base::http::ServerOptions server_options(const SecureConfig& config) {
   base::http::ServerOptions options;
   options.address = config.server.host;
   options.port = config.server.port;
   options.limits.admission = admission_limits(config.limits);
-  options.limits.body_bytes = 0;  // No request of this service has one.
+  options.limits.body_bytes = kMostBodyBytes;
   if (!config.security.tls_enabled) return options;
   options.tls = std::make_unique<base::http::TlsFiles>(tls_files(config));
   return options;
@@ -68,14 +75,26 @@ session::ReplayLimits replay_limits(const SecureConfig& config) {
 // Eight are for SQL at most, of which one principal has four.
 constexpr unsigned kBlockingThreads = 12;
 
+constexpr std::size_t kFunctionsAtOnce = 4;
+
+std::shared_ptr<connectors::Connector> functions_of(const Extensions& extensions,
+                                                    base::BlockingPool& pool) {
+  std::vector<std::unique_ptr<connectors::Tool>> tools;
+  for (const auto& [capability, run] : extensions.functions) {
+    tools.push_back(std::make_unique<connectors::FunctionTool>(capability, run, pool));
+  }
+  return std::make_shared<connectors::ToolSet>(std::move(tools));
+}
+
 // Every fault on a line of its own.
 base::Status check(const SecureConfig& config) {
   auto findings = settings::validate(config, settings::Role::kServer);
   for (auto& finding : settings::check_files(config, settings::Role::kServer)) {
     findings.push_back(std::move(finding));
   }
-  if (findings.empty()) return {};
-  std::string lines;
+  auto schemas = schema_faults(config);
+  if (findings.empty() && schemas.empty()) return {};
+  std::string lines = fmt::format("{}", fmt::join(schemas, "\n"));
   for (const auto& finding : findings) {
     lines += fmt::format("{}{}: {}", lines.empty() ? "" : "\n", finding.setting, finding.rule);
   }
@@ -91,8 +110,10 @@ class SecureServer::Parts {
       : extensions_(std::move(extensions)),
         log_({config.log.format, config.log.level}, clock_),
         blocking_(kBlockingThreads),
+        quarantine_(config.guard.quarantine_file, registry_),
         replay_(replay_limits(config), random_),
         counts_(config.limits.connections_per_principal),
+        mcp_(clock_, random_),
         workers_(worker_count(config)) {}
   ~Parts() { stop(); }
 
@@ -105,12 +126,14 @@ class SecureServer::Parts {
   void stop();
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
   [[nodiscard]] base::log::Logger log() { return base::log::Logger(log_); }
+  void tell(const mcp_ingress::Change& change) { mcp_.changes.tell(change); }
 
  private:
   base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
   base::Status open_audit(const SecureConfig& config);
   base::Status open_parts(const SecureConfig& config);
   base::Status open_bridges(const SecureConfig& config);
+  base::Status load_quarantine();
   void record_reload(const base::Result<settings::Reloaded>& reloaded);
   base::http::Handler handler(unsigned worker);
 
@@ -122,11 +145,14 @@ class SecureServer::Parts {
   base::BlockingPool blocking_;
   std::unique_ptr<Witness> witness_;  // Gets the last checkpoint of the trail.
   std::unique_ptr<SpaceWatch> space_watch_;
+  std::unique_ptr<WallWatch> wall_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
   pipeline::ToolRegistry registry_;
+  guard::Quarantine quarantine_;
   session::ReplayWindow replay_;
   transport::ConnectionCounts counts_;
   transport::OpenSessions sessions_;
+  McpShared mcp_;
   base::Workers workers_;
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Generation>> generations_;
@@ -151,14 +177,25 @@ base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
 
 base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
-  ASSIGN_OR_RETURN(auto connectors, open_connectors(config.connectors, blocking_, random_));
+  wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
+  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_, *wall_watch_));
+  for (const auto& own : extensions_.connectors) connectors.push_back(own);
+  if (!extensions_.functions.empty()) connectors.push_back(functions_of(extensions_, blocking_));
   for (auto& connector : connectors) {
     if (auto added = registry_.add(std::move(connector)); !added) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);
     }
   }
-  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_, replay_,
-                           counts_, sessions_, extensions_});
+  registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
+  RETURN_IF_ERROR(load_quarantine());
+  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_,
+                           quarantine_, replay_, counts_, sessions_, mcp_, extensions_});
+  return {};
+}
+
+base::Status SecureServer::Parts::load_quarantine() {
+  auto loaded = quarantine_.load();
+  if (!loaded) return std::move(loaded).error().with_context("guard.quarantine_file");
   return {};
 }
 
@@ -180,7 +217,11 @@ base::Status SecureServer::Parts::start(SecureConfig config) {
   RETURN_IF_ERROR(open_parts(config));
   RETURN_IF_ERROR(open_bridges(config));
   auto options = server_options(config);
+  options.limits.body_bytes_of = [this](const base::http::Request& head) {
+    return mcp_body_bytes(head, shared_->current.load(std::memory_order_acquire)->config());
+  };
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, std::move(config)));
+  generation->screen_tools(registry_);
   shared_->current = generation.get();
   generations_.push_back(std::move(generation));
   std::vector<base::http::Handler> handlers;
@@ -219,6 +260,7 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
   ASSIGN_OR_RETURN(auto reloaded, settings::reload(shared_->current.load()->config(), places,
                                                    settings::Role::kServer));
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, reloaded.config));
+  RETURN_IF_ERROR(load_quarantine());
   // The last step that can fail.
   if (reloaded.config.security.tls_enabled) {
     auto renewed = server_->reload_tls(tls_files(reloaded.config));
@@ -227,6 +269,7 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
   }
   counts_.set_limit(reloaded.config.limits.connections_per_principal);
   server_->set_limits(admission_limits(reloaded.config.limits));
+  generation->screen_tools(registry_);
   shared_->current.store(generation.get(), std::memory_order_release);
   generations_.push_back(std::move(generation));
   sessions_.recheck_all();
@@ -267,8 +310,50 @@ base::Result<std::string> mint_client_jwt(const SecureConfig& config, const Clie
   return session::mint_client_token(signer, grant, base::SystemClock().now(), random);
 }
 
+Extensions& Extensions::add_connector(std::shared_ptr<connectors::Connector> connector) {
+  connectors.push_back(std::move(connector));
+  return *this;
+}
+
+Extensions& Extensions::add_tool(Capability capability, connectors::ToolFunction run) {
+  if (capability.limits.at_once == 0) capability.limits.at_once = kFunctionsAtOnce;
+  functions.push_back({std::move(capability), std::move(run)});
+  return *this;
+}
+
+Extensions& Extensions::set_consent(pipeline::ConsentFunction::Ask ask) {
+  consent = std::make_shared<pipeline::ConsentFunction>(std::move(ask));
+  return *this;
+}
+
+Extensions& Extensions::set_output_filter(std::shared_ptr<pipeline::OutputFilter> filter) {
+  filters.push_back(std::move(filter));
+  return *this;
+}
+
+base::Result<Capability> read_only_tool(std::string_view id, std::string description,
+                                        base::json::Object parameters) {
+  ASSIGN_OR_RETURN(auto parsed, ToolId::parse(id));
+  Capability capability{.id = std::move(parsed)};
+  capability.description = std::move(description);
+  base::json::Array required;
+  for (const auto& one : parameters) required.push_back(boost::json::string(one.key()));
+  capability.input_schema = {{"type", "object"},
+                             {"properties", std::move(parameters)},
+                             {"required", std::move(required)},
+                             {"additionalProperties", false}};
+  capability.annotations = {
+      .read_only = true, .destructive = false, .idempotent = true, .open_world = true};
+  return capability;
+}
+
 SecureServer::SecureServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 SecureServer::~SecureServer() = default;
+
+std::optional<int> run_if_child(int argc, char** argv) {
+  static constexpr std::array kRoles{isolate::Role{connectors::kSqlRole, connectors::sql_child}};
+  return isolate::run_if_child(argc, argv, kRoles);
+}
 
 base::Result<std::unique_ptr<SecureServer>> SecureServer::start(SecureConfig config,
                                                                 Extensions extensions) {
@@ -281,6 +366,7 @@ base::Result<std::unique_ptr<SecureServer>> SecureServer::start(SecureConfig con
 std::uint16_t SecureServer::port() const { return parts_->port(); }
 base::log::Logger SecureServer::log() const { return parts_->log(); }
 void SecureServer::stop() { parts_->stop(); }
+void SecureServer::tell(const mcp_ingress::Change& change) { parts_->tell(change); }
 
 base::Result<settings::Reloaded> SecureServer::reload(const base::config::Places& places) {
   return parts_->reload(places);

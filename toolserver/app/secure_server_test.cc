@@ -11,6 +11,7 @@
 
 #include "base/testing/child_process.h"
 #include "toolserver/client/secure_client.h"
+#include "toolserver/connectors/tool_set.h"
 #include "toolserver/settings/good_config.h"
 
 namespace tool::app {
@@ -38,6 +39,25 @@ class NoSecrets final : public pipeline::GuardStage {
         is_secret ? pipeline::Verdict::kDenied : pipeline::Verdict::kAllowed, "a word", {}};
   }
 };
+
+class Say final : public connectors::Tool {
+ public:
+  explicit Say(Capability capability) : capability_(std::move(capability)) {}
+  const Capability& capability() const override { return capability_; }
+  base::Task<Outcome<ToolResult>> run(Approved<Invocation> call, Progress) override {
+    co_return connectors::text_result(base::json::write(call->args));
+  }
+
+ private:
+  const Capability capability_;
+};
+
+std::vector<std::unique_ptr<connectors::Tool>> one_tool(std::string_view id) {
+  std::vector<std::unique_ptr<connectors::Tool>> tools;
+  tools.push_back(
+      std::make_unique<Say>(*read_only_tool(id, "Says it.", {{"text", {{"type", "string"}}}})));
+  return tools;
+}
 
 class SecureServerTest : public ::testing::Test {
  protected:
@@ -131,6 +151,64 @@ TEST_F(SecureServerTest, a_program_brings_consent_filters_and_a_guard_of_its_own
   auto written = call(**server, "files.write", write);
   EXPECT_TRUE(written) << written.error().message;
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/files/a.txt"));
+}
+
+Capability own_tool(std::string_view id) {
+  auto tool = read_only_tool(id, "Answers what it is told.", {{"text", {{"type", "string"}}}});
+  EXPECT_TRUE(tool) << tool.error().message();
+  return *tool;
+}
+
+TEST_F(SecureServerTest, a_program_brings_tools_of_its_own) {
+  std::atomic<int> calls = 0;
+  Extensions own;
+  own.add_tool(own_tool("own.say"), [&](const Invocation& call) -> Outcome<ToolResult> {
+    ++calls;
+    if (call.args.at("text") == "fault") return refuse(Code::kPolicy, "not that");
+    if (call.args.at("text") == "error") return connectors::error_result("no luck");
+    return connectors::json_result({{"said", call.args.at("text")}});
+  });
+  Capability asked = own_tool("own.asks");
+  asked.consent = ConsentRule::kAlways;
+  own.add_tool(asked, [&](const Invocation&) { return connectors::text_result("ran"); });
+  own.add_connector(std::make_shared<connectors::ToolSet>(one_tool("more.say")));
+  own.set_consent([this](base::RequestContext, pipeline::ConsentQuestion question) {
+    return answer(std::move(question));
+  });
+  own.set_output_filter(std::make_shared<Stamp>(" stamped"));
+  auto settings = config();
+  settings.security.api_key_scopes = {"tool:invoke:own.*", "tool:invoke:more.say"};
+  auto server = SecureServer::start(settings, own);
+  ASSERT_TRUE(server) << server.error().message();
+
+  auto said = call(**server, "own.say", {{"text", "hello"}});
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(base::json::write(said->structured.value()), R"({"said":"hello"})");
+  EXPECT_TRUE(base::json::write(said->content).contains(" stamped"));
+  EXPECT_TRUE(call(**server, "own.say", {{"text", "error"}})->is_error);
+  EXPECT_EQ(call(**server, "own.say", {{"text", "fault"}}).error().code, Code::kPolicy);
+  // Neither past the schema nor past the scopes.
+  EXPECT_EQ(call(**server, "own.say", {{"text", 1}}).error().code, Code::kShape);
+  EXPECT_EQ(call(**server, "own.say", {}).error().code, Code::kShape);
+  EXPECT_EQ(call(**server, "echo.say", {{"text", "x"}}).error().code, Code::kTool);
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(call(**server, "own.asks", {{"text", "x"}}).error().code, Code::kConsent);
+  EXPECT_TRUE(call(**server, "more.say", {{"text", "x"}}));
+}
+
+TEST_F(SecureServerTest, a_tool_that_cannot_be_served_stops_the_start) {
+  auto nothing = [](const Invocation&) { return connectors::text_result(""); };
+  Capability odd = own_tool("own.odd");
+  odd.input_schema["Type"] = "object";
+  for (auto& [tool, words] : std::vector<std::pair<Capability, std::string>>{
+           {own_tool("echo.say"), "echo.say: the name is taken"},
+           {own_tool("files.more"), "files.more: the namespace belongs to others"},
+           {odd, "own.odd: schema: /: unknown keyword Type"}}) {
+    auto server = SecureServer::start(config(), Extensions().add_tool(tool, nothing));
+    ASSERT_FALSE(server) << words;
+    EXPECT_EQ(server.error().message(), words);
+  }
+  EXPECT_FALSE(read_only_tool("noname", "d", {}));
 }
 
 TEST_F(SecureServerTest, a_consent_of_ones_own_and_an_address_are_refused_together) {

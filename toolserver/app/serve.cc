@@ -65,7 +65,7 @@ class Signals {
 
 }  // namespace
 
-int serve(const ConfigFlags& flags) {
+int serve(const ConfigFlags& flags, Extensions extensions) {
   close_memory();
   Signals signals;
   auto loaded = settings::load(flags.places(), settings::Role::kServer);
@@ -74,7 +74,7 @@ int serve(const ConfigFlags& flags) {
     return 2;
   }
   const settings::SecureConfig config = loaded->config;
-  auto server = SecureServer::start(config);
+  auto server = SecureServer::start(config, std::move(extensions));
   if (!server) {
     bool running = server.error().kind() == base::ErrorKind::kConflict;
     fmt::print(stderr, "securetool: {}{}{}{}\n", server.error().message(),

@@ -88,8 +88,8 @@ int takes_memory(std::size_t bytes) {
 }
 
 int makes_code() {
-  void* made = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* made =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return made == MAP_FAILED ? errno : 0;
 }
 
@@ -291,9 +291,9 @@ TEST(LaunchTest, does_not_start_without_a_wall_that_is_demanded) {
 }
 
 TEST(LaunchTest, walls_out_of_their_ranges_are_refused) {
-  for (const Walls& walls : {Walls{.memory_bytes = 1}, Walls{.files = 1},
-                             Walls{.processor = std::chrono::seconds(-1)},
-                             Walls{.places = {{"relative", Access::kRead}}}}) {
+  for (const Walls& walls :
+       {Walls{.memory_bytes = 1}, Walls{.files = 1}, Walls{.processor = std::chrono::seconds(-1)},
+        Walls{.places = {{"relative", Access::kRead}}}}) {
     auto refused = launch(RoleLaunch{"attack", walls});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind(), base::ErrorKind::kInvalid);

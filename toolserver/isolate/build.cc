@@ -136,9 +136,9 @@ base::Result<std::vector<std::string>> build(const Walls& walls, Tenant tenant) 
   if (!files) missing.emplace_back(kLandlock);
   if (!calls) missing.emplace_back(kSeccomp);
   if (!missing.empty() && walls.demand == Demand::kAll) {
-    return base::fail(base::ErrorKind::kUnsupported,
-                      fmt::format("this kernel has no {}, and all walls are demanded",
-                                  missing.front()));
+    return base::fail(
+        base::ErrorKind::kUnsupported,
+        fmt::format("this kernel has no {}, and all walls are demanded", missing.front()));
   }
   RETURN_IF_ERROR(set_limits(walls, tenant));
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return not_built("no_new_privs");

@@ -203,7 +203,8 @@ base::Task<base::Result<std::optional<std::string>>> ChildProcess::read_line(
   for (;;) {
     std::size_t end = state->pending.find('\n', looked);
     std::size_t length = end == std::string::npos ? state->pending.size() : end;
-    bool ends_in_return = length > 0 && end != std::string::npos && state->pending[length - 1] == '\r';
+    bool ends_in_return =
+        length > 0 && end != std::string::npos && state->pending[length - 1] == '\r';
     if (state->too_long || length - (ends_in_return ? 1 : 0) > state->options.line_bytes) {
       state->too_long = true;
       state->pending.clear();

@@ -153,8 +153,9 @@ TEST_P(ChildProcessTest, reads_what_it_was_given_alone) {
     std::filesystem::create_directory(folder.path() + "/" + name);
     std::ofstream(folder.path() + "/" + name + "/file") << name;
   }
-  ChildOptions options = shell("cat given/file; echo; cat other/file; echo more > given/file; "
-                               "echo -n more > work/file; cat work/file; ls .");
+  ChildOptions options = shell(
+      "cat given/file; echo; cat other/file; echo more > given/file; "
+      "echo -n more > work/file; cat work/file; ls .");
   options.folder = folder.path();
   options.walls.file_bytes = 1 << 20;
   options.walls.places.push_back({folder.path() + "/given", Access::kRead});
@@ -173,8 +174,8 @@ TEST_P(ChildProcessTest, has_the_environment_that_it_was_given) {
 }
 
 TEST_P(ChildProcessTest, reaches_the_network_only_where_it_may) {
-  boost::asio::ip::tcp::acceptor listener(
-      asio_loop, {boost::asio::ip::make_address("127.0.0.1"), 0});
+  boost::asio::ip::tcp::acceptor listener(asio_loop,
+                                          {boost::asio::ip::make_address("127.0.0.1"), 0});
   std::string script = "exec 3<>/dev/tcp/127.0.0.1/" +
                        std::to_string(listener.local_endpoint().port()) + " && echo reached";
   EXPECT_EQ(output(shell(script)), "1");
@@ -196,8 +197,7 @@ TEST_P(ChildProcessTest, takes_no_more_memory_than_it_was_given) {
   ChildOptions options = shell("x=$(head -c 300000000 /dev/zero | tr '\\0' x); echo ${#x}");
   options.walls.memory_bytes = 64 << 20;
   EXPECT_FALSE(output(options).contains("300000000"));
-  EXPECT_EQ(output(shell("x=$(head -c 3000000 /dev/zero | tr '\\0' x); echo ${#x}")),
-            "3000000\n0");
+  EXPECT_EQ(output(shell("x=$(head -c 3000000 /dev/zero | tr '\\0' x); echo ${#x}")), "3000000\n0");
 }
 
 TEST_P(ChildProcessTest, bad_options_are_refused_by_name) {

@@ -166,8 +166,7 @@ base::Result<std::vector<std::string>> read_report(std::string_view text) {
   auto message = fields->string("message");
   auto detail = fields->string("detail");
   if (!kind || !message || !detail) return ended();
-  auto known =
-      std::ranges::find(kKinds, *kind, &std::pair<std::string_view, ErrorKind>::first);
+  auto known = std::ranges::find(kKinds, *kind, &std::pair<std::string_view, ErrorKind>::first);
   if (known == kKinds.end()) return ended();
   return base::fail(known->second, *std::move(message)).with_detail(*std::move(detail));
 }

@@ -27,7 +27,8 @@ void allow_launches();
 /// {"missing": [...]} of a child that has begun, {"error": kind, "message": ...,
 /// "detail": ...} of one that could not; a line.
 [[nodiscard]] std::string report_of(const base::Result<std::vector<std::string>>& begun);
-/// Of several lines the last. Errors: the child's own; kUnavailable  it ended before it could tell, or
+/// Of several lines the last. Errors: the child's own; kUnavailable  it ended before it could tell,
+/// or
 ///         what it told is none of these.
 [[nodiscard]] base::Result<std::vector<std::string>> read_report(std::string_view text);
 

@@ -95,8 +95,8 @@ int landlock_version() {
 base::Status close_files(const Walls& walls, Tenant tenant) {
   int version = landlock_version();
   Rules rules = rules_of(version, walls);
-  Descriptor ruleset(static_cast<int>(
-      ::syscall(__NR_landlock_create_ruleset, &rules, size_for(version), 0)));
+  Descriptor ruleset(
+      static_cast<int>(::syscall(__NR_landlock_create_ruleset, &rules, size_for(version), 0)));
   if (!ruleset.valid()) return not_taken("landlock_create_ruleset");
   for (Place place : walls.places) {
     // A part of this program starts no other.

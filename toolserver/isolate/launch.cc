@@ -107,8 +107,7 @@ class Spawn {
       errno = failed;
       return no_process("posix_spawn");
     }
-    started.process =
-        Descriptor(static_cast<int>(::syscall(__NR_pidfd_open, started.pid, 0)));
+    started.process = Descriptor(static_cast<int>(::syscall(__NR_pidfd_open, started.pid, 0)));
     return started;
   }
 
@@ -170,7 +169,7 @@ Object orders_for(const Walls& walls) {
 base::Status ready_for(const Walls& walls) {
   if (!can_launch) {
     return base::fail(base::ErrorKind::kInternal,
-                      "main() must begin with isolate::run_if_child to start children");
+                      "main() must begin with run_if_child() to start children");
   }
   return check(walls);
 }

@@ -48,9 +48,9 @@ struct ProgramLaunch {
 /// A child that has begun, with its walls up.
 struct Started {
   pid_t pid = -1;
-  Descriptor process;               ///< Readable when it has ended (pidfd_open(2)).
-  Descriptor channel;               ///< Of a role: a stream socket.
-  Descriptor input;                 ///< Of a program, as the next two: pipes.
+  Descriptor process;  ///< Readable when it has ended (pidfd_open(2)).
+  Descriptor channel;  ///< Of a role: a stream socket.
+  Descriptor input;    ///< Of a program, as the next two: pipes.
   Descriptor output;
   Descriptor errors;
   std::vector<std::string> missing;  ///< Walls that the kernel does not have, by name.

@@ -316,7 +316,8 @@ void PartClient::Supervisor::supervise() {
     if (changed_.wait_for(lock, settled ? milliseconds(0) : pause, [this] { return stopping_; })) {
       return;
     }
-    pause = settled ? milliseconds(0) : std::min(std::max(2 * pause, kFirstPause), options_.longest_pause);
+    pause = settled ? milliseconds(0)
+                    : std::min(std::max(2 * pause, kFirstPause), options_.longest_pause);
   }
 }
 
@@ -335,8 +336,8 @@ void PartClient::Supervisor::write_out() {
     Descriptor channel(::fcntl(channel_, F_DUPFD_CLOEXEC, 0));
     lock.unlock();
     for (std::size_t sent = 0; channel.valid() && sent < next.bytes.size();) {
-      ssize_t now = ::send(channel.get(), next.bytes.data() + sent, next.bytes.size() - sent,
-                           MSG_NOSIGNAL);
+      ssize_t now =
+          ::send(channel.get(), next.bytes.data() + sent, next.bytes.size() - sent, MSG_NOSIGNAL);
       if (now < 0 && errno == EINTR) continue;
       if (now < 0) break;  // The child has ended, and the other thread tells.
       sent += static_cast<std::size_t>(now);

@@ -174,7 +174,8 @@ TEST_F(PartTest, a_call_in_the_child_when_it_dies_is_told_and_others_wait_for_th
   auto begin = [&](const std::string& request) {
     boost::asio::co_spawn(loop, part->call(request, soon()),
                           [&, request](std::exception_ptr, base::Result<std::string> made) {
-                            answers[request] = made ? *made : std::string(to_string(made.error().kind()));
+                            answers[request] =
+                                made ? *made : std::string(to_string(made.error().kind()));
                           });
   };
   begin("wait");
@@ -268,7 +269,8 @@ TEST_F(PartTest, what_cannot_open_does_not_start) {
 }
 
 TEST(FrameTest, frames_come_back_in_any_pieces) {
-  std::string bytes = encode({FrameKind::kRequest, 1, "one"}) + encode({FrameKind::kCancel, 1, {}}) +
+  std::string bytes = encode({FrameKind::kRequest, 1, "one"}) +
+                      encode({FrameKind::kCancel, 1, {}}) +
                       encode({FrameKind::kAnswer, std::numeric_limits<std::uint64_t>::max(), "x"});
   for (std::size_t size : {std::size_t{1}, std::size_t{2}, std::size_t{5}, bytes.size()}) {
     FrameReader reader(3);

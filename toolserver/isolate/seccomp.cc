@@ -89,8 +89,7 @@ class Filter {
     code_.push_back({BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(offset)});
   }
   void jump(unsigned kind, std::uint32_t value, std::uint8_t then, std::uint8_t otherwise) {
-    code_.push_back(
-        {static_cast<std::uint16_t>(BPF_JMP | kind | BPF_K), then, otherwise, value});
+    code_.push_back({static_cast<std::uint16_t>(BPF_JMP | kind | BPF_K), then, otherwise, value});
   }
   void answer(std::uint32_t verdict) { code_.push_back({BPF_RET | BPF_K, 0, 0, verdict}); }
 
@@ -100,10 +99,11 @@ class Filter {
 // A file's number on the wire of the kernel, and no more than a thread needs.
 base::Status filter_own_code() {
   Filter filter;
-  filter.each({__NR_read, __NR_write, __NR_readv, __NR_writev, __NR_pread64, __NR_preadv,
-               __NR_lseek, __NR_close, __NR_fstat, __NR_newfstatat, __NR_statx, __NR_openat,
-               __NR_getdents64, __NR_fcntl, __NR_faccessat, __NR_faccessat2, __NR_readlinkat,
-               __NR_fadvise64, __NR_getcwd, __NR_statfs, __NR_fstatfs},
+  filter.each({__NR_read,       __NR_write,      __NR_readv,      __NR_writev, __NR_pread64,
+               __NR_preadv,     __NR_lseek,      __NR_close,      __NR_fstat,  __NR_newfstatat,
+               __NR_statx,      __NR_openat,     __NR_getdents64, __NR_fcntl,  __NR_faccessat,
+               __NR_faccessat2, __NR_readlinkat, __NR_fadvise64,  __NR_getcwd, __NR_statfs,
+               __NR_fstatfs},
               kAllow);
   filter.each({__NR_recvfrom, __NR_recvmsg, __NR_sendto, __NR_sendmsg, __NR_shutdown, __NR_ppoll},
               kAllow);
@@ -142,8 +142,8 @@ base::Status filter_own_code() {
 // What no tool needs and what has opened kernels before.
 void refuse_rare_calls(Filter& filter) {
   filter.each({__NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp,
-               __NR_pidfd_getfd, __NR_pidfd_open, __NR_perf_event_open, __NR_bpf,
-               __NR_userfaultfd, __NR_seccomp, __NR_personality},
+               __NR_pidfd_getfd, __NR_pidfd_open, __NR_perf_event_open, __NR_bpf, __NR_userfaultfd,
+               __NR_seccomp, __NR_personality},
               kRefuse);
   filter.each({__NR_mount, __NR_umount2, __NR_pivot_root, __NR_chroot, __NR_unshare, __NR_setns,
                __NR_open_tree, __NR_move_mount, __NR_fsopen, __NR_fsconfig, __NR_fsmount,
@@ -156,8 +156,7 @@ void refuse_rare_calls(Filter& filter) {
   filter.each({__NR_init_module, __NR_finit_module, __NR_delete_module, __NR_kexec_load,
                __NR_reboot, __NR_swapon, __NR_swapoff, __NR_acct, __NR_syslog, __NR_settimeofday,
                __NR_clock_settime, __NR_adjtimex, __NR_clock_adjtime, __NR_sethostname,
-               __NR_setdomainname, __NR_vhangup, __NR_mbind, __NR_migrate_pages,
-               __NR_move_pages},
+               __NR_setdomainname, __NR_vhangup, __NR_mbind, __NR_migrate_pages, __NR_move_pages},
               kRefuse);
 }
 
@@ -169,11 +168,10 @@ base::Status filter_program(const Walls& walls) {
                 kRefuse);
   } else {
     // No sockets of this machine: their files are not behind Landlock.
-    filter.any(__NR_socket,
-               {{0, Test::kEqual, AF_INET},
-                {0, Test::kEqual, AF_INET6},
-                {0, Test::kEqual, AF_NETLINK}},
-               kAllow, kRefuse);
+    filter.any(
+        __NR_socket,
+        {{0, Test::kEqual, AF_INET}, {0, Test::kEqual, AF_INET6}, {0, Test::kEqual, AF_NETLINK}},
+        kAllow, kRefuse);
   }
   filter.each({__NR_clone3}, kUnknown);
   constexpr std::uint32_t kSpaces = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID |

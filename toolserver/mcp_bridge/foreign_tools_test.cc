@@ -71,8 +71,8 @@ TEST(ForeignToolsTest, what_cannot_be_offered_says_why) {
            {described(std::string(70, 'a')), "its name cannot be one of this service"},
            {R"({"name":"a","inputSchema":{"type":"string"}})",
             "inputSchema: must be of type object"},
-           {R"({"name":"a","inputSchema":{"type":"object","not":{}}})", "unknown keyword not"},
-           {described("a", R"(,"outputSchema":{"not":{}})"), "outputSchema"},
+           {R"({"name":"a","inputSchema":{"type":"object","nope":{}}})", "unknown keyword nope"},
+           {described("a", R"(,"outputSchema":{"nope":{}})"), "outputSchema"},
            {described("a", R"(,"title":")" + std::string(140'000, 'x') + '"'), "over 128 KiB"}}) {
     auto tools = read("[" + tool + "]");
     EXPECT_TRUE(tools.usable.empty()) << tool;

@@ -30,6 +30,9 @@ struct Annotations {
 struct CapabilityLimits {
   std::chrono::milliseconds time{30'000};
   std::size_t output_bytes = 4 << 20;
+  /// Calls of this tool that run at once, where it has a bound of its own; 0: that of its
+  /// connector. Not told to callers.
+  std::size_t at_once = 0;
 };
 
 struct Capability {

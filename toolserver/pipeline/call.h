@@ -23,8 +23,7 @@ enum class ContentForm : std::uint8_t {
 };
 inline constexpr std::size_t kStreamedPart = 64 << 10;
 
-/// Whether a part is written as JSON text; else as base64url.
-[[nodiscard]] bool is_text(const Content& part);
+class ConsentHook;
 
 /// A call as its session took it from the wire: parsed, authenticated, not
 /// replayed. Nothing else is checked yet.
@@ -43,6 +42,13 @@ struct PipelineCall {
   ContentForm form = ContentForm::kWhole;
   bool dry_run = false;   ///< All checks but consent, and the tool is not run.
   std::uint32_t hop = 0;  ///< Nodes that forwarded it.
+  // What a caller can have who can be asked; see Invocation.
+  std::optional<Inputs> inputs = {};
+  base::json::Object client = {};
+  std::shared_ptr<const Note> note = {};
+  /// Asks the caller's own side for consent, where the service has no hook. Null:
+  /// it cannot be asked.
+  std::shared_ptr<ConsentHook> asker = {};
 };
 
 struct Usage {

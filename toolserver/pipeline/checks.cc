@@ -32,16 +32,13 @@ std::size_t escaped_bytes(std::string_view text) {
 }
 
 std::size_t wire_bytes(const Content& part, ContentForm form) {
-  std::size_t bytes = kPartBytes + escaped_bytes(part.media_type);
+  std::size_t bytes = kPartBytes + escaped_bytes(part.media_type) + escaped_bytes(part.uri) +
+                      escaped_bytes(part.name);
   if (form == ContentForm::kStreamed && part.data.size() > kStreamedPart) return bytes;
-  return bytes + (is_text(part) ? escaped_bytes(part.data) : (part.data.size() + 2) / 3 * 4);
+  return bytes + (part.is_text() ? escaped_bytes(part.data) : (part.data.size() + 2) / 3 * 4);
 }
 
 }  // namespace
-
-bool is_text(const Content& part) {
-  return part.media_type.starts_with("text/") || part.media_type == "application/json";
-}
 
 Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
                                                     const PipelineCall& call) {
@@ -72,13 +69,17 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
   invocation.args = std::move(args.get_object());
   invocation.args_hash = std::move(*hash);
   invocation.dry_run = call.dry_run;
+  invocation.inputs = std::move(call.inputs);
+  invocation.client = std::move(call.client);
+  invocation.note = std::move(call.note);
   return invocation;
 }
 
 Outcome<void> check_pin(const ToolEntry& entry) {
   switch (entry.state) {
     case PinState::kPinned: return {};
-    case PinState::kQuarantined: return refuse(Code::kPin, "nobody approved this tool yet");
+    case PinState::kQuarantined:
+      return refuse(Code::kPin, "nobody approved this tool yet, or it was taken out of use");
     case PinState::kChanged: return refuse(Code::kPin, "the tool has changed since its approval");
   }
   return refuse(Code::kPin, "the tool is not approved");
@@ -109,7 +110,13 @@ std::chrono::milliseconds time_for(std::optional<std::chrono::milliseconds> aske
 Outcome<std::size_t> measure(const ToolResult& result, const Capability& capability,
                              std::size_t most) {
   std::size_t bytes = 0;
-  for (const Content& part : result.content) bytes += part.media_type.size() + part.data.size();
+  for (const Content& part : result.content) {
+    bytes += part.media_type.size() + part.data.size() + part.uri.size() + part.name.size();
+  }
+  if (result.input_needed) {
+    bytes += base::json::write(result.input_needed->requests).size();
+    bytes += result.input_needed->state.size();
+  }
   std::size_t limit = std::min(most, capability.limits.output_bytes);
   if (bytes <= limit && result.structured) bytes += base::json::write(*result.structured).size();
   if (bytes > limit) return refuse(Code::kLimit, "the tool's answer is too large");
@@ -130,7 +137,7 @@ Outcome<void> check_wire_size(const ToolResult& result, ContentForm form, std::s
 }
 
 Outcome<void> check_output(const ToolResult& result, const ToolEntry& entry) {
-  if (!entry.output || result.is_error) return {};
+  if (!entry.output || result.is_error || result.input_needed) return {};
   Code code = entry.capability.origin == OriginKind::kLocal ? Code::kInternal : Code::kUpstream;
   Fault fault = refuse(code, "the tool's answer is not what the tool promises");
   if (!result.structured) {

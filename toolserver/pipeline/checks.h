@@ -44,7 +44,7 @@ namespace tool::pipeline {
                                                  std::chrono::milliseconds standard,
                                                  std::chrono::milliseconds most);
 
-/// Bytes of an answer: of its content, and of `structured` as JSON.
+/// Bytes of an answer: of its content, and of `structured` and what it asks for as JSON.
 /// Errors: E_LIMIT  over the tool's limit or over `most`.
 [[nodiscard]] Outcome<std::size_t> measure(const ToolResult& result, const Capability& capability,
                                            std::size_t most);

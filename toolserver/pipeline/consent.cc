@@ -57,10 +57,9 @@ Approved<Invocation> ConsentStage::approved(Invocation call, std::chrono::millis
   return Approved<Invocation>(std::move(call));
 }
 
-std::optional<ConsentStage::Answer> ConsentStage::without_asking(Invocation& call,
-                                                                 const pipeline::ToolEntry& entry,
-                                                                 ConsentDemand demand,
-                                                                 std::chrono::milliseconds time) {
+std::optional<ConsentStage::Answer> ConsentStage::without_asking(
+    Invocation& call, const pipeline::ToolEntry& entry, ConsentDemand demand,
+    std::chrono::milliseconds time, const pipeline::ConsentHook* asker) {
   ConsentRule rule = entry.capability.consent;
   bool is_demanded = demand == ConsentDemand::kDemanded;
   if (rule == ConsentRule::kNever && !is_demanded) {
@@ -70,7 +69,7 @@ std::optional<ConsentStage::Answer> ConsentStage::without_asking(Invocation& cal
   if (rule == ConsentRule::kFirst && !is_demanded && is_remembered(call, entry.pin)) {
     return Answer{approved(std::move(call), time), "remembered", {}, {}};
   }
-  if (!hook_) {
+  if (!hook_ && asker == nullptr) {
     return Answer{refuse(Code::kConsent, "the call needs consent and nobody can be asked"),
                   "no hook",
                   {},
@@ -81,14 +80,16 @@ std::optional<ConsentStage::Answer> ConsentStage::without_asking(Invocation& cal
 
 base::Task<ConsentStage::Answer> ConsentStage::ask(Invocation call,
                                                    std::shared_ptr<const pipeline::ToolEntry> entry,
-                                                   std::chrono::milliseconds time) {
+                                                   std::chrono::milliseconds time,
+                                                   std::shared_ptr<pipeline::ConsentHook> asker) {
+  if (hook_) asker = hook_;
   auto asked_at = std::chrono::steady_clock::now();
   base::RequestContext context = call.context;
   context.deadline = asked_at + options_.timeout;
   auto question = pipeline::question_of(call, entry->capability, clock_.now() + options_.timeout);
   if (!question) co_return Answer{std::move(question).error(), "not asked", {}, {}};
   auto answer =
-      co_await pipeline::within(context.deadline, hook_->ask(context, *std::move(question)));
+      co_await pipeline::within(context.deadline, asker->ask(context, *std::move(question)));
   auto waited = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - asked_at);
   if (!answer) {
@@ -101,6 +102,12 @@ base::Task<ConsentStage::Answer> ConsentStage::ask(Invocation call,
     refusal.detail = fault.message + " " + fault.detail;
     std::string why = refusal.detail;
     co_return Answer{std::move(refusal), std::move(note), std::move(why), waited};
+  }
+  if (answer->decision == ConsentDecision::kAsked) {
+    co_return Answer{refuse(Code::kConsent, "the call needs consent, which is asked for"),
+                     "asked " + answer->by,
+                     {},
+                     waited};
   }
   if (answer->decision != ConsentDecision::kApprove) {
     std::string note = answer->decision == ConsentDecision::kDeny ? "denied by " : "timeout of ";

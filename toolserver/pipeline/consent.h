@@ -31,7 +31,8 @@ struct ConsentOptions {
 /// Safe to use from any event loop.
 class ConsentStage {
  public:
-  /// Without a hook, what needs consent is refused. The clock outlives the stage.
+  /// Without a hook, what needs consent is refused, unless the caller's own side can
+  /// be asked. The clock outlives the stage.
   ConsentStage(std::shared_ptr<pipeline::ConsentHook> hook, ConsentOptions options,
                const base::Clock& clock)
       : hook_(std::move(hook)), options_(options), clock_(clock) {}
@@ -50,20 +51,23 @@ class ConsentStage {
   /// first  asked unless an approval of scope session or args_hash is
   /// remembered for this tool as it is now; always, and demanded  asked each
   /// time. A dry run asks nobody. `time` is what the approved call may take
-  /// from now on: it becomes the deadline of its context.
+  /// from now on: it becomes the deadline of its context. `asker` is the caller's
+  /// own side, or null.
   /// Errors (in `call`): E_CONSENT  nobody to ask.
   [[nodiscard]] std::optional<Answer> without_asking(Invocation& call,
                                                      const pipeline::ToolEntry& entry,
                                                      pipeline::ConsentDemand demand,
-                                                     std::chrono::milliseconds time);
-  /// Asks for a call that without_asking() left. An approval for the session of
-  /// a tool that has no such scope is one for this call.
+                                                     std::chrono::milliseconds time,
+                                                     const pipeline::ConsentHook* asker = nullptr);
+  /// Asks for a call that without_asking() left: by the hook, else by `asker`. An
+  /// approval for the session of a tool that has no such scope is one for this call.
   /// Errors (in `call`): E_CONSENT  denied, the hook was not reached, no answer
   /// in time, or an answer that is none, each in words of its own; E_LIMIT  more
   /// arguments than can be shown; E_CANCELLED  the caller is gone.
   [[nodiscard]] base::Task<Answer> ask(Invocation call,
                                        std::shared_ptr<const pipeline::ToolEntry> entry,
-                                       std::chrono::milliseconds time);
+                                       std::chrono::milliseconds time,
+                                       std::shared_ptr<pipeline::ConsentHook> asker = nullptr);
 
  private:
   [[nodiscard]] bool is_remembered(const Invocation& call, const std::string& pin);

@@ -1,7 +1,8 @@
 #pragma once
 
-// How a person is asked. Two ways exist: a function of the program that embeds
-// the service, and a webhook (consent_webhook.h).
+// How a person is asked. Three ways exist: a function of the program that embeds
+// the service, a webhook (consent_webhook.h), and the caller's own side
+// (mcp_ingress/elicited_consent.h).
 // Source: docs/wire-3.0.md, "Consent".
 
 #include <chrono>
@@ -34,7 +35,12 @@ struct ConsentQuestion {
   base::WallTime expires{};
 };
 
-enum class ConsentDecision : std::uint8_t { kApprove, kDeny, kTimeout };
+enum class ConsentDecision : std::uint8_t {
+  kApprove,
+  kDeny,
+  kTimeout,
+  kAsked,  ///< The question is on its way; the call has to be made again with the answer.
+};
 /// For how long an approval holds.
 enum class ConsentScope : std::uint8_t {
   kOnce,

@@ -1,6 +1,7 @@
 #include "toolserver/pipeline/filter_webhook.h"
 
 #include "base/crypto/encoding.h"
+#include "base/http/dial.h"
 #include "base/json/fields.h"
 #include "toolserver/pipeline/rate.h"
 
@@ -75,7 +76,7 @@ base::Task<Outcome<Filtered>> FilterWebhook::filter(const Invocation& call, Tool
   auto could_not_tell = [&](base::Error error) -> Outcome<Filtered> {
     // Whoever makes an answer can make it slow to judge, too long, or such that
     // the hook stumbles; that nobody could be asked is not the caller's doing.
-    bool is_unreachable = error.kind() == base::ErrorKind::kUnavailable && error.reason().empty();
+    bool is_unreachable = error.reason() == base::http::kNobodyThere;
     if (failure_ == FilterFailure::kOpen && is_unreachable) return Filtered{std::move(result), 0};
     Fault fault = refuse(Code::kUpstream, "the output filter could not tell");
     fault.detail = error.message() + " " + error.detail();

@@ -1,8 +1,11 @@
 #include "toolserver/pipeline/pipeline.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "toolserver/pipeline/checks.h"
+#include "toolserver/pipeline/redact.h"
 #include "toolserver/pipeline/within.h"
 
 namespace tool::pipeline {
@@ -37,6 +40,22 @@ base::Task<Outcome<GuardDecision>> judged(GuardStage& guard, const Invocation& c
                                           const Capability& capability) {
   co_return co_await guard.judge(call, capability);
 }
+base::Task<Outcome<OutputDecision>> inspected(GuardStage& guard, const Invocation& call,
+                                              const Capability& capability, ToolResult result) {
+  co_return co_await guard.inspect(call, capability, std::move(result));
+}
+
+// What the caller is told of a guard's no. Its reason is the operator's.
+Fault refusal(Verdict verdict, const std::string& reason, const std::string& told) {
+  if (verdict == Verdict::kDenied) {
+    return refuse(Code::kPolicy,
+                  told.empty() ? "a policy forbids it" : "a policy forbids it: " + told);
+  }
+  Fault fault = refuse(Code::kBusy, "the policy engine could not tell");
+  fault.retry_after = std::chrono::milliseconds(1'000);
+  fault.detail = reason;
+  return fault;
+}
 
 }  // namespace
 
@@ -49,6 +68,8 @@ struct Pipeline::Passage {
   std::shared_ptr<const ToolEntry> entry;
   std::optional<Invocation> invocation;
   ConsentDemand demand = ConsentDemand::kByRule;
+  Redactions hidden;       // What the guards want nobody to see.
+  std::size_t judged = 0;  // Guards that have said so.
   audit::Timing timing;
   std::chrono::milliseconds time_limit{};
 };
@@ -93,22 +114,28 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   p.stage = "min_mode";
   CO_RETURN_IF_ERROR(check_mode(p.invocation->mode, p.entry->capability));
 
-  // 6. Rules: what the operator demands of arguments, in the connector that
-  //    knows them; before others are asked about a call that cannot happen.
-  p.stage = "rules";
+  // 6. Argument rules: what the operator demands, in the connector that knows
+  //    them; before others are asked about a call that cannot happen.
+  p.stage = "argument_rules";
   CO_RETURN_IF_ERROR(p.entry->connector->allows(*p.invocation));
 
-  // 7. Guard: the policy engine judges only what local rules allow; it may
-  //    demand consent, so it comes before it.
+  // 7. Guard: the program's own judge sees only what grants and rules of the
+  //    operator allow. Like the next two it may demand consent, so it comes before it.
   p.stage = "guard";
-  if (parts_.guard) {
-    CO_RETURN_IF_ERROR(co_await judge(p));
-  } else {
-    p.record.guard = "allowed: no guard";
-  }
+  CO_RETURN_IF_ERROR(co_await judge(p, parts_.guard.get()));
 
-  // 8. Consent: last of the checks, since no one should be asked about a call
-  //    that cannot happen. It alone makes the call an approved one.
+  // 8. Policy: the engine's answer may come from memory, so it is asked before
+  //    the arguments are read through.
+  p.stage = "policy";
+  CO_RETURN_IF_ERROR(co_await judge(p, parts_.policy.get()));
+
+  // 9. Rules: patterns over every text of the arguments, the dearest check here.
+  p.stage = "rules";
+  CO_RETURN_IF_ERROR(co_await judge(p, parts_.rules.get()));
+  if (p.record.guard.empty()) p.record.guard = "allowed: no guard";
+
+  // 10. Consent: last of the checks, since no one should be asked about a call
+  //     that cannot happen. It alone makes the call an approved one.
   p.stage = "consent";
   co_return co_await ask_consent(p);
 }
@@ -116,33 +143,46 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
 // What follows once a call is approved.
 base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invocation> approved,
                                                      Progress progress) {
-  // 9. Audit, opened: from here on something may happen, so a trace of it must
-  //    stand before.
+  // 11. Audit, opened: from here on something may happen, so a trace of it must
+  //     stand before.
   p.stage = "audit";
   CO_RETURN_IF_ERROR(trail_.open(p.record));
 
-  // 10. Execute, until the deadline.
+  // 12. Execute, until the deadline.
   p.stage = "execute";
   CO_ASSIGN_OR_RETURN(auto result, co_await execute(p, std::move(approved), std::move(progress)));
 
   // Nobody was asked about a rehearsal, so what the tool found is not told.
   if (p.call.dry_run) result = {.content = {}, .structured = {}, .is_error = result.is_error};
 
-  // 11. Output limit: before the filters, which need not read what is refused.
+  // 13. Output limit: before the guards, which need not read what is refused.
   p.stage = "output_limit";
   CO_ASSIGN_OR_RETURN(std::size_t bytes, check_size(p, result));
 
-  // 12. Output filters: nothing reaches the caller that they did not see.
-  p.stage = "output_filter";
+  // 14. Output rules: what they take out reaches neither the policy engine nor a
+  //     filter, which may be on other machines.
+  p.stage = "output_rules";
+  if (result.input_needed && sees_output()) {
+    co_return refuse(Code::kPolicy, "a tool may not ask where answers are filtered");
+  }
   Filtered filtered{std::move(result), 0};
+  CO_ASSIGN_OR_RETURN(filtered, co_await inspect(p, parts_.rules.get(), std::move(filtered)));
+
+  // 15. Output policy: the engine's word on the answer, and the places that it
+  //     wanted hidden before there was one.
+  p.stage = "output_policy";
+  CO_ASSIGN_OR_RETURN(filtered, co_await inspect(p, parts_.policy.get(), std::move(filtered)));
+  filtered.redactions += redact_at(filtered.result, p.hidden.result);
+
+  // 16. Output filters: nothing reaches the caller that they did not see.
+  p.stage = "output_filter";
   if (!parts_.filters.empty()) {
-    CO_ASSIGN_OR_RETURN(filtered, co_await filter(p, std::move(filtered.result)));
+    CO_ASSIGN_OR_RETURN(filtered, co_await filter(p, std::move(filtered)));
   }
 
-  // 13. Output schema, and the limit once more: a filter may have changed the
-  //     answer.
+  // 17. Output schema, and the limit once more: the answer may have changed.
   p.stage = "output_schema";
-  if (!parts_.filters.empty()) {
+  if (sees_output()) {
     CO_ASSIGN_OR_RETURN(bytes, check_size(p, filtered.result));
   }
   if (!p.call.dry_run) CO_RETURN_IF_ERROR(check_output(filtered.result, *p.entry));
@@ -169,13 +209,15 @@ base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress)
   co_return co_await perform(p, std::move(approved), std::move(progress));
 }
 
-// Around all stages: 14. Audit, sealed, and then the reply.
+// Around all stages: 18. Audit, sealed, and then the reply.
 base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress progress) {
   bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   auto start = steady_clock::now();
   Passage passage;
   passage.record = trail_.begin(call);
+  // No filter sees the words of a note.
+  if (!parts_.filters.empty()) call.note.reset();
   passage.call = std::move(call);
   auto reply = co_await walk(passage, std::move(progress));
 
@@ -191,9 +233,12 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
     record.outcome->bytes = reply->usage.bytes;
     record.outcome->redactions = reply->redactions;
     record.outcome->status = reply->result.is_error ? "tool_error" : "ok";
+    if (reply->result.input_needed) record.outcome->status = "input_needed";
     if (passage.call.dry_run) record.outcome->status = "dry_run";
     metrics_.redacted(reply->redactions);
   }
+  // Arguments that not every guard has seen may hold what one of them would hide.
+  if (passage.judged < guards()) record.args.clear();
   if (!reply && !passage.is_authorised) {
     trail_.refuse(record);
   } else if (auto receipt = co_await trail_.seal(std::move(record)); !receipt) {
@@ -207,29 +252,62 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
   co_return reply;
 }
 
-base::Task<Outcome<void>> Pipeline::judge(Passage& p) {
-  auto decision = co_await within(steady_clock::now() + options_.hook_time,
-                                  judged(*parts_.guard, *p.invocation, p.entry->capability));
+// The record has the last word of every guard: "allowed; rules denied: ...".
+void Pipeline::note(Passage& p, Verdict verdict, const std::string& reason) {
+  std::string& text = p.record.guard;
+  if (!text.empty()) text += "; ";
+  if (p.stage != "guard") text += std::string(p.stage) + ' ';
+  text += name(verdict);
+  if (!reason.empty()) text += ": " + reason;
+}
+
+base::Task<Outcome<void>> Pipeline::judge(Passage& p, GuardStage* guard) {
+  if (!guard) co_return Outcome<void>();
+  auto decision = co_await within(steady_clock::now() + options_.guard_time,
+                                  judged(*guard, *p.invocation, p.entry->capability));
   if (!decision && decision.error().code == Code::kCancelled) co_return decision.error();
   GuardDecision verdict = decision ? std::move(*decision) : GuardDecision{};
   if (!decision) verdict.reason = decision.error().message + " " + decision.error().detail;
-  p.record.guard = std::string(name(verdict.verdict));
-  if (!verdict.reason.empty()) p.record.guard += ": " + verdict.reason;
-  p.demand = verdict.consent;
+  if (decision) ++p.judged;
+  note(p, verdict.verdict, verdict.reason);
+  if (verdict.consent == ConsentDemand::kDemanded) p.demand = verdict.consent;
+  std::ranges::move(verdict.redact.result, std::back_inserter(p.hidden.result));
+  if (!verdict.redact.arguments.empty()) {
+    std::ranges::move(verdict.redact.arguments, std::back_inserter(p.hidden.arguments));
+    AuditTrail::hide(p.record, *p.invocation, p.hidden.arguments);
+  }
   if (verdict.verdict == Verdict::kAllowed) co_return Outcome<void>();
-  if (verdict.verdict == Verdict::kDenied) co_return refuse(Code::kPolicy, "a policy forbids it");
-  Fault fault = refuse(Code::kBusy, "the policy engine could not tell");
-  fault.retry_after = std::chrono::milliseconds(1'000);
-  fault.detail = verdict.reason;
-  co_return fault;
+  co_return refusal(verdict.verdict, verdict.reason, verdict.told);
+}
+
+base::Task<Outcome<Filtered>> Pipeline::inspect(Passage& p, GuardStage* guard, Filtered all) {
+  if (!guard) co_return all;
+  auto decision =
+      co_await within(steady_clock::now() + options_.guard_time,
+                      inspected(*guard, *p.invocation, p.entry->capability, std::move(all.result)));
+  if (!decision && decision.error().code == Code::kCancelled) co_return decision.error();
+  OutputDecision verdict = decision ? std::move(*decision) : OutputDecision{};
+  if (!decision) verdict.reason = decision.error().message + " " + decision.error().detail;
+  bool is_allowed = verdict.verdict == Verdict::kAllowed;
+  if (!is_allowed || !verdict.reason.empty()) note(p, verdict.verdict, verdict.reason);
+  if (!is_allowed) {
+    Fault fault = refusal(verdict.verdict, verdict.reason, verdict.told);
+    // E_BUSY would promise that nothing was done.
+    if (fault.code == Code::kBusy) fault.code = Code::kUpstream;
+    co_return fault;
+  }
+  all.result = std::move(verdict.result);
+  all.redactions += verdict.redactions;
+  co_return all;
 }
 
 base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
   p.time_limit =
       time_for(p.call.deadline, p.entry->capability, options_.deadline, options_.max_deadline);
-  auto answer = consent_.without_asking(*p.invocation, *p.entry, p.demand, p.time_limit);
+  auto answer =
+      consent_.without_asking(*p.invocation, *p.entry, p.demand, p.time_limit, p.call.asker.get());
   if (!answer) {
-    answer = co_await consent_.ask(std::move(*p.invocation), p.entry, p.time_limit);
+    answer = co_await consent_.ask(std::move(*p.invocation), p.entry, p.time_limit, p.call.asker);
   }
   p.record.consent = std::move(answer->note);
   if (!answer->hook_fault.empty()) {
@@ -247,7 +325,7 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
   if (call->dry_run && p.entry->capability.origin != OriginKind::kLocal) {
     co_return refuse(Code::kShape, "dry_run: this tool has none");
   }
-  if (!parts_.filters.empty()) p.invocation = *call;
+  if (sees_output()) p.invocation = *call;
   auto deadline = call->context.deadline;
   // Its own calls wait for one another before they keep out those of others.
   std::optional<base::FairPlaces::Held> place;
@@ -258,8 +336,8 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
   }
   p.record.outcome.emplace();
   auto start = steady_clock::now();
-  // No filter sees the words of a progress note: they stay here, its numbers go.
-  if (!parts_.filters.empty() && progress) {
+  // No guard or filter sees the words of a progress note: they stay here, its numbers go.
+  if (sees_output() && progress) {
     progress = [inner = std::move(progress)](double done, std::optional<double> total,
                                              std::string) { inner(done, total, {}); };
   }
@@ -270,8 +348,7 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
   co_return result;
 }
 
-base::Task<Outcome<Filtered>> Pipeline::filter(Passage& p, ToolResult result) {
-  Filtered all{std::move(result), 0};
+base::Task<Outcome<Filtered>> Pipeline::filter(Passage& p, Filtered all) {
   for (const auto& one : parts_.filters) {
     auto deadline = steady_clock::now() + options_.hook_time;
     p.invocation->context.deadline = deadline;

@@ -33,12 +33,13 @@ struct PipelineOptions {
   TrailOptions trail;
   std::chrono::milliseconds deadline{30'000};  ///< Of a call that names none.
   std::chrono::milliseconds max_deadline{300'000};
-  std::chrono::milliseconds hook_time{10'000};  ///< For a guard or a filter to answer.
+  std::chrono::milliseconds hook_time{10'000};   ///< For a filter to answer.
+  std::chrono::milliseconds guard_time{10'000};  ///< For each guard.
   std::size_t output_bytes = 4 << 20;
   std::size_t message_bytes = 4 << 20;  ///< Of an answer as it is sent.
 };
 
-/// What a pipeline stands on; all outlive it. `guard` and `consent` may be
+/// What a pipeline stands on; all outlive it. The guards and `consent` may be
 /// null: then nothing is judged, which the audit says, and what needs consent is
 /// refused.
 struct PipelineParts {
@@ -47,7 +48,9 @@ struct PipelineParts {
   const base::Clock& clock;
   base::metrics::Registry& metrics;
   base::log::Logger log;
-  std::shared_ptr<GuardStage> guard;
+  std::shared_ptr<GuardStage> guard;   ///< Of the embedding program.
+  std::shared_ptr<GuardStage> policy;  ///< The policy engine.
+  std::shared_ptr<GuardStage> rules;   ///< The local patterns.
   std::shared_ptr<ConsentHook> consent;
   std::vector<std::shared_ptr<OutputFilter>> filters;  ///< In this order.
 };
@@ -87,13 +90,22 @@ class Pipeline {
   base::Task<Outcome<Approved<Invocation>>> check(Passage& passage);
   base::Task<Outcome<PipelineReply>> perform(Passage& passage, Approved<Invocation> approved,
                                              Progress progress);
-  base::Task<Outcome<void>> judge(Passage& passage);
+  base::Task<Outcome<void>> judge(Passage& passage, GuardStage* guard);
+  base::Task<Outcome<Filtered>> inspect(Passage& passage, GuardStage* guard, Filtered all);
+  static void note(Passage& passage, Verdict verdict, const std::string& reason);
   base::Task<Outcome<Approved<Invocation>>> ask_consent(Passage& passage);
   base::Task<Outcome<ToolResult>> execute(Passage& passage, Approved<Invocation> call,
                                           Progress progress);
   [[nodiscard]] Outcome<std::size_t> check_size(const Passage& passage,
                                                 const ToolResult& result) const;
-  base::Task<Outcome<Filtered>> filter(Passage& passage, ToolResult result);
+  base::Task<Outcome<Filtered>> filter(Passage& passage, Filtered all);
+  [[nodiscard]] std::size_t guards() const {
+    return (parts_.guard ? 1U : 0U) + (parts_.policy ? 1U : 0U) + (parts_.rules ? 1U : 0U);
+  }
+  // Whether anybody looks at an answer, and may change it.
+  [[nodiscard]] bool sees_output() const {
+    return parts_.policy || parts_.rules || !parts_.filters.empty();
+  }
   void log_fault(const Passage& passage, const Fault& fault) const;
 
   const PipelineOptions options_;

@@ -1,8 +1,5 @@
 #include "toolserver/pipeline/registry.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/json/canonical.h"
@@ -14,7 +11,7 @@ namespace {
 // Sets of scopes are few; whoever makes up many of them gains nothing.
 constexpr std::size_t kListings = 64;
 
-PinState state_of(const Capability& capability, const std::string& pin, const Trust& trust) {
+PinState pin_state(const Capability& capability, const std::string& pin, const Trust& trust) {
   if (capability.origin == OriginKind::kLocal) return PinState::kPinned;
   auto approved = trust.approved.find(capability.id.text());
   if (approved != trust.approved.end()) {
@@ -42,9 +39,9 @@ base::Result<ToolEntry> entry_of(const Capability& capability, const Trust& trus
   auto canonical = base::json::canonical(capability.to_json());
   if (!canonical) return canonical.error();
   std::string pin = capability.pin();
-  PinState state = state_of(capability, pin, trust);
+  PinState state = pin_state(capability, pin, trust);
   auto record = record_of(capability, state);
-  return ToolEntry{capability, std::move(input),  std::move(output), std::move(pin),
+  return ToolEntry{capability, std::move(input),  std::move(output), std::move(pin), state,
                    state,      std::move(record), nullptr,           nullptr};
 }
 
@@ -97,15 +94,16 @@ Outcome<std::shared_ptr<const ToolEntry>> ToolRegistry::entry_for(
     return std::move(named).error();
   }
   auto entry = entry_of(capability, trust);
-  if (!entry && capability.origin == OriginKind::kLocal) {
-    fmt::print(stderr, "tool {}: {}\n", capability.id.text(), entry.error().message());
-    std::abort();
-  }
   if (!entry) {
     return refuse(Code::kShape, capability.id.text() + ": " + entry.error().message());
   }
   entry->connector = std::move(connector);
   entry->places = std::move(places);
+  if (std::size_t most = capability.limits.at_once; most > 0) {
+    entry->places = std::make_shared<base::FairPlaces>(most);
+  }
+  entry->state = state_of(*entry);
+  entry->record = record_of(capability, entry->state);
   return std::make_shared<const ToolEntry>(std::move(*entry));
 }
 
@@ -151,11 +149,47 @@ Outcome<void> ToolRegistry::approve(const ToolId& id, std::string_view pin) {
   if (found == tools.end()) return refuse(Code::kTool, "no such tool");
   if (found->second->pin != pin) return refuse(Code::kPin, "the tool has changed");
   ToolEntry entry = *found->second;
-  entry.state = PinState::kPinned;
+  entry.own_state = PinState::kPinned;
+  entry.state = state_of(entry);
   entry.record = record_of(entry.capability, entry.state);
   found->second = std::make_shared<const ToolEntry>(std::move(entry));
   publish(std::move(tools));
   return {};
+}
+
+PinState ToolRegistry::state_of(const ToolEntry& entry) const {
+  bool is_held = held_.contains(entry.capability.id) || (screen_ && !screen_(entry.capability));
+  return is_held ? PinState::kQuarantined : entry.own_state;
+}
+
+void ToolRegistry::renew_states() {
+  Tools tools = *snapshot();
+  for (auto& [id, entry] : tools) {
+    PinState state = state_of(*entry);
+    if (state == entry->state) continue;
+    ToolEntry renewed = *entry;
+    renewed.state = state;
+    renewed.record = record_of(renewed.capability, state);
+    entry = std::make_shared<const ToolEntry>(std::move(renewed));
+  }
+  publish(std::move(tools));
+}
+
+void ToolRegistry::hold(const ToolId& id) {
+  std::lock_guard one(change_);
+  if (held_.insert(id).second) renew_states();
+}
+
+void ToolRegistry::set_held(std::set<ToolId> held) {
+  std::lock_guard one(change_);
+  held_ = std::move(held);
+  renew_states();
+}
+
+void ToolRegistry::set_screen(Screen screen) {
+  std::lock_guard one(change_);
+  screen_ = std::move(screen);
+  renew_states();
 }
 
 std::shared_ptr<const ToolEntry> ToolRegistry::find(const ToolId& id) const {
@@ -208,10 +242,13 @@ std::shared_ptr<const ToolRegistry::Tools> ToolRegistry::snapshot() const {
 
 void ToolRegistry::publish(Tools tools) {
   auto next = std::make_shared<const Tools>(std::move(tools));
-  std::lock_guard held(mutex_);
-  tools_.swap(next);
-  listings_.clear();
-  ++version_;
+  {
+    std::lock_guard held(mutex_);
+    tools_.swap(next);
+    listings_.clear();
+    ++version_;
+  }
+  if (changed_) changed_();
 }
 
 }  // namespace tool::pipeline

@@ -6,10 +6,12 @@
 // Source: docs/wire-3.0.md, "Capability record".
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,7 @@ namespace tool::pipeline {
 
 enum class PinState : std::uint8_t {
   kPinned,       ///< As it was approved, or our own.
-  kQuarantined,  ///< First seen, and nobody approved it.
+  kQuarantined,  ///< Nobody approved it yet, or it was taken out of use.
   kChanged,      ///< Not what was approved.
 };
 [[nodiscard]] std::string_view name(PinState state);
@@ -44,9 +46,11 @@ struct ToolEntry {
   std::optional<Schema> output;
   std::string pin;
   PinState state = PinState::kPinned;
-  base::json::Object record;  ///< As listed.
+  PinState own_state = PinState::kPinned;  ///< Of its pin alone, were it not held.
+  base::json::Object record;               ///< As listed.
   std::shared_ptr<connectors::Connector> connector;
-  std::shared_ptr<base::FairPlaces> places;  ///< Of its connector; null when it has no bound.
+  std::shared_ptr<base::FairPlaces>
+      places;  ///< Its own or its connector's; null when there is no bound.
 };
 
 /// A foreign tool that is not offered.
@@ -66,9 +70,8 @@ class ToolRegistry {
  public:
   /// Takes all tools of a connector, or none.
   /// Errors: E_SHADOW  an id is taken, or a namespace belongs to another
-  ///         connector; E_SHAPE  a foreign tool's schema is not understood,
-  ///         is not of type object or has no canonical form. In a local tool
-  ///         the latter is a defect of ours and aborts.
+  ///         connector; E_SHAPE  a tool's schema is not understood, is not of
+  ///         type object or has no canonical form.
   [[nodiscard]] Outcome<void> add(std::shared_ptr<connectors::Connector> connector,
                                   const Trust& trust = {});
   /// Puts the tools of `next` in the place of those of `before` (which may be
@@ -83,6 +86,16 @@ class ToolRegistry {
   /// Errors: E_TOOL  no such tool; E_PIN  it is not the one that was looked at.
   [[nodiscard]] Outcome<void> approve(const ToolId& id, std::string_view pin);
 
+  /// Takes a tool, which need not be there yet, out of use: it is quarantined,
+  /// whatever its pin. Running calls go on.
+  void hold(const ToolId& id);
+  /// Puts `held` in the place of all that were held before.
+  void set_held(std::set<ToolId> held);
+  /// From here on a tool whose words `screen` does not let pass is held, too. It
+  /// is asked for every tool that is there, and for each that comes.
+  using Screen = std::function<bool(const Capability&)>;
+  void set_screen(Screen screen);
+
   /// Null when there is none.
   [[nodiscard]] std::shared_ptr<const ToolEntry> find(const ToolId& id) const;
   /// The tools that `principal` may describe in `mode`, without those that
@@ -92,6 +105,9 @@ class ToolRegistry {
                                                                 Mode mode) const;
   /// Grows with every change, for cap.subscribe.
   [[nodiscard]] std::uint64_t version() const;
+  /// Called after every change from here on, on the thread that makes it. Set before
+  /// there is more than one.
+  void on_change(std::function<void()> call) { changed_ = std::move(call); }
 
  private:
   using Tools = std::map<ToolId, std::shared_ptr<const ToolEntry>>;
@@ -105,13 +121,19 @@ class ToolRegistry {
       std::shared_ptr<connectors::Connector> connector,
       std::shared_ptr<base::FairPlaces> places) const;
   void publish(Tools tools);
+  // The state of a tool as it is held and screened now.
+  [[nodiscard]] PinState state_of(const ToolEntry& entry) const;
+  void renew_states();
 
   mutable std::mutex mutex_;  // Held for a look-up, and by writers for a change.
   std::shared_ptr<const Tools> tools_ = std::make_shared<const Tools>();
   std::uint64_t version_ = 0;
   // Of tools_, by mode and scopes.
   mutable std::map<std::pair<Mode, std::string>, std::shared_ptr<const Listing>> listings_;
-  std::mutex change_;  // One writer at a time.
+  std::mutex change_;  // One writer at a time; also of these two.
+  std::set<ToolId> held_;
+  Screen screen_;
+  std::function<void()> changed_;
 };
 
 }  // namespace tool::pipeline

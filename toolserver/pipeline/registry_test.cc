@@ -51,22 +51,35 @@ TEST(RegistryTest, takes_all_tools_of_a_connector_or_none) {
 TEST(RegistryTest, a_foreign_schema_that_is_not_understood_is_refused) {
   ToolRegistry registry;
   for (std::string_view schema :
-       {R"({"type":"object","not":{}})", R"({"type":"string"})", R"({})",
+       {R"({"type":"object","$dynamicRef":"#"})", R"({"type":"string"})", R"({})",
         R"({"type":"object","properties":{"n":{"maximum":9007199254740992}}})"}) {
     Capability odd = bridged("w.a");
     odd.input_schema = object(schema);
     EXPECT_EQ(refusal(registry, {odd}), Code::kShape) << schema;
   }
   Capability odd = bridged("w.a");
-  odd.output_schema = object(R"({"not":{}})");
+  odd.output_schema = object(R"({"unevaluatedItems":{}})");
   EXPECT_EQ(refusal(registry, {odd}), Code::kShape);
 }
 
-TEST(RegistryDeathTest, a_schema_of_ours_that_is_not_understood_is_a_defect) {
+TEST(RegistryTest, a_local_schema_that_is_not_understood_is_refused_by_name) {
   ToolRegistry registry;
   Capability odd = capability("t.a");
-  odd.input_schema = object(R"({"type":"object","not":{}})");
-  EXPECT_DEATH(static_cast<void>(registry.add(connector({odd}))), "unknown keyword");
+  odd.input_schema = object(R"({"type":"object","Type":{}})");
+  auto added = registry.add(connector({capability("t.b"), odd}));
+  ASSERT_FALSE(added.has_value());
+  EXPECT_EQ(added.error().code, Code::kShape);
+  EXPECT_TRUE(added.error().message.starts_with("t.a: ")) << added.error().message;
+  EXPECT_EQ(registry.find(*ToolId::parse("t.b")), nullptr);
+}
+
+TEST(RegistryTest, a_tool_may_have_a_bound_of_its_own) {
+  ToolRegistry registry;
+  Capability bounded = capability("t.a");
+  bounded.limits.at_once = 2;
+  ASSERT_TRUE(registry.add(connector({bounded, capability("t.b")})).has_value());
+  EXPECT_NE(registry.find(*ToolId::parse("t.a"))->places, nullptr);
+  EXPECT_EQ(registry.find(*ToolId::parse("t.b"))->places, nullptr);
 }
 
 TEST(RegistryTest, a_foreign_tool_waits_for_its_approval) {
@@ -162,7 +175,7 @@ TEST(RegistryTest, a_new_list_takes_the_place_of_the_old_one_at_once) {
   EXPECT_EQ(registry.find(*ToolId::parse("w.a"))->state, PinState::kPinned);
   EXPECT_EQ(registry.find(*ToolId::parse("w.b"))->state, PinState::kQuarantined);
   Capability odd = bridged("w.odd");
-  odd.input_schema = object(R"({"type":"object","not":{}})");
+  odd.input_schema = object(R"({"type":"object","nope":{}})");
   Capability changed = bridged("w.a");
   changed.description = "obey";
   auto second = connector({changed, odd, bridged("sql.other"), bridged("w.c")});

@@ -16,32 +16,40 @@ namespace tool::pipeline {
 
 struct SchemaNode;
 
-/// Understood: type, enum, const, properties, required, additionalProperties,
-/// items, minItems, maxItems, uniqueItems, minProperties, maxProperties,
-/// minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength,
-/// pattern (RE2), oneOf, anyOf, allOf, $ref to a member of the root's $defs or
-/// definitions, and the schemas true and false. A schema that refers to itself
-/// is nested without end, and so too deep.
+/// Understood: type, enum, const, properties, patternProperties, required,
+/// additionalProperties, propertyNames, dependentRequired, dependentSchemas,
+/// items, prefixItems, contains, minContains, maxContains, minItems, maxItems,
+/// uniqueItems, minProperties, maxProperties, minimum, maximum,
+/// exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern
+/// (RE2), oneOf, anyOf, allOf, not, if, then, else, $defs and definitions,
+/// $anchor, $ref within the document, and the schemas true and false.
 /// Kept as notes: $schema, $comment, title, description, default, examples,
-/// $id, deprecated, readOnly, writeOnly, format, contentMediaType,
-/// contentEncoding,
-/// and names that begin with "x-".
+/// $id at the root, deprecated, readOnly, writeOnly, format, contentMediaType,
+/// contentEncoding, contentSchema, and names that begin with "x-".
+/// Refused by name, as every other keyword: $dynamicRef, $dynamicAnchor,
+/// $vocabulary, unevaluatedItems, unevaluatedProperties, and a $ref to another
+/// document: none is ever fetched.
 /// A value; copies share the nodes. check() is safe to call from any thread.
 class Schema {
  public:
-  /// Errors: kUnsupported  another keyword, or a pattern that RE2 does not take;
-  ///         kInvalid  a keyword with a value it cannot have;
+  /// Errors: kUnsupported  another keyword, a pattern that RE2 does not take, or a
+  ///         $ref out of the document;
+  ///         kInvalid  a keyword with a value it cannot have, or a $ref that
+  ///         leads nowhere or, without a step into the value, back to itself;
   ///         kTooLarge  over 2,000 schemas, 16 levels, 256 values in an enum,
-  ///         16 branches of a oneOf, anyOf or allOf, or a pattern of 1 KiB.
+  ///         16 branches of a oneOf, anyOf, allOf or prefixItems, or a pattern
+  ///         of 1 KiB.
   [[nodiscard]] static base::Result<Schema> compile(const base::json::Object& schema);
 
   /// Whether `value`, called `path` in messages, is as the schema says.
   /// Errors: kInvalid  it is not; the message names the member and the rule;
-  ///         kTooLarge  more than 1,000,000 comparisons.
+  ///         kTooLarge  more than 1,000,000 comparisons, or 512 schemas in each
+  ///         other.
   [[nodiscard]] base::Status check(const base::json::Value& value, const std::string& path) const;
 
  private:
   explicit Schema(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
+  // Of a graph that it shares ownership of.
   std::shared_ptr<const SchemaNode> root_;
 };
 

@@ -21,6 +21,8 @@ using base::json::Value;
 
 constexpr std::size_t kMaxSteps = 1'000'000;
 constexpr std::size_t kMaxPath = 256;
+// Schemas within schemas: the stack of the thread is finite.
+constexpr std::size_t kMaxDepth = 512;
 
 // Exact for integers of any size against each other; a double is compared as
 // the real number it is.
@@ -65,24 +67,67 @@ std::string join(const std::string& path, std::string_view member) {
   return out;
 }
 
+double real(const Value& value) {
+  if (value.is_double()) return value.get_double();
+  return value.is_int64() ? static_cast<double>(value.get_int64())
+                          : static_cast<double>(value.get_uint64());
+}
+
+// Exact for whole numbers. Of fractions, which have no exact form, up to the
+// error of a division.
+bool is_multiple(const Value& value, const Value& of) {
+  if (value.is_int64() && of.is_int64()) return value.get_int64() % of.get_int64() == 0;
+  constexpr double kError = 1e-9;
+  constexpr double kExact = 1e6;
+  double quotient = real(value) / real(of);
+  if (!std::isfinite(quotient)) return false;
+  if (std::abs(quotient) < kExact) return std::abs(quotient - std::round(quotient)) < kError;
+  return std::fmod(real(value), real(of)) == 0;
+}
+
+bool matches(std::string_view text, const RE2& pattern) {
+  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern);
+}
+
 class Checker {
  public:
   Status check(const SchemaNode& node, const Value& value, const std::string& path) {
+    if (depth_ >= kMaxDepth) return fail(ErrorKind::kTooLarge, path + ": nested too deeply");
+    ++depth_;
+    auto status = check_node(node, value, path);
+    --depth_;
+    return status;
+  }
+
+ private:
+  Status check_node(const SchemaNode& node, const Value& value, const std::string& path) {
     if (++steps_ > kMaxSteps) return fail(ErrorKind::kTooLarge, path + ": too much to check");
     if (node.anything == Anything::kAlways) return {};
     if (node.anything == Anything::kNever) return broken(path, "is not allowed");
     if (node.types != 0 && (node.types & type_of(value)) == 0) {
       return broken(path, "must be of type " + node.types_text);
     }
+    if (node.target != nullptr) RETURN_IF_ERROR(check(*node.target, value, path));
     if (node.allowed) RETURN_IF_ERROR(check_allowed(*node.allowed, value, path));
-    if (value.is_number()) RETURN_IF_ERROR(check_number(node.number, value, path));
+    if (node.constant) RETURN_IF_ERROR(check_allowed({*node.constant}, value, path));
+    if (value.is_number()) {
+      RETURN_IF_ERROR(check_number(node.number, value, path));
+      if (node.multiple_of && !is_multiple(value, *node.multiple_of)) {
+        return broken(path, "must be a multiple of " + base::json::write(*node.multiple_of));
+      }
+    }
     if (value.is_string()) RETURN_IF_ERROR(check_string(node, value, path));
     if (value.is_array()) RETURN_IF_ERROR(check_array(node, value.get_array(), path));
-    if (value.is_object()) RETURN_IF_ERROR(check_object(node, value.get_object(), path));
+    if (value.is_object()) {
+      RETURN_IF_ERROR(check_object(node, value.get_object(), path));
+      for (const auto& [name, schema] : node.dependent_schemas) {
+        if (value.get_object().contains(name)) RETURN_IF_ERROR(check(*schema, value, path));
+      }
+    }
+    RETURN_IF_ERROR(check_condition(node, value, path));
     return check_branches(node, value, path);
   }
 
- private:
   static base::Error broken(const std::string& path, std::string_view rule) {
     return fail(ErrorKind::kInvalid, path + ": " + std::string(rule));
   }
@@ -131,8 +176,7 @@ class Checker {
     if (bounds.minimum || bounds.maximum) {
       RETURN_IF_ERROR(check_count(bounds, characters(text), path, "characters"));
     }
-    if (node.pattern &&
-        !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *node.pattern)) {
+    if (node.pattern && !matches(text, *node.pattern)) {
       return broken(path, "does not match the pattern");
     }
     return {};
@@ -148,9 +192,28 @@ class Checker {
         if (!seen.insert(std::move(*text)).second) return broken(path, "holds a value twice");
       }
     }
-    if (!node.items) return {};
     for (std::size_t i = 0; i < array.size(); ++i) {
-      RETURN_IF_ERROR(check(*node.items, array[i], fmt::format("{}[{}]", path, i)));
+      const SchemaNode* one = i < node.prefix.size() ? node.prefix[i] : node.items;
+      if (one == nullptr) break;
+      RETURN_IF_ERROR(check(*one, array[i], fmt::format("{}[{}]", path, i)));
+    }
+    return check_contains(node, array, path);
+  }
+
+  Status check_contains(const SchemaNode& node, const Array& array, const std::string& path) {
+    if (node.contains == nullptr) return {};
+    std::uint64_t fitting = 0;
+    for (const Value& element : array) {
+      ASSIGN_OR_RETURN(bool one, fits(*node.contains, element, path));
+      if (one) ++fitting;
+    }
+    std::uint64_t least = node.contained.minimum.value_or(1);
+    if (fitting < least) {
+      return broken(path, fmt::format("must hold {} or more elements of the form wanted", least));
+    }
+    if (node.contained.maximum && fitting > *node.contained.maximum) {
+      return broken(path, fmt::format("must hold at most {} elements of the form wanted",
+                                      *node.contained.maximum));
     }
     return {};
   }
@@ -160,17 +223,55 @@ class Checker {
     for (const std::string& name : node.required) {
       if (!object.contains(name)) return broken(join(path, name), "is missing");
     }
-    if (node.properties.empty() && !node.additional) return {};
-    for (const auto& member : object) {
-      std::string name(member.key().data(), member.key().size());
-      auto found = node.properties.find(name);
-      if (found != node.properties.end()) {
-        RETURN_IF_ERROR(check(*found->second, member.value(), join(path, name)));
-      } else if (node.additional) {
-        RETURN_IF_ERROR(check(*node.additional, member.value(), join(path, name)));
+    RETURN_IF_ERROR(check_dependent(node, object, path));
+    bool any = node.names || node.additional || !node.properties.empty() ||
+               !node.pattern_properties.empty();
+    if (!any) return {};
+    for (const auto& member : object) RETURN_IF_ERROR(check_member(node, member, path));
+    return {};
+  }
+
+  Status check_member(const SchemaNode& node, const boost::json::key_value_pair& member,
+                      const std::string& path) {
+    std::string name(member.key());
+    std::string inner = join(path, name);
+    if (node.names) {
+      RETURN_IF_ERROR(check(*node.names, boost::json::string(name), inner + " (its name)"));
+    }
+    auto found = node.properties.find(name);
+    bool known = found != node.properties.end();
+    if (known) RETURN_IF_ERROR(check(*found->second, member.value(), inner));
+    for (const auto& [pattern, schema] : node.pattern_properties) {
+      if (++steps_ > kMaxSteps) return fail(ErrorKind::kTooLarge, path + ": too much to check");
+      if (!matches(name, *pattern)) continue;
+      known = true;
+      RETURN_IF_ERROR(check(*schema, member.value(), inner));
+    }
+    if (known || !node.additional) return {};
+    return check(*node.additional, member.value(), inner);
+  }
+
+  Status check_dependent(const SchemaNode& node, const Object& object, const std::string& path) {
+    for (const auto& [name, others] : node.dependent_required) {
+      if (!object.contains(name)) continue;
+      for (const auto& other : others) {
+        if (!object.contains(other)) {
+          return broken(join(path, other), "is missing, which goes with " + name);
+        }
       }
     }
     return {};
+  }
+
+  Status check_condition(const SchemaNode& node, const Value& value, const std::string& path) {
+    if (node.negated) {
+      ASSIGN_OR_RETURN(bool one, fits(*node.negated, value, path));
+      if (one) return broken(path, "has a form that is not allowed");
+    }
+    if (!node.condition) return {};
+    ASSIGN_OR_RETURN(bool holds, fits(*node.condition, value, path));
+    const SchemaNode* next = holds ? node.then : node.otherwise;
+    return next == nullptr ? Status{} : check(*next, value, path);
   }
 
   Status check_branches(const SchemaNode& node, const Value& value, const std::string& path) {
@@ -190,17 +291,23 @@ class Checker {
                                           const std::string& path) {
     std::size_t fitting = 0;
     for (const auto& branch : branches) {
-      auto status = check(*branch, value, path);
-      if (status) {
-        ++fitting;
-      } else if (status.error().kind() == ErrorKind::kTooLarge) {
-        return std::move(status).error();
-      }
+      ASSIGN_OR_RETURN(bool one, fits(*branch, value, path));
+      if (one) ++fitting;
     }
     return fitting;
   }
 
+  // Errors: kTooLarge alone, which is no answer.
+  base::Result<bool> fits(const SchemaNode& node, const Value& value, const std::string& path) {
+    auto status = check(node, value, path);
+    if (!status && status.error().kind() == ErrorKind::kTooLarge) {
+      return std::move(status).error();
+    }
+    return status.has_value();
+  }
+
   std::size_t steps_ = 0;
+  std::size_t depth_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "base/core/text.h"
@@ -22,16 +25,18 @@ constexpr std::size_t kMaxNodes = 2'000;
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxEnum = 256;
 constexpr std::size_t kMaxBranches = 16;
+constexpr double kMaxCount = 1e15;
 constexpr std::size_t kMaxPattern = 1'024;
 constexpr std::int64_t kPatternMemory = 1 << 20;
 
 std::string_view view(boost::json::string_view text) { return {text.data(), text.size()}; }
 
+// Makes the nodes of a document: one for each schema in it, known by its JSON
+// Pointer.
 class Compiler {
  public:
-  /// `root` outlives the compiler; references lead into it.
-  explicit Compiler(const Object& root) : root_(root) {}
-  Result<NodePtr> compile(const Value& schema, const std::string& path, std::size_t depth);
+  /// Compiles the whole document, and then what the references point to.
+  Result<std::shared_ptr<const SchemaGraph>> compile(const Object& schema);
 
  private:
   using Handler = Status (Compiler::*)(SchemaNode&, const Value&);
@@ -40,19 +45,25 @@ class Compiler {
     Handler handle;  // Null for a note.
   };
   static const Keyword* find(std::string_view name);
-  static const std::array<Keyword, 38> kKeywords;
+  static const std::array<Keyword, 53> kKeywords;
 
   Status type(SchemaNode& node, const Value& value);
   Status enumeration(SchemaNode& node, const Value& value);
   Status constant(SchemaNode& node, const Value& value);
-  Status properties(SchemaNode& node, const Value& value);
   Status required(SchemaNode& node, const Value& value);
-  Status additional(SchemaNode& node, const Value& value);
-  Status items(SchemaNode& node, const Value& value);
+  Status pattern_properties(SchemaNode& node, const Value& value);
+  Status dependent_required(SchemaNode& node, const Value& value);
+  Status dependent_schemas(SchemaNode& node, const Value& value);
   Status unique(SchemaNode& node, const Value& value);
   Status pattern(SchemaNode& node, const Value& value);
+  Status multiple(SchemaNode& node, const Value& value);
+  Status properties(SchemaNode& node, const Value& value);
   Status definitions(SchemaNode& node, const Value& value);
   Status reference(SchemaNode& node, const Value& value);
+  Status anchor(SchemaNode& node, const Value& value);
+  Status id(SchemaNode& node, const Value& value);
+  template <NodePtr SchemaNode::* member>
+  Status one(SchemaNode& node, const Value& value);
   template <std::vector<NodePtr> SchemaNode::* member>
   Status branches(SchemaNode& node, const Value& value);
   template <auto outer, auto inner>
@@ -60,31 +71,71 @@ class Compiler {
   template <auto inner>
   Status bound(SchemaNode& node, const Value& value);
 
-  Result<NodePtr> child(const Value& schema, const std::string& name) {
-    return compile(schema, path_ + "/" + name, depth_ + 1);
-  }
-  Error bad(std::string rule) const { return fail(ErrorKind::kInvalid, "schema: " + rule); }
-  static Error too_large(std::string rule) { return fail(ErrorKind::kTooLarge, "schema: " + rule); }
+  Result<NodePtr> compile(const Value& schema, const std::string& pointer, std::size_t depth);
+  Status keywords(SchemaNode& node, const Object& schema);
+  // `tokens` lead from the schema that is read to one inside of it.
+  Result<NodePtr> child(const Value& schema, std::initializer_list<std::string_view> tokens);
+  Result<std::vector<std::string>> names(const Value& value, std::string_view keyword) const;
+  Result<std::unique_ptr<const RE2>> expression(std::string_view text) const;
+  Status resolve();
+  Result<NodePtr> target_of(const std::string& reference);
+  Status refuse_circles() const;
 
-  const Object& root_;
-  std::string path_;  // Of the schema that is read.
+  Error bad(std::string rule) const {
+    return fail(ErrorKind::kInvalid, "schema: " + shown(pointer_) + ": " + rule);
+  }
+  static Error too_large(std::string rule) { return fail(ErrorKind::kTooLarge, "schema: " + rule); }
+  static std::string shown(const std::string& pointer) {
+    return pointer.empty() ? "/" : pointer.substr(0, 256);
+  }
+
+  struct Reference {
+    SchemaNode* from;
+    std::string to;
+    std::string at;  // Pointer of the schema that it stands in.
+  };
+
+  std::shared_ptr<SchemaGraph> graph_ = std::make_shared<SchemaGraph>();
+  const Value* document_ = nullptr;
+  std::unordered_map<std::string, NodePtr> by_pointer_;
+  std::unordered_map<std::string, NodePtr> by_anchor_;
+  std::vector<Reference> references_;
+  std::string pointer_;       // Of the schema that is read.
+  std::string_view keyword_;  // And the keyword of it.
   std::size_t depth_ = 0;
-  std::size_t nodes_ = 0;
 };
 
-const std::array<Compiler::Keyword, 38> Compiler::kKeywords = {{
+const std::array<Compiler::Keyword, 53> Compiler::kKeywords = {{
     {"type", &Compiler::type},
     {"enum", &Compiler::enumeration},
     {"const", &Compiler::constant},
     {"properties", &Compiler::properties},
     {"required", &Compiler::required},
-    {"additionalProperties", &Compiler::additional},
-    {"items", &Compiler::items},
+    {"patternProperties", &Compiler::pattern_properties},
+    {"additionalProperties", &Compiler::one<&SchemaNode::additional>},
+    {"propertyNames", &Compiler::one<&SchemaNode::names>},
+    {"dependentRequired", &Compiler::dependent_required},
+    {"dependentSchemas", &Compiler::dependent_schemas},
+    {"items", &Compiler::one<&SchemaNode::items>},
+    {"prefixItems", &Compiler::branches<&SchemaNode::prefix>},
+    {"contains", &Compiler::one<&SchemaNode::contains>},
+    {"minContains", &Compiler::count<&SchemaNode::contained, &CountBounds::minimum>},
+    {"maxContains", &Compiler::count<&SchemaNode::contained, &CountBounds::maximum>},
     {"uniqueItems", &Compiler::unique},
     {"pattern", &Compiler::pattern},
     {"oneOf", &Compiler::branches<&SchemaNode::one_of>},
     {"anyOf", &Compiler::branches<&SchemaNode::any_of>},
     {"allOf", &Compiler::branches<&SchemaNode::all_of>},
+    {"not", &Compiler::one<&SchemaNode::negated>},
+    {"if", &Compiler::one<&SchemaNode::condition>},
+    {"then", &Compiler::one<&SchemaNode::then>},
+    {"else", &Compiler::one<&SchemaNode::otherwise>},
+    {"multipleOf", &Compiler::multiple},
+    {"$ref", &Compiler::reference},
+    {"$anchor", &Compiler::anchor},
+    {"$id", &Compiler::id},
+    {"$defs", &Compiler::definitions},
+    {"definitions", &Compiler::definitions},
     {"minItems", &Compiler::count<&SchemaNode::elements, &CountBounds::minimum>},
     {"maxItems", &Compiler::count<&SchemaNode::elements, &CountBounds::maximum>},
     {"minProperties", &Compiler::count<&SchemaNode::members, &CountBounds::minimum>},
@@ -95,9 +146,6 @@ const std::array<Compiler::Keyword, 38> Compiler::kKeywords = {{
     {"maximum", &Compiler::bound<&NumberBounds::maximum>},
     {"exclusiveMinimum", &Compiler::bound<&NumberBounds::above>},
     {"exclusiveMaximum", &Compiler::bound<&NumberBounds::below>},
-    {"$ref", &Compiler::reference},
-    {"$defs", &Compiler::definitions},
-    {"definitions", &Compiler::definitions},
     {"$schema", nullptr},
     {"$comment", nullptr},
     {"title", nullptr},
@@ -111,7 +159,7 @@ const std::array<Compiler::Keyword, 38> Compiler::kKeywords = {{
     {"format", nullptr},
     {"contentMediaType", nullptr},
     {"contentEncoding", nullptr},
-    {"$id", nullptr},
+    {"contentSchema", nullptr},
 }};
 
 const Compiler::Keyword* Compiler::find(std::string_view name) {
@@ -119,32 +167,143 @@ const Compiler::Keyword* Compiler::find(std::string_view name) {
   return found == kKeywords.end() ? nullptr : found;
 }
 
-Result<NodePtr> Compiler::compile(const Value& schema, const std::string& path, std::size_t depth) {
-  if (++nodes_ > kMaxNodes) return too_large("more than 2000 schemas");
+Result<std::shared_ptr<const SchemaGraph>> Compiler::compile(const Object& schema) {
+  const Value document(schema);
+  document_ = &document;
+  ASSIGN_OR_RETURN(graph_->root, compile(document, "", 0));
+  RETURN_IF_ERROR(resolve());
+  RETURN_IF_ERROR(refuse_circles());
+  return std::shared_ptr<const SchemaGraph>(graph_);
+}
+
+Result<NodePtr> Compiler::compile(const Value& schema, const std::string& pointer,
+                                  std::size_t depth) {
+  if (graph_->nodes.size() >= kMaxNodes) return too_large("more than 2000 schemas");
   if (depth > kMaxDepth) return too_large("nested deeper than 16 levels");
-  auto node = std::make_unique<SchemaNode>();
+  SchemaNode* node = graph_->nodes.emplace_back(std::make_unique<SchemaNode>()).get();
+  by_pointer_.emplace(pointer, node);
   if (schema.is_bool()) {
     node->anything = schema.get_bool() ? Anything::kAlways : Anything::kNever;
-    return NodePtr(std::move(node));
+    return NodePtr(node);
   }
-  if (!schema.is_object()) return bad(path + ": must be an object or a boolean");
-  std::string outer_path = std::exchange(path_, path);
+  std::string outer_pointer = std::exchange(pointer_, pointer);
+  if (!schema.is_object()) return bad("must be an object or a boolean");
   std::size_t outer_depth = std::exchange(depth_, depth);
-  for (const auto& member : schema.get_object()) {
+  RETURN_IF_ERROR(keywords(*node, schema.get_object()));
+  pointer_ = std::move(outer_pointer);
+  depth_ = outer_depth;
+  return NodePtr(node);
+}
+
+Status Compiler::keywords(SchemaNode& node, const Object& schema) {
+  for (const auto& member : schema) {
     std::string_view name = view(member.key());
     const Keyword* keyword = find(name);
     if (!keyword && name.starts_with("x-")) continue;
     if (!keyword) {
-      return fail(ErrorKind::kUnsupported,
-                  "schema: " + path + ": unknown keyword " + std::string(name.substr(0, 64)));
+      return fail(ErrorKind::kUnsupported, "schema: " + shown(pointer_) + ": unknown keyword " +
+                                               std::string(name.substr(0, 64)));
     }
     if (!keyword->handle) continue;
-    auto status = (this->*keyword->handle)(*node, member.value());
-    if (!status) return std::move(status).error();
+    keyword_ = name;
+    RETURN_IF_ERROR((this->*keyword->handle)(node, member.value()));
   }
-  path_ = std::move(outer_path);
-  depth_ = outer_depth;
-  return NodePtr(std::move(node));
+  return {};
+}
+
+// Source: RFC 6901, section 3.
+std::string escaped(std::string_view token) {
+  std::string out;
+  for (char c : token) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+Result<NodePtr> Compiler::child(const Value& schema,
+                                std::initializer_list<std::string_view> tokens) {
+  std::string pointer = pointer_;
+  for (auto token : tokens) pointer += "/" + escaped(token);
+  return compile(schema, pointer, depth_ + 1);
+}
+
+// A reference may point to what is no schema's place, such as a member of a
+// note; it becomes one by that.
+Status Compiler::resolve() {
+  for (std::size_t i = 0; i < references_.size(); ++i) {
+    Reference reference = references_[i];
+    pointer_ = reference.at;
+    depth_ = 0;
+    ASSIGN_OR_RETURN(reference.from->target, target_of(reference.to));
+  }
+  return {};
+}
+
+Result<NodePtr> Compiler::target_of(const std::string& reference) {
+  if (!reference.starts_with('#')) {
+    return fail(ErrorKind::kUnsupported,
+                "schema: " + shown(pointer_) + ": $ref to another document, which is not fetched");
+  }
+  auto fragment = base::percent_decode(std::string_view(reference).substr(1));
+  if (!fragment) return bad("$ref: is no reference");
+  if (!fragment->empty() && fragment->front() != '/') {
+    auto anchored = by_anchor_.find(*fragment);
+    if (anchored == by_anchor_.end()) return bad("$ref: leads to no schema");
+    return anchored->second;
+  }
+  if (auto known = by_pointer_.find(*fragment); known != by_pointer_.end()) return known->second;
+  boost::system::error_code missing;
+  const Value* schema = document_->find_pointer(*fragment, missing);
+  if (missing || schema == nullptr) return bad("$ref: leads to no schema");
+  return compile(*schema, *fragment, 1);
+}
+
+// The schemas that are checked against the same value as `node`.
+template <class Visit>
+void each_in_place(const SchemaNode& node, Visit visit) {
+  for (NodePtr one : {node.target, node.negated, node.condition, node.then, node.otherwise}) {
+    if (one) visit(*one);
+  }
+  for (const auto* list : {&node.all_of, &node.any_of, &node.one_of}) {
+    for (NodePtr one : *list) visit(*one);
+  }
+  for (const auto& [name, one] : node.dependent_schemas) visit(*one);
+}
+
+// Without a step into the value there would be no end. At most as deep as there
+// are schemas, so a list of our own stands in for the stack.
+Status Compiler::refuse_circles() const {
+  enum class State : std::uint8_t { kNew, kOpen, kDone };
+  std::unordered_map<NodePtr, State> states;
+  for (const auto& start : graph_->nodes) {
+    std::vector<NodePtr> stack{start.get()};
+    while (!stack.empty()) {
+      NodePtr node = stack.back();
+      auto& state = states[node];
+      if (state != State::kNew) {
+        state = State::kDone;
+        stack.pop_back();
+        continue;
+      }
+      state = State::kOpen;
+      bool circle = false;
+      each_in_place(*node, [&](const SchemaNode& next) {
+        State seen = states[&next];
+        circle = circle || seen == State::kOpen;
+        if (seen == State::kNew) stack.push_back(&next);
+      });
+      if (circle) {
+        return fail(ErrorKind::kInvalid, "schema: a $ref leads back to itself");
+      }
+    }
+  }
+  return {};
 }
 
 Status Compiler::type(SchemaNode& node, const Value& value) {
@@ -188,8 +347,7 @@ Status Compiler::enumeration(SchemaNode& node, const Value& value) {
 
 Status Compiler::constant(SchemaNode& node, const Value& value) {
   ASSIGN_OR_RETURN(auto text, base::json::canonical(value));
-  if (node.allowed) return bad("const: beside enum");
-  node.allowed.emplace().push_back(std::move(text));
+  node.constant = std::move(text);
   return {};
 }
 
@@ -197,28 +355,90 @@ Status Compiler::properties(SchemaNode& node, const Value& value) {
   if (!value.is_object()) return bad("properties: must be an object");
   for (const auto& member : value.get_object()) {
     std::string name(view(member.key()));
-    ASSIGN_OR_RETURN(node.properties[name], child(member.value(), name));
+    ASSIGN_OR_RETURN(node.properties[name], child(member.value(), {"properties", name}));
   }
   return {};
+}
+
+Status Compiler::definitions(SchemaNode&, const Value& value) {
+  if (!value.is_object()) return bad("$defs: must be an object");
+  std::string_view keyword = keyword_;
+  for (const auto& member : value.get_object()) {
+    ASSIGN_OR_RETURN([[maybe_unused]] auto node,
+                     child(member.value(), {keyword, view(member.key())}));
+  }
+  return {};
+}
+
+Status Compiler::reference(SchemaNode& node, const Value& value) {
+  if (!value.is_string()) return bad("$ref: must be a string");
+  references_.push_back({&node, std::string(view(value.get_string())), pointer_});
+  return {};
+}
+
+Status Compiler::anchor(SchemaNode& node, const Value& value) {
+  if (!value.is_string()) return bad("$anchor: must be a string");
+  bool fresh = by_anchor_.emplace(std::string(view(value.get_string())), &node).second;
+  return fresh ? Status{} : Status(bad("$anchor: stands there twice"));
+}
+
+// A document within the document: its references would mean another place.
+Status Compiler::id(SchemaNode&, const Value& value) {
+  if (!value.is_string()) return bad("$id: must be a string");
+  if (pointer_.empty()) return {};
+  return fail(ErrorKind::kUnsupported, "schema: " + shown(pointer_) + ": $id below the root");
+}
+
+Result<std::vector<std::string>> Compiler::names(const Value& value,
+                                                 std::string_view keyword) const {
+  std::string rule = std::string(keyword) + ": must be a list of names";
+  if (!value.is_array()) return bad(rule);
+  if (value.get_array().size() > kMaxNodes)
+    return too_large(std::string(keyword) + ": too many names");
+  std::vector<std::string> out;
+  for (const auto& name : value.get_array()) {
+    if (!name.is_string()) return bad(rule);
+    out.emplace_back(view(name.get_string()));
+  }
+  return out;
 }
 
 Status Compiler::required(SchemaNode& node, const Value& value) {
-  if (!value.is_array()) return bad("required: must be a list of names");
-  for (const auto& name : value.get_array()) {
-    if (!name.is_string()) return bad("required: must be a list of names");
-    node.required.emplace_back(view(name.get_string()));
+  ASSIGN_OR_RETURN(node.required, names(value, "required"));
+  return {};
+}
+
+Status Compiler::pattern_properties(SchemaNode& node, const Value& value) {
+  if (!value.is_object()) return bad("patternProperties: must be an object");
+  for (const auto& member : value.get_object()) {
+    ASSIGN_OR_RETURN(auto compiled, expression(view(member.key())));
+    ASSIGN_OR_RETURN(auto schema, child(member.value(), {"patternProperties", view(member.key())}));
+    node.pattern_properties.emplace_back(std::move(compiled), schema);
   }
-  if (node.required.size() > kMaxNodes) return too_large("required: too many names");
   return {};
 }
 
-Status Compiler::additional(SchemaNode& node, const Value& value) {
-  ASSIGN_OR_RETURN(node.additional, child(value, "additionalProperties"));
+Status Compiler::dependent_required(SchemaNode& node, const Value& value) {
+  if (!value.is_object()) return bad("dependentRequired: must be an object");
+  for (const auto& member : value.get_object()) {
+    ASSIGN_OR_RETURN(auto others, names(member.value(), "dependentRequired"));
+    node.dependent_required.emplace_back(std::string(view(member.key())), std::move(others));
+  }
   return {};
 }
 
-Status Compiler::items(SchemaNode& node, const Value& value) {
-  ASSIGN_OR_RETURN(node.items, child(value, "items"));
+Status Compiler::dependent_schemas(SchemaNode& node, const Value& value) {
+  if (!value.is_object()) return bad("dependentSchemas: must be an object");
+  for (const auto& member : value.get_object()) {
+    ASSIGN_OR_RETURN(auto schema, child(member.value(), {"dependentSchemas", view(member.key())}));
+    node.dependent_schemas.emplace_back(std::string(view(member.key())), schema);
+  }
+  return {};
+}
+
+template <NodePtr SchemaNode::* member>
+Status Compiler::one(SchemaNode& node, const Value& value) {
+  ASSIGN_OR_RETURN(node.*member, child(value, {keyword_}));
   return {};
 }
 
@@ -228,54 +448,39 @@ Status Compiler::unique(SchemaNode& node, const Value& value) {
   return {};
 }
 
-Status Compiler::pattern(SchemaNode& node, const Value& value) {
-  if (!value.is_string()) return bad("pattern: must be a string");
-  std::string_view text = view(value.get_string());
+Result<std::unique_ptr<const RE2>> Compiler::expression(std::string_view text) const {
   if (text.size() > kMaxPattern) return too_large("pattern: longer than 1 KiB");
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kPatternMemory);
-  node.pattern = std::make_unique<const RE2>(re2::StringPiece(text.data(), text.size()), options);
-  if (!node.pattern->ok()) return fail(ErrorKind::kUnsupported, "schema: pattern: not for RE2");
+  auto compiled = std::make_unique<const RE2>(re2::StringPiece(text.data(), text.size()), options);
+  if (!compiled->ok()) return fail(ErrorKind::kUnsupported, "schema: pattern: not for RE2");
+  return compiled;
+}
+
+Status Compiler::pattern(SchemaNode& node, const Value& value) {
+  if (!value.is_string()) return bad("pattern: must be a string");
+  ASSIGN_OR_RETURN(node.pattern, expression(view(value.get_string())));
   return {};
 }
 
-// Read where they are referred to.
-Status Compiler::definitions(SchemaNode&, const Value& value) {
-  return value.is_object() ? Status{} : Status(bad("$defs: must be an object"));
-}
-
-// What it names stands in its place. A schema that comes back to itself is thus
-// nested too deeply, and one that doubles at each step has too many schemas.
-Status Compiler::reference(SchemaNode& node, const Value& value) {
-  auto unsupported = [] {
-    return fail(ErrorKind::kUnsupported, "schema: $ref: must be #/$defs/NAME of the schema itself");
-  };
-  if (!value.is_string()) return bad("$ref: must be a string");
-  std::string_view text = view(value.get_string());
-  for (std::string_view section : {"$defs", "definitions"}) {
-    std::string begin = "#/" + std::string(section) + "/";
-    if (!text.starts_with(begin)) continue;
-    std::string_view name = text.substr(begin.size());
-    const auto* all = root_.if_contains(section);
-    bool is_plain = name.find_first_of("/~%") == std::string_view::npos;
-    if (all == nullptr || !all->is_object() || !is_plain) return unsupported();
-    const auto* target = all->get_object().if_contains(name);
-    if (target == nullptr) return bad("$ref: names no definition");
-    ASSIGN_OR_RETURN(auto compiled, child(*target, "$ref"));
-    node.all_of.push_back(std::move(compiled));
-    return {};
-  }
-  return unsupported();
+Status Compiler::multiple(SchemaNode& node, const Value& value) {
+  bool positive =
+      (value.is_int64() && value.get_int64() > 0) || (value.is_double() && value.get_double() > 0);
+  if (!positive) return bad("multipleOf: must be a number above 0");
+  node.multiple_of = value;
+  return {};
 }
 
 template <std::vector<NodePtr> SchemaNode::* member>
 Status Compiler::branches(SchemaNode& node, const Value& value) {
   if (!value.is_array() || value.get_array().empty()) return bad("branches: must be a list");
   if (value.get_array().size() > kMaxBranches) return too_large("branches: more than 16");
+  std::string_view keyword = keyword_;
   for (const auto& branch : value.get_array()) {
-    ASSIGN_OR_RETURN(auto compiled, child(branch, "branch"));
-    (node.*member).push_back(std::move(compiled));
+    std::string index = std::to_string((node.*member).size());
+    ASSIGN_OR_RETURN(auto compiled, child(branch, {keyword, index}));
+    (node.*member).push_back(compiled);
   }
   return {};
 }
@@ -285,6 +490,12 @@ Status Compiler::count(SchemaNode& node, const Value& value) {
   // A schema of ours may hold a std::size_t, one from outside a signed number.
   if (value.is_uint64()) {
     (node.*outer).*inner = value.get_uint64();
+    return {};
+  }
+  // "2.0" is the number 2.
+  if (value.is_double() && value.get_double() >= 0 && value.get_double() <= kMaxCount &&
+      std::trunc(value.get_double()) == value.get_double()) {
+    (node.*outer).*inner = static_cast<std::uint64_t>(value.get_double());
     return {};
   }
   if (!value.is_int64() || value.get_int64() < 0) return bad("a count must be 0 or more");
@@ -306,9 +517,8 @@ Status Compiler::bound(SchemaNode& node, const Value& value) {
 }  // namespace
 
 base::Result<Schema> Schema::compile(const base::json::Object& schema) {
-  Compiler compiler(schema);
-  ASSIGN_OR_RETURN(auto root, compiler.compile(Value(schema), "", 0));
-  return Schema(std::shared_ptr<const SchemaNode>(std::move(root)));
+  ASSIGN_OR_RETURN(auto graph, Compiler().compile(schema));
+  return Schema(std::shared_ptr<const SchemaNode>(graph, graph->root));
 }
 
 }  // namespace tool::pipeline

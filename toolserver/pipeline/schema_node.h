@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/core/result.h"
@@ -18,7 +19,8 @@
 namespace tool::pipeline {
 
 struct SchemaNode;
-using NodePtr = std::unique_ptr<const SchemaNode>;
+/// Owned by the SchemaGraph. A $ref lets nodes point to each other in circles.
+using NodePtr = const SchemaNode*;
 
 enum class Anything : std::uint8_t { kConstrained, kAlways, kNever };
 
@@ -50,24 +52,44 @@ struct SchemaNode {
   std::uint8_t types = 0;  ///< Zero allows all.
   std::string types_text;  ///< For messages.
 
-  std::optional<std::vector<std::string>> allowed;  ///< enum and const, canonical.
+  std::optional<std::vector<std::string>> allowed;  ///< enum, canonical.
+  std::optional<std::string> constant;              ///< const, canonical.
 
   std::unordered_map<std::string, NodePtr> properties;
+  std::vector<std::pair<std::unique_ptr<const RE2>, NodePtr>> pattern_properties;
   std::vector<std::string> required;
-  NodePtr additional;  ///< Null allows all.
+  std::vector<std::pair<std::string, std::vector<std::string>>> dependent_required;
+  std::vector<std::pair<std::string, NodePtr>> dependent_schemas;
+  NodePtr names = nullptr;
+  NodePtr additional = nullptr;  ///< Null allows all.
   CountBounds members;
 
-  NodePtr items;
+  std::vector<NodePtr> prefix;
+  NodePtr items = nullptr;  ///< Of the elements after the prefix.
+  NodePtr contains = nullptr;
+  CountBounds contained;
   CountBounds elements;
   bool are_elements_unique = false;
 
   NumberBounds number;
+  std::optional<base::json::Value> multiple_of;
   CountBounds characters;
   std::unique_ptr<const RE2> pattern;
 
   std::vector<NodePtr> one_of;
   std::vector<NodePtr> any_of;
   std::vector<NodePtr> all_of;
+  NodePtr negated = nullptr;
+  NodePtr condition = nullptr;
+  NodePtr then = nullptr;
+  NodePtr otherwise = nullptr;
+  NodePtr target = nullptr;  ///< Of $ref.
+};
+
+/// All nodes of a schema.
+struct SchemaGraph {
+  std::vector<std::unique_ptr<SchemaNode>> nodes;
+  NodePtr root = nullptr;
 };
 
 }  // namespace tool::pipeline

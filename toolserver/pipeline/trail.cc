@@ -1,6 +1,9 @@
 #include "toolserver/pipeline/trail.h"
 
+#include <tuple>
+
 #include "base/json/canonical.h"
+#include "toolserver/pipeline/redact.h"
 
 namespace tool::pipeline {
 namespace {
@@ -54,6 +57,15 @@ void AuditTrail::describe(audit::CallRecord& record, const ToolEntry& entry,
   if (options_.arguments == RawArguments::kRecorded) {
     if (auto text = base::json::canonical(call.args)) record.args = std::move(*text);
   }
+}
+
+void AuditTrail::hide(audit::CallRecord& record, const Invocation& call,
+                      const std::vector<std::string>& pointers) {
+  if (record.args.empty()) return;
+  record.args.clear();  // What cannot be written anew is left out.
+  base::json::Value args(call.args);
+  std::ignore = redact_at(args, pointers);
+  if (auto text = base::json::canonical(args)) record.args = std::move(*text);
 }
 
 Outcome<void> AuditTrail::open(audit::CallRecord& record) {

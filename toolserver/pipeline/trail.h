@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/core/clock.h"
 #include "base/metrics/registry.h"
@@ -41,6 +42,10 @@ class AuditTrail {
   [[nodiscard]] audit::CallRecord begin(const PipelineCall& call) const;
   /// Adds what the shape stage found.
   void describe(audit::CallRecord& record, const ToolEntry& entry, const Invocation& call) const;
+
+  /// Takes places out of the arguments that are to be recorded, if they are.
+  static void hide(audit::CallRecord& record, const Invocation& call,
+                   const std::vector<std::string>& pointers);
 
   /// Writes the line that must stand before the tool runs, and notes it in
   /// `record`. Errors: E_BUSY  it cannot be written; nothing was done.

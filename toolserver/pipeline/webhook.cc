@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/crypto/digest.h"
@@ -14,6 +11,16 @@ namespace tool::pipeline {
 namespace {
 
 constexpr std::size_t kMaxDepth = 16;
+
+base::http::ClientOptions client_options(const WebhookOptions& options, std::size_t connections) {
+  base::http::ClientOptions out;
+  out.header_bytes = 16 * 1024;
+  out.connections = connections;
+  out.body_bytes = options.answer_bytes;
+  out.response_time = options.timeout;
+  out.ca_file = options.ca_file;
+  return out;
+}
 
 bool is_loopback(std::string_view host) {
   return host == "127.0.0.1" || host == "::1" || host == "[::1]" || host == "localhost";
@@ -50,36 +57,15 @@ base::Result<std::unique_ptr<Webhook>> Webhook::create(WebhookOptions options) {
       new Webhook(std::move(options), std::move(origin), std::move(target)));
 }
 
-// A client belongs to its loop: only there can its connections be closed.
-Webhook::~Webhook() {
-  for (auto& [context, one] : clients_) {
-    boost::asio::post(one.loop, [client = std::move(one.client)] {});
-  }
-}
-
-base::http::Client& Webhook::client_of(const boost::asio::any_io_executor& loop) {
-  const void* context = &boost::asio::query(loop, boost::asio::execution::context);
-  std::lock_guard held(mutex_);
-  auto& [own_loop, client] = clients_[context];
-  own_loop = loop;
-  if (!client) {
-    base::http::ClientOptions client_options;
-    client_options.header_bytes = 16 * 1024;
-    client_options.connections = kConnections;
-    client_options.body_bytes = options_.answer_bytes;
-    client_options.response_time = options_.timeout;
-    client_options.ca_file = options_.ca_file;
-    client = base::http::Client::create(origin_, client_options);
-  }
-  return *client;
-}
+Webhook::Webhook(WebhookOptions options, base::http::Origin origin, std::string target)
+    : options_(std::move(options)),
+      target_(std::move(target)),
+      clients_(std::move(origin), client_options(options_, kConnections)) {}
 
 base::Task<base::Result<base::json::Object>> Webhook::post(base::RequestContext context,
                                                            std::string principal,
                                                            base::json::Object body) {
-  namespace asio = boost::asio;
-  auto executor = co_await asio::this_coro::executor;
-  auto& client = client_of(executor);
+  auto& client = clients_.of(co_await boost::asio::this_coro::executor);
   context.deadline =
       std::min(context.deadline, std::chrono::steady_clock::now() + options_.timeout);
   CO_ASSIGN_OR_RETURN(auto place, co_await places_.enter(std::move(principal), context.deadline));

@@ -4,12 +4,9 @@
 // stand between: HTTPS with verification, or loopback; no redirects; one small
 // JSON answer in time, and anything else is no answer.
 
-#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -17,6 +14,7 @@
 #include "base/core/result.h"
 #include "base/core/secret.h"
 #include "base/http/client.h"
+#include "base/http/loop_clients.h"
 #include "base/json/json.h"
 #include "base/runtime/fair_places.h"
 #include "base/runtime/request_context.h"
@@ -49,10 +47,6 @@ class Webhook {
   /// plaintext to another host than this one.
   [[nodiscard]] static base::Result<std::unique_ptr<Webhook>> create(WebhookOptions options);
 
-  ~Webhook();
-  Webhook(const Webhook&) = delete;
-  Webhook& operator=(const Webhook&) = delete;
-
   /// Sends `body`, whose `rid` is the signature's id, and returns the object
   /// that a status of 200 came with. No `principal` has more than half of the
   /// connections: its others wait.
@@ -65,22 +59,14 @@ class Webhook {
                                                                   base::json::Object body);
 
  private:
-  Webhook(WebhookOptions options, base::http::Origin origin, std::string target)
-      : options_(std::move(options)), origin_(std::move(origin)), target_(std::move(target)) {}
+  Webhook(WebhookOptions options, base::http::Origin origin, std::string target);
   static constexpr std::size_t kConnections = 32;  // Of all loops together.
-  base::http::Client& client_of(const boost::asio::any_io_executor& loop);
 
   const WebhookOptions options_;
   base::SystemClock clock_;  // The hook compares with its own.
-  const base::http::Origin origin_;
   const std::string target_;
   base::FairPlaces places_{kConnections};
-  std::mutex mutex_;
-  struct LoopClient {
-    boost::asio::any_io_executor loop;
-    std::unique_ptr<base::http::Client> client;
-  };
-  std::map<const void*, LoopClient> clients_;  // By event loop.
+  base::http::LoopClients clients_;
 };
 
 }  // namespace tool::pipeline

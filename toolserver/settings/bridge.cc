@@ -3,34 +3,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <map>
-#include <set>
+#include <array>
 
 #include "base/config/file_text.h"
 #include "base/config/setting.h"
+#include "base/config/sources.h"
+#include "toolserver/definition/section.h"
 
 namespace tool::settings {
 namespace {
 
-using base::config::Entry;
-using base::config::EntryForm;
-using base::config::SettingType;
+using base::config::ChoiceType;
+using base::json::Object;
+using definition::Faults;
+using definition::Key;
+using definition::Section;
+using std::filesystem::path;
 
 constexpr std::size_t kMaxBridges = 32;
 constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxRules = 256;
 constexpr std::size_t kMaxText = 4096;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// The broken rule, or nothing.
-using Fault = std::string;
+constexpr std::array kCommonKeys = {
+    Key{"kind", "stdio or http", "", "A program that the service starts, or a server at a URL."},
+    Key{"first_seen", "quarantine or trust", "quarantine",
+        "trust approves what the server offers when it is seen for the first time."},
+    Key{"consent", "never, first or always", "always",
+        "Whether a person is asked before a call of its tools."},
+    Key{"timeout", "seconds, 0.1 to 300", "60", "Time of one request to the server."},
+    Key{"oldest_version", "2025-03-26, 2025-06-18, 2025-11-25 or 2026-07-28", "2025-03-26",
+        "The oldest revision of MCP that is spoken."},
+    Key{"rules", "section of sections", "",
+        "`rules.TOOL.ARGUMENT`: what an argument must be; `\"*\"` for all tools."},
+};
 
-bool is_plain(std::string_view text) {
-  return text.size() <= kMaxText && std::ranges::none_of(text, [](char c) {
-           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-         });
-}
+constexpr std::array kProgramKeys = {
+    Key{"command", "path", "", "The program. Required; nobody else may write it."},
+    Key{"arguments", "list of texts", "[]", "Its words."},
+    Key{"folder", "path", "/", "Where it runs."},
+    Key{"environment", "section of texts", "", "Its variables; nothing else is handed on."},
+    Key{"environment_files", "section of paths", "",
+        "Variables whose values stand in files, closed to others."},
+    Key{"reads", "list of paths", "[]", "Files and folders that it may read."},
+    Key{"runs", "list of paths", "[]", "The same, with programs that it may start."},
+    Key{"writes", "list of paths", "[]", "Files and folders that it may change."},
+    Key{"network", "boolean", "false", "Whether it may connect."},
+    Key{"processes", "boolean", "false", "Whether it may start programs."},
+    Key{"memory", "bytes, 64MiB to 1TiB", "4GiB", "Address space of each of its processes."},
+};
+
+constexpr std::array kServerKeys = {
+    Key{"url", "URL", "", "Required; plaintext to this machine alone."},
+    Key{"ca_cert_path", "path", "", "Certificates to trust in place of the system's."},
+    Key{"header_files", "section of paths", "",
+        "Headers whose values stand in files, closed to others."},
+};
+
+constexpr std::array kRuleKeys = {
+    Key{"within", "absolute path, or .", "", "It is a path in that folder."},
+    Key{"pattern", "pattern of RE2", "", "It matches as a whole."},
+    Key{"min", "number", "", "It is a number, and at least this."},
+    Key{"max", "number", "", "It is a number, and at most this."},
+    Key{"values", "list of texts", "", "It is one of these; a number as JSON writes it."},
+    Key{"optional", "boolean", "false", "It may be left out."},
+};
 
 bool is_variable(std::string_view name) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -47,228 +85,197 @@ bool is_header(std::string_view name) {
   });
 }
 
-// As the table's settings are read; `out` is what the type gives.
-template <class T>
-Fault read_as(SettingType type, const Entry& entry, T& out) {
-  base::config::Setting setting{"BRIDGE", std::move(type), "", "", "", ""};
-  auto value = base::config::parse_setting(setting, entry.text);
-  if (!value) return value.error().message();
-  out = std::get<T>(*value);
-  return {};
+bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-Fault read_text(const Entry& entry, std::string& out) {
-  return read_as(base::config::TextType{}, entry, out);
+std::optional<double> number(Section& rule, std::string_view key) {
+  const auto* value = rule.table().if_contains(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_number()) return value->to_number<double>();
+  rule.fault(key, "must be a number");
+  return std::nullopt;
 }
 
-Fault read_path(const Entry& entry, const std::filesystem::path& folder,
-                std::filesystem::path& out) {
-  std::string text;
-  if (auto fault = read_text(entry, text); !fault.empty()) return fault;
-  if (text.empty()) return "must not be empty";
-  out = text;
-  if (out.is_relative()) out = folder / out;
-  return {};
+std::string choice(Section& section, std::string_view key, std::vector<std::string_view> words,
+                   std::string_view standard) {
+  return std::get<std::string>(section.value(key, ChoiceType{std::move(words)}, standard));
 }
 
-Fault read_list(const Entry& entry, std::vector<std::string>& out) {
-  if (entry.form != EntryForm::kList) return "must be a list";
-  if (entry.items.size() > kMaxItems) return "must have at most 64 items";
-  if (!std::ranges::all_of(entry.items, is_plain)) return "must have no control characters";
-  out = entry.items;
-  return {};
-}
-
-template <class Enum>
-Fault read_word(const Entry& entry, std::initializer_list<std::pair<std::string_view, Enum>> words,
-                Enum& out) {
-  std::string rule;
-  for (auto [word, value] : words) {
-    if (entry.text == word) {
-      out = value;
-      return {};
-    }
-    rule += fmt::format("{}{}", rule.empty() ? "must be " : " or ", word);
-  }
-  return rule;
-}
-
-Fault read_number(const Entry& entry, std::optional<double>& out) {
-  double number = 0;
-  const char* end = entry.text.data() + entry.text.size();
-  auto [at, ec] = std::from_chars(entry.text.data(), end, number);
-  if (ec != std::errc() || at != end || !std::isfinite(number)) return "must be a number";
-  out = number;
-  return {};
-}
-
+// Reads one bridge. Borrows all.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& folder) : folder_(folder) {}
+  Reader(Section& section, const path& folder, std::string_view (*secret_rule)(std::string_view),
+         Faults& faults, std::vector<path>& files)
+      : section_(section),
+        folder_(folder),
+        secret_rule_(secret_rule),
+        faults_(faults),
+        files_(files) {}
 
-  void take(const Entry& entry) {
-    std::string path;
-    for (const auto& part : entry.parts) path += part + '\n';
-    if (!seen_.insert(path).second) return report(entry, "is set a second time");
-    if (!std::ranges::all_of(entry.parts, is_plain)) {
-      return report(entry, "has control characters in a name");
+  Bridge read(std::string_view name) {
+    section_.only({kCommonKeys, kProgramKeys, kServerKeys});
+    Bridge bridge;
+    bridge.name = name;
+    if (!section_.has("kind")) section_.fault("kind", "must be stdio or http");
+    bridge.kind = choice(section_, "kind", {"stdio", "http"}, "stdio") == "http"
+                      ? BridgeKind::kHttp
+                      : BridgeKind::kStdio;
+    if (choice(section_, "first_seen", {"quarantine", "trust"}, "quarantine") == "trust") {
+      bridge.first_seen = FirstSight::kTrust;
     }
-    if (auto fault = take_checked(entry); !fault.empty()) report(entry, fault);
-  }
-
-  BridgesRead done() && {
-    for (auto& [name, bridge] : bridges_) {
-      for (auto& [key, rule] : rules_[name]) bridge.rules.push_back(std::move(rule));
-      if (!has_kind_.contains(name)) {
-        out_.errors.push_back(
-            fmt::format("bridges.{}.kind: must be stdio or http", base::config::shown_key(name)));
-      }
-      out_.bridges.push_back(std::move(bridge));
-    }
-    return std::move(out_);
+    std::string consent = choice(section_, "consent", {"always", "first", "never"}, "always");
+    bridge.consent = consent == "never"   ? ConsentRule::kNever
+                     : consent == "first" ? ConsentRule::kFirst
+                                          : ConsentRule::kAlways;
+    bridge.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::get<std::chrono::microseconds>(section_.value(
+            "timeout",
+            base::config::DurationType{std::chrono::milliseconds(100), std::chrono::minutes(5)},
+            "60")));
+    bridge.oldest_version = section_.text("oldest_version", kMaxText);
+    read_program(bridge);
+    read_server(bridge);
+    read_rules(bridge);
+    return bridge;
   }
 
  private:
-  void report(const Entry& entry, std::string_view rule) {
-    if (out_.errors.size() < 100) out_.errors.push_back(fmt::format("{}: {}", entry.source, rule));
-  }
-
-  Fault take_checked(const Entry& entry) {
-    if (entry.parts.size() < 3) return "must be a section of its own: [bridges.NAME]";
-    const std::string& name = entry.parts[1];
-    if (!bridges_.contains(name) && bridges_.size() >= kMaxBridges) {
-      return "is one bridge too many: at most 32";
+  void read_program(Bridge& bridge) {
+    bridge.command = place("command");
+    bridge.arguments = section_.texts("arguments", kMaxItems);
+    bridge.folder = place("folder");
+    bridge.reads = places("reads");
+    bridge.runs = places("runs");
+    bridge.writes = places("writes");
+    bridge.network = section_.flag("network", false);
+    bridge.processes = section_.flag("processes", false);
+    bridge.memory_bytes =
+        std::get<base::config::Bytes>(
+            section_.value("memory", base::config::BytesType{64 * kMiB, kMiB << 20}, "4GiB"))
+            .count;
+    for (const auto& [name, value] : named("environment", is_variable, "a variable")) {
+      bridge.environment.emplace_back(name, value);
     }
-    Bridge& bridge = bridges_[name];
-    bridge.name = name;
-    if (entry.form == EntryForm::kEmpty) return "must have a value";
-    if (entry.parts.size() == 3) return take_key(entry, bridge);
-    if (entry.parts.size() == 4) return take_named(entry, bridge);
-    if (entry.parts.size() == 6 && entry.parts[2] == "rules") return take_rule(entry, name);
-    return "no such setting of a bridge";
+    bridge.environment_secrets = secrets("environment_files", is_variable, "a variable");
   }
 
-  Fault take_key(const Entry& entry, Bridge& bridge) {
-    const std::string& key = entry.parts[2];
-    if (key == "arguments") return read_list(entry, bridge.arguments);
-    if (key == "reads") return read_paths(entry, bridge.reads);
-    if (key == "runs") return read_paths(entry, bridge.runs);
-    if (key == "writes") return read_paths(entry, bridge.writes);
-    if (entry.form != EntryForm::kText) return "must be a string, a number or a boolean";
-    if (key == "kind") {
-      has_kind_.insert(bridge.name);
-      return read_word(entry, {{"stdio", BridgeKind::kStdio}, {"http", BridgeKind::kHttp}},
-                       bridge.kind);
+  void read_server(Bridge& bridge) {
+    if (section_.has("url")) {
+      bridge.url = std::get<std::string>(section_.value("url", base::config::UrlType{}, ""));
     }
-    if (key == "command") return read_path(entry, folder_, bridge.command);
-    if (key == "folder") return read_path(entry, folder_, bridge.folder);
-    if (key == "ca_cert_path") return read_path(entry, folder_, bridge.ca_cert_path);
-    if (key == "url") return read_as(base::config::UrlType{}, entry, bridge.url);
-    if (key == "first_seen") {
-      return read_word(entry,
-                       {{"quarantine", FirstSight::kQuarantine}, {"trust", FirstSight::kTrust}},
-                       bridge.first_seen);
+    bridge.ca_cert_path = place("ca_cert_path");
+    bridge.headers = secrets("header_files", is_header, "a header");
+  }
+
+  path resolved(const std::string& text) const {
+    path out(text);
+    return out.is_relative() ? folder_ / out : out;
+  }
+  path place(std::string_view key) {
+    if (!section_.has(key)) return {};
+    std::string text = section_.required(key, kMaxText);
+    return text.empty() ? path() : resolved(text);
+  }
+  std::vector<path> places(std::string_view key) {
+    std::vector<path> out;
+    for (const auto& text : section_.texts(key, kMaxItems)) {
+      if (text.empty() || !is_one_line(text)) section_.fault(key, "must hold paths");
+      out.push_back(resolved(text));
     }
-    if (key == "consent") {
-      return read_word(entry,
-                       {{"always", ConsentRule::kAlways},
-                        {"first", ConsentRule::kFirst},
-                        {"never", ConsentRule::kNever}},
-                       bridge.consent);
+    return out;
+  }
+
+  // Names of the operator's with a text for each.
+  std::vector<std::pair<std::string, std::string>> named(std::string_view key,
+                                                         bool (*is_name)(std::string_view),
+                                                         std::string_view what) {
+    std::vector<std::pair<std::string, std::string>> out;
+    const Object* table = section_.section(key);
+    if (table == nullptr) return out;
+    if (table->size() > kMaxItems) section_.fault(key, "must have at most 64");
+    Section texts(*table, path_of(key), faults_);
+    for (const auto& member : *table) {
+      std::string_view name = member.key();
+      if (!is_name(name)) {
+        texts.fault(name, fmt::format("must be the name of {}", what));
+      } else {
+        out.emplace_back(name, texts.text(name, kMaxText));
+      }
     }
-    if (key == "oldest_version") return read_text(entry, bridge.oldest_version);
-    if (key == "timeout") return read_timeout(entry, bridge);
-    if (key == "network") return read_as(base::config::FlagType{}, entry, bridge.network);
-    if (key == "processes") return read_as(base::config::FlagType{}, entry, bridge.processes);
-    if (key == "memory") return read_memory(entry, bridge);
-    return "no such setting of a bridge";
+    return out;
   }
 
-  static Fault read_timeout(const Entry& entry, Bridge& bridge) {
-    std::chrono::microseconds time{};
-    auto fault =
-        read_as(base::config::DurationType{std::chrono::milliseconds(100), std::chrono::minutes(5)},
-                entry, time);
-    bridge.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(time);
-    return fault;
-  }
-
-  static Fault read_memory(const Entry& entry, Bridge& bridge) {
-    base::config::Bytes bytes;
-    constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-    auto fault = read_as(base::config::BytesType{64 * kMiB, kMiB << 20}, entry, bytes);
-    bridge.memory_bytes = bytes.count;
-    return fault;
-  }
-
-  Fault read_paths(const Entry& entry, std::vector<std::filesystem::path>& out) {
-    std::vector<std::string> items;
-    if (auto fault = read_list(entry, items); !fault.empty()) return fault;
-    for (const auto& item : items) {
-      if (item.empty()) return "must not have an empty item";
-      std::filesystem::path path(item);
-      out.push_back(path.is_relative() ? folder_ / path : path);
+  std::vector<NamedSecret> secrets(std::string_view key, bool (*is_name)(std::string_view),
+                                   std::string_view what) {
+    std::vector<NamedSecret> out;
+    for (const auto& [name, where] : named(key, is_name, what)) {
+      std::string at = fmt::format("{}.{}", key, name);
+      if (where.empty()) {
+        section_.fault(at, "must name a file");
+        continue;
+      }
+      path file = resolved(where);
+      files_.push_back(file);
+      auto text = base::config::read_secret_file(file);
+      if (!text) {
+        section_.fault(at, text.error().message());
+        continue;
+      }
+      std::string_view rule =
+          text->empty() || !is_one_line(*text) ? "must hold one line of text" : secret_rule_(*text);
+      if (!rule.empty()) section_.fault(at, rule);
+      out.push_back({name, base::Secret(std::move(*text))});
     }
-    return {};
+    return out;
   }
 
-  Fault take_named(const Entry& entry, Bridge& bridge) {
-    const std::string& group = entry.parts[2];
-    const std::string& name = entry.parts[3];
-    if (entry.form != EntryForm::kText) return "must be a text";
-    if (group == "header_files") {
-      if (!is_header(name)) return "must be a header's name";
-      return read_secret(entry, bridge.headers);
+  void read_rules(Bridge& bridge) {
+    const Object* tools = section_.section("rules");
+    if (tools == nullptr) return;
+    Section all(*tools, path_of("rules"), faults_);
+    for (const auto& tool : *tools) {
+      const Object* arguments = all.section(tool.key());
+      if (arguments == nullptr) continue;
+      Section of_tool(*arguments,
+                      fmt::format("{}.{}", all.path(), base::config::shown_key(tool.key())),
+                      faults_);
+      for (const auto& argument : *arguments) {
+        const Object* rule = of_tool.section(argument.key());
+        if (rule == nullptr) continue;
+        if (bridge.rules.size() >= kMaxRules) {
+          section_.fault("rules", "must be at most 256");
+          return;
+        }
+        Section one(*rule,
+                    fmt::format("{}.{}", of_tool.path(), base::config::shown_key(argument.key())),
+                    faults_);
+        bridge.rules.push_back(read_rule(one, tool.key(), argument.key()));
+      }
     }
-    if (group != "environment" && group != "environment_files") {
-      return "no such setting of a bridge";
-    }
-    if (!is_variable(name)) return "must be a variable's name: letters, digits and '_'";
-    if (group == "environment_files") return read_secret(entry, bridge.environment_secrets);
-    if (bridge.environment.size() >= kMaxItems) return "is one variable too many: at most 64";
-    std::string value;
-    if (auto fault = read_text(entry, value); !fault.empty()) return fault;
-    bridge.environment.emplace_back(name, std::move(value));
-    return {};
   }
 
-  Fault read_secret(const Entry& entry, std::vector<NamedSecret>& out) {
-    std::filesystem::path path;
-    if (auto fault = read_path(entry, folder_, path); !fault.empty()) return fault;
-    if (out.size() >= kMaxItems) return "is one too many: at most 64";
-    out_.files.push_back(path);
-    auto text = base::config::read_secret_file(path);
-    if (!text) return text.error().message();
-    if (text->empty() || !is_plain(*text)) return "must hold one line of text";
-    out.push_back({entry.parts[3], base::Secret(std::move(*text))});
-    return {};
+  static ArgumentRule read_rule(Section& rule, std::string_view tool, std::string_view argument) {
+    rule.only({kRuleKeys});
+    return {.tool = std::string(tool),
+            .argument = std::string(argument),
+            .within = rule.text("within", kMaxText),
+            .pattern = rule.text("pattern", kMaxText),
+            .min = number(rule, "min"),
+            .max = number(rule, "max"),
+            .values = rule.texts("values", kMaxItems),
+            .is_optional = rule.flag("optional", false)};
   }
 
-  Fault take_rule(const Entry& entry, const std::string& bridge) {
-    std::string key = entry.parts[3] + '\n' + entry.parts[4];
-    auto& rules = rules_[bridge];
-    if (!rules.contains(key) && rules.size() >= kMaxRules)
-      return "is one rule too many: at most 256";
-    ArgumentRule& rule = rules[key];
-    rule.tool = entry.parts[3];
-    rule.argument = entry.parts[4];
-    const std::string& part = entry.parts[5];
-    if (part == "values") return read_list(entry, rule.values);
-    if (entry.form != EntryForm::kText) return "must be a string, a number or a boolean";
-    if (part == "within") return read_text(entry, rule.within);
-    if (part == "pattern") return read_text(entry, rule.pattern);
-    if (part == "min") return read_number(entry, rule.min);
-    if (part == "max") return read_number(entry, rule.max);
-    if (part == "optional") return read_as(base::config::FlagType{}, entry, rule.is_optional);
-    return "no such rule: within, pattern, min, max, values, optional";
+  std::string path_of(std::string_view key) const {
+    return fmt::format("{}.{}", section_.path(), key);
   }
 
-  const std::filesystem::path& folder_;
-  std::set<std::string> seen_;
-  std::map<std::string, Bridge> bridges_;
-  std::map<std::string, std::map<std::string, ArgumentRule>> rules_;
-  std::set<std::string> has_kind_;
-  BridgesRead out_;
+  Section& section_;
+  const path& folder_;
+  std::string_view (*secret_rule_)(std::string_view);
+  Faults& faults_;
+  std::vector<path>& files_;
 };
 
 bool same_secrets(const std::vector<NamedSecret>& a, const std::vector<NamedSecret>& b) {
@@ -294,10 +301,42 @@ bool same(const std::vector<Bridge>& a, const std::vector<Bridge>& b) {
   return std::ranges::equal(a, b, same_bridge);
 }
 
-BridgesRead read_bridges(const std::vector<Entry>& entries, const std::filesystem::path& folder) {
-  Reader reader(folder);
-  for (const auto& entry : entries) reader.take(entry);
-  return std::move(reader).done();
+BridgesRead read_bridges(const Object& section, const path& folder,
+                         std::string_view (*secret_rule)(std::string_view)) {
+  BridgesRead out;
+  Faults faults;
+  Section all(section, std::string(kBridges), faults);
+  if (section.size() > kMaxBridges) faults.add("bridges: must be at most 32");
+  for (const auto& member : section) {
+    std::string_view name = member.key();
+    if (!ToolId::parse(fmt::format("{}.x", name))) {
+      all.fault(name, "a bridge's name has 1 to 64 of a-z, 0-9, '_' and '-', a letter first");
+    } else if (!member.value().is_object()) {
+      all.fault(name, "must be a section: [bridges.NAME]");
+    } else if (out.bridges.size() < kMaxBridges) {
+      Section one(member.value().get_object(), fmt::format("{}.{}", kBridges, name), faults);
+      std::size_t before = faults.size();
+      Bridge bridge = Reader(one, folder, secret_rule, faults, out.files).read(name);
+      if (faults.size() == before) out.bridges.push_back(std::move(bridge));
+    }
+  }
+  out.faults = std::move(faults).take();
+  // JSON keeps members in the order of the file.
+  std::ranges::sort(out.bridges, {}, &Bridge::name);
+  return out;
+}
+
+std::string bridges_markdown() {
+  std::string out =
+      "\n## Foreign MCP servers\n\n"
+      "Sections of a TOML file, one for each server: the tools of `[bridges.NAME]` are "
+      "`NAME.TOOL`. "
+      "They are no settings: the\nenvironment and YAML files cannot hold them. "
+      "[tools/bridge.md](tools/bridge.md) shows how they are used. A change takes a restart.\n";
+  return out + definition::key_table("Every bridge", kCommonKeys) +
+         definition::key_table("kind = \"stdio\"", kProgramKeys) +
+         definition::key_table("kind = \"http\"", kServerKeys) +
+         definition::key_table("rules.TOOL.ARGUMENT", kRuleKeys);
 }
 
 }  // namespace tool::settings

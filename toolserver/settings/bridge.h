@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/config/sources.h"
-#include "base/core/secret.h"
+#include "base/json/json.h"
+#include "toolserver/definition/template.h"
 #include "toolserver/model/capability.h"
 
 namespace tool::settings {
@@ -41,11 +41,11 @@ struct ArgumentRule {
   friend bool operator==(const ArgumentRule&, const ArgumentRule&) = default;
 };
 
+/// The open section that holds them, and its name in faults.
+inline constexpr std::string_view kBridges = "bridges";
+
 /// Name and value; of an environment variable or a header.
-struct NamedSecret {
-  std::string name;
-  base::Secret value;
-};
+using definition::NamedSecret;
 
 struct Bridge {
   std::string name;  ///< The namespace of its tools.
@@ -82,14 +82,18 @@ inline constexpr std::string_view kBridgeVersions[] = {"2026-07-28", "2025-11-25
 
 /// What the section says.
 struct BridgesRead {
-  std::vector<Bridge> bridges;               ///< In the order of their names.
-  std::vector<std::string> errors;           ///< "source: rule", without a value.
+  std::vector<Bridge> bridges;      ///< In the order of their names; those without a fault.
+  std::vector<std::string> faults;  ///< "bridges.NAME.key: rule"; never a value.
   std::vector<std::filesystem::path> files;  ///< Files of secrets that were named.
 };
 
-/// Reads the entries of the open section "bridges". Relative paths begin at
-/// `folder`. Reads the files of secrets.
-[[nodiscard]] BridgesRead read_bridges(const std::vector<base::config::Entry>& entries,
-                                       const std::filesystem::path& folder);
+/// Reads the open section, and the files of secrets. Relative paths begin at
+/// `folder`. `secret_rule` tells the broken rule of a secret, or nothing.
+[[nodiscard]] BridgesRead read_bridges(const base::json::Object& section,
+                                       const std::filesystem::path& folder,
+                                       std::string_view (*secret_rule)(std::string_view));
+
+/// The keys of a bridge's section, for docs/tool-configuration.md.
+[[nodiscard]] std::string bridges_markdown();
 
 }  // namespace tool::settings

@@ -24,7 +24,7 @@ class BridgeTest : public testing::SettingsTest {
 };
 
 TEST_F(BridgeTest, a_program_is_read_as_it_was_written) {
-  write("token", "s3cret\n");
+  write("token", "s3cret-of-git\n");
   configure(std::string(kGit) +
             "folder = \"/tmp\"\nfirst_seen = \"trust\"\nconsent = \"first\"\ntimeout = 2.5\n"
             "oldest_version = \"2025-11-25\"\n"
@@ -43,7 +43,7 @@ TEST_F(BridgeTest, a_program_is_read_as_it_was_written) {
   EXPECT_EQ(git.consent, ConsentRule::kFirst);
   EXPECT_EQ(git.timeout, std::chrono::milliseconds(2500));
   ASSERT_EQ(git.environment_secrets.size(), 1U);
-  EXPECT_EQ(git.environment_secrets[0].value.reveal(), "s3cret");
+  EXPECT_EQ(git.environment_secrets[0].value.reveal(), "s3cret-of-git");
   ASSERT_EQ(git.rules.size(), 3U);
   EXPECT_EQ(git.rules[0].tool, "*");
   EXPECT_EQ(git.rules[0].pattern, "[a-z]{1,3}");
@@ -52,14 +52,9 @@ TEST_F(BridgeTest, a_program_is_read_as_it_was_written) {
   EXPECT_EQ(git.rules[2].within, "/srv/repo");
 }
 
-TEST_F(BridgeTest, yaml_says_the_same) {
-  write("securetool.yaml",
-        "bridges:\n  git:\n    kind: stdio\n    command: /bin/cat\n    arguments: [--a, 'b,c', "
-        "'']\n");
-  auto yaml = loaded();
-  std::filesystem::remove(places_.folder / "securetool.yaml");
-  configure(kGit);
-  EXPECT_TRUE(same(yaml.bridges, loaded().bridges));
+TEST_F(BridgeTest, a_bridge_stands_in_toml_alone) {
+  write("securetool.yaml", "bridges:\n  git:\n    kind: stdio\n");
+  EXPECT_THAT(refused(), HasSubstr("bridges.git.kind: the section bridges stands in a TOML file"));
 }
 
 TEST_F(BridgeTest, defaults_deny) {
@@ -71,17 +66,39 @@ TEST_F(BridgeTest, defaults_deny) {
 
 TEST_F(BridgeTest, what_is_wrong_is_named) {
   write("open", "x");
+  for (auto [name, text] :
+       {std::pair{"short", "s3cret\n"}, {"lines", "first line\nsecond line\n"}}) {
+    write(name, text);
+    std::filesystem::permissions(places_.folder / name, std::filesystem::perms(0600));
+  }
   std::filesystem::permissions(places_.folder / "open", std::filesystem::perms(0644));
   for (auto [lines, rule] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"colour = 1\n", "bridges.git.colour: no such setting of a bridge"},
+           {"colour = 1\n", "securetool.toml:bridges.git.colour: no such key; the nearest is"},
+           {"argumets = []\n", "bridges.git.argumets: no such key; the nearest is arguments"},
            {"first_seen = \"yes\"\n", "bridges.git.first_seen: must be quarantine or trust"},
+           {"network = \"yes\"\n", "bridges.git.network: must be true or false"},
+           {"reads = \"/srv\"\n", "bridges.git.reads: must be a list"},
+           {"reads = [\"\"]\n", "bridges.git.reads: must hold paths"},
+           {"folder = \"\"\n", "bridges.git.folder: must not be empty"},
+           {"environment = 1\n", "bridges.git.environment: must be a section"},
+           {"rules = []\n", "bridges.git.rules: must be a section"},
+           {"memory = \"1KiB\"\n", "bridges.git.memory: must be"},
            {"url = \"https://a\"\n", "git.url: needs kind = http"},
            {"oldest_version = \"2020-01-01\"\n", "git.oldest_version: must be one of"},
            {"timeout = 0\n", "bridges.git.timeout"},
-           {"[bridges.git.environment]\n\"A B\" = \"x\"\n", "must be a variable's name"},
+           {"[bridges.git.environment]\n\"A B\" = \"x\"\n", "must be the name of a variable"},
            {"[bridges.git.environment_files]\nA = \"open\"\n", "environment_files.A"},
+           {"[bridges.git.environment_files]\nA = \"short\"\n",
+            "environment_files.A: must have 8 characters or more"},
+           {"[bridges.git.environment_files]\nA = \"lines\"\n",
+            "environment_files.A: must hold one line of text"},
            {"[bridges.git.header_files]\nA = \"none\"\n", "header_files.A"},
-           {"[bridges.git.rules.git_log]\na.colour = 1\n", "no such rule"},
+           {"[bridges.git.rules.git_log]\na = 1\n", "rules.git_log.a: must be a section"},
+           {"[bridges.git.rules.git_log]\na.patern = 1\n",
+            "bridges.git.rules.git_log.a.patern: no such key; the nearest is pattern"},
+           {"[bridges.git.rules.git_log]\na.min = \"1\"\n",
+            "rules.git_log.a.min: must be a number"},
+           {"[bridges.git.rules.git_log]\na.values = [1]\n", "a.values: must be a list"},
            {"[bridges.git.rules.git_log]\na.optional = true\n", "must have one of"},
            {"[bridges.git.rules.git_log]\na.within = \"srv\"\n", "a.within: must be an absolute"},
            {"[bridges.git.rules.git_log]\na.within = \"/srv/../etc\"\n", "must be an absolute"},
@@ -93,7 +110,7 @@ TEST_F(BridgeTest, what_is_wrong_is_named) {
 }
 
 TEST_F(BridgeTest, a_name_that_is_taken_or_looks_like_another_is_refused) {
-  for (const char* name : {"files", "fi1es", "sql", "sq1", "echo", "G", "g.t", "1a"}) {
+  for (const char* name : {"files", "fi1es", "sql", "sq1", "echo", "tools", "G", "g.t", "1a"}) {
     configure(std::string("[bridges.\"") + name +
               "\"]\nkind = \"stdio\"\ncommand = \"/bin/cat\"\n");
     EXPECT_THAT(refused(), HasSubstr("bridge")) << name;

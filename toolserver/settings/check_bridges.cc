@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "toolserver/definition/read_definitions.h"
 #include "toolserver/model/look_alike.h"
 #include "toolserver/settings/endpoint.h"
 #include "toolserver/settings/validate.h"
@@ -16,7 +17,7 @@ constexpr std::int64_t kPatternMemory = 1 << 20;
 constexpr std::size_t kPatternBytes = 1024;
 
 // Namespaces of ours, also where a connector is off: its scopes may be granted.
-constexpr std::string_view kOwnNames[] = {"sql", "files", "echo"};
+constexpr std::string_view kOwnNames[] = {"sql", "files", "echo", definition::kSpace};
 
 class Checker {
  public:

@@ -106,11 +106,22 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"security.proof_signing_key_path", &config.security.proof_signing_key_path},
           {"security.certificate_scopes_file", &config.security.certificate_scopes_file},
           {"security.deny_file", &config.security.deny_file},
+          {"guard.rules_key_path", &config.guard.rules_key_path},
+          {"guard.quarantine_file", &config.guard.quarantine_file},
           {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path}}) {
       check.apart(setting, *folder, guarded, *path);
     }
     for (const auto& key : config.audit.old_keys) {
       check.apart(setting, *folder, "audit.old_keys", key);
+    }
+    // Who can write a program says what it does.
+    for (const auto& tool : config.tools) {
+      const auto* command = std::get_if<definition::CommandWork>(&tool.work);
+      if (command == nullptr) continue;
+      check.apart(setting, *folder, tool.capability.id.text() + ".program", command->program);
+    }
+    for (const auto& rules : config.guard.rules) {
+      check.apart(setting, *folder, "guard.rules", rules);
     }
   }
 }
@@ -160,6 +171,12 @@ void check_server(Checker& check, const SecureConfig& config) {
   check.file("cluster.discovery_config.ca_cert_path", config.cluster.discovery_config.ca_cert_path,
              Kind::kPublicFile);
   check.file("hooks.ca_cert_path", config.hooks.ca_cert_path, Kind::kPublicFile);
+  for (const auto& rules : config.guard.rules) check.file("guard.rules", rules, Kind::kRules);
+  check.file("guard.rules_key_path", config.guard.rules_key_path, Kind::kPublicFile);
+  check.file("guard.policy_ca_cert_path", config.guard.policy_ca_cert_path, Kind::kPublicFile);
+  if (std::filesystem::exists(config.guard.quarantine_file)) {
+    check.file("guard.quarantine_file", config.guard.quarantine_file, Kind::kRules);
+  }
   check.file("audit.checkpoint_key_path", config.audit.checkpoint_key_path, Kind::kPrivateKey);
   for (const auto& key : config.audit.old_keys) {
     check.file("audit.old_keys", key, is_pem(key) ? Kind::kPublicFile : Kind::kPrivateKey);

@@ -109,8 +109,8 @@ Findings check_ranges(const SecureConfig& config, Role role) {
 
 Findings validate(const SecureConfig& config, Role role) {
   Findings out;
-  for (auto* check :
-       {check_mode, check_secrets, check_transport, check_cluster, check_ranges, check_bridges}) {
+  for (auto* check : {check_mode, check_secrets, check_transport, check_cluster, check_guard,
+                      check_ranges, check_ingress, check_bridges}) {
     for (auto& finding : check(config, role)) {
       if (std::ranges::find(out, finding) == out.end()) out.push_back(std::move(finding));
     }

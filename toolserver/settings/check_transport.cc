@@ -102,6 +102,7 @@ Findings check_transport(const SecureConfig& config, Role role) {
                  config.cluster.discovery_config.endpoint);
     check_target(out, config, "hooks.consent_url", config.hooks.consent_url);
     check_target(out, config, "hooks.filter_url", config.hooks.filter_url);
+    check_target(out, config, "guard.policy_url", config.guard.policy_url);
     check_target(out, config, "audit.witness_url", config.audit.witness_url);
   }
   check_https(out, "oauth2.jwks_url", config.oauth2.jwks_url);

@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "toolserver/definition/read_definitions.h"
 #include "toolserver/settings/bind.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::settings {
 namespace {
-
-constexpr std::string_view kBridgesMarkdown =
-    "\n## Bridges\n\n"
-    "Foreign MCP servers stand in sections `[bridges.NAME]` of a TOML or YAML file, and nowhere "
-    "else; "
-    "NAME is the operator's\nchoice. What such a section takes stands in "
-    "[tools/bridge.md](tools/bridge.md#settings-of-bridgesname).\n";
 
 template <class Enum>
 std::string_view word(Enum value) {
@@ -58,6 +52,37 @@ std::string bridge_line(const Bridge& bridge) {
       bridge.rules.size());
 }
 
+std::string_view word(ConsentRule rule) {
+  switch (rule) {
+    case ConsentRule::kNever: return "never";
+    case ConsentRule::kFirst: return "on the first call";
+    case ConsentRule::kAlways: return "always";
+  }
+  return "";
+}
+
+std::string tool_lines(const SecureConfig& config) {
+  std::string out;
+  for (const auto& tool : config.tools) {
+    const auto* command = std::get_if<definition::CommandWork>(&tool.work);
+    std::string what = command != nullptr
+                           ? "runs " + command->program
+                           : "calls " + std::get<definition::HttpWork>(tool.work).origin;
+    out += fmt::format("{}: {}, consent {}\n", tool.capability.id.text(), what,
+                       word(tool.capability.consent));
+  }
+  return out;
+}
+
+std::string guard_line(const Guard& guard) {
+  std::string shipped =
+      guard.shipped_rules.empty() ? "none" : fmt::format("{}", fmt::join(guard.shipped_rules, " "));
+  return fmt::format("guard: shipped rules {}, {} rule files{}, policy engine {}, fail mode {}\n",
+                     shipped, guard.rules.size(),
+                     guard.allow_unsigned_rules ? " without signature" : "",
+                     on_or_off(!guard.policy_url.empty()), word(guard.policy_fail_mode));
+}
+
 std::string server_lines(const SecureConfig& config) {
   std::string out = link_of_server(config);
   const Hooks& hooks = config.hooks;
@@ -66,6 +91,7 @@ std::string server_lines(const SecureConfig& config) {
   out += fmt::format("hooks: consent {}, filter {}, fail mode {}\n",
                      on_or_off(!hooks.consent_url.empty()), on_or_off(!hooks.filter_url.empty()),
                      word(hooks.fail_mode));
+  out += guard_line(config.guard);
   out += fmt::format("audit: {}, {}, on failure {}, arguments {}\n", config.audit.path.string(),
                      word(config.audit.durability), word(config.audit.on_failure),
                      on_or_off(config.audit.log_arguments));
@@ -73,12 +99,14 @@ std::string server_lines(const SecureConfig& config) {
   if (takes_key && !config.core.api_key.empty()) {
     out += fmt::format("the api_key grants: {}\n", fmt::join(config.security.api_key_scopes, " "));
   }
-  out += sql_line(config.connectors.sql) + files_line(config.connectors.files);
+  out += sql_line(config.connectors.sql) + files_line(config.connectors.files) + tool_lines(config);
   const auto& connectors = config.connectors;
   for (const auto& bridge : config.bridges) out += bridge_line(bridge);
   if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled &&
-      config.bridges.empty()) {
-    out += "warning: no connector is on, so there is nothing to call; see connectors.*.enabled\n";
+      config.tools.empty() && config.bridges.empty()) {
+    out +=
+        "warning: no connector is on, and there is no [tools.NAME] and no [bridges.NAME], so there "
+        "is nothing to call\n";
   }
   return out;
 }
@@ -99,7 +127,7 @@ std::string describe(const SecureConfig& config, Role role) {
 
 std::string markdown() {
   return base::config::settings_markdown(make_table(), "Settings of securetool") +
-         std::string(kBridgesMarkdown) + needs_markdown();
+         needs_markdown() + definition::markdown() + bridges_markdown();
 }
 
 }  // namespace tool::settings

@@ -35,6 +35,8 @@ struct Row {
 [[nodiscard]] std::vector<Row> security_rows();
 [[nodiscard]] std::vector<Row> cluster_rows();
 [[nodiscard]] std::vector<Row> limit_rows();
+[[nodiscard]] std::vector<Row> ingress_rows();
+[[nodiscard]] std::vector<Row> guard_rows();
 [[nodiscard]] std::vector<Row> service_rows();
 
 }  // namespace tool::settings

@@ -12,6 +12,7 @@
 
 #include "base/core/secret.h"
 #include "base/log/line.h"
+#include "toolserver/definition/tool_definition.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/settings/bridge.h"
 
@@ -167,6 +168,24 @@ struct Hooks {
   Path ca_cert_path;
 };
 
+/// Judges of calls and answers; see toolserver/guard.
+struct Guard {
+  std::vector<std::string> shipped_rules;  ///< Names of rule files that the service brings.
+  std::vector<Path> rules;                 ///< The operator's own.
+  Path rules_key_path;                     ///< Ed25519; signs each of `rules`.
+  bool allow_unsigned_rules = false;
+  std::size_t scan_bytes = 0;  ///< Of all texts of one call, and of one answer.
+  Duration scan_time{};
+  std::string policy_url;  ///< Of the policy engine, without a path; empty: nobody is asked.
+  Duration policy_timeout{};
+  FailMode policy_fail_mode = FailMode::kClosed;
+  base::Secret policy_token;
+  Path policy_ca_cert_path;
+  std::size_t policy_question_bytes = 0;
+  Duration policy_cache_time{};
+  Path quarantine_file;
+};
+
 struct Audit {
   Path path;  ///< A folder.
   AuditDurability durability = AuditDurability::kWritten;
@@ -180,6 +199,16 @@ struct Audit {
   std::uint64_t max_bytes = 0;       ///< Of all its files; 0 for no limit.
   std::uint64_t reserve_bytes = 0;   ///< For the ends of running calls.
   bool log_arguments = false;
+};
+
+/// The way in for MCP clients, on the service's own port.
+struct McpIngress {
+  bool enabled = false;
+  std::string path;             ///< "/mcp".
+  std::string minimum_version;  ///< Oldest revision that is served.
+  std::string resource;         ///< The endpoint as clients know it; empty: of server_url.
+  bool elicit_consent = false;
+  std::string bare_namespace;  ///< Whose tools are named without it; empty for none.
 };
 
 struct SqlConnector {
@@ -210,6 +239,7 @@ struct EchoConnector {
 };
 
 struct Connectors {
+  bool require_walls = false;  ///< No start where the kernel lacks one.
   EchoConnector echo;
   SqlConnector sql;
   FilesConnector files;
@@ -236,9 +266,12 @@ struct SecureConfig {
   Oauth2 oauth2;
   Limits limits;
   Hooks hooks;
+  Guard guard;
   Audit audit;
+  McpIngress mcp;
   Connectors connectors;
-  std::vector<Bridge> bridges;
+  std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].
+  std::vector<Bridge> bridges;                    ///< Of a server; the sections [bridges.NAME].
   Pins pins;
   Log log;
 };

@@ -33,8 +33,8 @@ std::vector<Row> hook_rows() {
       .add("hooks.filter_timeout", SETTINGS_MEMBER(hooks.filter_timeout), short_time, "2",
            "Time for the filter's answer.")
       .add("hooks.fail_mode", SETTINGS_MEMBER(hooks.fail_mode), choice<FailMode>(), "closed",
-           "Whether an output goes on when no connection to the filter can be made; after any "
-           "other fault it never does.")
+           "Whether an output goes on when nobody listens at the filter's address, or no way "
+           "leads there; after any other fault it never does.")
       .add("hooks.bearer_token", SETTINGS_MEMBER(hooks.bearer_token), SecretType{}, "",
            "Sent to both hooks as Authorization: Bearer.")
       .add("hooks.signing_secret", SETTINGS_MEMBER(hooks.signing_secret), SecretType{}, "",
@@ -79,6 +79,13 @@ std::vector<Row> audit_rows() {
   return std::move(rows).done();
 }
 
+std::vector<Row> connector_rows() {
+  Rows rows("Connectors", Change::kRestart);
+  rows.add("connectors.require_walls", SETTINGS_MEMBER(connectors.require_walls), FlagType{}, "0",
+           "1 refuses to start where the kernel lacks a wall around a connector's process.");
+  return std::move(rows).done();
+}
+
 std::vector<Row> echo_rows() {
   Rows rows("Echo connector", Change::kRestart);
   rows.add("connectors.echo.enabled", SETTINGS_MEMBER(connectors.echo.enabled), FlagType{}, "0",
@@ -98,7 +105,8 @@ std::vector<Row> sql_rows() {
       .add("connectors.sql.allow_raw_file_sql", SETTINGS_MEMBER(connectors.sql.allow_raw_file_sql),
            FlagType{}, "0", "1 lets queries name files of data_dir.")
       .add("connectors.sql.memory", SETTINGS_MEMBER(connectors.sql.memory_bytes),
-           BytesType{64 * kMiB, kMiB << 20}, "512MiB", "Memory of the engine.")
+           BytesType{64 * kMiB, kMiB << 20}, "512MiB",
+           "Memory of the engine; its process may ask for twice as much and 1 GiB.")
       .add("connectors.sql.threads", SETTINGS_MEMBER(connectors.sql.threads), IntegerType{1, 256},
            "2", "Threads of the engine.")
       .add("connectors.sql.max_rows", SETTINGS_MEMBER(connectors.sql.max_rows),
@@ -155,7 +163,8 @@ std::vector<Row> log_rows() {
 
 std::vector<Row> service_rows() {
   std::vector<Row> out;
-  for (auto* part : {hook_rows, audit_rows, echo_rows, sql_rows, files_rows, pin_rows, log_rows}) {
+  for (auto* part : {hook_rows, audit_rows, connector_rows, echo_rows, sql_rows, files_rows,
+                     pin_rows, log_rows}) {
     for (auto& row : part()) out.push_back(std::move(row));
   }
   return out;

@@ -8,15 +8,14 @@
 #include <array>
 
 #include "base/config/describe.h"
+#include "toolserver/definition/read_definitions.h"
 #include "toolserver/settings/rows.h"
+#include "toolserver/settings/secret_strength.h"
 #include "toolserver/settings/text_rules.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::settings {
 namespace {
-
-// Whose keys are names that the operator chose; see bridge.h.
-constexpr std::string_view kOpenSection = "bridges";
 
 SecureConfig from_values(const base::config::SettingValues& values) {
   SecureConfig config;
@@ -30,7 +29,7 @@ void resolve_paths(SecureConfig& config, const Path& folder) {
 
 // "environment: security.replay_window: must be ...".
 std::string line(const Finding& finding, const base::config::SettingValues& values) {
-  if (finding.setting == kOpenSection) return fmt::format("{}: {}", kOpenSection, finding.rule);
+  if (finding.setting == kBridges) return fmt::format("{}: {}", kBridges, finding.rule);
   std::string name = base::config::name_of_path(finding.setting);
   const std::string& source = values.source(name);
   if (source.ends_with(fmt::format(":{}", finding.setting))) {
@@ -57,6 +56,43 @@ Findings all_findings(const SecureConfig& config, Role role) {
   return out;
 }
 
+// A shorter one could not be told from other text, and so not be kept out of answers.
+constexpr std::size_t kShortestToolSecret = 8;
+
+std::string_view secret_rule(std::string_view secret) {
+  if (secret.size() < kShortestToolSecret) return "must have 8 characters or more";
+  if (!known_weakness_of(secret)) return "";
+  return "must not be a placeholder or a published value";
+}
+
+base::json::Object open_section(const base::config::LoadReport& report, std::string_view name) {
+  const auto* section = report.open.if_contains(name);
+  return section == nullptr ? base::json::Object() : section->get_object();
+}
+
+// What [bridges.NAME] says becomes `config.bridges`; its faults go to `report`.
+void take_bridges(SecureConfig& config, base::config::LoadReport& report,
+                  const base::config::Places& places) {
+  auto read = read_bridges(open_section(report, kBridges), places.folder, secret_rule);
+  for (const auto& fault : read.faults) {
+    report.errors.push_back(fmt::format("{}:{}", report.open_source, fault));
+  }
+  for (auto& file : read.files) report.files.push_back(std::move(file));
+  config.bridges = std::move(read.bridges);
+}
+
+// What [tools.NAME] says becomes `config.tools`; its faults go to `report`.
+void take_tools(SecureConfig& config, base::config::LoadReport& report,
+                const base::config::Places& places) {
+  auto read = definition::read_definitions(open_section(report, definition::kSpace),
+                                           {places.folder, places.environment, secret_rule});
+  for (const auto& fault : read.faults) {
+    report.errors.push_back(fmt::format("{}:{}", report.open_source, fault));
+  }
+  for (auto& file : read.files) report.files.push_back(std::move(file));
+  config.tools = std::move(read.tools);
+}
+
 // The machine's name as far as it can be that of a node. One machine is all that
 // mode simple is for.
 std::string host_name() {
@@ -71,7 +107,8 @@ std::string host_name() {
 
 std::vector<Row> make_rows() {
   std::vector<Row> all;
-  for (auto* rows : {core_rows, security_rows, cluster_rows, limit_rows, service_rows}) {
+  for (auto* rows : {core_rows, security_rows, cluster_rows, limit_rows, ingress_rows, guard_rows,
+                     service_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }
   return all;
@@ -86,7 +123,7 @@ base::config::SettingsTable make_table() {
            .file_stem = "securetool",
            .root_section = "core",
            .access = base::config::FileAccess::kChecked,
-           .open_section = std::string(kOpenSection)}};
+           .open_sections = {std::string(definition::kSpace), std::string(kBridges)}}};
 }
 
 SecureConfig defaults() {
@@ -107,9 +144,10 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
     config.core.node_id = host_name();
   }
   resolve_paths(config, places.folder);
-  auto bridges = read_bridges(report.open, places.folder);
-  config.bridges = std::move(bridges.bridges);
-  std::ranges::move(bridges.files, std::back_inserter(report.files));
+  if (role == Role::kServer) {
+    take_tools(config, report, places);
+    take_bridges(config, report, places);
+  }
   // A setting that could not be read has a fault already, and after a file that
   // could not be read all that is missing may stand in it.
   if (!report.unreadable) {
@@ -120,7 +158,6 @@ base::Result<Loaded> load(const base::config::Places& places, Role role) {
       report.errors.push_back(line(finding, report.values));
     }
   }
-  std::ranges::move(bridges.errors, std::back_inserter(report.errors));
   if (!report.errors.empty()) {
     if (!report.file_found && !names_settings(places.environment)) {
       report.errors.insert(report.errors.begin(), no_file_line(places));
@@ -147,9 +184,13 @@ base::Result<Reloaded> reload(const SecureConfig& current, const base::config::P
       out.needs_restart.emplace_back(row.setting.path);
     }
   }
+  if (!definition::are_equal(current.tools, out.config.tools)) {
+    out.config.tools = current.tools;
+    out.needs_restart.emplace_back(definition::kSpace);
+  }
   if (!same(current.bridges, out.config.bridges)) {
     out.config.bridges = current.bridges;
-    out.needs_restart.emplace_back(kOpenSection);
+    out.needs_restart.emplace_back(kBridges);
   }
   // The new whole is safe, and so was the old; a mixture need not be.
   std::vector<std::string> lines;

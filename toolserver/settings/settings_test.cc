@@ -133,10 +133,12 @@ std::string other_text(const base::config::Setting& setting) {
                            "P256_A256GCM_S256",
                            "tool:invoke:files.read,cap:list",
                            ".sql,.log",
+                           "secrets,injection",
                            "node-b wss://b.example:7443 /keys/b key.pem,node-c wss://c.example",
                            "1",
                            "0",
                            "enterprise",
+                           "2026-07-28",
                            "rs256",
                            "required",
                            "etcd",
@@ -346,6 +348,21 @@ TEST_F(SettingsTest, reload_puts_live_settings_in_force_and_names_the_others) {
   EXPECT_EQ(next->config.limits.burst, 200U);
   EXPECT_EQ(next->config.core.node_id, "node-1");
   EXPECT_EQ(next->config.server.host, "127.0.0.1");
+}
+
+TEST_F(SettingsTest, tools_of_ones_own_are_a_servers_and_change_at_a_restart) {
+  std::string tool = "[tools.t]\nkind = 'command'\nprogram = '/bin/true'\ndescription = ";
+  write("securetool.toml", tool + "'one'\n");
+  SecureConfig current = loaded();
+  ASSERT_EQ(current.tools.size(), 1U);
+  EXPECT_EQ(current.tools[0].capability.id.text(), "tools.t");
+  write("securetool.toml", tool + "'two'\n");
+  auto next = reload(current, places_, Role::kServer);
+  ASSERT_TRUE(next.has_value()) << next.error().message();
+  EXPECT_THAT(next->needs_restart, ElementsAre("tools"));
+  EXPECT_EQ(next->config.tools[0].capability.description, "one");
+  write("securetool.toml", tool + "'two'\nkindd = 1\n");
+  EXPECT_EQ(refused(), "securetool.toml:tools.t.kindd: no such key; the nearest is kind");
 }
 
 TEST_F(SettingsTest, reload_is_all_or_nothing) {

@@ -68,8 +68,9 @@ std::string_view suite_rule(std::string_view text) {
 }
 
 std::string_view scope_rule(std::string_view text) {
-  static constexpr std::array kWhole = {std::string_view("cap:list"), std::string_view("flow:run"),
-                                        std::string_view("fed:forward")};
+  static constexpr std::array kWhole = {
+      std::string_view("cap:list"), std::string_view("flow:run"), std::string_view("fed:forward"),
+      std::string_view("mcp:resources"), std::string_view("mcp:prompts")};
   static constexpr std::array kBegin = {std::string_view("admin:"),
                                         std::string_view("tool:invoke:"),
                                         std::string_view("tool:describe:")};
@@ -79,6 +80,11 @@ std::string_view scope_rule(std::string_view text) {
                });
   bool good = known && text.size() <= 256 && std::ranges::all_of(text, is_scope_character);
   return good ? "" : "must be a scope that the protocol knows, such as tool:invoke:files.read";
+}
+
+std::string_view shipped_rules_rule(std::string_view text) {
+  bool is_known = text == "injection" || text == "personal_data" || text == "secrets";
+  return is_known ? "" : "must be injection, personal_data or secrets";
 }
 
 std::string_view extension_rule(std::string_view text) {

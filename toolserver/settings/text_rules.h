@@ -35,11 +35,16 @@ inline constexpr std::string_view kSuiteRule =
 
 /// Source: docs/wire-3.0.md, "Scopes".
 inline constexpr std::string_view kScopeRule =
-    "cap:list, flow:run, fed:forward, admin:<area>, tool:invoke:<tool> or tool:describe:<tool>";
+    "cap:list, flow:run, fed:forward, mcp:resources, mcp:prompts, admin:<area>, "
+    "tool:invoke:<tool> or tool:describe:<tool>";
 [[nodiscard]] std::string_view scope_rule(std::string_view text);
 
 inline constexpr std::string_view kExtensionRule = "a dot and 1 to 16 of a-z and 0-9";
 [[nodiscard]] std::string_view extension_rule(std::string_view text);
+
+/// Names of toolserver/guard/rules.
+inline constexpr std::string_view kShippedRulesRule = "injection, personal_data or secrets";
+[[nodiscard]] std::string_view shipped_rules_rule(std::string_view text);
 
 /// A DNS name, of a service with '_' labels or of one in a registry.
 /// Empty is allowed.

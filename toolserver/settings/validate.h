@@ -46,7 +46,9 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings check_transport(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_mode(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_cluster(const SecureConfig& config, Role role);
+[[nodiscard]] Findings check_guard(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_ranges(const SecureConfig& config, Role role);
+[[nodiscard]] Findings check_ingress(const SecureConfig& config, Role role);
 [[nodiscard]] Findings check_bridges(const SecureConfig& config, Role role);
 
 /// The table behind check_mode(), for the documentation.

@@ -203,9 +203,25 @@ constexpr auto kTargets = std::to_array<Target>({
      [](SecureConfig& s, const std::string& url) { s.hooks.consent_url = url; }},
     {"hooks.filter_url", "http",
      [](SecureConfig& s, const std::string& url) { s.hooks.filter_url = url; }},
+    {"guard.policy_url", "http",
+     [](SecureConfig& s, const std::string& url) { s.guard.policy_url = url; }},
     {"cluster.discovery_config.endpoint", "http",
      [](SecureConfig& s, const std::string& url) { s.cluster.discovery_config.endpoint = url; }},
 });
+
+TEST(ValidateTest, rule_files_need_a_key_or_a_word_that_they_need_none) {
+  auto config = good_config(Mode::kBasic, Role::kServer);
+  config.guard.shipped_rules = {"secrets"};
+  EXPECT_THAT(validate(config, Role::kServer), IsEmpty()) << "shipped ones are the service's own";
+  config.guard.rules = {"mine.toml"};
+  EXPECT_THAT(names(validate(config, Role::kServer)), Contains("guard.rules_key_path"));
+  config.guard.rules_key_path = "rules.pub";
+  EXPECT_THAT(validate(config, Role::kServer), IsEmpty());
+  config.guard.allow_unsigned_rules = true;
+  EXPECT_THAT(names(validate(config, Role::kServer)), Contains("guard.allow_unsigned_rules"));
+  config.guard.rules_key_path.clear();
+  EXPECT_THAT(validate(config, Role::kServer), IsEmpty());
+}
 
 TEST(ValidateTest, plaintext_to_another_machine_is_refused_with_the_permission_too) {
   for (const auto& target : kTargets) {

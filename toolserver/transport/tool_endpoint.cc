@@ -122,9 +122,11 @@ base::Task<http::Response> serve(std::shared_ptr<const Endpoint> endpoint, http:
 }  // namespace
 
 base::http::Handler make_handler(const EndpointOptions& options, const SessionServices& services,
-                                 const base::metrics::Registry& metrics, Readiness ready) {
+                                 const base::metrics::Registry& metrics, Readiness ready,
+                                 std::optional<OtherFace> other) {
   auto endpoint = std::make_shared<const Endpoint>(options, services, metrics, std::move(ready));
-  return [endpoint](base::RequestContext, http::Request request) {
+  return [endpoint, other = std::move(other)](base::RequestContext context, http::Request request) {
+    if (other && other->takes(request.path())) return other->handler(context, std::move(request));
     return serve(endpoint, std::move(request));
   };
 }

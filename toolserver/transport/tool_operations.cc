@@ -202,6 +202,10 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
   }
   auto reply = co_await pipeline_.run(std::move(call), to_events(events));
   if (!reply) co_return no_reply(std::move(reply).error(), tool);
+  if (reply->result.input_needed) {
+    co_return no(
+        refuse(Code::kConsent, "the tool has to ask the caller, who cannot be asked here"));
+  }
   co_return co_await write_answer(std::move(*reply), asked->form, events);
 }
 

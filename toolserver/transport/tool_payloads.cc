@@ -109,7 +109,9 @@ Outcome<InvokeRequest> read_invoke(json::Object payload) {
 json::Object write_content(Content content) {
   json::Object out;
   out.reserve(3);
-  bool text = pipeline::is_text(content);
+  // The wire has no links of its own. Source: RFC 2483, section 5.
+  if (content.part_of == PartOf::kLink) content = {"text/uri-list", std::move(content.uri)};
+  bool text = content.is_text();
   out["type"] = text ? "text" : "data";
   out["media_type"] = content.media_type;
   if (text) {

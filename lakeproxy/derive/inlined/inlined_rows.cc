@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/predicate.hpp>
 #include <map>
 #include <utility>
 
@@ -80,62 +81,144 @@ bool is_interval(const materialize::InlinedGroup& group, const Field& field) {
   return held != group.lake_types.end() && held->second == "interval";
 }
 
-bool has_interval(const materialize::InlinedGroup& group, const Field& field) {
-  if (field.type.is_primitive()) return is_interval(group, field);
-  return std::ranges::any_of(field.type.children(),
-                             [&](const Field& child) { return has_interval(group, child); });
+const model::CopiedColumn* change_of(const materialize::InlinedGroup& group, const Field& field) {
+  auto found = std::ranges::find(group.changed, field.id, &model::CopiedColumn::id);
+  return found == group.changed.end() ? nullptr : &*found;
 }
 
-// `value`, of the engine's type, with its intervals as the texts that clients see.
-std::string shown_value(const materialize::InlinedGroup& group, const Field& field,
-                        const std::string& value, int depth = 0) {
-  if (!has_interval(group, field)) return value;
-  if (field.type.is_primitive()) return interval_text(value);
+// Whether clients see another value than the one of the lake's type.
+bool is_converted(const materialize::InlinedGroup& group, const Field& field) {
+  if (field.type.is_primitive()) return is_interval(group, field) || change_of(group, field);
+  return std::ranges::any_of(field.type.children(),
+                             [&](const Field& child) { return is_converted(group, child); });
+}
+
+std::string converted(const model::CopiedColumn* change, const std::string& type,
+                      const std::string& value) {
+  const bool is_text = change == nullptr || change->to.kind() == TypeKind::kString;
+  if (is_text && (change == nullptr || change->from == "interval")) return interval_text(value);
+  return fmt::format("CAST({} AS {})", value, type);
+}
+
+// `value`, of the engine's type, as clients see it: its intervals as texts, and what an ALTER has
+// changed since in the type of now.
+base::Result<std::string> shown_value(const materialize::InlinedGroup& group, const Field& field,
+                                      const std::string& value, int depth = 0) {
+  if (!is_converted(group, field)) return value;
+  if (field.type.is_primitive()) {
+    const model::CopiedColumn* change = change_of(group, field);
+    if (change == nullptr) return converted(nullptr, "", value);
+    ASSIGN_OR_RETURN(const std::string type, engine_type(change->to));
+    return converted(change, type, value);
+  }
   const auto& children = field.type.children();
   const std::string item = fmt::format("e{}", depth);
   if (field.type.kind() == TypeKind::kList) {
-    return fmt::format("list_transform({}, lambda {}: {})", value, item,
-                       shown_value(group, children[0], item, depth + 1));
+    ASSIGN_OR_RETURN(std::string element, shown_value(group, children[0], item, depth + 1));
+    return fmt::format("list_transform({}, lambda {}: {})", value, item, element);
   }
   if (field.type.kind() == TypeKind::kMap) {
+    ASSIGN_OR_RETURN(std::string key, shown_value(group, children[0], item + ".key", depth + 1));
+    ASSIGN_OR_RETURN(std::string held, shown_value(group, children[1], item + ".value", depth + 1));
     return fmt::format(
         "CASE WHEN {0} IS NULL THEN NULL ELSE map_from_entries(list_transform(map_entries({0}), "
         "lambda {1}: struct_pack(key := {2}, value := {3}))) END",
-        value, item, shown_value(group, children[0], item + ".key", depth + 1),
-        shown_value(group, children[1], item + ".value", depth + 1));
+        value, item, key, held);
   }
   std::string parts;
   for (const Field& child : children) {
     if (!parts.empty()) parts += ", ";
     const std::string part = fmt::format("({})[{}]", value, quote_literal(child.name));
-    parts += fmt::format("{} := {}", quote_identifier(child.name),
-                         shown_value(group, child, part, depth + 1));
+    ASSIGN_OR_RETURN(std::string shown, shown_value(group, child, part, depth + 1));
+    parts += fmt::format("{} := {}", quote_identifier(child.name), shown);
   }
   return fmt::format("CASE WHEN {} IS NULL THEN NULL ELSE struct_pack({}) END", value, parts);
 }
 
+// The columns of the file, and the lake's types of those that are written in one.
+struct Written {
+  std::vector<Field> columns;
+  model::LakeTypes lake_types;
+};
+
+Field as_shown(const materialize::InlinedGroup& group, Field field) {
+  if (field.type.is_primitive()) {
+    if (const model::CopiedColumn* change = change_of(group, field)) field.type = change->to;
+    return field;
+  }
+  std::vector<Field> parts;
+  for (const Field& child : field.type.children()) parts.push_back(as_shown(group, child));
+  switch (field.type.kind()) {
+    case TypeKind::kList:
+      field.type = model::Type::list(parts[0].id, parts[0].type, parts[0].required);
+      break;
+    case TypeKind::kMap:
+      field.type = model::Type::map(parts[0].id, parts[0].type, parts[1].id, parts[1].type,
+                                    parts[1].required);
+      break;
+    default: field.type = model::Type::structure(std::move(parts)); break;
+  }
+  return field;
+}
+
+// A column may have the name of one that came later: clients go by the ids.
+std::string free_name(const model::CopiedColumn& column, const std::vector<Field>& columns) {
+  std::string name = column.name;
+  while (std::ranges::any_of(
+      columns, [&](const Field& field) { return boost::algorithm::iequals(field.name, name); })) {
+    name += fmt::format("_{}", column.id);
+  }
+  return name;
+}
+
+Written written_of(const materialize::InlinedGroup& group) {
+  Written written{.lake_types = group.lake_types};
+  std::erase_if(written.lake_types, [](const auto& held) { return held.second == "interval"; });
+  for (const auto& change : group.changed) written.lake_types.erase(change.id);
+  for (const Field& field : group.columns) written.columns.push_back(as_shown(group, field));
+  for (const auto& change : group.changed) {
+    if (!change.constant) continue;
+    written.columns.push_back(
+        Field{.id = change.id, .name = free_name(change, written.columns), .type = change.to});
+  }
+  return written;
+}
+
+base::Result<std::string> constant_value(const model::CopiedColumn& change) {
+  std::string value = quote_literal(*change.constant);
+  if (change.from == "interval") value = fmt::format("CAST({} AS INTERVAL)", value);
+  ASSIGN_OR_RETURN(const std::string type, engine_type(change.to));
+  return converted(&change, type, value);
+}
+
 // An empty table first: an error here is the columns', a later one a value's.
-base::Status make_typed(Connection& connection, const materialize::InlinedGroup& group) {
-  const std::vector<Field>& columns = group.columns;
+base::Status make_typed(Connection& connection, const materialize::InlinedGroup& group,
+                        const Written& written) {
+  const std::vector<Field>& columns = written.columns;
   std::string definitions;
   std::string values;
-  model::LakeTypes written = group.lake_types;
-  std::erase_if(written, [](const auto& held) { return held.second == "interval"; });
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    auto held = engine_type(columns[i], group.lake_types);
-    auto type = held ? engine_type(columns[i], written) : held;
+    auto type = engine_type(columns[i], written.lake_types);
     if (!type) {
       return std::move(type).error().with_context(fmt::format("column '{}'", columns[i].name));
     }
-    if (i > 0) {
-      definitions += ", ";
-      values += ", ";
-    }
+    if (i > 0) definitions += ", ";
+    if (i > 0 && i < group.columns.size()) values += ", ";
     definitions += quote_identifier(columns[i].name) + ' ' + *type;
+    if (i >= group.columns.size()) continue;
+    const Field& held = group.columns[i];
+    ASSIGN_OR_RETURN(const std::string held_type, engine_type(held, group.lake_types));
     std::string text = fmt::format("c{}", i);
     // PostgreSQL writes "-1 mons +1 day", and the engine reads no plus sign.
-    if (is_interval(group, columns[i])) text = fmt::format("replace({}, '+', '')", text);
-    values += shown_value(group, columns[i], fmt::format("CAST({} AS {})", text, *held));
+    if (is_interval(group, held)) text = fmt::format("replace({}, '+', '')", text);
+    ASSIGN_OR_RETURN(std::string shown,
+                     shown_value(group, held, fmt::format("CAST({} AS {})", text, held_type)));
+    values += shown;
+  }
+  for (const auto& change : group.changed) {
+    if (!change.constant) continue;
+    ASSIGN_OR_RETURN(std::string value, constant_value(change));
+    values += ", " + value;
   }
   auto made = connection.execute(fmt::format("CREATE TEMP TABLE typed ({})", definitions));
   if (!made && made.error().kind() == ErrorKind::kInvalid) {
@@ -159,9 +242,9 @@ enum class Extremes : std::uint8_t {
   kNone,       // Of times whose order is another in UTC.
 };
 
-Extremes extremes_of(const materialize::InlinedGroup& group, const Field& field) {
-  auto held = group.lake_types.find(field.id);
-  if (held == group.lake_types.end()) return Extremes::kOfValues;
+Extremes extremes_of(const Written& written, const Field& field) {
+  auto held = written.lake_types.find(field.id);
+  if (held == written.lake_types.end()) return Extremes::kOfValues;
   if (held->second == "int128" || held->second == "uint128") return Extremes::kOfDoubles;
   return held->second == "timetz" ? Extremes::kNone : Extremes::kOfValues;
 }
@@ -228,14 +311,14 @@ std::int64_t count_leaves(const model::Type& type) {
 }
 
 base::Result<std::vector<model::LakeColumnStats>> all_stats(Connection& connection,
-                                                            const materialize::InlinedGroup& group,
+                                                            const Written& written,
                                                             const std::string& path) {
-  const std::vector<Field>& columns = group.columns;
+  const std::vector<Field>& columns = written.columns;
   std::string expressions;
   for (const Field& field : columns) {
     if (!field.type.is_primitive()) continue;
     if (!expressions.empty()) expressions += ", ";
-    expressions += stats_expressions(field, extremes_of(group, field));
+    expressions += stats_expressions(field, extremes_of(written, field));
   }
   if (expressions.empty()) return std::vector<model::LakeColumnStats>{};
   ASSIGN_OR_RETURN(auto sizes, leaf_sizes(connection, path));
@@ -264,18 +347,19 @@ base::Result<InlinedFile> write_inlined_rows(base::duckdb::Engine& engine,
   if (group.columns.empty()) {
     return fail(ErrorKind::kUnsupported, "rows without columns cannot be written as Parquet");
   }
-  ASSIGN_OR_RETURN(std::string field_ids, engine_field_ids(group.columns));
+  const Written written = written_of(group);
+  ASSIGN_OR_RETURN(std::string field_ids, engine_field_ids(written.columns));
   ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine.scratch_dir()));
   ASSIGN_OR_RETURN(Connection connection, engine.connect());
   connection.set_deadline(deadline);
   RETURN_IF_ERROR(stage(connection, group));
-  RETURN_IF_ERROR(make_typed(connection, group));
+  RETURN_IF_ERROR(make_typed(connection, group, written));
   std::string path = scratch.file("rows.parquet");
   RETURN_IF_ERROR(connection.execute(
       fmt::format("COPY typed TO {} (FORMAT parquet, COMPRESSION zstd, FIELD_IDS {})",
                   quote_literal(path), field_ids)));
   InlinedFile file;
-  ASSIGN_OR_RETURN(file.stats, all_stats(connection, group, path));
+  ASSIGN_OR_RETURN(file.stats, all_stats(connection, written, path));
   ASSIGN_OR_RETURN(file.bytes, read_file(path));
   file.record_count = static_cast<std::int64_t>(group.rows.size());
   return file;

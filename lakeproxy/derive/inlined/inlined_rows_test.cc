@@ -65,6 +65,25 @@ class InlinedRowsTest : public ::testing::Test {
   SampleEngine engine;
 };
 
+TEST_F(InlinedRowsTest, writes_what_an_alter_changed_in_the_types_of_now) {
+  auto pair = Type::structure({field(3, "k", Type(TypeKind::kInt))});
+  auto group = group_of({field(1, "i", Type(TypeKind::kInt)), field(2, "p", pair)},
+                        {{"1", "{'k': 10}"}, {std::nullopt, std::nullopt}});
+  group.changed = {{1, "int32", Type(TypeKind::kString), ""},
+                   {3, "int32", Type(TypeKind::kDouble), ""},
+                   {4, "int32", Type(TypeKind::kDouble), "x", "7"}};
+  InlinedFile file = write(group);
+  EXPECT_THAT(read(file.bytes, "coalesce(i, '-'), coalesce(CAST(p AS VARCHAR), '-'), x"),
+              ElementsAre("1|{'k': 10.0}|7.0", "-|-|7.0"));
+  const ParquetNode root = tree(file.bytes);
+  ASSERT_EQ(root.children.size(), 3);
+  EXPECT_EQ(root.children[2].field_id, 4);
+  EXPECT_EQ(root.children[1].children.at(0).field_id, 3);
+  ASSERT_EQ(file.stats.size(), 2);
+  EXPECT_EQ(file.stats[1].column_id, 4);
+  EXPECT_EQ(file.stats[1].min_value, "7.0");
+}
+
 struct PrimitiveCase {
   const char* name;
   Type type;

@@ -22,9 +22,10 @@ std::string edition(const model::LakeTable& table) {
 }  // namespace
 
 std::string inlined_location(const model::LakeTable& table, std::int64_t schema_version,
-                             SnapshotId begin) {
-  return fmt::format("{}inlined-{}-{}-{}", model::server_folder(table.metadata.location),
-                     schema_version, begin.value, edition(table));
+                             SnapshotId begin, std::string_view changed) {
+  return fmt::format("{}inlined-{}-{}-{}{}{}", model::server_folder(table.metadata.location),
+                     schema_version, begin.value, edition(table), changed.empty() ? "" : "-c",
+                     changed);
 }
 
 std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table,
@@ -40,8 +41,18 @@ std::optional<InlinedPlace> parse_inlined_location(const model::LakeTable& table
   const auto version = number();
   const auto begin = number();
   if (!version || !begin) return std::nullopt;
+  std::string_view changed;
+  if (auto mark = rest.find("-c"); mark != std::string_view::npos) {
+    changed = rest.substr(mark + 2);
+    if (changed.empty() ||
+        changed.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+      return std::nullopt;
+    }
+  }
   // A spelling of our own: or it is somebody else's file.
-  if (inlined_location(table, *version, SnapshotId(*begin)) != location) return std::nullopt;
+  if (inlined_location(table, *version, SnapshotId(*begin), changed) != location) {
+    return std::nullopt;
+  }
   return InlinedPlace{*version, SnapshotId(*begin)};
 }
 

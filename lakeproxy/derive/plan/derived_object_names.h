@@ -13,9 +13,11 @@
 
 namespace lake::materialize {
 
-/// Where the rows that began at `begin` under `schema_version` stand.
+/// Where the rows that began at `begin` under `schema_version` stand. `changed`: the signature of
+/// what clients see of them otherwise since (model::ChangedColumns), if there is something.
 [[nodiscard]] std::string inlined_location(const model::LakeTable& table,
-                                           std::int64_t schema_version, model::SnapshotId begin);
+                                           std::int64_t schema_version, model::SnapshotId begin,
+                                           std::string_view changed = {});
 
 /// What such a location names; nothing for any other.
 struct InlinedPlace {

@@ -29,6 +29,8 @@ struct InlinedGroup {
   std::vector<model::Field> columns;
   std::vector<model::LakeInlinedRow> rows;
   model::LakeTypes lake_types = {};  ///< Of the columns, where the lake has others.
+  /// What is written in another type than `columns` has, and columns that come with a constant.
+  std::vector<model::CopiedColumn> changed = {};
 };
 
 /// The deleted positions of one data file as of one snapshot, all of them.

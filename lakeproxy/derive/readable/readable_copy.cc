@@ -32,13 +32,6 @@ bool changes(const ParquetNode& node, const Columns& columns) {
                              [&](const ParquetNode& child) { return changes(child, columns); });
 }
 
-// The parts of a list or map stand below its repeated group; some writers leave it out.
-const std::vector<ParquetNode>& parts_of(const ParquetNode& node) {
-  const bool wraps = node.shape != ParquetShape::kStruct && node.children.size() == 1 &&
-                     node.children[0].repeated && !node.children[0].children.empty();
-  return wraps ? node.children[0].children : node.children;
-}
-
 base::Result<std::string> converted(const CopiedColumn& column, const std::string& value) {
   if (column.from == "interval" && column.to.kind() == model::TypeKind::kString) {
     return interval_text(value);

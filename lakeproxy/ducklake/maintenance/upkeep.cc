@@ -143,6 +143,28 @@ base::Task<base::Result<std::vector<std::string>>> LakeUpkeep::other_folders(
                          {param(id), param(std::move(folder))}});
 }
 
+base::Task<base::Result<std::vector<std::string>>> LakeUpkeep::masked_folders(
+    base::RequestContext context, std::optional<model::TableId> table, std::string subject,
+    std::vector<std::string> roles) {
+  const std::optional<std::int64_t> id = table ? std::optional(table->value) : std::nullopt;
+  return texts(context,
+               {sql_("SELECT DISTINCT f.folder FROM @lakeproxy_folders() f WHERE f.table_id IN "
+                     "(SELECT @lakeproxy_file_masked($2, $3::text[])) AND f.table_id IS DISTINCT "
+                     "FROM $1::bigint"),
+                {param(id), param(std::move(subject)), objects_param(std::move(roles))}});
+}
+
+base::Task<base::Result<bool>> LakeUpkeep::is_file_masked(base::RequestContext context,
+                                                          model::TableId table, std::string subject,
+                                                          std::vector<std::string> roles) {
+  CO_ASSIGN_OR_RETURN(
+      auto rows, co_await pool_->query(
+                     context, {sql_("SELECT $1 IN (SELECT @lakeproxy_file_masked($2, $3::text[]))"),
+                               {param(table.value), param(std::move(subject)),
+                                objects_param(std::move(roles))}}));
+  co_return rows->boolean(0, 0);
+}
+
 base::Task<base::Result<std::set<std::string>>> LakeUpkeep::recorded(
     base::RequestContext context, std::vector<std::string> objects) {
   CO_ASSIGN_OR_RETURN(

@@ -81,6 +81,16 @@ class LakeUpkeep {
   /// folder itself, too, where another table has it. `table` is nothing for one that is staged.
   [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> other_folders(
       base::RequestContext context, std::optional<model::TableId> table, std::string folder);
+  /// Folders of the tables, but for `table` itself, of which a principal with these roles gets
+  /// masked copies instead of files, dropped ones too. Each ends with '/'.
+  [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> masked_folders(
+      base::RequestContext context, std::optional<model::TableId> table, std::string subject,
+      std::vector<std::string> roles);
+  /// Whether a principal with these roles gets masked copies of the table's files.
+  [[nodiscard]] base::Task<base::Result<bool>> is_file_masked(base::RequestContext context,
+                                                              model::TableId table,
+                                                              std::string subject,
+                                                              std::vector<std::string> roles);
   /// Those of the objects that no client may replace or remove: the lake, or a published snapshot,
   /// names them.
   [[nodiscard]] base::Task<base::Result<std::set<std::string>>> recorded(

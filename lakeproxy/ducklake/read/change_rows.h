@@ -8,6 +8,7 @@
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/to_iceberg/definition/lake_columns.h"
+#include "lakeproxy/to_iceberg/definition/readable_copies.h"
 
 namespace lake::ducklake {
 
@@ -37,10 +38,11 @@ void read_partition_values(const base::pg::Rows& rows, DataFiles& files);
 
 /// LakeSql::inlined_rows with the table's columns and LakeSql::schema_versions.
 /// Text and blobs are the bytes themselves, anything else is DuckDB's text.
-/// Columns that the table's schema leaves out are left out here.
+/// Columns that the table's schema leaves out are left out here. What clients see otherwise at
+/// `newest` stands in LakeInlinedTable::changed, by the table's `rules`.
 /// Errors: kCorrupt  rows that do not fit the columns of their schema version.
 [[nodiscard]] base::Result<std::vector<model::LakeInlinedTable>> read_inlined_rows(
-    const base::pg::Rows& rows, const base::pg::Rows& schema_versions,
-    const std::vector<LakeColumn>& columns, const model::LakeTable& table);
+    const base::pg::Rows& rows, const base::pg::Rows& schema_versions, const LakeColumns& columns,
+    const CopyRules& rules, model::SnapshotId newest, const model::LakeTable& table);
 
 }  // namespace lake::ducklake

@@ -92,17 +92,30 @@ Result<Values> values_of(std::string_view text, const Layout& layout, std::int64
   return values;
 }
 
+// Of each group of rows that began together: the last snapshot that shows one of them.
+std::map<SnapshotId, SnapshotId> last_shown(const model::LakeInlinedTable& inlined,
+                                            SnapshotId newest) {
+  std::map<SnapshotId, SnapshotId> last;
+  for (const auto& row : inlined.rows) {
+    const SnapshotId until = row.end ? SnapshotId(row.end->value - 1) : newest;
+    auto [at, is_new] = last.try_emplace(row.begin, until);
+    if (!is_new) at->second = std::max(at->second, until);
+  }
+  for (auto& [begin, until] : last) until = std::max(begin, std::min(until, newest));
+  return last;
+}
+
 }  // namespace
 
 Result<std::vector<model::LakeInlinedTable>> read_inlined_rows(
-    const Rows& rows, const Rows& schema_versions, const std::vector<LakeColumn>& columns,
-    const model::LakeTable& table) {
+    const Rows& rows, const Rows& schema_versions, const LakeColumns& columns,
+    const CopyRules& rules, SnapshotId newest, const model::LakeTable& table) {
   std::vector<model::LakeInlinedTable> tables;
   Layout layout;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t version = rows.int64(i, 0);
     if (tables.empty() || tables.back().schema_version != version) {
-      ASSIGN_OR_RETURN(layout, layout_of(version, schema_versions, columns, table));
+      ASSIGN_OR_RETURN(layout, layout_of(version, schema_versions, columns.columns, table));
       tables.push_back({.schema_version = version, .lake_types = layout.lake_types});
       for (const model::Field* field : layout.held) {
         if (field != nullptr) tables.back().columns.push_back(*field);
@@ -112,6 +125,13 @@ Result<std::vector<model::LakeInlinedTable>> read_inlined_rows(
     if (!rows.is_null(i, 3)) row.end = SnapshotId(rows.int64(i, 3));
     ASSIGN_OR_RETURN(row.values, values_of(rows.text(i, 4), layout, version));
     tables.back().rows.push_back(std::move(row));
+  }
+  for (model::LakeInlinedTable& inlined : tables) {
+    const SnapshotId inserted_at = *begin_of(inlined.schema_version, schema_versions);
+    for (const auto& [begin, last] : last_shown(inlined, newest)) {
+      auto changed = rules.changed_in_rows(inserted_at, last);
+      if (changed) inlined.changed.emplace(begin, std::move(*changed));
+    }
   }
   return tables;
 }

@@ -86,8 +86,14 @@ Task<Result<std::vector<RowsPtr>>> LakeReader::Impl::read(RequestContext context
 }
 
 Task<Result<LakeVersion>> LakeReader::version(RequestContext context) {
+  CO_ASSIGN_OR_RETURN(Versions asked, co_await versions(context));
+  co_return asked.lake;
+}
+
+Task<Result<LakeReader::Versions>> LakeReader::versions(RequestContext context) {
   CO_ASSIGN_OR_RETURN(auto rows, co_await impl_->pool->query(context, {impl_->sql.version, {}}));
-  co_return read_version(*rows);
+  CO_ASSIGN_OR_RETURN(LakeVersion lake, read_version(*rows));
+  co_return Versions{.lake = lake, .policies = rows->int64(0, 5)};
 }
 
 Task<Result<LakeReader::ChangedTables>> LakeReader::changed_since(RequestContext context,

@@ -57,6 +57,12 @@ class LakeReader {
 
   /// One round trip, a few rows: cheap enough for every request.
   [[nodiscard]] base::Task<base::Result<model::LakeVersion>> version(base::RequestContext context);
+  /// The same, with the version of the lake's governance in the same moment.
+  struct Versions {
+    model::LakeVersion lake;
+    std::int64_t policies = 0;
+  };
+  [[nodiscard]] base::Task<base::Result<Versions>> versions(base::RequestContext context);
   /// Tables whose definition, rows or sidecars changed after `since`, each with
   /// its newest snapshot and revision that did (0 where none did); nothing when
   /// the history is no longer complete and all must count as changed.

@@ -65,9 +65,8 @@ void drop_foreign_bounds(model::LakeDataFile& file) {
 }
 
 // Shows files as the copies that stand for them.
-void set_copies(const base::pg::Rows& made, const LakeColumns& columns, const LakeTable& table,
+void set_copies(const base::pg::Rows& made, const CopyRules& rules, const LakeTable& table,
                 SnapshotId newest, DataFiles& files) {
-  const CopyRules rules(columns);
   for (auto& [id, file] : files) {
     file.copy = rules.copy_of(file, table.metadata.location, newest);
     if (!file.copy) continue;
@@ -103,9 +102,10 @@ Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable
   const LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
                             .format_version = table.metadata.format_version,
                             .copies = copies};
-  set_copies(*rows[kReadableCopies], columns, table, newest, changes.data_files);
+  const CopyRules rules(columns);
+  set_copies(*rows[kReadableCopies], rules, table, newest, changes.data_files);
   ASSIGN_OR_RETURN(changes.inlined, read_inlined_rows(*rows[kInlinedRows], *rows[kSchemaVersions],
-                                                      columns.columns, table));
+                                                      columns, rules, newest, table));
   changes.inlined_deletes = read_inlined_deletes(*rows[kInlinedDeletes]);
   const base::pg::Rows& maintained = *rows[kMaintained];
   if (!maintained.empty()) changes.first_row_change = opt_snapshot(maintained, 0, 1);

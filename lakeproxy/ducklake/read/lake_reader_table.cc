@@ -217,14 +217,9 @@ base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& ta
   return {};
 }
 
-// With copies only rows that PostgreSQL holds and files that were added as they are break a rule.
-base::Error broken(const OldFileRule& rule, const LakeTable& table, ReadableCopies copies) {
-  return base::Error(
-             ErrorKind::kUnsupported,
-             fmt::format("table {}: {}{}", table.name, rule.message,
-                         copies == ReadableCopies::kOn
-                             ? "; where these are rows that PostgreSQL holds, compact the table"
-                             : ""))
+// With copies only files that were added as they are break a rule.
+base::Error broken(const OldFileRule& rule, const LakeTable& table) {
+  return base::Error(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message))
       .with_reason(kOldRows);
 }
 
@@ -283,7 +278,7 @@ Task<Result<std::optional<LakeTable>>> LakeReader::Impl::try_load(
     check.push_back({sql.old_files, old_file_params(id, rules, copies())});
     CO_ASSIGN_OR_RETURN(Rows older, co_await read(context, std::move(check)));
     if (!older[0]->empty()) {
-      co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table, copies());
+      co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table);
     }
   }
   const NewIds added = store_ids(names, id, stored, ids);

@@ -12,7 +12,8 @@ namespace {
 constexpr auto kVersion = R"sql(
 SELECT s.snapshot_id, revision, snapshots_removed_revision,
        (date_part('epoch', s.snapshot_time) * 1000000)::bigint / 1000,
-       (SELECT max(m.value) FROM @ducklake_metadata m WHERE m.key = 'version')
+       (SELECT max(m.value) FROM @ducklake_metadata m WHERE m.key = 'version'),
+       (SELECT p.version FROM @lakeproxy_policy_version p)
   FROM @lakeproxy_state LEFT JOIN LATERAL
        (SELECT snapshot_id, snapshot_time FROM @ducklake_snapshot
          ORDER BY snapshot_id DESC LIMIT 1) AS s ON true)sql";

@@ -127,7 +127,7 @@ SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
 // which then begins at the same snapshot: it has no statistics of a column that it
 // lacks, and nothing tells in which type it holds another. A file that was added as it
 // is may lack the column whenever it came; its name map says so. With $5 copies stand for the
-// files that were not added.
+// files that were not added, and inlined rows are written in the types of now.
 inline constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
   FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
@@ -151,7 +151,7 @@ SELECT rule.place - 1
                           WHERE s.snapshot_id >= greatest(before, f.begin_snapshot)
                             AND s.snapshot_id < least(until, f.end_snapshot)))
     OR EXISTS (SELECT 1 FROM @lakeproxy_inlined_rows($1, -1, before - 1) r
-                WHERE r.begin_snapshot < before
+                WHERE r.begin_snapshot < before AND NOT $5::boolean
                   AND EXISTS (SELECT 1 FROM @ducklake_snapshot s
                                WHERE s.snapshot_id >= before
                                  AND s.snapshot_id < least(until, r.end_snapshot)))

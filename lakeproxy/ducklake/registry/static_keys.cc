@@ -142,7 +142,10 @@ base::Task<base::Result<std::vector<NamespaceFolder>>> StaticKeys::table_folders
           context,
           {sql_("SELECT DISTINCT s.flat_name, f.folder FROM @lakeproxy_folders() f JOIN "
                 "@ducklake_table t ON t.table_id = f.table_id AND t.end_snapshot IS NULL JOIN "
-                "@lakeproxy_schemas() s ON s.schema_id = t.schema_id ORDER BY 2, 1"),
+                "@lakeproxy_schemas() s ON s.schema_id = t.schema_id WHERE NOT EXISTS (SELECT 1 "
+                "FROM @lakeproxy_folders() m WHERE m.table_id IN (SELECT "
+                "@lakeproxy_file_masked('', '{}')) AND (starts_with(f.folder, m.folder) OR "
+                "starts_with(m.folder, f.folder))) ORDER BY 2, 1"),
            {}}));
   std::vector<NamespaceFolder> folders;
   for (std::size_t i = 0; i < rows->size(); ++i) {

@@ -55,7 +55,8 @@ class StaticKeys {
   [[nodiscard]] base::Task<base::Status> note_applied(base::RequestContext context,
                                                       std::string access_key,
                                                       std::optional<std::string> scope);
-  /// Folders of the live tables.
+  /// Folders of the live tables, but for those in or around the folder of a table that somebody
+  /// gets masked copies of: a static key lives longer than any policy.
   [[nodiscard]] base::Task<base::Result<std::vector<NamespaceFolder>>> table_folders(
       base::RequestContext context);
 

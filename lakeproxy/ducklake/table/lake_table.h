@@ -151,12 +151,23 @@ struct LakeInlinedRow {
   std::vector<std::optional<std::string>> values;
 };
 
+/// What of inlined rows clients see otherwise than they were inserted: a later ALTER changed a
+/// column's type or brought one with a default, where Iceberg has no word for that.
+struct ChangedColumns {
+  std::string signature;
+  std::vector<CopiedColumn> columns;
+
+  friend bool operator==(const ChangedColumns&, const ChangedColumns&) = default;
+};
+
 struct LakeInlinedTable {
   std::int64_t schema_version = 0;
   /// The top-level columns, as they were at that schema version.
   std::vector<Field> columns;
   LakeTypes lake_types;  ///< Of then.
   std::vector<LakeInlinedRow> rows;
+  /// By the snapshot at which rows began; only those that need it.
+  std::map<SnapshotId, ChangedColumns> changed = {};
 };
 
 /// One row of ducklake_inlined_delete_*.

@@ -20,6 +20,7 @@ enum class EngineWork {
   kCommit = 32,      ///< What a client's commit waits for: the rows that its deletes mean.
   kBackground = 33,  ///< The same as kLoad, before anybody asks for it.
   kCopy = 35,        ///< Readable copies of data files. Nobody waits for them.
+  kMask = 36,        ///< Masked copies of data files. Nobody waits for them.
   kCount = 34,       ///< NaN counts. A load may wait for them, within a bound of time.
 };
 

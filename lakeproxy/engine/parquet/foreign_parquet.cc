@@ -105,6 +105,12 @@ base::Result<std::vector<ParquetNode>> read_parquet_trees(base::duckdb::Connecti
   return roots;
 }
 
+const std::vector<ParquetNode>& parts_of(const ParquetNode& node) {
+  const bool wraps = node.shape != ParquetShape::kStruct && node.children.size() == 1 &&
+                     node.children[0].repeated && !node.children[0].children.empty();
+  return wraps ? node.children[0].children : node.children;
+}
+
 bool has_field_ids(const ParquetNode& node) {
   return std::ranges::any_of(node.children, [](const ParquetNode& child) {
     return child.field_id.has_value() || has_field_ids(child);

@@ -45,6 +45,10 @@ struct ParquetNode {
 [[nodiscard]] const ParquetNode* find_reserved(const ParquetNode& root, model::FieldId id,
                                                std::string_view name);
 
+/// The fields of a struct, the element of a list, the key and value of a map. These stand below
+/// a repeated group; some writers leave it out.
+[[nodiscard]] const std::vector<ParquetNode>& parts_of(const ParquetNode& node);
+
 /// Whether a column below `node`, at any depth, has a field id.
 [[nodiscard]] bool has_field_ids(const ParquetNode& node);
 

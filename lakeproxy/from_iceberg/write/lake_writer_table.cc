@@ -188,6 +188,8 @@ std::vector<Query> rename_preconditions(const SchemaSql& sql, const model::Table
       "(SELECT t.table_id FROM @ducklake_table t WHERE t.schema_id = (SELECT "
       "@lakeproxy_find_schema($1)) AND t.table_name = $2 AND t.end_snapshot IS NULL)";
   std::vector<base::pg::Param> names{param(flat_schema_name(from.name_space)), param(from.name)};
+  std::vector<base::pg::Param> moved = names;
+  moved.push_back(param(flat_schema_name(to.name_space)));
   return {
       find_relation(sql, from),
       find_schema_path(sql, to.name_space),
@@ -196,7 +198,12 @@ std::vector<Query> rename_preconditions(const SchemaSql& sql, const model::Table
       {sql(fmt::format("SELECT {} FROM @ducklake_column WHERE end_snapshot IS NULL AND table_id "
                        "= {} ORDER BY column_order",
                        kColumnParts, by_name)),
-       names}};
+       names},
+      // Governance changes under this row's lock: what is attached now is so until we commit.
+      {sql("SELECT version FROM @lakeproxy_policy_version FOR SHARE"), {}},
+      {sql("SELECT place, array_to_string(policies, ', ') FROM @lakeproxy_second_mask_in(" +
+           by_name + ", @lakeproxy_find_schema($3)) WHERE place IS NOT NULL"),
+       std::move(moved)}};
 }
 
 }  // namespace
@@ -260,7 +267,11 @@ base::Task<base::Result<void>> LakeWriter::rename_table(base::RequestContext con
   std::vector<Query> preconditions = rename_preconditions(sql_, from, to);
   Planner planner = [sql = sql_, data_path = options_.data_path, from, to](
                         const LakeHead& head, const PreconditionRows& rows) {
-    return plan_rename(sql, data_path, from, to, head, rows);
+    auto plan = plan_rename(sql, data_path, from, to, head, rows);
+    if (!plan || rows.back()->empty()) return plan;
+    return base::Result<CommitPlan>(base::fail(
+        base::ErrorKind::kConflict, fmt::format("A second mask would reach {}: {}",
+                                                rows.back()->text(0, 0), rows.back()->text(0, 1))));
   };
   CO_RETURN_IF_ERROR(
       co_await committer_->commit(context, std::move(preconditions), std::move(planner), key_));

@@ -63,6 +63,9 @@ base::Task<void> EagerRefresh::load(base::RequestContext context,
   auto loaded = co_await catalog->loaded_tables->get(context, table);
   if (loaded) {
     prepared_.add();
+    if (catalog->masked_tables != nullptr) {
+      co_await catalog->masked_tables->refresh(context, std::move(*loaded));
+    }
     co_return;
   }
   if (loaded.error().kind() == base::ErrorKind::kNotFound) co_return;  // Dropped meanwhile.

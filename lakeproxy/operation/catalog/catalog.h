@@ -4,6 +4,7 @@
 // borrow it for the length of a request.
 
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/core/clock.h"
 #include "base/log/logger.h"
 #include "base/runtime/task_group.h"
+#include "lakeproxy/auth/principal.h"
 #include "lakeproxy/ducklake/commit/commit_step.h"
 #include "lakeproxy/ducklake/commit/idempotency_records.h"
 #include "lakeproxy/ducklake/maintenance/table_upkeep.h"
@@ -24,9 +26,11 @@
 #include "lakeproxy/measure/wait_meter.h"
 #include "lakeproxy/operation/catalog/commit_metrics.h"
 #include "lakeproxy/operation/catalog/reported_metrics.h"
+#include "lakeproxy/policy/read_plan.h"
 #include "lakeproxy/storage/removal_queue.h"
 #include "lakeproxy/storage/store.h"
 #include "lakeproxy/table_cache/loaded_tables.h"
+#include "lakeproxy/to_iceberg/masked/masked_tables.h"
 #include "lakeproxy/to_iceberg/publish/manifest_store.h"
 #include "lakeproxy/views/view_store.h"
 
@@ -41,6 +45,10 @@ class AuditTrail;
 namespace lake::delegation {
 class AccessDelegation;
 }
+namespace lake::governance {
+class GovernanceStore;
+class Resolver;
+}  // namespace lake::governance
 
 namespace lake::operation {
 
@@ -88,6 +96,10 @@ class CatalogTasks {
   std::weak_ptr<Catalog> owner_;
 };
 
+/// What governance leaves of a loaded table to a principal. Errors: it cannot be told now.
+using FindReadPlan = std::function<base::Task<base::Result<policy::ReadPlan>>(
+    base::RequestContext, auth::Principal, publish::LoadedTablePtr)>;
+
 struct Catalog {
   ducklake::LakeReader* reader = nullptr;
   ducklake::LakeWriter* writer = nullptr;
@@ -96,6 +108,8 @@ struct Catalog {
   ducklake::LakeUpkeep* upkeep = nullptr;
   ducklake::TableUpkeep* table_upkeep = nullptr;
   publish::LoadedTables* loaded_tables = nullptr;
+  masked::MaskedTables* masked_tables = nullptr;
+  FindReadPlan read_plan;
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
   storage::ObjectStore* store = nullptr;
@@ -104,8 +118,10 @@ struct Catalog {
   /// The same catalog for long work and for work that nobody waits for: with PostgreSQL
   /// connections and engine threads that requests do not use. Null in that one itself.
   std::shared_ptr<Catalog> unhurried;
-  audit::AuditTrail* audit = nullptr;          ///< Null only in tests.
-  const audit::AuditLog* audit_log = nullptr;  ///< The same.
+  audit::AuditTrail* audit = nullptr;                 ///< Null only in tests.
+  const audit::AuditLog* audit_log = nullptr;         ///< The same.
+  governance::GovernanceStore* governance = nullptr;  ///< The same.
+  governance::Resolver* resolver = nullptr;           ///< The same.
   measure::WaitMeter* meter = nullptr;
   planning::ScanPlans* scan_plans = nullptr;
   CommitMetrics* commit_metrics = nullptr;

@@ -70,20 +70,34 @@ std::optional<CopiedColumn> added(const LakeColumn& first, const LakeColumn& now
   return CopiedColumn{first.id, first.type, std::move(*to), now.name, first.initial_default};
 }
 
-std::optional<CopiedColumn> converted(const LakeColumn& then, const LakeColumn& now,
-                                      const LakeDataFile& file, ShownIn in) {
+// Who wrote a value: DuckDB in its own type, or a client in the type that it is shown in.
+enum class Writer : std::uint8_t { kDuckDb, kClient };
+
+std::optional<CopiedColumn> converted(const LakeColumn& then, const LakeColumn& now, Writer writer,
+                                      ShownIn in) {
   if (shape_of(then.type) != LakeTypeShape::kPrimitive) return std::nullopt;
   auto held = shown_type(then.type);
   auto to = iceberg_type(now.type, in);
   if (!held || !to) return std::nullopt;
-  const bool as_shown = file.iceberg.has_value() || held->how == ReadableAs::kAsIs;
+  const bool as_shown = writer == Writer::kClient || held->how == ReadableAs::kAsIs;
   const bool promotes = can_promote(held->type, *to);
   if (as_shown && promotes) return std::nullopt;
   // What clients promote by themselves needs no other copy.
   if (promotes) to = held->type;
-  auto from = file.iceberg ? lake_type(held->type) : base::Result<std::string>(then.type);
+  auto from =
+      writer == Writer::kClient ? lake_type(held->type) : base::Result<std::string>(then.type);
   if (!from) return std::nullopt;
   return CopiedColumn{then.id, std::move(*from), std::move(*to), ""};
+}
+
+// A value that is written in its shown type anyway: only what that cannot become by a promotion.
+std::optional<CopiedColumn> changed_since(const LakeColumn& then, const LakeColumn& now,
+                                          ShownIn in) {
+  if (shape_of(then.type) != LakeTypeShape::kPrimitive) return std::nullopt;
+  auto shown = iceberg_type(then.type, in);
+  auto to = iceberg_type(now.type, in);
+  if (!shown || !to || can_promote(*shown, *to)) return std::nullopt;
+  return CopiedColumn{then.id, then.type, std::move(*to), ""};
 }
 
 std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDataFile& file,
@@ -93,8 +107,9 @@ std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDat
     const LakeColumn* now = last_until(rows, at);
     if (now == nullptr) continue;
     const LakeColumn* then = column_in_file(rows, file);
+    const Writer writer = file.iceberg ? Writer::kClient : Writer::kDuckDb;
     auto column =
-        then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, file, in);
+        then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, writer, in);
     if (column) copied.push_back(std::move(*column));
   }
   return copied;
@@ -111,12 +126,15 @@ std::string text_of(const std::vector<CopiedColumn>& columns) {
   return text;
 }
 
-// The file's own location counts: an id may be given twice where a failover lost a commit.
-std::string signature_of(const std::vector<CopiedColumn>& columns, const LakeDataFile& file) {
-  const std::string text = text_of(columns) + file.path;
+std::string digest_of(const std::string& text) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
   return base::to_hex(digest).substr(0, kSignatureDigits);
+}
+
+// The file's own location counts: an id may be given twice where a failover lost a commit.
+std::string signature_of(const std::vector<CopiedColumn>& columns, const LakeDataFile& file) {
+  return digest_of(text_of(columns) + file.path);
 }
 
 // The first snapshot from which on, to `at`, the file needs the same columns.
@@ -162,6 +180,22 @@ std::optional<model::ReadableCopy> CopyRules::copy_of(const LakeDataFile& file,
   copy.since = since(spans_, file, in_, copy.shown_at, text_of(copy.columns));
   copy.source_bytes = file.file_size_bytes;
   return copy;
+}
+
+std::optional<model::ChangedColumns> CopyRules::changed_in_rows(SnapshotId inserted_at,
+                                                                SnapshotId shown_at) const {
+  model::ChangedColumns changed;
+  for (const auto& [id, rows] : spans_) {
+    const LakeColumn* now = last_until(rows, shown_at);
+    const LakeColumn* then = last_until(rows, inserted_at);
+    if (now == nullptr || now == then) continue;
+    auto column =
+        then == nullptr ? added(*rows.front(), *now, in_) : changed_since(*then, *now, in_);
+    if (column) changed.columns.push_back(std::move(*column));
+  }
+  if (changed.columns.empty()) return std::nullopt;
+  changed.signature = digest_of(text_of(changed.columns));
+  return changed;
 }
 
 bool is_copy_location(std::string_view location, std::string_view table_location) {

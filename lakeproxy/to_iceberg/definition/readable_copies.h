@@ -28,6 +28,12 @@ class CopyRules {
                                                            std::string_view table_location,
                                                            model::SnapshotId newest) const;
 
+  /// How clients see rows at `shown_at` that DuckDB inserted while the table had the columns of
+  /// `inserted_at` and that it still keeps in PostgreSQL; nothing where they see them as they were.
+  /// Each value is in its lake type of then, exactly, so this is what a change since needs alone.
+  [[nodiscard]] std::optional<model::ChangedColumns> changed_in_rows(
+      model::SnapshotId inserted_at, model::SnapshotId shown_at) const;
+
  private:
   ShownIn in_;
   ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.

@@ -34,6 +34,43 @@ std::optional<model::ReadableCopy> copy_of(std::vector<LakeColumn> columns,
   return CopyRules(all).copy_of(of, kTable, kNewest);
 }
 
+std::vector<model::CopiedColumn> changed_in_rows(std::vector<LakeColumn> columns,
+                                                 std::int32_t version = 2) {
+  const LakeColumns all{
+      .columns = std::move(columns), .format_version = version, .copies = ReadableCopies::kOn};
+  auto changed = CopyRules(all).changed_in_rows(SnapshotId(2), kNewest);
+  return changed ? changed->columns : std::vector<model::CopiedColumn>{};
+}
+
+TEST(ChangedColumns, are_those_that_an_alter_changed_without_a_promotion) {
+  struct Case {
+    const char* from;
+    const char* to;
+    bool changes;
+  };
+  for (const Case& c : {Case{"int32", "int32", false}, Case{"int32", "int64", false},
+                        Case{"int32", "float64", true}, Case{"int32", "varchar", true},
+                        Case{"uint32", "uint32", false}, Case{"uint32", "uint64", true},
+                        Case{"uint8", "int64", false}, Case{"date", "timestamp", true}}) {
+    auto changed = changed_in_rows({column(1, c.from, 1, 5), column(1, c.to, 5)});
+    ASSERT_EQ(changed.size(), c.changes ? 1U : 0U) << c.from << " to " << c.to;
+    if (c.changes) EXPECT_EQ(changed[0].from, c.from);
+  }
+  // What was so already when the rows were inserted.
+  EXPECT_TRUE(changed_in_rows({column(1, "int32", 1, 2), column(1, "float64", 2)}).empty());
+}
+
+TEST(ChangedColumns, have_a_default_where_the_format_version_has_no_word_for_it) {
+  LakeColumn later = column(2, "int32", 5);
+  later.initial_default = "7";
+  auto changed = changed_in_rows({column(1, "int32", 1), later});
+  ASSERT_EQ(changed.size(), 1);
+  EXPECT_EQ(changed[0].constant, "7");
+  EXPECT_TRUE(changed_in_rows({column(1, "int32", 1), later}, 3).empty());
+  later.initial_default.reset();
+  EXPECT_TRUE(changed_in_rows({column(1, "int32", 1), later}).empty());
+}
+
 TEST(ReadableCopy, is_needed_for_values_that_clients_misread) {
   struct Case {
     const char* type;

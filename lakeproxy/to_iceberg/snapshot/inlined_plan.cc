@@ -43,11 +43,21 @@ struct Rows {
   std::optional<SnapshotId> last_end;  ///< Nothing while a row is left.
 };
 
-Rows make_rows(const model::LakeTable& table, std::int64_t schema_version, SnapshotId begin,
-               std::vector<model::LakeInlinedRow> rows) {
-  Rows group{inlined_location(table, schema_version, begin),
-             fmt::format("i{}.{}", schema_version, begin.value), std::move(rows), std::nullopt,
-             std::nullopt};
+// Null where clients see the rows as they were inserted.
+const model::ChangedColumns* changed_of(const model::LakeInlinedTable& inlined, SnapshotId begin) {
+  auto found = inlined.changed.find(begin);
+  return found == inlined.changed.end() ? nullptr : &found->second;
+}
+
+Rows make_rows(const model::LakeTable& table, const model::LakeInlinedTable& inlined,
+               SnapshotId begin, std::vector<model::LakeInlinedRow> rows) {
+  const model::ChangedColumns* changed = changed_of(inlined, begin);
+  const std::string signature = changed == nullptr ? "" : changed->signature;
+  // A delete file names its data file, so what stands for other bytes has another name, too.
+  Rows group{inlined_location(table, inlined.schema_version, begin, signature),
+             fmt::format("i{}.{}{}{}", inlined.schema_version, begin.value,
+                         signature.empty() ? "" : ".", signature),
+             std::move(rows), std::nullopt, std::nullopt};
   bool all = true;
   for (const auto& row : group.rows) {
     all = all && row.end;
@@ -106,6 +116,7 @@ void plan_group(const model::LakeTable& table, const model::LakeChanges& changes
   if (begins_here) {
     InlinedGroup made{std::move(group.location), begin, inlined.columns, std::move(group.rows),
                       inlined.lake_types};
+    if (auto* changed = changed_of(inlined, begin)) made.changed = changed->columns;
     if (format_version(table.metadata.format_version).lineage == RowLineage::kKept) {
       add_row_ids(made);
     }
@@ -119,8 +130,8 @@ void plan_inlined(const model::LakeTable& table, const model::LakeChanges& chang
                   ExportPlan& plan) {
   for (const auto& inlined : changes.inlined) {
     for (auto& [begin, rows] : group_rows(inlined)) {
-      plan_group(table, changes, inlined, begin,
-                 make_rows(table, inlined.schema_version, begin, std::move(rows)), plan);
+      plan_group(table, changes, inlined, begin, make_rows(table, inlined, begin, std::move(rows)),
+                 plan);
     }
   }
 }

@@ -1,6 +1,8 @@
 """Services of all four modes, each a real process, shared by the tests of this folder."""
 import pytest
 from tool_clients import AGENT_SECRET, BINARY, MODES  # first: it makes the packages below known
+from mcp_messages import McpCaller
+from mcp_programs import CONFORMANCE_SERVER
 from tool_stack.authority import Authority
 from tool_stack.consent import ConsentHook
 from tool_stack.identity import IdentityProvider
@@ -59,3 +61,31 @@ def hurried(make_service):
     """A service whose time-outs are short."""
     return make_service('simple', server__hello_timeout='0.3', server__auth_timeout='0.3', server__idle_timeout='1',
                         server__ping_interval='0.5')
+
+
+@pytest.fixture(scope='session')
+def mcp_service(make_service):
+    """A service that lets MCP clients in, and asks nobody for consent but its own hook."""
+    return make_service('simple', mcp__enabled=True)
+
+
+@pytest.fixture
+def caller(mcp_service):
+    return McpCaller(mcp_service, mcp_service.secret('api_key'))
+
+
+@pytest.fixture(scope='session')
+def fixture_service(tmp_path_factory, authority):
+    """A service with the conformance suite's tools, which ask, tell and change."""
+    scopes = 'cap:list,mcp:resources,mcp:prompts,tool:invoke:fixture.*,tool:invoke:files.*'
+    service = ToolService(tmp_path_factory.mktemp('fixture'), 'simple', authority, binary=CONFORMANCE_SERVER, changes={
+        'mcp.enabled': True, 'mcp.bare_namespace': 'fixture', 'mcp.elicit_consent': True, 'security.api_key_scopes': scopes})
+    service.start()
+    service.binary = BINARY  # what mints tokens, with the same configuration
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def fixtures(fixture_service):
+    return McpCaller(fixture_service, fixture_service.secret('api_key'))

@@ -33,11 +33,11 @@ def shell(script, env, folder, check=True):
 def test_start(home):
     """start.md, from the first folder to the last command."""
     folder, env, port = home
-    _, make, secrets, serve, calls = blocks('start.md', 'sh')
+    make, secrets, serve, calls = blocks('start.md', 'sh')[4:]
     shell(make, env, folder)
     tools = folder / 'tools'
     shell(secrets, env, tools)
-    config = blocks('start.md', 'toml')[0].replace('7443', port).replace('[security]', f'[server]\nport = {port}\n\n[security]')
+    config = blocks('start.md', 'toml')[1].replace('7443', port).replace('[security]', f'[server]\nport = {port}\n\n[security]')
     (tools / 'securetool.toml').write_text(config)
     (tools / 'securetool.toml').chmod(0o644)
     assert 'warning' not in shell('securetool config check', env, tools).stdout
@@ -59,6 +59,51 @@ def test_start(home):
     failed = subprocess.run([sys.executable, example], cwd=tools, env={**env, 'PYTHONPATH': str(ROOT / 'clients/python')}, capture_output=True,
                             text=True, timeout=30)
     assert 'not connected' in failed.stdout and 'Traceback' not in failed.stderr
+
+
+def test_start_with_a_tool_of_ones_own(home):
+    """The first part of start.md: from nothing to a call of a program that the reader brought along."""
+    folder, env, port = home
+    _, init, serve, calls = blocks('start.md', 'sh')[:4]
+    shell(init, env, folder)
+    own = folder / 'own'
+    assert [oct(file.stat().st_mode & 0o777) for file in sorted(own.iterdir())] == ['0o600', '0o600']
+    before = {file.name: file.read_text() for file in own.iterdir()}
+    again = shell('securetool init own', env, folder, check=False)
+    assert again.returncode == 1 and 'is there already; nothing was written' in again.stderr
+    assert {file.name: file.read_text() for file in own.iterdir()} == before
+    with open(own / 'securetool.toml', 'a') as config:
+        config.write('\n' + blocks('start.md', 'toml')[0])
+    text = (own / 'securetool.toml').read_text()
+    assert text.count('7443') == 2
+    (own / 'securetool.toml').write_text(text.replace('7443', port))
+    running = process.start([BINARY, *serve.split()[1:]], own / 'log', env=env, cwd=own)
+    try:
+        process.wait_ready('the service of start.md', running, own / 'log', lambda: 'listening' in (own / 'log').read_text(), 20)
+        lines = [line.split('#')[0].strip() for line in calls.strip().splitlines()]
+        listed, counted, disk, missing = (shell(line, env, own, check=False) for line in lines)
+        assert 'tools.count' in listed.stdout and 'tools.disk' in listed.stdout
+        assert counted.stdout.strip() == '3' and counted.returncode == 0
+        assert disk.returncode == 0 and disk.stdout.startswith('Filesystem')
+        assert missing.returncode == 1 and missing.stderr == 'E_SHAPE: args.folder: is missing\n'
+    finally:
+        running.stop()
+
+
+def test_what_init_prints_is_what_works(home):
+    folder, env, port = home
+    said = shell('securetool init .', env, folder).stdout
+    calls = [line.split('#')[0].strip() for line in said.splitlines() if line.startswith('  securetool ')]
+    assert calls[0] == 'securetool serve'
+    shell(f'sed -i s/7443/{port}/ securetool.toml', env, folder)
+    running = process.start([BINARY, 'serve'], folder / 'log', env=env, cwd=folder)
+    try:
+        process.wait_ready('the service of init', running, folder / 'log', lambda: 'listening' in (folder / 'log').read_text(), 20)
+        assert shell(calls[1], env, folder).stdout and shell(calls[2], env, folder).stdout.strip() == '2'
+    finally:
+        running.stop()
+    secrets = dict(line.split('=', 1) for line in (folder / '.env').read_text().splitlines())
+    assert len(secrets) == 4 and not any(value in said for value in secrets.values())
 
 
 def client_page(mode):

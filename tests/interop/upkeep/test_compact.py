@@ -257,25 +257,23 @@ def test_without_the_extensions_it_is_refused_by_name(own):
 
 
 CHANGED = {
-    'type': ('i INTEGER', '(1), (2), (NULL)', 'ALTER i TYPE DOUBLE', '(2.5)', 'changed from int32 to float64'),
-    'date': ('i DATE', "('2020-01-01'), (NULL)", 'ALTER i TYPE TIMESTAMP', "('2020-01-01 05:00:00')", 'changed from date to timestamp'),
-    'default': ('i INTEGER', '(1), (NULL)', 'ADD COLUMN x INTEGER DEFAULT 7', '(3, 8)', 'was added with a default'),
+    'type': ('i INTEGER', '(1), (2), (NULL)', 'ALTER i TYPE DOUBLE', '(2.5)'),
+    'date': ('i DATE', "('2020-01-01'), (NULL)", 'ALTER i TYPE TIMESTAMP', "('2020-01-01 05:00:00')"),
+    'default': ('i INTEGER', '(1), (NULL)', 'ADD COLUMN x INTEGER DEFAULT 7', '(3, 8)'),
 }
 
 
 @pytest.mark.parametrize('case', CHANGED)
-def test_rows_from_before_a_change_are_shown_once_they_are_compacted(lake, rest, duck, catalog, schema, case):
-    columns, before, change, after, refusal = CHANGED[case]
+def test_rows_from_before_a_change_are_compacted_like_others(lake, rest, duck, catalog, schema, case):
+    columns, before, change, after = CHANGED[case]
     table = f'{schema}.t'
     duck.execute(f'CREATE TABLE lake.{table} ({columns})')
     for statement in (f'INSERT INTO lake.{table} VALUES {before}', f'ALTER TABLE lake.{table} {change}',
                       f'INSERT INTO lake.{table} VALUES {after}'):
         duck.execute(statement)
-    answer = rest.get(f'namespaces/{schema}/tables/t')
-    assert_error(answer, 501)
-    assert refusal in answer.json()['error']['message'] and 'compact the table' in answer.json()['error']['message']
     with duckdb_client.connect_lake(lake) as fresh:
         wanted = rows_at(readers.Direct(fresh), table)
+    assert rows_at(readers.PyIceberg(catalog), table) == wanted
     # The copies of the new files may still be made.
     assert wait_until(lambda: (answer := rest.post(compact_path(table), timeout=120)).status_code == 200
                       or assert_error(answer, 503), 60)

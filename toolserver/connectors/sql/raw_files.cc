@@ -8,7 +8,6 @@
 
 #include "base/duckdb/sql_text.h"
 #include "toolserver/connectors/sql/sql_functions.h"
-#include "toolserver/connectors/sql/sql_growth.h"
 #include "toolserver/connectors/sql/sql_names.h"
 #include "toolserver/connectors/sql/sql_tree.h"
 
@@ -100,7 +99,7 @@ std::optional<std::string> reader_refusal(std::string_view name,
                                           const base::json::Array& arguments) {
   if (arguments.empty()) return fmt::format("{}: no file is named", name);
   const Object* first = arguments[0].if_object();
-  const Value* path = constant_of(arguments[0], {});
+  const Value* path = constant_of(arguments[0]);
   if (first == nullptr || text_at(*first, "class") != "CONSTANT" || path == nullptr ||
       !path->is_string()) {
     return fmt::format("{}: the file must be one constant name", name);

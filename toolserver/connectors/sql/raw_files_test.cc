@@ -174,8 +174,7 @@ TEST_F(RawFilesTest, the_anchored_statement_is_the_judged_one_whatever_its_names
     for (const char* name : kNames) {
       std::string sql = filled(position, name);
       base::json::Value tree = parser.tree(sql);
-      ScreenRules rules{
-          .tables = {{"t", {3, 3}}, {"u", {3, 2}}}, .raw_files = RawFiles::kAllowed, .params = {1}};
+      ScreenRules rules{.tables = {"t", "u"}, .raw_files = RawFiles::kAllowed};
       Verdict verdict = screen(tree, rules);
       if (!verdict.allowed() || !verdict.names_files) continue;
       auto made = anchor_files(sql, tree, folder);

@@ -117,7 +117,7 @@ TEST_F(SqlAllowedTest, queries_of_every_kind_run) {
   EXPECT_EQ(watch.take(), 0);
 }
 
-TEST_F(SqlAllowedTest, long_chains_are_not_taken_for_bombs) {
+TEST_F(SqlAllowedTest, long_chains_run) {
   std::string sum = "SELECT a";
   std::string text = "SELECT 'x'";
   std::string either = "SELECT count(*) FROM t WHERE a = 0";
@@ -131,7 +131,7 @@ TEST_F(SqlAllowedTest, long_chains_are_not_taken_for_bombs) {
   EXPECT_EQ(rows_of(either), "[[3]]");
 }
 
-TEST_F(SqlAllowedTest, many_parts_that_gather_are_not_taken_for_bombs) {
+TEST_F(SqlAllowedTest, many_parts_that_gather_run) {
   std::string with = "WITH p0 AS (SELECT a, list(b) l FROM t GROUP BY a)";
   for (int i = 1; i <= 8; ++i) {
     std::string n = std::to_string(i);
@@ -189,17 +189,17 @@ constexpr auto kReports = std::to_array<Case>({
     {"PIVOT (SELECT a % 2 g, upper(b) b FROM t) ON g IN (0, 1) USING max(b)", R"([["TWO","ONE"]])"},
 });
 
-TEST_F(SqlAllowedTest, reports_are_not_taken_for_bombs) {
+TEST_F(SqlAllowedTest, reports_run) {
   for (const Case& c : kReports) EXPECT_EQ(rows_of(c.sql), c.rows) << c.sql;
 }
 
-TEST_F(SqlAllowedTest, a_tables_long_values_count) {
+TEST_F(SqlAllowedTest, long_values_are_copied_and_their_answers_bounded) {
   write(data + "/body.csv", "id,body\n1," + std::string(50'000, 'x') + "\n");
   ASSERT_EQ(fate(call("sql.load", {{"file", "body.csv"}, {"table", "docs"}})), "ok");
-  EXPECT_EQ(fate(query("SELECT length(repeat(body, 16000)) FROM docs")), "E_LIMIT");
+  EXPECT_EQ(rows_of("SELECT length(repeat(body, 100)) FROM docs"), "[[5000000]]");
   EXPECT_EQ(
-      fate(query("SELECT length(body||body||body||body||body||body||body||body||body) FROM docs")),
-      "E_LIMIT");
+      rows_of("SELECT length(body||body||body||body||body||body||body||body||body) FROM docs"),
+      "[[450000]]");
   EXPECT_EQ(rows_of("SELECT length(upper(body) || id), left(body, 3), id + 1 FROM docs, t LIMIT 1"),
             R"([[50001,"xxx",2]])");
   // An answer that would be too long is known before it is made.

@@ -3,20 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancellation_state.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <exception>
-#include <new>
-#include <optional>
+#include <filesystem>
 #include <utility>
 
 #include "toolserver/connectors/sql/sql_arguments.h"
-#include "toolserver/connectors/sql/sql_call.h"
 #include "toolserver/connectors/sql/sql_capabilities.h"
-#include "toolserver/connectors/sql/sql_work.h"
+#include "toolserver/connectors/sql/sql_child.h"
 
 namespace tool::connectors {
 
@@ -26,114 +20,122 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& call) {
-  struct Perform {
-    SqlWork& work;
-    SqlCall& call;
-    Outcome<ToolResult> operator()(const QueryRequest& query) const {
-      return work.query(query, call);
-    }
-    Outcome<ToolResult> operator()(const LoadRequest& load) const { return work.load(load, call); }
-    Outcome<ToolResult> operator()(const UnloadRequest& unload) const {
-      return work.unload(unload, call);
-    }
-    Outcome<ToolResult> operator()(const ListRequest&) const { return work.list_tables(); }
-    Outcome<ToolResult> operator()(const DescribeRequest& describe) const {
-      return work.describe(describe.table.text());
-    }
-  };
-  // It may have waited for a thread.
-  if (auto ended = call.ended()) return *std::move(ended);
-  try {
-    return std::visit(Perform{work, call}, request);
-  } catch (const std::bad_alloc&) {
-    return refuse(Code::kLimit, "sql: the answer needs more memory than there is");
-  }
+// The engine counts what it stores towards its memory, and not what it makes
+// for the rows that it works on; nor the program itself and its threads' stacks.
+std::uint64_t process_memory(const SqlOptions& options) {
+  constexpr std::uint64_t kProgram = 1ULL << 30;
+  constexpr std::uint64_t kStack = 8ULL << 20;
+  return 2 * options.memory_bytes + 4 * options.bytes + kProgram +
+         (options.threads + options.calls) * kStack;
 }
 
-// Shared by the loop and the thread, so that neither has to outlive the other.
-struct Running {
-  Running(asio::any_io_executor executor, base::Deadline deadline)
-      : call(deadline), timer(std::move(executor)) {}
-
-  SqlCall call;
-  asio::steady_timer timer;
-  std::optional<Outcome<ToolResult>> answer;  // Of the loop.
-  const steady_clock::time_point start = steady_clock::now();
-};
+isolate::Walls walls_of(const SqlOptions& options) {
+  isolate::Walls walls;
+  walls.memory_bytes = process_memory(options);
+  walls.files = 256;
+  walls.demand = options.demand;
+  // Without the engine's fence a link may lead anywhere.
+  std::string readable = options.enable_external_access ? "/" : options.data_dir;
+  if (!readable.empty()) walls.places.push_back({std::move(readable), isolate::Access::kRead});
+  // The engine looks at them when it opens, and fails where it cannot read what is there.
+  for (const char* path : {"/proc/self/cgroup", "/sys/fs/cgroup"}) {
+    walls.places.push_back({path, isolate::Access::kRead});
+  }
+  return walls;
+}
 
 // In seconds, which never fall: those that passed and, where the engine can
 // tell which part is done, those that it should take in all.
-void report(Running& running, const Progress& progress) {
+void report(const Progress& progress, const std::string& text, steady_clock::time_point start) {
   constexpr double kLeastPart = 0.001;
-  if (!progress) return;
-  std::chrono::duration<double> passed = steady_clock::now() - running.start;
-  auto part = running.call.progress();
+  auto note = read_note(text);
+  if (!note) return;
+  std::chrono::duration<double> passed = steady_clock::now() - start;
   std::optional<double> total;
-  if (part && *part >= kLeastPart) total = passed.count() / *part;
-  progress(passed.count(), total, fmt::format("seconds, {} rows", running.call.rows()));
+  if (note->part >= kLeastPart) total = passed.count() / note->part;
+  progress(passed.count(), total, fmt::format("seconds, {} rows", note->rows));
 }
 
-// Waits for the answer, with a look at the clock and at the caller in between.
-base::Task<void> watch(std::shared_ptr<Running> running, Progress progress) {
-  constexpr milliseconds kTick{20};
-  constexpr milliseconds kReport{500};
-  auto cancellation = co_await asio::this_coro::cancellation_state;
-  auto next_report = steady_clock::now() + kReport;
-  while (!running->answer) {
-    running->timer.expires_after(kTick);
-    co_await running->timer.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (running->answer) break;
-    if (cancellation.cancelled() != asio::cancellation_type::none) {
-      running->call.cancel();
-    } else if (running->call.expired()) {
-      running->call.stop();
-    } else if (steady_clock::now() >= next_report) {
-      next_report += kReport;
-      report(*running, progress);
-    }
+Fault not_answered(const base::Error& error) {
+  switch (error.kind()) {
+    case base::ErrorKind::kTimeout:
+      return refuse(Code::kTimeout, "sql: the statement did not finish in time");
+    case base::ErrorKind::kCancelled:
+      return refuse(Code::kCancelled, "sql: the call was cancelled");
+    case base::ErrorKind::kRateLimited:
+      return Fault{
+          Code::kBusy, "sql: too many calls wait for the engine", std::chrono::seconds(1), {}};
+    default:
+      return Fault{Code::kUpstream,
+                   "sql: the engine's process ended while the statement ran, as it does at the end "
+                   "of its memory; nothing was changed",
+                   {},
+                   error.detail()};
   }
 }
 
 }  // namespace
 
-SqlConnector::SqlConnector(std::shared_ptr<SqlWork> work, base::BlockingPool& pool)
-    : work_(std::move(work)), pool_(pool) {}
+SqlConnector::SqlConnector(SqlOptions options, std::shared_ptr<Saved> saved,
+                           std::unique_ptr<isolate::PartClient> engine)
+    : options_(std::move(options)), saved_(std::move(saved)), engine_(std::move(engine)) {}
 
 SqlConnector::~SqlConnector() = default;
 
 base::Result<std::unique_ptr<SqlConnector>> SqlConnector::open(SqlOptions options,
-                                                               base::BlockingPool& pool) {
-  ASSIGN_OR_RETURN(std::unique_ptr<SqlWork> work, SqlWork::open(std::move(options)));
-  return std::unique_ptr<SqlConnector>(new SqlConnector(std::move(work), pool));
+                                                               OnEvent on_event) {
+  RETURN_IF_ERROR(check(options));
+  auto saved = std::make_shared<Saved>();
+  isolate::PartOptions part{.role = std::string(kSqlRole), .walls = walls_of(options)};
+  part.answer_bytes = sql_answer_bytes(options.bytes);
+  part.on_event = std::move(on_event);
+  // Where a process ended before its first call, the tables may be the reason.
+  part.opening = [options, saved](bool after_failure) {
+    SqlOpening opening{options, {}};
+    std::lock_guard lock(saved->mutex);
+    if (after_failure) saved->tables.clear();
+    for (const auto& [name, table] : saved->tables) opening.tables.push_back(table);
+    return encode(opening);
+  };
+  ASSIGN_OR_RETURN(auto engine, isolate::PartClient::start(std::move(part)));
+  return std::unique_ptr<SqlConnector>(
+      new SqlConnector(std::move(options), std::move(saved), std::move(engine)));
 }
 
-std::vector<Capability> SqlConnector::capabilities() const {
-  return sql_capabilities(work_->options());
-}
+std::vector<Capability> SqlConnector::capabilities() const { return sql_capabilities(options_); }
 
-std::size_t SqlConnector::most_at_once() const { return work_->options().calls; }
+std::size_t SqlConnector::most_at_once() const { return options_.calls; }
 
 base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, Progress progress) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(false);
-  auto request = sql_request(*call, work_->options());
+  auto request = sql_request(*call, options_);
   if (!request) co_return std::move(request).error();
-  auto executor = co_await asio::this_coro::executor;
-  auto deadline = std::min(call->context.deadline, steady_clock::now() + work_->options().time);
-  auto running = std::make_shared<Running>(executor, deadline);
-  auto job = [work = work_, running, wanted = *std::move(request)]() -> Outcome<ToolResult> {
-    return perform(*work, wanted, running->call);
-  };
-  asio::co_spawn(executor, pool_.run(std::move(job)),
-                 [running](std::exception_ptr error, Outcome<ToolResult> answer) {
-                   // The work answers with results; what it throws is a defect.
-                   if (error) std::terminate();
-                   running->answer.emplace(std::move(answer));
-                   running->timer.cancel();
-                 });
-  co_await watch(running, std::move(progress));
-  co_return *std::move(running->answer);
+  auto start = steady_clock::now();
+  auto deadline = std::min(call->context.deadline, start + options_.time);
+  SqlOrder order{call->tool.text(), call->args, call->dry_run,
+                 std::chrono::duration_cast<milliseconds>(deadline - start)};
+  std::function<void(const std::string&)> on_note;
+  if (progress) {
+    on_note = [progress = std::move(progress), start](const std::string& note) {
+      report(progress, note, start);
+    };
+  }
+  auto bytes = co_await engine_->call(encode(order), deadline, std::move(on_note));
+  if (!bytes) co_return not_answered(bytes.error());
+  auto answer = read_answer(*bytes);
+  if (!answer) {
+    co_return Fault{
+        Code::kInternal, "sql: the engine's answer is none", {}, answer.error().message()};
+  }
+  if (!*answer || (*answer)->is_error || call->dry_run) co_return *std::move(answer);
+  std::lock_guard lock(saved_->mutex);
+  if (const auto* load = std::get_if<LoadRequest>(&*request)) {
+    saved_->tables[load->table.key()] = {load->table.text(), load->file.path()};
+  } else if (const auto* unload = std::get_if<UnloadRequest>(&*request)) {
+    saved_->tables.erase(unload->table.key());
+  }
+  co_return *std::move(answer);
 }
 
 }  // namespace tool::connectors

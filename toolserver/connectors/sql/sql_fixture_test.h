@@ -78,7 +78,7 @@ class SqlTest : public ::testing::Test {
   void open(SqlOptions options) {
     connector.reset();
     options.data_dir = data;
-    auto opened = SqlConnector::open(options, pool);
+    auto opened = SqlConnector::open(options);
     ASSERT_TRUE(opened) << opened.error().message() << opened.error().detail();
     connector = std::move(*opened);
     for (const char* name : {"t", "u"}) {
@@ -152,7 +152,6 @@ class SqlTest : public ::testing::Test {
   std::string data;
   std::string outside;
   FolderWatch watch;
-  base::BlockingPool pool{4};
   std::unique_ptr<SqlConnector> connector;
 };
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "toolserver/connectors/sql/raw_files.h"
@@ -38,32 +36,14 @@ std::optional<std::string> fault_of_qualifiers(const Object& function) {
   return fmt::format("functions of {}.{} are not allowed", shown(catalog), shown(schema));
 }
 
-// `+` joins lists, too; a constant that is none makes it a sum of numbers.
-bool is_sum_of_numbers(std::string_view name, const Array& arguments) {
-  return (name == "+" || name == "add") && std::ranges::any_of(arguments, [](const Value& one) {
-           const Value* value = constant_of(one, {});
-           return value != nullptr && value->is_number();
-         });
-}
-
 }  // namespace
 
-std::expected<FunctionCall, std::string> judge_function(std::string_view kind, const Object& call,
-                                                        const Array& params) {
+std::optional<std::string> fault_of_function(const Object& call) {
   std::string name = lower_ascii(text_at(call, "function_name"));
-  const Array* arguments = arguments_of(call);
-  if (!is_pure_function(name) || arguments == nullptr) return refused("function", name);
-  if (auto fault = fault_of_qualifiers(call)) return std::unexpected(*std::move(fault));
-  auto growth = growth_of(name, *arguments, params);
-  if (!growth) return std::unexpected(std::move(growth).error());
-  // Each row would hold what all the rows before it hold.
-  if (kind == "WINDOW" && growth->gathers) {
-    return std::unexpected(fmt::format("the function {} is not allowed with OVER", shown(name)));
+  if (!is_pure_function(name) || arguments_of(call) == nullptr) {
+    return refused("function", name).error();
   }
-  bool is_fixed = has_fixed_size(name) || is_sum_of_numbers(name, *arguments);
-  bool spreads =
-      name == "unnest" || name == "generate_subscripts" || name == "regexp_split_to_table";
-  return FunctionCall{std::move(name), arguments, *growth, is_fixed, spreads};
+  return fault_of_qualifiers(call);
 }
 
 std::expected<TableFunctionCall, std::string> judge_table_function(const Object& table,
@@ -85,10 +65,6 @@ std::expected<TableFunctionCall, std::string> judge_table_function(const Object&
   TableFunctionCall out{.function = function, .reads_files = reads_files};
   if (reads_files) {
     if (auto reason = reader_refusal(name, *arguments)) return std::unexpected(*std::move(reason));
-  } else if (name == "range" || name == "generate_series") {
-    if (auto growth = growth_of(name, *arguments, rules.params)) out.rows = growth->own;
-  } else {
-    out.copies = name != "unnest";
   }
   return out;
 }

@@ -107,65 +107,6 @@ constexpr auto kOperators = std::to_array<std::string_view>({
     "<<", "<=>", "<@", ">>", "@", "@>", "^", "^@", "|", "||", "~", "~~", "~~*", "~~~",
 });
 
-// Of the pure ones, those whose value has a fixed size whatever they are given:
-// numbers, dates, digests, yes or no.
-constexpr auto kFixedSize = std::to_array<std::string_view>({
-    "abs", "acos", "acosh", "age", "ago", "approx_count_distinct", "array_contains",
-    "array_cosine_distance", "array_cosine_similarity", "array_distance", "array_dot_product",
-    "array_has", "array_has_all", "array_has_any", "array_indexof", "array_inner_product",
-    "array_length", "array_negative_dot_product", "array_negative_inner_product",
-    "array_position", "array_unique", "ascii", "asin", "asinh", "atan", "atan2", "atanh", "avg",
-    "bit_count", "bit_length", "bit_position", "bool_and", "bool_or", "can_cast_implicitly",
-    "cardinality", "cbrt", "ceil", "ceiling", "century", "char_length", "character_length", "chr",
-    "contains", "corr", "cos", "cosh", "cot", "count", "count_if", "count_star", "countif",
-    "covar_pop", "covar_samp", "cume_dist", "current_database", "current_date",
-    "current_localtime", "current_localtimestamp", "current_schema", "date_add", "date_diff",
-    "date_part", "date_sub", "date_trunc", "datediff", "datepart", "datesub", "datetrunc", "day",
-    "dayname", "dayofmonth", "dayofweek", "dayofyear", "days_in_month", "decade", "degrees",
-    "dense_rank", "divide", "ends_with", "entropy", "enum_code", "epoch", "epoch_ms", "epoch_ns",
-    "epoch_us", "era", "even", "exp", "factorial", "favg", "fdiv", "floor", "fmod",
-    "formatReadableDecimalSize", "formatReadableSize", "format_bytes", "fsum", "gamma", "gcd",
-    "gen_random_uuid", "geomean", "geometric_mean", "get_bit", "get_current_time",
-    "get_current_timestamp", "greatest_common_divisor", "hamming", "hash", "hour", "ilike_escape",
-    "instr", "isfinite", "isinf", "isnan", "isodow", "isoyear", "json_array_length",
-    "json_contains", "json_exists", "json_type", "json_valid", "julian", "kahan_sum", "kurtosis",
-    "kurtosis_pop", "last_day", "lcm", "least_common_multiple", "len", "length",
-    "length_grapheme", "lgamma", "like_escape", "list_approx_count_distinct", "list_avg",
-    "list_bool_and", "list_bool_or", "list_contains", "list_cosine_distance",
-    "list_cosine_similarity", "list_count", "list_distance", "list_dot_product", "list_entropy",
-    "list_has", "list_has_all", "list_has_any", "list_indexof", "list_inner_product",
-    "list_kurtosis", "list_kurtosis_pop", "list_mad", "list_negative_dot_product",
-    "list_negative_inner_product", "list_position", "list_product", "list_sem", "list_skewness",
-    "list_stddev_pop", "list_stddev_samp", "list_sum", "list_unique", "list_var_pop",
-    "list_var_samp", "ln", "log", "log10", "log2", "mad", "make_date", "make_time",
-    "make_timestamp", "make_timestamp_ms", "make_timestamp_ns", "make_timestamptz",
-    "map_contains", "map_contains_entry", "map_contains_value", "md5", "md5_number",
-    "md5_number_lower", "md5_number_upper", "mean", "microsecond", "millennium", "millisecond",
-    "minute", "mismatches", "mod", "month", "monthname", "multiply", "nanosecond", "nextafter",
-    "normalized_interval", "not_ilike_escape", "not_like_escape", "now", "ntile", "octet_length",
-    "ord", "parse_formatted_bytes", "percent_rank", "pg_size_pretty", "pg_typeof", "pi",
-    "position", "pow", "power", "prefix", "product", "quantile_cont", "quarter", "radians",
-    "random", "rank", "rank_dense", "regexp_full_match", "regexp_matches", "regr_avgx",
-    "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy",
-    "regr_syy", "round", "round_even", "roundbankers", "row_number", "second", "sem", "sha1",
-    "sha256", "sign", "signbit", "sin", "sinh", "skewness", "sqrt", "starts_with", "stddev",
-    "stddev_pop", "stddev_samp", "strlen", "strpos", "strptime", "struct_contains", "struct_has",
-    "struct_indexof", "struct_position", "subtract", "suffix", "sum", "sum_no_overflow",
-    "sumkahan", "tan", "tanh", "time_bucket", "timezone", "timezone_hour", "timezone_minute",
-    "to_base", "to_centuries", "to_days", "to_decades", "to_hours", "to_microseconds",
-    "to_millennia", "to_milliseconds", "to_minutes", "to_months", "to_quarters", "to_seconds",
-    "to_timestamp", "to_weeks", "to_years", "today", "transaction_timestamp", "trunc",
-    "try_strptime", "typeof", "unicode", "union_tag", "uuid", "uuid_extract_timestamp",
-    "uuid_extract_version", "uuidv4", "uuidv7", "var_pop", "var_samp", "variance",
-    "variant_typeof", "version", "wavg", "week", "weekday", "weekofyear", "weighted_avg", "year",
-    "yearweek",
-});
-
-constexpr auto kFixedSizeOperators = std::to_array<std::string_view>({
-    "!__postfix", "!~~", "!~~*", "%", "&&", "*", "**", "-", "/", "//", "<->", "<=>", "<@", "@",
-    "@>", "^", "^@", "~~", "~~*", "~~~",
-});
-
 // clang-format on
 
 constexpr auto kTables = std::to_array<std::string_view>({
@@ -234,7 +175,6 @@ bool holds(const std::array<std::string_view, n>& sorted, std::string_view name)
 }
 
 static_assert(std::ranges::is_sorted(kPure) && std::ranges::is_sorted(kOperators));
-static_assert(std::ranges::is_sorted(kFixedSize) && std::ranges::is_sorted(kFixedSizeOperators));
 static_assert(std::ranges::is_sorted(kTables) && std::ranges::is_sorted(kReaders));
 static_assert(std::ranges::is_sorted(kReaderOptions));
 
@@ -242,9 +182,6 @@ static_assert(std::ranges::is_sorted(kReaderOptions));
 
 bool is_pure_function(std::string_view name) {
   return holds(kPure, name) || holds(kOperators, name);
-}
-bool has_fixed_size(std::string_view name) {
-  return holds(kFixedSize, name) || holds(kFixedSizeOperators, name);
 }
 bool is_pure_table_function(std::string_view name) { return holds(kTables, name); }
 bool is_file_reader(std::string_view name) { return holds(kReaders, name); }

@@ -12,9 +12,6 @@ namespace tool::connectors {
 /// `name` in lower case, of a scalar function, an aggregate, a macro or an
 /// operator.
 [[nodiscard]] bool is_pure_function(std::string_view name);
-/// Of a pure function: its value has a fixed size whatever it is given, as that
-/// of a number has. All others may copy what they are given.
-[[nodiscard]] bool has_fixed_size(std::string_view name);
 /// Of a table function, in FROM.
 [[nodiscard]] bool is_pure_table_function(std::string_view name);
 /// Table functions that read the files their first argument names.

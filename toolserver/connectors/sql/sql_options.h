@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/core/result.h"
+#include "toolserver/isolate/walls.h"
 
 namespace tool::connectors {
 
@@ -32,6 +33,8 @@ struct SqlOptions {
   std::size_t statement_bytes = 64 << 10;
   std::size_t params = 256;
   std::size_t param_bytes = 64 << 10;  ///< Of one text; a query may copy it into each row.
+  /// Whether the engine starts where the kernel lacks one of its walls.
+  isolate::Demand demand = isolate::Demand::kWhatThereIs;
 };
 
 /// Errors: kInvalid  a number is 0 or over its bound, or data_dir is not an

@@ -34,13 +34,11 @@ std::vector<LoadedTable> SqlTables::all() const {
   return tables;
 }
 
-std::map<std::string, TableExtent> SqlTables::extents() const {
+std::set<std::string> SqlTables::names() const {
   std::lock_guard lock(mutex_);
-  std::map<std::string, TableExtent> extents;
-  for (const auto& [key, table] : tables_) {
-    extents.emplace(key, TableExtent{static_cast<double>(table.rows), table.widest});
-  }
-  return extents;
+  std::set<std::string> names;
+  for (const auto& [key, table] : tables_) names.insert(key);
+  return names;
 }
 
 std::size_t SqlTables::size() const {

@@ -7,11 +7,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/json/json.h"
-#include "toolserver/connectors/sql/sql_screen.h"
 
 namespace tool::connectors {
 
@@ -19,7 +19,6 @@ struct LoadedTable {
   std::string name;  ///< As it was given.
   std::string file;  ///< Relative to data_dir.
   std::int64_t rows = 0;
-  std::size_t widest = 0;     ///< Bytes of its longest value.
   base::json::Array columns;  ///< [{"name": ..., "type": ...}]
 };
 
@@ -32,8 +31,8 @@ class SqlTables {
   void clear();
   [[nodiscard]] std::optional<LoadedTable> find(std::string_view name) const;
   [[nodiscard]] std::vector<LoadedTable> all() const;
-  /// By their names in lower case.
-  [[nodiscard]] std::map<std::string, TableExtent> extents() const;
+  /// In lower case.
+  [[nodiscard]] std::set<std::string> names() const;
   [[nodiscard]] std::size_t size() const;
 
  private:

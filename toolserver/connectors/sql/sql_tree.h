@@ -19,6 +19,15 @@ namespace tool::connectors {
                                                 : std::string_view();
 }
 
+/// The value of a constant, or null when `expression` is none.
+[[nodiscard]] inline const base::json::Value* constant_of(const base::json::Value& expression) {
+  const auto* object = expression.if_object();
+  if (object == nullptr || text_at(*object, "class") != "CONSTANT") return nullptr;
+  const auto* holder = object->if_contains("value");
+  const auto* value = holder == nullptr ? nullptr : holder->if_object();
+  return value == nullptr ? nullptr : value->if_contains("value");
+}
+
 /// A name of a caller's, for a message.
 [[nodiscard]] inline std::string shown(std::string_view name) {
   constexpr std::size_t kMost = 64;

@@ -64,59 +64,6 @@ TEST(SqlFunctionsTest, lists_only_what_the_engine_has) {
   EXPECT_EQ(refused, 255);
 }
 
-// By the engine's own account of what they return.
-TEST(SqlFunctionsTest, functions_of_a_fixed_size_make_no_texts_and_lists) {
-  auto engine = base::duckdb::Engine::open({.scratch_bytes = 0});
-  ASSERT_TRUE(engine);
-  auto connection = (*engine)->connect();
-  auto rows = connection->execute(
-      "SELECT DISTINCT function_name, coalesce(return_type, '') FROM duckdb_functions() "
-      "WHERE function_type IN ('scalar', 'aggregate')");
-  ASSERT_TRUE(rows);
-  // Of these the text is short whatever they are given, or a list is as long as
-  // one of constants.
-  const std::set<std::string_view> short_ones{"chr",
-                                              "current_database",
-                                              "current_schema",
-                                              "dayname",
-                                              "enum_code",
-                                              "formatReadableDecimalSize",
-                                              "formatReadableSize",
-                                              "format_bytes",
-                                              "json_array_length",
-                                              "json_exists",
-                                              "json_type",
-                                              "md5",
-                                              "monthname",
-                                              "sha1",
-                                              "sha256",
-                                              "sum",
-                                              "subtract",
-                                              "-",
-                                              "to_base",
-                                              "typeof",
-                                              "union_tag",
-                                              "variant_typeof",
-                                              "version",
-                                              "date_part",
-                                              "datepart"};
-  int fixed = 0;
-  while (*rows->next()) {
-    std::string name(rows->bytes(0));
-    std::string_view type = rows->bytes(1);
-    if (!has_fixed_size(name) || short_ones.contains(name)) continue;
-    ++fixed;
-    EXPECT_FALSE(type.contains("[]") || type.contains("VARCHAR") || type.contains("BLOB") ||
-                 type.contains("ANY") || type.contains("STRUCT") || type.contains("MAP") ||
-                 type.contains("JSON") || type.contains("BIT") || type == "T")
-        << name << ": " << type;
-  }
-  EXPECT_GT(fixed, 250);
-  for (const char* name : {"max", "first", "upper", "list", "string_agg", "||", "->>", "substr"}) {
-    EXPECT_FALSE(has_fixed_size(name)) << name;
-  }
-}
-
 TEST(SqlFunctionsTest, side_effects_are_not_pure) {
   for (const char* name :
        {"nextval", "currval", "setseed", "current_setting", "getvariable", "getenv", "write_log",

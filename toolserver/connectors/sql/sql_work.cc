@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "base/duckdb/sql_text.h"
@@ -45,7 +43,6 @@ Outcome<ToolResult> verdict_answer(const Verdict& verdict, std::string_view data
     case Verdict::Kind::kUnknownTable:
     case Verdict::Kind::kUnreadable:
       return sql_mistake(without_paths(verdict.reason, data_dir, sql));
-    case Verdict::Kind::kTooMuch: return refuse(Code::kLimit, "sql: " + verdict.reason);
     default: return refuse(Code::kPolicy, "sql: " + verdict.reason);
   }
 }
@@ -85,34 +82,6 @@ std::optional<ToolResult> not_regular(const std::string& folder, const std::stri
   std::string path = folder + "/" + file;
   if (::stat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode)) return std::nullopt;
   return sql_mistake(fmt::format("{} is not a regular file", file));
-}
-
-// An expression for the bytes of a column's value; none for types whose values
-// all have one size.
-std::optional<std::string> bytes_of(const base::json::Value& column) {
-  static constexpr auto kFixed = std::to_array<std::string_view>(
-      {"BIGINT", "BOOLEAN", "DATE", "DOUBLE", "FLOAT", "HUGEINT", "INTEGER", "INTERVAL", "SMALLINT",
-       "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TINYINT", "UBIGINT", "UHUGEINT",
-       "UINTEGER", "USMALLINT", "UTINYINT", "UUID"});
-  std::string_view type(column.at("type").as_string());
-  if (type.starts_with("DECIMAL") || std::ranges::find(kFixed, type) != kFixed.end()) {
-    return std::nullopt;
-  }
-  std::string name = base::duckdb::quote_identifier(column.at("name").as_string());
-  if (type == "BLOB") return fmt::format("max(octet_length({}))", name);
-  return fmt::format("max(strlen({}::VARCHAR))", name);
-}
-
-base::Result<std::size_t> widest_value(Connection& connection, const base::json::Array& columns,
-                                       const std::string& from) {
-  std::string widths = "0";
-  for (const Value& column : columns) {
-    if (auto bytes = bytes_of(column)) widths += ", " + *bytes;
-  }
-  ASSIGN_OR_RETURN(auto rows,
-                   connection.execute(fmt::format("SELECT greatest({})::BIGINT {}", widths, from)));
-  ASSIGN_OR_RETURN(bool any, rows.next());
-  return any && !rows.is_null(0) ? static_cast<std::size_t>(rows.int64(0)) : 0;
 }
 
 }  // namespace
@@ -190,11 +159,10 @@ Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
   if (request.sql.contains('\0')) return refuse(Code::kShape, "sql: must not hold a NUL");
   auto tree = parse_sql(request.sql, call);
   if (!tree) return std::move(tree).error();
-  ScreenRules rules{.tables = tables_.extents(),
+  ScreenRules rules{.tables = tables_.names(),
                     .raw_files = options_.allow_raw_file_sql && !options_.data_dir.empty()
                                      ? RawFiles::kAllowed
-                                     : RawFiles::kRefused,
-                    .params = request.params};
+                                     : RawFiles::kRefused};
   Verdict verdict = screen(*tree, rules);
   if (!verdict.allowed()) return verdict_answer(verdict, options_.data_dir, request.sql);
   if (!verdict.names_files) return run(request, request.sql, call);
@@ -263,7 +231,6 @@ base::Result<LoadedTable> SqlWork::make_table(const LoadRequest& request, Connec
     ASSIGN_OR_RETURN(auto stream, statement.stream({}));
     table.columns = column_list(stream);
   }
-  ASSIGN_OR_RETURN(table.widest, widest_value(connection, table.columns, from));
   return table;
 }
 

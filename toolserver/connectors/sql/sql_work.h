@@ -1,8 +1,7 @@
 #pragma once
 
-// The blocking half of the SQL tools: each function runs one call to its end
-// on the thread that it is called from. Requests and answers are values, so
-// that this half can run in a process of its own.
+// The half of the SQL tools that runs in the engine's process: each function
+// runs one call to its end on the thread that it is called from.
 
 #include <memory>
 #include <mutex>

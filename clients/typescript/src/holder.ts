@@ -1,0 +1,43 @@
+// The key that a client's tokens are bound to, and the proof that the client holds it.
+// Source: docs/wire-3.0.md, sections 4.11 and 6.6; RFC 8032; RFC 8037; RFC 7638.
+
+import {createPrivateKey, createPublicKey, type KeyObject, sign} from 'node:crypto';
+
+import {b64, sha256, utf8} from './bytes.js';
+import {canonical} from './json.js';
+
+export interface HolderProof {
+  readonly alg: 'Ed25519';
+  readonly jwk: {readonly crv: 'Ed25519'; readonly kty: 'OKP'; readonly x: string};
+  readonly v: string;
+}
+
+/** Errors: TypeError  no Ed25519 private key in PEM; the text of the key is not in the message. */
+export function readHolderKey(pem: string | Uint8Array): KeyObject {
+  const key = parsed(pem);
+  if (key?.asymmetricKeyType !== 'ed25519') throw new TypeError('holderKey: must be an Ed25519 private key in PEM');
+  return key;
+}
+
+function parsed(pem: string | Uint8Array): KeyObject | undefined {
+  try {
+    return createPrivateKey(Buffer.from(pem));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a token names as `cnf.jkt`. */
+export function thumbprint(jwk: object): string {
+  return b64(sha256(utf8(canonical(jwk))));
+}
+
+export function holderText(th1: Uint8Array, credential: string): Buffer {
+  return Buffer.concat([utf8('SCP3-HOLDER\0'), th1, sha256(utf8(credential))]);
+}
+
+/** The member `holder` of auth and refresh: good for this connection and this token alone. */
+export function proveHolder(key: KeyObject, th1: Uint8Array, credential: string): HolderProof {
+  const x = createPublicKey(key).export({format: 'jwk'}).x ?? '';
+  return {alg: 'Ed25519', jwk: {crv: 'Ed25519', kty: 'OKP', x}, v: b64(sign(null, holderText(th1, credential), key))};
+}

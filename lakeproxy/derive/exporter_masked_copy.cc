@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "base/duckdb/engine.h"
+#include "lakeproxy/derive/exporter.h"
+#include "lakeproxy/engine/deletes/position_deletes.h"
+#include "lakeproxy/engine/files/scratch.h"
+#include "lakeproxy/engine/files/transfer.h"
+
+namespace lake::exporter {
+
+using base::ErrorKind;
+using base::Result;
+using base::Task;
+
+namespace {
+
+// Rows of `file` that some of the delete files delete. They are the lake's: what is wrong with
+// them is no client's fault.
+Result<Positions> deleted_of(const std::string& file, std::vector<PositionsByFile> read) {
+  Positions all;
+  for (PositionsByFile& positions : read) {
+    auto found = positions.find(file);
+    if (found == positions.end()) continue;
+    ASSIGN_OR_RETURN(all, unite_positions(std::move(all), found->second));
+  }
+  return all;
+}
+
+}  // namespace
+
+Task<Result<MaskedCopyMade>> Exporter::mask_file(base::RequestContext context,
+                                                 const MaskedCopy* copy) {
+  const Means means{engine_, blocking_, store_};
+  CO_ASSIGN_OR_RETURN(auto key, key_of(*store_, copy->source.file_path));
+  if (copy->source.file_size_in_bytes <= 0) {
+    co_return base::fail(ErrorKind::kCorrupt, "it has no size");
+  }
+  RowOrigin origin = copy->origin;
+  if (!copy->deletes.empty()) {
+    CO_ASSIGN_OR_RETURN(auto bucket, storage::Location::parse("s3://" + store_->bucket()));
+    auto read = co_await read_positions(context, bucket, copy->deletes);
+    if (!read && read.error().kind() == ErrorKind::kInvalid) {
+      co_return base::fail(ErrorKind::kCorrupt, read.error().message());
+    }
+    if (!read) co_return std::move(read).error();
+    CO_ASSIGN_OR_RETURN(origin.deleted, deleted_of(copy->source.file_path, std::move(*read)));
+  }
+  CO_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine_->scratch_dir()));
+  const std::string from = scratch.file("from.parquet");
+  const std::string to = scratch.file("to.parquet");
+  auto brought = co_await bring(means, context, std::move(key), from, 0,
+                                static_cast<std::uint64_t>(copy->source.file_size_in_bytes));
+  if (!brought) co_return as_listed(std::move(brought).error());
+  auto write = [engine = engine_, &from, &to, copy, &origin, deadline = context.deadline] {
+    return write_masked_copy(*engine, from, to, *copy->rules, origin, deadline);
+  };
+  CO_ASSIGN_OR_RETURN(const std::int64_t rows, co_await blocking_->run(std::move(write)));
+  auto read = [&to] { return read_file(to); };
+  CO_ASSIGN_OR_RETURN(std::string bytes, co_await blocking_->run(std::move(read)));
+  CO_ASSIGN_OR_RETURN(const std::int64_t size,
+                      co_await upload(means, context, copy->location, std::move(bytes)));
+  co_return MaskedCopyMade{rows, size};
+}
+
+}  // namespace lake::exporter

@@ -1,0 +1,166 @@
+#include "lakeproxy/derive/masked/masked_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/core/text.h"
+#include "base/duckdb/sql_text.h"
+#include "lakeproxy/derive/masked/raw_value.h"
+#include "lakeproxy/engine/parquet/engine_schema.h"
+#include "lakeproxy/engine/parquet/foreign_parquet.h"
+
+namespace lake::exporter {
+namespace {
+
+using base::ErrorKind;
+using base::fail;
+using base::duckdb::Connection;
+using base::duckdb::quote_identifier;
+using base::duckdb::quote_literal;
+
+// Source: Iceberg table specification, "Reserved Field IDs".
+constexpr model::FieldId kRowId = 2147483540;
+constexpr model::FieldId kRowSequence = 2147483539;
+constexpr std::string_view kRowIdName = "_row_id";
+constexpr std::string_view kRowSequenceName = "_last_updated_sequence_number";
+
+model::Field reserved(model::FieldId id, std::string_view name) {
+  return {.id = id, .name = std::string(name), .type = model::Type(model::TypeKind::kLong)};
+}
+
+// Nothing of the engine's words is kept but their kind: the rest may show a value.
+base::Error without_values(const base::Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::kTooLarge:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled: return fail(error.kind(), error.message());
+    default: break;
+  }
+  const std::string_view words = error.detail();
+  return fail(ErrorKind::kCorrupt,
+              "a mask or row filter fails on a row, or the file cannot be read")
+      .with_detail(std::string(words.substr(0, std::min<std::size_t>(words.find(':'), 64))));
+}
+
+base::Status note_deleted(Connection& connection, const std::vector<std::int64_t>& deleted) {
+  RETURN_IF_ERROR(connection.execute("CREATE TEMP TABLE deleted (pos BIGINT)"));
+  ASSIGN_OR_RETURN(auto appender, connection.append_to("deleted"));
+  for (std::int64_t position : deleted) {
+    const std::array<base::duckdb::Param, 1> row{position};
+    RETURN_IF_ERROR(appender.append(row));
+  }
+  return appender.finish();
+}
+
+/// The two selects of the statement: raw values under the table's names, and what is left of them.
+struct Selection {
+  std::string raw;
+  std::string masked;
+  std::vector<model::Field> fields;
+
+  void add(std::string_view expression, std::string_view result, const model::Field& field) {
+    const std::string name = quote_identifier(field.name);
+    if (!fields.empty()) {
+      raw += ", ";
+      masked += ", ";
+    }
+    raw += fmt::format("{} AS {}", expression, name);
+    masked += fmt::format("{} AS {}", result, name);
+    fields.push_back(field);
+  }
+};
+
+base::Status add_column(const MaskedColumn& column, const ParquetNode& root,
+                        const RowOrigin& origin, Selection& selection) {
+  const model::Field& field = column.field;
+  auto held = std::ranges::find(root.children, field.id, &ParquetNode::field_id);
+  const ParquetNode* node = held == root.children.end() ? nullptr : &*held;
+  if (node == nullptr &&
+      std::ranges::find(origin.path_columns, field.id) != origin.path_columns.end()) {
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("column '{}': its values stand in the file's path alone", field.name));
+  }
+  auto raw = raw_value(field, node);
+  if (!raw) {
+    return std::move(raw).error().with_context(
+        fmt::format("column '{}'", base::for_terminal(field.name)));
+  }
+  std::string result = quote_identifier(field.name);
+  if (column.mask) {
+    ASSIGN_OR_RETURN(std::string type, engine_type(field.type));
+    result = fmt::format("CAST(({}) AS {})", *column.mask, type);
+  }
+  selection.add(*raw, result, field);
+  return {};
+}
+
+// Where rows are left out, a row's place no longer says its id.
+void add_lineage(const ParquetNode& root, const RowOrigin& origin, Selection& selection) {
+  if (!origin.first_row_id) return;
+  auto add = [&](model::FieldId id, std::string_view name, const std::string& otherwise) {
+    const ParquetNode* own = find_reserved(root, id, name);
+    const model::Field field = reserved(id, name);
+    const std::string value = own == nullptr ? otherwise
+                                             : fmt::format("coalesce(CAST({} AS BIGINT), {})",
+                                                           quote_identifier(own->name), otherwise);
+    selection.add(value, quote_identifier(name), field);
+  };
+  add(kRowId, kRowIdName, fmt::format("{} + file_row_number", *origin.first_row_id));
+  add(kRowSequence, kRowSequenceName, fmt::format("{}", origin.sequence_number));
+}
+
+std::string where(const std::vector<std::string>& filters) {
+  std::string all;
+  for (const std::string& filter : filters) {
+    all += all.empty() ? " WHERE (" : " AND (";
+    all += filter + ")";
+  }
+  return all;
+}
+
+base::Result<std::int64_t> count_rows(Connection& connection, const std::string& path) {
+  ASSIGN_OR_RETURN(auto rows, connection.execute(fmt::format(
+                                  "SELECT CAST(coalesce(sum(num_rows), 0) AS BIGINT) FROM "
+                                  "parquet_file_metadata({})",
+                                  quote_literal(path))));
+  ASSIGN_OR_RETURN(bool one, rows.next());
+  if (!one) return fail(ErrorKind::kInternal, "the engine gave no count of rows");
+  return rows.int64(0);
+}
+
+}  // namespace
+
+base::Result<std::int64_t> write_masked_copy(base::duckdb::Engine& engine, const std::string& from,
+                                             const std::string& to, const MaskRules& rules,
+                                             const RowOrigin& origin,
+                                             std::chrono::steady_clock::time_point deadline) {
+  ASSIGN_OR_RETURN(auto connection, engine.connect());
+  connection.set_deadline(deadline);
+  ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, from));
+  if (!has_field_ids(root)) {
+    return fail(ErrorKind::kUnsupported,
+                "the file has no field ids: compact the table, so that it is written anew");
+  }
+  Selection selection;
+  for (const MaskedColumn& column : rules.columns) {
+    RETURN_IF_ERROR(add_column(column, root, origin, selection));
+  }
+  add_lineage(root, origin, selection);
+  ASSIGN_OR_RETURN(std::string field_ids, engine_field_ids(selection.fields));
+  std::string keep;
+  if (!origin.deleted.empty()) {
+    RETURN_IF_ERROR(note_deleted(connection, origin.deleted));
+    keep = " WHERE file_row_number NOT IN (SELECT pos FROM deleted)";
+  }
+  auto made = connection.execute(fmt::format(
+      "COPY (SELECT {} FROM (SELECT {} FROM read_parquet({}, file_row_number = true, "
+      "hive_partitioning = false){}){}) TO {} (FORMAT parquet, COMPRESSION zstd, FIELD_IDS {})",
+      selection.masked, selection.raw, quote_literal(from), keep, where(rules.filters),
+      quote_literal(to), field_ids));
+  if (!made) return without_values(made.error());
+  return count_rows(connection, to);
+}
+
+}  // namespace lake::exporter

@@ -1,0 +1,56 @@
+#pragma once
+
+// A masked copy of a Parquet file: what a principal may see of its rows, and nothing else. Rows
+// that were deleted or that a filter does not keep are left out, masks stand in the place of
+// values, and columns that the table no longer has are not there. Statistics in the copy are made
+// from what it holds (ADR 0110).
+// Source: specification, section 4, "Policy-composition rules at read time".
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/duckdb/engine.h"
+#include "lakeproxy/iceberg/schema/schema.h"
+
+namespace lake::exporter {
+
+/// A top-level column of the table, as it is now.
+struct MaskedColumn {
+  model::Field field;
+  /// SQL of the engine over the table's columns by their names of now, in double quotes.
+  /// Nothing: the value as it is.
+  std::optional<std::string> mask = std::nullopt;
+};
+
+/// What is done to each file of a table.
+struct MaskRules {
+  std::vector<MaskedColumn> columns;
+  /// Predicates over raw values; a row stays where all are true.
+  std::vector<std::string> filters;
+};
+
+/// What the rows of one file take along that does not stand in it.
+struct RowOrigin {
+  std::vector<std::int64_t> deleted;         ///< Positions, ascending, each once.
+  std::optional<std::int64_t> first_row_id;  ///< Format version 3: ids are written into the copy.
+  std::int64_t sequence_number = 0;          ///< Of the file; of use with the ids.
+  std::vector<model::FieldId> path_columns;  ///< Their values may stand in the path alone.
+};
+
+/// Writes the copy of the file at `from` to `to` and says how many rows it has. Blocks. No error
+/// tells a value.
+/// Errors: kCorrupt  not Parquet, or a mask or filter fails on a row, or a mask gives another type
+///         than its column's and no cast makes it fit; kUnsupported  a column's type cannot be
+///         written (variant, geometry, geography, nanoseconds with a zone), or the file has no
+///         field ids, or a column's values stand in its path; kTooLarge  over the engine's memory;
+///         kTimeout; kInternal.
+[[nodiscard]] base::Result<std::int64_t> write_masked_copy(
+    base::duckdb::Engine& engine, const std::string& from, const std::string& to,
+    const MaskRules& rules, const RowOrigin& origin,
+    std::chrono::steady_clock::time_point deadline);
+
+}  // namespace lake::exporter

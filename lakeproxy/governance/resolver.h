@@ -1,0 +1,108 @@
+#pragma once
+
+// Which policies reach a table, for one principal: the plan of a read. Decided by the ids of the
+// very state that is shown, since a name may stand for another column there.
+//
+// What is attached is read in one query, and kept until the version of the policies moves; the
+// version comes with the question that every request asks of the lake anyway.
+// Source: specification, sections 2.5 and 4 ("Policy-composition rules at read time").
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/postgres/session.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
+#include "lakeproxy/auth/principal.h"
+#include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/governance/governance_objects.h"
+#include "lakeproxy/governance/policy_body.h"
+#include "lakeproxy/model/ids.h"
+#include "lakeproxy/policy/read_plan.h"
+
+namespace lake::governance {
+
+/// A column of the state that is shown, at the table's top.
+struct StateColumn {
+  model::FieldId field = 0;
+  std::string name;
+  std::string type;         ///< SQL of DuckDB.
+  bool is_dropped = false;  ///< The table as it is now lacks it: an older state is shown.
+};
+
+/// The state of a table that is about to be shown.
+struct TableState {
+  model::TableId table;
+  std::vector<StateColumn> columns;
+  /// Masks of this table are kept to files whatever their policies say: the table's property
+  /// lakeproxy.file-layer-masking.
+  bool masks_files = false;
+};
+
+/// A policy and the way on which it reaches a table.
+struct Reach {
+  enum class Level : std::uint8_t { kDirect, kColumn, kTable, kSchema };
+  PolicyKind kind = PolicyKind::kMasking;
+  std::string policy;
+  /// Nothing: it is attached and is not there, which refuses the read.
+  std::optional<CompiledBody> body;
+  std::vector<std::string> unmasked_roles;
+  bool file_layer_masking = false;
+  Level level = Level::kDirect;
+  std::string tag;           ///< "pii.ssn"; empty where it is attached directly.
+  model::FieldId field = 0;  ///< Of kColumn, and of a mask that is attached directly.
+  /// Of a row-access policy that is attached directly: the columns of its arguments.
+  std::vector<model::FieldId> columns;
+};
+
+/// Why a policy reaches: "attached to the column", "tag pii.ssn of the schema".
+[[nodiscard]] std::string why(const Reach& reach);
+
+/// The plan for a principal with these roles. Pure: the same input gives the same plan.
+[[nodiscard]] policy::ReadPlan resolve(const std::vector<Reach>& reaches,
+                                       const std::vector<std::string>& roles,
+                                       const TableState& state, policy::PolicyVersion version);
+
+/// What governance says of a table, as it was read.
+struct TablePolicies {
+  policy::PolicyVersion version;
+  std::vector<Reach> reaches;
+  std::vector<std::string> granted;  ///< Roles that are granted to the principal here.
+};
+
+/// One catalog's, on one event loop.
+class Resolver {
+ public:
+  /// `pool` outlives it and its tasks.
+  Resolver(base::pg::Pool& pool, const std::string& metadata_schema)
+      : pool_(&pool), sql_(metadata_schema) {}
+
+  /// How the principal may read that state. `version` is what the lake's version question has
+  /// answered for this request, or nothing to ask anew.
+  /// Errors: those of Pool; kCorrupt. An error is no leave to read.
+  [[nodiscard]] base::Task<base::Result<policy::ReadPlan>> plan(
+      base::RequestContext context, auth::Principal principal, TableState state,
+      std::optional<policy::PolicyVersion> version);
+  /// The roles of a principal: those of its token and those granted to it here, sorted.
+  [[nodiscard]] static std::vector<std::string> roles_of(const auth::Principal& principal,
+                                                         const TablePolicies& policies);
+  /// What governance says of a table and a principal now, without the cache.
+  /// Errors: those of Pool; kCorrupt.
+  [[nodiscard]] base::Task<base::Result<TablePolicies>> read(base::RequestContext context,
+                                                             model::TableId table,
+                                                             std::string principal) const;
+
+ private:
+  using Kept = std::shared_ptr<const TablePolicies>;
+
+  base::pg::Pool* pool_;
+  ducklake::SchemaSql sql_;
+  policy::PolicyVersion version_;                                ///< Of `kept_`.
+  std::map<std::pair<model::TableId, std::string>, Kept> kept_;  ///< By table and principal.
+};
+
+}  // namespace lake::governance

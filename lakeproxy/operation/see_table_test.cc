@@ -1,0 +1,94 @@
+#include "lakeproxy/operation/see_table.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+namespace lake::operation {
+namespace {
+
+using base::ErrorKind;
+using policy::PolicyVersion;
+using policy::ReadPlan;
+
+base::Task<base::Result<ReadPlan>> answer(base::Result<ReadPlan> plan) { co_return plan; }
+
+// What is seen of a table where governance answers so. Behind it nothing is wired: whatever would
+// reach for files or for the database crashes the test.
+class SeeTable : public ::testing::Test {
+ protected:
+  SeeTable() {
+    model::LakeTable table;
+    table.name = "t";
+    table.metadata.location = "s3://b/t";
+    table.metadata.schemas = {{}};
+    table.metadata.partition_specs = {{}};
+    table.metadata.sort_orders = {{}};
+    loaded_ = publish::make_loaded_table(std::move(table), nullptr);
+    auto mask = std::make_shared<policy::MaskPlan>();
+    mask->signature = "0f";
+    mask->masks.push_back({.field = 1, .column = "a", .expression = "0", .policy = "hide_a"});
+    mask_ = std::move(mask);
+  }
+
+  void governance_says(base::Result<ReadPlan> plan) {
+    catalog_.read_plan = [plan = std::move(plan)](base::RequestContext, const auth::Principal&,
+                                                  const publish::LoadedTablePtr&) {
+      return answer(plan);
+    };
+  }
+  template <class T>
+  T run(base::Task<T> task) {
+    boost::asio::io_context loop;
+    auto future = boost::asio::co_spawn(loop, std::move(task), boost::asio::use_future);
+    loop.run();
+    return future.get();
+  }
+  auto seen() { return run(see_table({}, &catalog_, auth::unauthenticated(), loaded_)); }
+  auto checked() { return run(check_sees_itself({}, &catalog_, auth::unauthenticated(), loaded_)); }
+
+  Catalog catalog_;
+  publish::LoadedTablePtr loaded_;
+  std::shared_ptr<const policy::MaskPlan> mask_;
+};
+
+TEST_F(SeeTable, gives_the_table_itself_where_nothing_is_masked_in_files) {
+  for (const ReadPlan& plan :
+       {ReadPlan::raw(PolicyVersion(3)), ReadPlan::cooperative(mask_, PolicyVersion(3))}) {
+    governance_says(plan);
+    auto table = seen();
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->loaded, loaded_);
+    EXPECT_FALSE(table->is_shadow());
+    EXPECT_TRUE(checked());
+  }
+}
+
+TEST_F(SeeTable, refuses_what_governance_refuses_and_says_why) {
+  governance_says(ReadPlan::refused("two masking policies reach the column a", PolicyVersion(3)));
+  auto refused = seen();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kForbidden);
+  EXPECT_EQ(refused.error().reason(), kMasked);
+  EXPECT_EQ(refused.error().message(), "table t: two masking policies reach the column a");
+  EXPECT_FALSE(checked());
+}
+
+TEST_F(SeeTable, shows_nothing_where_governance_cannot_be_asked) {
+  governance_says(base::fail(ErrorKind::kUnavailable, "PostgreSQL is away"));
+  EXPECT_EQ(seen().error().kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(checked().error().kind(), ErrorKind::kUnavailable);
+}
+
+TEST_F(SeeTable, lets_nobody_change_what_is_masked_for_them) {
+  governance_says(ReadPlan::file_mask(mask_, PolicyVersion(3)));
+  auto refused = checked();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kForbidden);
+  EXPECT_NE(refused.error().message().find("hide_a"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lake::operation

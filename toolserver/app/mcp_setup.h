@@ -1,0 +1,67 @@
+#pragma once
+
+// The way in for MCP clients, from settings to what serves it.
+// Source: docs/tools/mcp.md; docs/tool-configuration.md.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/websocket/accept.h"
+#include "toolserver/mcp_ingress/changes.h"
+#include "toolserver/mcp_ingress/client_session.h"
+#include "toolserver/mcp_ingress/http_endpoint.h"
+#include "toolserver/mcp_ingress/pipeline_tools.h"
+#include "toolserver/mcp_ingress/providers.h"
+#include "toolserver/mcp_ingress/request_state.h"
+#include "toolserver/settings/settings.h"
+#include "toolserver/transport/tool_endpoint.h"
+
+namespace tool::app {
+
+/// What outlives a reload: conversations go on. Safe from any thread.
+struct McpShared {
+  McpShared(const base::Clock& clock, base::Random& random)
+      : sessions(clock, random), states(clock, random) {}
+  mcp_ingress::ClientSessions sessions;
+  mcp_ingress::RequestStates states;
+  mcp_ingress::Changes changes;
+};
+
+/// All outlive the face.
+struct McpParts {
+  McpShared& shared;
+  pipeline::Pipeline& pipeline;
+  audit::AuditLog& audit;
+  transport::OpenSessions& open;
+  transport::ConnectionCounts& counts;
+  const base::Clock& clock;
+  base::Random& random;
+  mcp_ingress::Providers providers;
+};
+
+/// Of one generation.
+class McpFace {
+ public:
+  McpFace(const settings::SecureConfig& config, const base::ws::AcceptOptions& who,
+          std::vector<Method> methods, McpParts parts);
+
+  /// What serves one event loop, whose credentials are checked by `credentials`.
+  [[nodiscard]] transport::OtherFace of_worker(
+      std::function<transport::CredentialCheck&()> credentials) const;
+
+ private:
+  const McpParts parts_;
+  const mcp_ingress::HttpOptions options_;
+  mcp_ingress::PipelineTools tools_;
+  const mcp_ingress::Dispatcher dispatcher_;
+};
+
+/// The URL of the endpoint as clients know it.
+[[nodiscard]] std::string mcp_resource(const settings::SecureConfig& config);
+/// The bodies that requests may have: those of the endpoint alone have any.
+[[nodiscard]] std::size_t mcp_body_bytes(const base::http::Request& head,
+                                         const settings::SecureConfig& config);
+
+}  // namespace tool::app

@@ -1,0 +1,32 @@
+#pragma once
+
+// The client of a request while it runs: what can be told to it, and, before
+// 2026-07-28, asked of it. Whoever runs the request knows neither HTTP nor
+// standard output.
+
+#include <string>
+
+#include "base/json/json.h"
+#include "base/runtime/task.h"
+#include "toolserver/mcp/message.h"
+#include "toolserver/model/fault.h"
+
+namespace tool::mcp_ingress {
+
+/// Belongs to the event loop of the request.
+class ClientSide {
+ public:
+  virtual ~ClientSide() = default;
+
+  /// Sent before the answer; dropped while the client does not take what was sent.
+  virtual void tell(mcp::Notification notification) = 0;
+  /// Whether ask() can have an answer.
+  [[nodiscard]] virtual bool can_be_asked() const = 0;
+  /// A request to the client, and its result.
+  /// Errors: E_CONSENT  it answered with an error; E_TIMEOUT  nobody answered;
+  /// E_CANCELLED; E_BUSY  too many questions at once.
+  [[nodiscard]] virtual base::Task<Outcome<base::json::Object>> ask(std::string method,
+                                                                    base::json::Object params) = 0;
+};
+
+}  // namespace tool::mcp_ingress

@@ -1,0 +1,129 @@
+#pragma once
+
+// One request of a client, from its method to its answer, the same over HTTP and
+// standard input. Which method exists in which era stands in one table in
+// dispatcher.cc.
+// Source: Model Context Protocol 2026-07-28 and 2025-11-25, "Server features".
+
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json/json.h"
+#include "base/runtime/task.h"
+#include "toolserver/mcp/message.h"
+#include "toolserver/mcp/revision.h"
+#include "toolserver/mcp_ingress/providers.h"
+#include "toolserver/mcp_ingress/request_state.h"
+#include "toolserver/mcp_ingress/tool_backend.h"
+
+namespace tool::mcp_ingress {
+
+struct DispatchOptions {
+  std::string server_name = "securetool";
+  std::string server_version;
+  mcp::Revision minimum = mcp::Revision::k2025_03_26;  ///< Older ones are refused.
+  bool elicit_consent = false;  ///< Consent may be given by the client's own user.
+};
+
+struct Reply {
+  std::expected<base::json::Object, mcp::RpcError> body;
+  unsigned status = 200;     ///< Of HTTP, where the answer is not a stream.
+  std::string wanted_scope;  ///< With status 403: what would have been enough.
+};
+
+/// An error of the protocol as a reply.
+[[nodiscard]] Reply error_reply(unsigned status, int code, std::string message,
+                                std::optional<base::json::Value> data = std::nullopt);
+/// A refusal as docs/tools/mcp.md, "Errors", has it.
+[[nodiscard]] Reply fault_reply(const Fault& fault);
+/// The message that carries it.
+[[nodiscard]] std::string write_reply(const mcp::RequestId& id, Reply reply);
+
+/// What a client wants to hear of on a stream of its own.
+struct ListenFilter {
+  bool tools = false;
+  bool prompts = false;
+  bool resources = false;
+  std::vector<std::string> uris;
+
+  [[nodiscard]] base::json::Object to_json() const;
+};
+
+/// Safe to use from any event loop; so is what it is made of, or belongs to the
+/// one loop that uses it.
+class Dispatcher {
+ public:
+  /// All but the options and the providers outlive it.
+  Dispatcher(DispatchOptions options, ToolBackend& tools, Providers providers,
+             RequestStates& states)
+      : options_(std::move(options)),
+        tools_(tools),
+        providers_(std::move(providers)),
+        states_(states) {}
+
+  /// Answers a request. Cancelled when the client cancels it or is gone.
+  [[nodiscard]] base::Task<Reply> run(std::shared_ptr<const Call> call) const;
+
+  /// What an `initialize` asks for. Errors: a reply.
+  struct Initialized {
+    base::json::Object result;
+    mcp::Revision revision;
+    base::json::Object capabilities;
+  };
+  [[nodiscard]] std::expected<Initialized, Reply> initialize(const mcp::Request& request) const;
+
+  /// The revision that `text` names, where it is served.
+  /// Errors: -32022 with the list, as a reply with status 400.
+  [[nodiscard]] std::expected<mcp::Revision, Reply> served(const std::string& text) const;
+  [[nodiscard]] bool serves_sessions() const {
+    return options_.minimum <= mcp::kNewestWithSessions;
+  }
+
+  /// The part of what `subscriptions/listen` asks for that there is. Errors: -32602.
+  [[nodiscard]] std::expected<ListenFilter, Reply> listen_filter(
+      const base::json::Object& params) const;
+  /// The result of a listening that the server ends.
+  [[nodiscard]] base::json::Object listen_end(const mcp::RequestId& id) const;
+
+ private:
+  using Handler = base::Task<Reply> (Dispatcher::*)(std::shared_ptr<const Call>) const;
+  struct Row;
+  [[nodiscard]] static const Row* row_of(std::string_view method);
+
+  base::Task<Reply> discover(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> ping(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> set_level(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> list_tools(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> call_tool(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> list_resources(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> list_templates(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> read_resource(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> subscribe(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> unsubscribe(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> list_prompts(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> get_prompt(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> complete(std::shared_ptr<const Call> call) const;
+
+  struct Round;
+  [[nodiscard]] std::expected<Round, Reply> open_round(const Call& call, std::string name,
+                                                       std::string arguments_digest) const;
+  [[nodiscard]] Reply carry_on(const Call& call, const Round& round,
+                               const InputNeeded& needed) const;
+  [[nodiscard]] base::Task<std::expected<base::json::Object, Reply>> gather(
+      std::shared_ptr<const Call> call, base::json::Object requests) const;
+  [[nodiscard]] base::json::Object capabilities() const;
+  [[nodiscard]] base::json::Object server_info() const;
+  [[nodiscard]] std::vector<std::string> served_names() const;
+  [[nodiscard]] Reply finish(const Call& call, Reply reply) const;
+
+  const DispatchOptions options_;
+  ToolBackend& tools_;
+  const Providers providers_;
+  RequestStates& states_;
+};
+
+}  // namespace tool::mcp_ingress

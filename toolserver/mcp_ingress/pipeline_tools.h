@@ -1,0 +1,56 @@
+#pragma once
+
+// The tools of this process for MCP clients: a call is the same call as one of
+// the native protocol, through the same pipeline and into the same trail.
+
+#include <string>
+#include <string_view>
+
+#include "base/core/clock.h"
+#include "toolserver/audit/audit_log.h"
+#include "toolserver/mcp_ingress/tool_backend.h"
+#include "toolserver/pipeline/pipeline.h"
+
+namespace tool::mcp_ingress {
+
+/// Safe to use from any event loop.
+class PipelineTools final : public ToolBackend {
+ public:
+  /// All outlive it. Tools of the namespace `bare`, which may be empty for none,
+  /// have their names without it.
+  PipelineTools(pipeline::Pipeline& pipeline, audit::AuditLog& audit, const base::Clock& clock,
+                base::Random& random, Mode mode, std::string bare)
+      : pipeline_(pipeline),
+        audit_(audit),
+        clock_(clock),
+        random_(random),
+        mode_(mode),
+        bare_(std::move(bare)) {}
+
+  [[nodiscard]] Outcome<void> admit(const Call& call) override {
+    return pipeline_.take(*call.caller);
+  }
+  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Object>>> list(
+      std::shared_ptr<const Call> call) override;
+  [[nodiscard]] base::Task<Outcome<ToolResult>> call(std::shared_ptr<const Call> call,
+                                                     ToolCall tool) override;
+  [[nodiscard]] Outcome<void> record(const Call& call, std::string_view what,
+                                     std::string_view name) override;
+  [[nodiscard]] bool tells_changes() const override { return true; }
+  [[nodiscard]] std::string scope_of(const std::string& name) const override {
+    return "tool:invoke:" + id_of(name);
+  }
+
+ private:
+  [[nodiscard]] std::string shown(const ToolId& id) const;
+  [[nodiscard]] std::string id_of(const std::string& name) const;
+
+  pipeline::Pipeline& pipeline_;
+  audit::AuditLog& audit_;
+  const base::Clock& clock_;
+  base::Random& random_;
+  const Mode mode_;
+  const std::string bare_;
+};
+
+}  // namespace tool::mcp_ingress

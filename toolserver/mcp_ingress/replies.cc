@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "toolserver/mcp_ingress/dispatcher.h"
+
+namespace tool::mcp_ingress {
+namespace {
+
+namespace json = base::json;
+
+int rpc_code(Code code) {
+  switch (code) {
+    case Code::kParse: return mcp::code::kParse;
+    case Code::kShape:
+    case Code::kTool:
+    case Code::kShadow:
+    case Code::kPin: return mcp::code::kInvalidParams;
+    case Code::kOp: return mcp::code::kNoMethod;
+    case Code::kVersion: return mcp::code::kUnsupportedVersion;
+    case Code::kState: return mcp::code::kInvalidRequest;
+    case Code::kUpstream:
+    case Code::kInternal: return mcp::code::kInternal;
+    default: return mcp::code::kRefused;
+  }
+}
+
+unsigned status_of(Code code) {
+  switch (code) {
+    case Code::kAuth:
+    case Code::kExpired: return 401;
+    case Code::kScope: return 403;
+    default: return 200;
+  }
+}
+
+}  // namespace
+
+Reply error_reply(unsigned status, int code, std::string message, std::optional<json::Value> data) {
+  Reply reply;
+  reply.body = std::unexpected(mcp::RpcError{code, std::move(message), std::move(data)});
+  reply.status = status;
+  return reply;
+}
+
+Reply fault_reply(const Fault& fault) {
+  json::Object data{{"code", name(fault.code)}, {"num", number(fault.code)}};
+  if (fault.retry_after) data["retry_ms"] = fault.retry_after->count();
+  return error_reply(status_of(fault.code), rpc_code(fault.code), fault.message,
+                     json::Value(std::move(data)));
+}
+
+std::string write_reply(const mcp::RequestId& id, Reply reply) {
+  if (reply.body) return mcp::write(mcp::Answer{id, std::move(*reply.body)});
+  return mcp::write(mcp::ErrorAnswer{id, std::move(reply.body).error()});
+}
+
+json::Object ListenFilter::to_json() const {
+  json::Object out;
+  if (tools) out["toolsListChanged"] = true;
+  if (prompts) out["promptsListChanged"] = true;
+  if (resources) out["resourcesListChanged"] = true;
+  if (!uris.empty()) {
+    auto& list = out["resourceSubscriptions"].emplace_array();
+    for (const auto& uri : uris) list.emplace_back(uri);
+  }
+  return out;
+}
+
+}  // namespace tool::mcp_ingress

@@ -1,0 +1,44 @@
+#include "toolserver/settings/bind.h"
+
+// The way in for MCP clients.
+
+namespace tool::settings {
+
+using base::config::ChoiceType;
+using base::config::FlagType;
+using base::config::TextType;
+
+namespace {
+
+constexpr std::string_view kNamespaceRule = "1 to 64 of a-z, 0-9, '_' and '-', the first a letter";
+
+// Empty is allowed.
+std::string_view namespace_rule(std::string_view text) {
+  if (text.empty() || ToolId::parse(std::string(text) + ".x")) return "";
+  return "must be 1 to 64 of a-z, 0-9, '_' and '-', the first a letter";
+}
+
+}  // namespace
+
+std::vector<Row> ingress_rows() {
+  Rows rows("MCP clients", Change::kRestart);
+  rows.add("mcp.enabled", SETTINGS_MEMBER(mcp.enabled), FlagType{}, "0",
+           "1 lets MCP clients in by Streamable HTTP on server.port, each request with its bearer "
+           "token.")
+      .add("mcp.path", SETTINGS_MEMBER(mcp.path), TextType{url_path_rule, kPathRule}, "/mcp",
+           "Path of the MCP endpoint.")
+      .add("mcp.minimum_version", SETTINGS_MEMBER(mcp.minimum_version),
+           ChoiceType{{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}}, "2025-03-26",
+           "Oldest revision of MCP that is served; 2026-07-28 serves no sessions.")
+      .add("mcp.resource", SETTINGS_MEMBER(mcp.resource), TextType{}, "",
+           "URL of the endpoint as clients know it, named in its OAuth metadata; made of "
+           "server_url and mcp.path when not set.")
+      .add("mcp.elicit_consent", SETTINGS_MEMBER(mcp.elicit_consent), FlagType{}, "0",
+           "1 lets the user of an MCP client give consent in the client, where no hook is set.")
+      .add("mcp.bare_namespace", SETTINGS_MEMBER(mcp.bare_namespace),
+           TextType{namespace_rule, kNamespaceRule}, "",
+           "Namespace whose tools MCP clients see by their names alone.");
+  return std::move(rows).done();
+}
+
+}  // namespace tool::settings
