@@ -164,6 +164,7 @@ PinState ToolRegistry::state_of(const ToolEntry& entry) const {
 
 void ToolRegistry::renew_states() {
   Tools tools = *snapshot();
+  bool is_new = false;
   for (auto& [id, entry] : tools) {
     PinState state = state_of(*entry);
     if (state == entry->state) continue;
@@ -171,8 +172,10 @@ void ToolRegistry::renew_states() {
     renewed.state = state;
     renewed.record = record_of(renewed.capability, state);
     entry = std::make_shared<const ToolEntry>(std::move(renewed));
+    is_new = true;
   }
-  publish(std::move(tools));
+  // A reload holds and screens anew; those who listen are told of what changed.
+  if (is_new) publish(std::move(tools));
 }
 
 void ToolRegistry::hold(const ToolId& id) {

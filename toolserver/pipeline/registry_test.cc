@@ -191,5 +191,21 @@ TEST(RegistryTest, a_new_list_takes_the_place_of_the_old_one_at_once) {
   EXPECT_NE(registry.find(*ToolId::parse("sql.query")), nullptr);
 }
 
+TEST(RegistryTest, holding_tells_only_of_what_changes) {
+  ToolRegistry registry;
+  ASSERT_TRUE(registry.add(connector({capability("t.a")})).has_value());
+  int told = 0;
+  registry.on_change([&] { ++told; });
+  registry.set_held({});
+  registry.set_screen([](const Capability&) { return true; });
+  EXPECT_EQ(told, 0);
+  registry.set_held({*ToolId::parse("t.a")});
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(registry.find(*ToolId::parse("t.a"))->state, PinState::kQuarantined);
+  registry.set_held({});
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(registry.find(*ToolId::parse("t.a"))->state, PinState::kPinned);
+}
+
 }  // namespace
 }  // namespace tool::pipeline
