@@ -196,7 +196,8 @@ module(lakeproxy/operation USES base/core base/duckdb base/json base/metrics bas
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
-  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/definition lakeproxy/to_iceberg/publish
+  lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/definition lakeproxy/to_iceberg/masked
+  lakeproxy/to_iceberg/publish
   TEST_USES base/gzip)
 
 # How clients reach the objects of a table: what their keys open, and who makes them.

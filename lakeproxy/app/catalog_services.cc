@@ -98,6 +98,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
     return find_read_plan(context, &resolver_, loaded_tables_.policy_version(),
                           std::move(principal), std::move(loaded));
   };
+  catalog_.governance_fails_closed = tools.shared->settings->masking.fail_closed;
   catalog_.reader = &reader_;
   catalog_.writer = &writer_;
   catalog_.view_store = &view_store_;

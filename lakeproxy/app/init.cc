@@ -93,7 +93,7 @@ int init(const InitOptions& options) {
   if (auto fault = add_to_file(clients, O_EXCL, list); !fault.empty()) return fail(fault);
   const std::string lines = fmt::format(
       "{}LAKEPROXY_OAUTH_CLIENTS_FILE={}\nLAKEPROXY_OAUTH_JWT_SECRET={}\nLAKEPROXY_REQUIRE_AUTH="
-      "1\n",
+      "1\nLAKEPROXY_GOVERNANCE_FAIL_CLOSED=1\n",
       there.text.empty() || there.text.ends_with('\n') ? "" : "\n", clients.string(),
       random_text(kTokenSecretBytes));
   if (auto fault = add_to_file(settings, O_APPEND, lines); !fault.empty()) {

@@ -332,6 +332,12 @@ void Process::log_who_may_come_in(const base::log::Logger& log) const {
         "reads and changes everything with it; not for production",
         {{"setting", "LAKEPROXY_RLS"}});
   }
+  if (!settings_.masking.fail_closed) {
+    log.warning(
+        "a table whose policies cannot be told is shown unmasked, unless its masks are in files; 1 "
+        "answers 503 instead",
+        {{"setting", "LAKEPROXY_GOVERNANCE_FAIL_CLOSED"}});
+  }
   if (authority_ == nullptr) {
     log.warning(
         "authentication is off: every caller may do everything; `lakeproxy init` makes an "

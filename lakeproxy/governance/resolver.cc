@@ -87,6 +87,20 @@ Result<TablePolicies> read_policies(const base::pg::Rows& rows) {
   return policies;
 }
 
+// Of what could not be read as a whole. What does not say that it is cooperative is not.
+bool may_mask_files(std::string_view reaches) {
+  auto all = base::json::parse(reaches);
+  if (!all || !all->is_array()) return true;
+  return std::ranges::any_of(all->as_array(), [](const base::json::Value& one) {
+    auto fields = base::json::Fields::of(one, "policy");
+    if (!fields) return true;
+    auto kind = fields->string("kind");
+    if (kind && *kind == "row_access") return false;
+    auto file_layer = fields->opt_boolean("file_layer");
+    return !file_layer || file_layer->value_or(true);
+  });
+}
+
 bool share_one(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return std::ranges::any_of(
       a, [&](const std::string& one) { return std::ranges::find(b, one) != b.end(); });
@@ -114,8 +128,15 @@ class Resolution {
       : state_(state) {
     for (const Reach& reach : reaches) {
       // Whether a role is let off is asked of each policy by itself.
-      if (!share_one(reach.unmasked_roles, roles)) applied_.push_back(&reach);
+      if (share_one(reach.unmasked_roles, roles)) {
+        lifted_.push_back(reach.policy);
+      } else {
+        applied_.push_back(&reach);
+      }
     }
+    std::ranges::sort(lifted_);
+    const auto twice = std::ranges::unique(lifted_);
+    lifted_.erase(twice.begin(), twice.end());
   }
 
   ReadPlan plan(policy::PolicyVersion version);
@@ -132,6 +153,7 @@ class Resolution {
 
   const TableState& state_;
   std::vector<const Reach*> applied_;
+  std::vector<std::string> lifted_;
   policy::MaskPlan plan_;
   std::string refusal_;
 };
@@ -239,7 +261,9 @@ ReadPlan Resolution::plan(policy::PolicyVersion version) {
     masks_files = masks_files || (masks && reach->file_layer_masking);
   }
   if (!refusal_.empty()) return ReadPlan::refused(refusal_, version);
-  if (plan_.masks.empty() && plan_.filters.empty()) return ReadPlan::raw(version);
+  if (plan_.masks.empty() && plan_.filters.empty()) {
+    return ReadPlan::raw(version, std::move(lifted_));
+  }
   std::ranges::sort(plan_.masks, {}, &policy::ColumnMask::field);
   std::ranges::sort(plan_.filters, {}, [](const policy::RowFilter& filter) {
     return std::tie(filter.policy, filter.predicate);
@@ -287,8 +311,21 @@ Task<Result<TablePolicies>> Resolver::read(base::RequestContext context, model::
       auto rows, co_await pool_->query(
                      context, {sql_(kReaches), {param(table.value), param(std::move(principal))}}));
   auto policies = read_policies(*rows);
-  if (!policies) co_return base::fail(ErrorKind::kCorrupt, policies.error().message());
-  co_return policies;
+  if (policies) co_return policies;
+  auto error = base::fail(ErrorKind::kCorrupt, policies.error().message());
+  co_return may_mask_files(rows->text(0, 2)) ? std::move(error)
+                                             : std::move(error).with_reason(kNoMaskInFiles);
+}
+
+// Whether all that reaches the table is known, at this version, to be cooperative. Not known is no.
+bool Resolver::is_cooperative(model::TableId table,
+                              std::optional<policy::PolicyVersion> version) const {
+  if (!version || version_ != *version) return false;
+  const auto found = kept_.lower_bound({table, std::string()});
+  return found != kept_.end() && found->first.first == table &&
+         std::ranges::none_of(found->second->reaches, [](const Reach& reach) {
+           return reach.file_layer_masking || !reach.body;
+         });
 }
 
 Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Principal principal,
@@ -298,9 +335,17 @@ Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Princi
   auto found = kept_.find(key);
   Kept policies = version && version_ == *version && found != kept_.end() ? found->second : nullptr;
   if (policies == nullptr) {
-    CO_ASSIGN_OR_RETURN(TablePolicies read_now,
-                        co_await read(context, state.table, principal.subject));
-    policies = std::make_shared<const TablePolicies>(std::move(read_now));
+    auto read_now = co_await read(context, state.table, principal.subject);
+    if (!read_now) {
+      base::Error error = std::move(read_now).error();
+      const bool said_so = error.reason() == kNoMaskInFiles;
+      if (!state.masks_files && (said_so || is_cooperative(state.table, version))) {
+        co_return std::move(error).with_reason(kNoMaskInFiles);
+      }
+      if (said_so) co_return std::move(error).with_reason("");
+      co_return error;
+    }
+    policies = std::make_shared<const TablePolicies>(std::move(*read_now));
     if (policies->version != version_ || kept_.size() >= kMostKept) kept_.clear();
     version_ = policies->version;
     kept_.insert_or_assign(key, policies);

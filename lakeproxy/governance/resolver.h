@@ -26,6 +26,11 @@
 
 namespace lake::governance {
 
+/// The reason of an error of Resolver::plan(): the policies cannot be told, but none that reaches
+/// the table masks files. A read that policies of the cooperative tier alone stand before may be
+/// let through (specification, section 7, "Failure posture").
+inline constexpr std::string_view kNoMaskInFiles = "no_mask_in_files";
+
 /// A column of the state that is shown, at the table's top.
 struct StateColumn {
   model::FieldId field = 0;
@@ -83,7 +88,7 @@ class Resolver {
 
   /// How the principal may read that state. `version` is what the lake's version question has
   /// answered for this request, or nothing to ask anew.
-  /// Errors: those of Pool; kCorrupt. An error is no leave to read.
+  /// Errors: those of Pool; kCorrupt. With the reason kNoMaskInFiles, or without any.
   [[nodiscard]] base::Task<base::Result<policy::ReadPlan>> plan(
       base::RequestContext context, auth::Principal principal, TableState state,
       std::optional<policy::PolicyVersion> version);
@@ -98,6 +103,8 @@ class Resolver {
 
  private:
   using Kept = std::shared_ptr<const TablePolicies>;
+  [[nodiscard]] bool is_cooperative(model::TableId table,
+                                    std::optional<policy::PolicyVersion> version) const;
 
   base::pg::Pool* pool_;
   ducklake::SchemaSql sql_;

@@ -183,6 +183,14 @@ TEST(Resolver, masks_files_where_a_policy_or_the_table_asks_for_it) {
   EXPECT_EQ(plan({}, {}, table).kind(), ReadKind::kRaw);
 }
 
+TEST(Resolver, names_the_policies_that_a_role_lets_off) {
+  Reach lifted = mask("m", stars(), Reach::Level::kDirect, 2);
+  lifted.unmasked_roles = {"auditor"};
+  EXPECT_EQ(plan({lifted, lifted}, {"auditor"}).lifted(), std::vector<std::string>{"m"});
+  EXPECT_TRUE(plan({}, {"auditor"}).lifted().empty());
+  EXPECT_TRUE(plan({lifted}).lifted().empty()) << "it applies";
+}
+
 TEST(Resolver, signs_what_a_reader_gets) {
   const auto of = [](const std::vector<Reach>& reaches, const TableState& table = state()) {
     return plan(reaches, {}, table).mask()->signature;

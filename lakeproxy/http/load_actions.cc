@@ -1,10 +1,14 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/table_answer.h"
 #include "lakeproxy/http/wire.h"
 
 namespace lake::http {
+
+namespace json = base::json;
+
 namespace {
 
 base::Result<std::optional<model::SnapshotId>> snapshot_id_of(const Call& call) {
@@ -17,7 +21,53 @@ base::Result<std::optional<model::SnapshotId>> snapshot_id_of(const Call& call) 
   return model::SnapshotId(*id);
 }
 
+// What stands in the trail of a load that policies had to do with; nothing of others.
+std::optional<audit::AuditRecord> record_of(const Call& call, const operation::LoadTable& load,
+                                            const operation::SeenTable& seen) {
+  const auto& mask = seen.is_shadow() ? seen.file_mask : seen.told_mask;
+  if (mask == nullptr && seen.lifted.empty() && seen.unmasked_because.empty()) return std::nullopt;
+  auto record = audit::record_of(call.principal, "load_table", policy::display(targets(load)),
+                                 mask == nullptr ? "unmasked" : "masked");
+  json::Object detail;
+  if (mask != nullptr) {
+    record.masked_cols = policy::masked_columns_of(*mask);
+    record.applied_policies = policy::policies_of(*mask);
+    detail["tier"] = seen.is_shadow() ? "files" : "cooperative";
+    detail["signature"] = mask->signature;
+  }
+  if (!seen.lifted.empty()) detail["lifted"] = json::Array(seen.lifted.begin(), seen.lifted.end());
+  if (!seen.unmasked_because.empty()) {
+    record.decision = "failed_open";
+    detail["unmasked_because"] = seen.unmasked_because;
+    call.catalog()->log->warning("a table is shown unmasked: its policies cannot be told",
+                                 {{"table", load.identifier.display()},
+                                  {"user", call.principal.subject},
+                                  {"because", seen.unmasked_because},
+                                  {"setting", "LAKEPROXY_GOVERNANCE_FAIL_CLOSED"}});
+  }
+  record.detail = json::write(detail);
+  return record;
+}
+
+// A load that governance failed on is in the trail, as what was refused with 403 is.
+base::Error not_loaded(Call& call, const operation::LoadTable& load, base::Error error) {
+  if (error.reason() == operation::kGovernanceFailed) {
+    call.refused = audit::record_of(call.principal, "load_table", policy::display(targets(load)),
+                                    "failed_closed");
+  }
+  return error;
+}
+
 }  // namespace
+
+base::Task<base::Status> audit_load(RequestContext context, Call* call, operation::LoadTable load,
+                                    const operation::SeenTable* seen) {
+  auto* trail = call->catalog()->audit;
+  if (trail == nullptr) co_return base::Status{};
+  auto record = record_of(*call, load, *seen);
+  if (!record) co_return base::Status{};
+  co_return co_await trail->write(context, std::move(*record));
+}
 
 base::Result<operation::LoadTable> load_table_of(const Call& call) {
   operation::LoadTable load;
@@ -30,14 +80,17 @@ base::Result<operation::LoadTable> load_table_of(const Call& call) {
 ActionResult load_table(RequestContext context, Call* call,
                         Authorized<operation::LoadTable> request) {
   if (request->snapshot_id) {
-    CO_ASSIGN_OR_RETURN(auto at,
-                        co_await operation::load_table_at(context, call->catalog(), request));
-    CO_RETURN_IF_ERROR(co_await delegate(context, call, request->identifier, &at.table,
+    auto at = co_await operation::load_table_at(context, call->catalog(), request);
+    if (!at) co_return not_loaded(*call, *request, std::move(at).error());
+    CO_RETURN_IF_ERROR(co_await audit_load(context, call, *request, &at->table.seen()));
+    CO_RETURN_IF_ERROR(co_await delegate(context, call, request->identifier, &at->table,
                                          delegation::Occasion::kLoad));
-    co_return answer_load_at(*call, at, request->snapshots);
+    co_return answer_load_at(*call, *at, request->snapshots);
   }
-  CO_ASSIGN_OR_RETURN(auto table,
-                      co_await operation::load_table(context, call->catalog(), request));
+  auto loaded = co_await operation::load_table(context, call->catalog(), request);
+  if (!loaded) co_return not_loaded(*call, *request, std::move(loaded).error());
+  operation::ShownTable table = std::move(*loaded);
+  CO_RETURN_IF_ERROR(co_await audit_load(context, call, *request, &table.seen()));
   CO_RETURN_IF_ERROR(
       co_await delegate(context, call, request->identifier, &table, delegation::Occasion::kLoad));
   if (auto ready = ready_answer(*call, table, request->snapshots)) co_return std::move(*ready);

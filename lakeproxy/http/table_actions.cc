@@ -76,6 +76,7 @@ base::Result<operation::CommitTable> commit_table_of(const Call& call) {
   ASSIGN_OR_RETURN(auto identifier, table_of(call));
   ASSIGN_OR_RETURN(auto body, body_of(call));
   ASSIGN_OR_RETURN(auto commit, model::table_commit_from_json(body));
+  operation::drop_mask_notes(commit);
   return operation::CommitTable{std::move(identifier), std::move(commit)};
 }
 
@@ -94,6 +95,7 @@ ActionResult committed_table(RequestContext context, Call* call,
 base::Result<operation::CommitTransaction> commit_transaction_of(const Call& call) {
   ASSIGN_OR_RETURN(auto body, body_of(call));
   ASSIGN_OR_RETURN(auto commits, model::transaction_from_json(body));
+  for (auto& commit : commits) operation::drop_mask_notes(commit);
   return operation::CommitTransaction{std::move(commits)};
 }
 

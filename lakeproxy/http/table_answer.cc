@@ -151,6 +151,7 @@ ActionResult tell_table(RequestContext context, Call* call,
                         Authorized<operation::LoadTable> request) {
   CO_ASSIGN_OR_RETURN(auto table,
                       co_await operation::load_table(context, call->catalog(), request));
+  CO_RETURN_IF_ERROR(co_await audit_load(context, call, *request, &table.seen()));
   co_return co_await view_response(context, call, request->identifier, std::move(table));
 }
 

@@ -48,6 +48,12 @@ namespace lake::http {
 [[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& at,
                                                   model::SnapshotSelection snapshots);
 
+/// Records a load that policies had to do with, before it is answered. Call, `seen` outlive the
+/// task. Errors: those of AuditTrail::write().
+[[nodiscard]] base::Task<base::Status> audit_load(RequestContext context, Call* call,
+                                                  operation::LoadTable load,
+                                                  const operation::SeenTable* seen);
+
 /// Loads the table for an answer that tells it with all its snapshots.
 [[nodiscard]] ActionResult tell_table(RequestContext context, Call* call,
                                       Authorized<operation::LoadTable> request);

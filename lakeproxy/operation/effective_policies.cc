@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/ducklake/lake/namespace_mapping.h"
@@ -81,14 +80,6 @@ Array row_access_policies(const std::vector<Reach>& all, const std::vector<std::
   return policies;
 }
 
-std::string filter_of(const policy::MaskPlan& plan) {
-  std::string text;
-  for (const policy::RowFilter& filter : plan.filters) {
-    text += fmt::format("{}({})", text.empty() ? "" : " AND ", filter.predicate);
-  }
-  return text;
-}
-
 // A SELECT that shows what is left.
 std::string view_of(const policy::MaskPlan& plan, const TableState& state,
                     const model::TableIdentifier& table) {
@@ -99,7 +90,7 @@ std::string view_of(const policy::MaskPlan& plan, const TableState& state,
     columns += columns.empty() ? "" : ", ";
     columns += mask == plan.masks.end() ? name : fmt::format("{} AS {}", mask->expression, name);
   }
-  const std::string filter = filter_of(plan);
+  const std::string filter = policy::row_filter_of(plan);
   return fmt::format("SELECT {} FROM {}.{}{}{}", columns,
                      quote_identifier(ducklake::flat_schema_name(table.name_space)),
                      quote_identifier(table.name), filter.empty() ? "" : " WHERE ", filter);
@@ -116,15 +107,12 @@ Object enforcement(const policy::ReadPlan& plan, const TableState& state,
               {"view_sql", nullptr}};
   if (plan.kind() == policy::ReadKind::kRefused) told["reason"] = plan.reason();
   if (plan.mask() == nullptr) return told;
-  std::set<std::string> applied;
+  told["masked_columns"] = names_of(policy::masked_columns_of(*plan.mask()));
   for (const policy::ColumnMask& mask : plan.mask()->masks) {
-    told["masked_columns"].as_array().emplace_back(mask.column);
     told["masks"].as_object()[mask.column] = mask.expression;
-    applied.insert(mask.policy);
   }
-  for (const policy::RowFilter& filter : plan.mask()->filters) applied.insert(filter.policy);
-  told["applied_policies"] = Array(applied.begin(), applied.end());
-  if (!plan.mask()->filters.empty()) told["row_filter"] = filter_of(*plan.mask());
+  told["applied_policies"] = names_of(policy::policies_of(*plan.mask()));
+  if (!plan.mask()->filters.empty()) told["row_filter"] = policy::row_filter_of(*plan.mask());
   told["view_sql"] = view_of(*plan.mask(), state, table);
   told["signature"] = plan.mask()->signature;
   return told;

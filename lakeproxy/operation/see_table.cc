@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <set>
+#include <variant>
 
 #include "lakeproxy/ducklake/lake/reasons.h"
+#include "lakeproxy/governance/resolver.h"
+#include "lakeproxy/to_iceberg/masked/mask_marks.h"
 
 namespace lake::operation {
 namespace {
@@ -21,22 +23,41 @@ base::Error refused(const publish::LoadedTable& loaded, const std::string& why) 
       .with_reason(kMasked);
 }
 
-std::string policies_of(const policy::MaskPlan& plan) {
-  std::set<std::string> names;
-  for (const auto& mask : plan.masks) names.insert(mask.policy);
-  for (const auto& filter : plan.filters) names.insert(filter.policy);
-  return fmt::format("{}", fmt::join(names, ", "));
+std::string names_of(const policy::MaskPlan& plan) {
+  return fmt::format("{}", fmt::join(policy::policies_of(plan), ", "));
+}
+
+// What a read gets where nobody can tell the policies.
+base::Result<SeenTable> without_plan(const Catalog& catalog, publish::LoadedTablePtr loaded,
+                                     const base::Error& error) {
+  const bool open =
+      error.reason() == governance::kNoMaskInFiles && !catalog.governance_fails_closed;
+  if (open) {
+    return SeenTable{
+        .loaded = std::move(loaded), .file_mask = nullptr, .unmasked_because = error.message()};
+  }
+  if (error.kind() == ErrorKind::kCancelled) return error;
+  return base::fail(ErrorKind::kUnavailable,
+                    fmt::format("table {}: its policies cannot be told", loaded->table.name))
+      .with_reason(kGovernanceFailed)
+      .with_detail(fmt::format("{} {}", error.message(), error.detail()));
 }
 
 }  // namespace
 
 Task<base::Result<SeenTable>> see_table(RequestContext context, Catalog* catalog,
                                         auth::Principal principal, publish::LoadedTablePtr loaded) {
-  CO_ASSIGN_OR_RETURN(const ReadPlan plan,
-                      co_await catalog->read_plan(context, std::move(principal), loaded));
+  auto planned = co_await catalog->read_plan(context, std::move(principal), loaded);
+  if (!planned) co_return without_plan(*catalog, std::move(loaded), planned.error());
+  const ReadPlan& plan = *planned;
   switch (plan.kind()) {
     case ReadKind::kRaw:
-    case ReadKind::kCooperative: co_return SeenTable{std::move(loaded), nullptr};
+      co_return SeenTable{
+          .loaded = std::move(loaded), .file_mask = nullptr, .lifted = plan.lifted()};
+    case ReadKind::kCooperative:
+      co_return SeenTable{.loaded = catalog->masked_tables->marked(loaded, plan.mask()),
+                          .file_mask = nullptr,
+                          .told_mask = plan.mask()};
     case ReadKind::kRefused: co_return refused(*loaded, plan.reason());
     case ReadKind::kFileMask: break;
   }
@@ -57,7 +78,7 @@ Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,
   }
   co_return refused(*loaded, fmt::format("rows are hidden from you by policy {}: whoever does not "
                                          "see them cannot change the table",
-                                         policies_of(*plan.mask())));
+                                         names_of(*plan.mask())));
 }
 
 Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,
@@ -72,6 +93,12 @@ Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,
   if (!found && found.error().reason() == ducklake::kNoSuchTable) co_return base::Status{};
   if (!found) co_return std::move(found).error();
   co_return co_await check_sees_itself(context, catalog, std::move(principal), std::move(*found));
+}
+
+void drop_mask_notes(model::TableCommit& commit) {
+  for (model::TableUpdate& update : commit.updates) {
+    if (auto* added = std::get_if<model::AddSchema>(&update)) masked::drop_notes(added->schema);
+  }
 }
 
 }  // namespace lake::operation

@@ -1,12 +1,15 @@
 #pragma once
 
-// What a caller may see of a table that is loaded: all of it, or its shadow over masked copies.
-// Every way to a table's answers, scans and objects asks here; what the policies
-// cannot decide is refused.
+// What a caller may see of a table that is loaded: all of it, all of it with masks that the
+// caller's engine applies, or its shadow over masked copies. Every way to a table's answers, scans
+// and objects asks here; what the policies cannot decide is refused.
 // Source: specification, sections 5.9 and 7.
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "lakeproxy/iceberg/update/table_update.h"
 #include "lakeproxy/operation/catalog/catalog.h"
 
 namespace lake::operation {
@@ -18,16 +21,24 @@ inline constexpr std::string_view kMasked = "masked_by_policy";
 /// (db/10_governance.sql): its requests pay nothing for governance.
 inline constexpr std::int64_t kNoPolicies = 1;
 
+/// The reason of kUnavailable: the policies cannot be told, and that is no leave to read.
+inline constexpr std::string_view kGovernanceFailed = "governance_failed";
+
 struct SeenTable {
   publish::LoadedTablePtr loaded;                     ///< What may be shown.
-  std::shared_ptr<const policy::MaskPlan> file_mask;  ///< Null: `loaded` is the lake's own.
+  std::shared_ptr<const policy::MaskPlan> file_mask;  ///< Null: the files are the lake's own.
+  /// Null: nothing is left to the caller's engine. `loaded` tells it what to apply.
+  std::shared_ptr<const policy::MaskPlan> told_mask = nullptr;
+  std::vector<std::string> lifted = {};  ///< Policies that a role lets the caller off.
+  std::string unmasked_because = {};     ///< Not empty: nobody could tell the policies.
 
   [[nodiscard]] bool is_shadow() const { return file_mask != nullptr; }
 };
 
 /// `loaded` as `principal`, whom policy allowed to load it, may see it.
-/// Errors: kForbidden (kMasked)  nothing of it; those of MaskedTables::get(), and of resolving
-///         the policies.
+/// Where the policies cannot be told but none of them is kept by files, the table as it is, unless
+/// Catalog::governance_fails_closed. Errors: kForbidden (kMasked)  nothing of it; kUnavailable
+///         (kGovernanceFailed)  the policies cannot be told; those of MaskedTables::get().
 [[nodiscard]] base::Task<base::Result<SeenTable>> see_table(base::RequestContext context,
                                                             Catalog* catalog,
                                                             auth::Principal principal,
@@ -46,5 +57,8 @@ struct SeenTable {
                                                          Catalog* catalog,
                                                          auth::Principal principal,
                                                          model::TableIdentifier identifier);
+
+/// Takes the notes about masks off that a client was shown and sends back.
+void drop_mask_notes(model::TableCommit& commit);
 
 }  // namespace lake::operation

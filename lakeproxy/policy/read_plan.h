@@ -56,6 +56,13 @@ struct MaskPlan {
   friend bool operator==(const MaskPlan&, const MaskPlan&) = default;
 };
 
+/// The filters as one predicate of DuckDB, `(...) AND (...)`; empty without any.
+[[nodiscard]] std::string row_filter_of(const MaskPlan& plan);
+/// The names of its policies, sorted, each once.
+[[nodiscard]] std::vector<std::string> policies_of(const MaskPlan& plan);
+/// The names of the masked columns, by field id.
+[[nodiscard]] std::vector<std::string> masked_columns_of(const MaskPlan& plan);
+
 enum class ReadKind : std::uint8_t {
   kRaw,          ///< Nothing is kept from the principal.
   kCooperative,  ///< Masks are told to the reader's engine, which applies them.
@@ -75,8 +82,11 @@ enum class ReadKind : std::uint8_t {
 /// The hand-over from governance to a read. A value; copies share the plan.
 class ReadPlan {
  public:
-  [[nodiscard]] static ReadPlan raw(PolicyVersion version) {
-    return {ReadKind::kRaw, nullptr, "", version};
+  /// `lifted` are the policies that reach the table and that a role lets the principal off.
+  [[nodiscard]] static ReadPlan raw(PolicyVersion version, std::vector<std::string> lifted = {}) {
+    ReadPlan plan(ReadKind::kRaw, nullptr, "", version);
+    plan.lifted_ = std::move(lifted);
+    return plan;
   }
   [[nodiscard]] static ReadPlan cooperative(std::shared_ptr<const MaskPlan> plan,
                                             PolicyVersion version) {
@@ -95,6 +105,8 @@ class ReadPlan {
   /// Null where nothing is masked, and where the read is refused.
   [[nodiscard]] const std::shared_ptr<const MaskPlan>& mask() const { return mask_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }
+  /// Of kRaw: policies without which it would not be raw. Empty: the table has none.
+  [[nodiscard]] const std::vector<std::string>& lifted() const { return lifted_; }
   /// Of the policies that it was made by.
   [[nodiscard]] PolicyVersion version() const { return version_; }
 
@@ -111,6 +123,7 @@ class ReadPlan {
   ReadKind kind_;
   std::shared_ptr<const MaskPlan> mask_;
   std::string reason_;
+  std::vector<std::string> lifted_;
   PolicyVersion version_;
 };
 

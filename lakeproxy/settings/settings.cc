@@ -139,6 +139,7 @@ Masking masking(const SettingValues& values) {
       .states = count(values, "MASKED_RETAIN_SNAP_DIRS"),
       .grace = std::chrono::seconds(count(values, "MASKED_RETAIN_GRACE_SECONDS")),
       .idle = std::chrono::days(count(values, "MASKED_EXPORT_TTL_DAYS")),
+      .fail_closed = values.flag("GOVERNANCE_FAIL_CLOSED"),
   };
 }
 

@@ -120,6 +120,7 @@ struct Masking {
   std::size_t states = 0;        ///< Kept of each signature.
   std::chrono::seconds grace{};  ///< How long what is no longer needed stays.
   std::chrono::seconds idle{};   ///< How long a signature stays that nobody asks for.
+  bool fail_closed = false;      ///< No read where the policies cannot be told.
 };
 
 struct Upkeep {

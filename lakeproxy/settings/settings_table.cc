@@ -273,6 +273,10 @@ Rows engine_and_log_rows() {
       {"READABLE_COPIES_MAX_BYTES", BytesType{0, kMiB << 24}, "100GiB", "Engine",
        "Bytes of data files of one table that may wait for copies at once; a table with more is "
        "refused."},
+      {"GOVERNANCE_FAIL_CLOSED", FlagType{}, "0", "Governance",
+       "1 answers 503 where the policies of a table cannot be told; 0 shows the table unmasked "
+       "then, "
+       "with a line in the audit trail. Masks in files hold either way."},
       {"MASKED_RETAIN_SNAP_DIRS", IntegerType{1, 1000}, "2", "Governance",
        "States of a table that are kept for readers of one set of masks."},
       {"MASKED_RETAIN_GRACE_SECONDS", IntegerType{0, 31'536'000}, "3900", "Governance",

@@ -110,6 +110,7 @@ struct Catalog {
   publish::LoadedTables* loaded_tables = nullptr;
   masked::MaskedTables* masked_tables = nullptr;
   FindReadPlan read_plan;
+  bool governance_fails_closed = false;  ///< No read where read_plan() fails.
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
   storage::ObjectStore* store = nullptr;

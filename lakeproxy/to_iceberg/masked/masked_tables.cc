@@ -4,6 +4,7 @@
 
 #include "base/runtime/gather.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/to_iceberg/masked/mask_marks.h"
 
 namespace lake::masked {
 namespace {
@@ -69,6 +70,21 @@ Task<Result<LoadedTablePtr>> MaskedTables::get(RequestContext context, LoadedTab
   const bool waits = !built && built.error().reason() == kCopiesMissing;
   if (waits && held) co_return (*held)->loaded;
   co_return built;
+}
+
+LoadedTablePtr MaskedTables::marked(const LoadedTablePtr& base,
+                                    std::shared_ptr<const policy::MaskPlan> plan) {
+  const std::string key = key_of(metadata_schema_, *base, *plan) + "\x1fmarked";
+  auto held = tools_.cache->entries.get(key);
+  // Policies of other names may have the same signature, and the marks name them.
+  if (held && (*held)->base_state == base->etag && *(*held)->plan == *plan) return (*held)->loaded;
+  auto entry = std::make_shared<MaskedEntry>();
+  entry->loaded = marked_table(*base, *plan);
+  entry->base_state = base->etag;
+  entry->plan = std::move(plan);
+  LoadedTablePtr made = entry->loaded;
+  tools_.cache->entries.put(key, std::move(entry), publish::bytes_of(*made));
+  return made;
 }
 
 Task<void> MaskedTables::refresh(RequestContext context, LoadedTablePtr base) {

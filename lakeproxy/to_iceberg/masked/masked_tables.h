@@ -84,6 +84,10 @@ class MaskedTables {
   [[nodiscard]] base::Task<base::Result<publish::LoadedTablePtr>> get(
       base::RequestContext context, publish::LoadedTablePtr base,
       std::shared_ptr<const policy::MaskPlan> plan);
+  /// `base` with what the engines of principals with this plan have to apply: the files are its
+  /// own. Waits for nothing; kept like a shadow.
+  [[nodiscard]] publish::LoadedTablePtr marked(const publish::LoadedTablePtr& base,
+                                               std::shared_ptr<const policy::MaskPlan> plan);
   /// Sees to the copies of a table that has changed, for all plans that were used lately: before
   /// anybody asks again. What fails is left to the next load.
   [[nodiscard]] base::Task<void> refresh(base::RequestContext context,

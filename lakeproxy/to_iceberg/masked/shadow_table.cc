@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lakeproxy/to_iceberg/masked/mask_marks.h"
 #include "lakeproxy/to_iceberg/snapshot/snapshot_objects.h"
 
 namespace lake::masked {
@@ -35,8 +36,7 @@ model::Schema masked_schema(const model::Schema& schema, const policy::MaskPlan&
     const ColumnMask* mask = mask_of(plan, field.id);
     if (mask == nullptr) continue;
     field.required = false;
-    const std::string note = fmt::format("masked by policy {}", mask->policy);
-    field.doc = field.doc && !field.doc->empty() ? *field.doc + " (" + note + ")" : note;
+    note_mask(*mask, field);
     std::erase(masked.identifier_field_ids, field.id);
   }
   return masked;
@@ -46,13 +46,7 @@ std::map<std::string, std::string> masked_properties(std::map<std::string, std::
                                                      const policy::MaskPlan& plan) {
   // It maps names of files that are not shown.
   all.erase("schema.name-mapping.default");
-  std::string columns;
-  for (const ColumnMask& mask : plan.masks) {
-    if (!columns.empty()) columns += ',';
-    columns += mask.column;
-    all[std::string(kMaskProperty) + mask.column] = mask.expression;
-  }
-  if (!columns.empty()) all[std::string(kMaskedColumnsProperty)] = std::move(columns);
+  tell_masks(plan, all);
   return all;
 }
 

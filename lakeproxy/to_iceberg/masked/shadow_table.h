@@ -17,10 +17,6 @@
 
 namespace lake::masked {
 
-inline constexpr std::string_view kMaskedColumnsProperty = "lakeproxy.masked-columns";
-/// Followed by a column's name.
-inline constexpr std::string_view kMaskProperty = "lakeproxy.mask.";
-
 /// What stands in the place of each file's name.
 using MadeCopies = std::map<std::string, exporter::MaskedCopyMade>;
 

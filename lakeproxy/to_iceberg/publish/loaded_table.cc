@@ -261,6 +261,25 @@ std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table,
   return loaded;
 }
 
+std::shared_ptr<LoadedTable> told_with(const LoadedTable& loaded, model::TableMetadata told,
+                                       std::string_view tag) {
+  auto other = std::make_shared<LoadedTable>(loaded);
+  other->metadata = std::move(told);
+  model::MetadataFragments fragments{
+      .snapshots = loaded.fragments, .snapshot_log = {}, .metadata_log = loaded.metadata_log};
+  if (loaded.snapshot_log) fragments.snapshot_log.push_back(loaded.snapshot_log);
+  const std::string head = before_document(loaded.metadata_location);
+  const std::string document = model::write_metadata(other->metadata, fragments);
+  other->document_sha256 = materialize::content_sha256(document);
+  other->body = body_of(head, document);
+  other->body_refs = body_of(
+      head, model::write_metadata(other->metadata, fragments, model::SnapshotSelection::kRefs));
+  other->packed = std::make_shared<PackedBodies>();
+  other->pending_record = nullptr;
+  other->etag = materialize::content_hash(fmt::format("{} {}", loaded.etag, tag));
+  return other;
+}
+
 std::string staged_body(const model::TableMetadata& metadata) {
   return R"({"metadata":)" + model::write_metadata(metadata);
 }

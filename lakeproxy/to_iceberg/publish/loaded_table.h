@@ -109,6 +109,13 @@ using LoadedTablePtr = std::shared_ptr<const LoadedTable>;
 [[nodiscard]] std::shared_ptr<LoadedTable> make_loaded_table(model::LakeTable table,
                                                              const LoadedTablePtr& before);
 
+/// The same published state told with another definition: `told` has the snapshots, the logs and
+/// the location of `loaded`. metadata.json stays what it is, so document() is only told. `tag`
+/// makes its etag another one.
+[[nodiscard]] std::shared_ptr<LoadedTable> told_with(const LoadedTable& loaded,
+                                                     model::TableMetadata told,
+                                                     std::string_view tag);
+
 /// Refs and statistics of snapshots that `metadata` does not show are dropped.
 void drop_dangling(model::TableMetadata& metadata);
 

@@ -73,6 +73,7 @@ def test_settings_that_are_there_stay(stack, tmp_path):
     assert lakeproxy(stack, 'init', folder=tmp_path).returncode == 0
     shown = lakeproxy(stack, 'settings', folder=tmp_path).stdout
     assert 'LAKEPROXY_LOG_LEVEL=debug (.env' in shown and 'LAKEPROXY_REQUIRE_AUTH=1 (.env' in shown
+    assert 'LAKEPROXY_GOVERNANCE_FAIL_CLOSED=1 (.env' in shown
     assert (tmp_path / '.env').read_text().split('LAKEPROXY_OAUTH_JWT_SECRET=')[1].splitlines()[0] not in shown
 
 
