@@ -2,6 +2,7 @@
 import os
 import pathlib
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / 'clients/python'), str(ROOT / 'devtools')]
@@ -11,13 +12,14 @@ from scp import Client  # noqa: E402
 MODES = ['simple', 'basic', 'encrypted', 'enterprise']
 BINARY = pathlib.Path(os.environ.get('TOOLS_BINARY', ROOT / 'build/dev/securetool'))
 AGENT_SECRET = 'agent-Vq8ZpR2mXw6TbY4kLc9N'
+TOKEN_SECONDS = 300  # tokens live for ten minutes, and the run for longer
 
 
 def token_of(issuer, get, tokens={}):
-    """One token of an issuer serves the whole run: to get one costs a process or a TLS handshake."""
-    if issuer not in tokens:
-        tokens[issuer] = get()
-    return tokens[issuer]
+    """A token of an issuer serves many tests, since to get one costs a process or a TLS handshake: for half its life."""
+    if issuer not in tokens or time.monotonic() - tokens[issuer][0] > TOKEN_SECONDS:
+        tokens[issuer] = time.monotonic(), get()
+    return tokens[issuer][1]
 
 
 def client_of(service, kind=Client, **changes):
