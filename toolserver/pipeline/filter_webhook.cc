@@ -17,15 +17,11 @@ constexpr std::size_t kMaxBytes = 64 << 20;
 
 boost::json::string text(std::string_view value) { return boost::json::string(value); }
 
-bool is_text(std::string_view type) {
-  return type.starts_with("text/") || type == "application/json";
-}
-
 Object question(const Invocation& call, const ToolResult& result) {
   Array content;
   for (const Content& part : result.content) {
     Object one{{"type", text(part.media_type)}};
-    if (is_text(part.media_type)) {
+    if (part.is_text()) {
       one["text"] = text(part.data);
     } else {
       one["data"] = text(base::crypto::to_base64(part.data));
@@ -44,7 +40,7 @@ Object question(const Invocation& call, const ToolResult& result) {
 base::Result<Content> parse_content(const Fields& fields) {
   Content part;
   ASSIGN_OR_RETURN(part.media_type, fields.string("type"));
-  if (is_text(part.media_type)) {
+  if (part.is_text()) {
     ASSIGN_OR_RETURN(part.data, fields.string("text"));
     return part;
   }
