@@ -154,8 +154,7 @@ base::Result<Outcome<ToolResult>> read_result(Bytes& bytes) {
   result.is_error = is_error == 1;
   for (std::uint64_t i = 0; i < count; ++i) {
     Content content{std::string(bytes.text()), std::string(bytes.text())};
-    bool is_text = content.media_type.starts_with("text/") || is_json(content);
-    if (!base::is_utf8(content.media_type) || (is_text && !base::is_utf8(content.data))) {
+    if (!base::is_utf8(content.media_type) || (content.is_text() && !base::is_utf8(content.data))) {
       return corrupt("text");
     }
     result.content.push_back(std::move(content));
