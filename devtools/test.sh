@@ -5,7 +5,7 @@ TEST_STACK=test
 PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 # What runs side by side, longest first. Each has servers of its own.
 LANES=(faults tables lake oracle engines upkeep tools keys governance tables_1_1 unit kit)
-FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/interop/tools")
+FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/museum" "$ROOT/tests/interop/tools")
 FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
 FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
 FOLDERS_keys=("$ROOT/tests/interop/keys")
