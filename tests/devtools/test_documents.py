@@ -70,6 +70,33 @@ def test_each_route_has_its_line():
         'not of the description: lines of section 4'
 
 
+# The rows of two lists of OWASP, against docs/assurance.md
+
+MCP_TOP_10 = ('Token Mismanagement & Secret Exposure', 'Privilege Escalation via Scope Creep', 'Tool Poisoning',
+              'Software Supply Chain Attacks & Dependency Tampering', 'Command Injection & Execution', 'Intent Flow Subversion',
+              'Insufficient Authentication & Authorization', 'Lack of Audit and Telemetry', 'Shadow MCP Servers', 'Context Injection & Over-Sharing')
+AGENTIC_TOP_10 = ('Agent Goal Hijack', 'Tool Misuse and Exploitation', 'Identity and Privilege Abuse', 'Agentic Supply Chain Vulnerabilities',
+                  'Unexpected Code Execution (RCE)', 'Memory & Context Poisoning', 'Insecure Inter-Agent Communication', 'Cascading Failures',
+                  'Human-Agent Trust Exploitation', 'Rogue Agents')
+ASSURANCE = ROOT / 'docs/assurance.md'
+ROWS = [[cell.strip() for cell in line.strip('|').split('|')] for line in ASSURANCE.read_text().splitlines() if re.match(r'\| (MCP|ASI)\d', line)]
+
+
+def test_each_row_of_the_lists_is_there_by_its_name():
+    assert [row[0] for row in ROWS] == [*(f'MCP{number:02}:2025 {name}' for number, name in enumerate(MCP_TOP_10, 1)),
+                                        *(f'ASI{number:02} {name}' for number, name in enumerate(AGENTIC_TOP_10, 1))]
+
+
+@pytest.mark.parametrize('row', ROWS, ids=lambda row: row[0].split()[0])
+def test_each_row_names_its_tests_or_says_what_is_left(row):
+    _, state, proof, left = row
+    assert state == 'yes' or (state in ('part', 'no') and len(left) > 5), row[0]
+    named = {name: (ASSURANCE.parent / path).read_text() for names, path in NAMED.findall(proof) for name in re.findall(r'`(\w+)`', names)}
+    assert named and set(re.findall(r'`(test_\w+)`', proof)) <= set(named)
+    absent = [name for name, source in named.items() if not re.search(rf'^(?:async )?def {name}\(|^TEST(?:_F|_P)?\(\w+, {name}\)', source, re.MULTILINE)]
+    assert not absent
+
+
 # What the files of db/ leave in a lake's database, against the lists of docs/operations.md
 
 DEFINITION = re.compile(r"""(CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(FUNCTION|TRIGGER|TABLE)\s+
