@@ -1,5 +1,6 @@
-"""Four services, one for each security mode; the same tools in each; and everything that is refused."""
+"""Four services, one for each security mode; the same tools in each; everything that is refused; and clients and servers that know MCP alone."""
 import asyncio
+import os
 import pathlib
 import shutil
 import sys
@@ -12,6 +13,7 @@ from tool_stack.authority import Authority  # noqa: E402
 from tool_stack.consent import ConsentHook  # noqa: E402
 from tool_stack.identity import IdentityProvider  # noqa: E402
 from tool_stack.service import SCOPES, ToolService, strong  # noqa: E402
+from tool_tour.mcp_clients import McpTour  # noqa: E402
 from tour.show import say  # noqa: E402
 
 FOLDER = ROOT / '.dev/tool_tour'
@@ -95,15 +97,18 @@ def show_command_line(service):
     print('    ' + service.run('audit', 'verify').stdout.strip().replace('\n', '\n    '))
 
 
-def main():
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    authority = Authority(FOLDER / 'authority')
+def main(folder=None):
+    """In a new `folder`, or in the one of the last tour, which goes."""
+    if folder is None:
+        folder = FOLDER
+        shutil.rmtree(folder, ignore_errors=True)
+    authority = Authority(folder / 'authority')
     consent = ConsentHook()
-    identity = IdentityProvider(FOLDER / 'identity', authority, 'https://tools.example/scp',
+    identity = IdentityProvider(folder / 'identity', authority, 'https://tools.example/scp',
                                 {'agent': ('agent-Vq8ZpR2mXw6TbY4kLc9N', ' '.join(SCOPES))})
     say('An identity provider starts, and one tool service for each mode')
     identity.start()
-    services = {mode: ToolService(FOLDER / mode, mode, authority, identity, changes={'hooks.consent_url': consent.url}) for mode in WHAT}
+    services = {mode: ToolService(folder / mode, mode, authority, identity, changes={'hooks.consent_url': consent.url}) for mode in WHAT}
     try:
         for mode, service in services.items():
             service.start()
@@ -114,13 +119,14 @@ def main():
         asyncio.run(show_refusals(services['encrypted'], consent))
         say('The same from the command line, written in C++; and the proof of the audit trail')
         show_command_line(services['encrypted'])
+        McpTour(folder / 'mcp', authority).show()
     finally:
         for service in services.values():
             service.stop()
         identity.stop()
         consent.stop()
-    print(f'\nConfigurations, logs and audit trails are in {FOLDER.relative_to(ROOT)}.')
+    print(f'\nConfigurations, logs and audit trails are in {os.path.relpath(folder, ROOT)}.')
 
 
 if __name__ == '__main__':
-    main()
+    main(*map(pathlib.Path, sys.argv[1:2]))

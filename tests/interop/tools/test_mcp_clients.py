@@ -44,3 +44,16 @@ def test_the_inspector_over_standard_input_and_output(mcp_service, tmp_path):
     options = [word for name, value in env.items() for word in ('-e', f'{name}={value}')]
     called = inspect(target, *options, '--method', 'tools/call', '--tool-name', 'files.read', '--tool-arg', 'path=notes/welcome.txt', cwd=tmp_path, env=env)
     assert called['content'][0]['text'] == HELLO
+
+
+@pytest.mark.parametrize('word', ['yes', 'no'])
+def test_a_clients_user_sees_what_is_asked_and_decides(make_service, tmp_path, word):
+    """By TypeScript's client: the form that it is sent, with the arguments of the call."""
+    service = make_service('simple', hooks__consent_url=None, mcp__enabled=True, mcp__elicit_consent=True)
+    arguments = json.dumps({'path': 'notes/asked.txt', 'content': 'by a user of a client'})
+    said = json.loads(run([NODE, PEERS / 'ask_user.mjs', service.http_url + '/mcp', service.secret('api_key'), 'files.write', arguments, word], cwd=tmp_path).stdout)
+    (question,) = said['asked']
+    assert 'api-key asks to run files.write' in question['message'] and 'notes/asked.txt' in question['message'] and 'by a user' in question['message']
+    assert list(question['form']['properties']) == ['approve']
+    assert said['isError'] == (word == 'no') == ('E_CONSENT' in said['text'])
+    assert (service.folder / 'files/notes/asked.txt').exists() == (word == 'yes')
