@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/duckdb/nested_sql.h"
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/derive/inlined/nested_text.h"
 #include "lakeproxy/derive/readable/readable_copy.h"
@@ -20,10 +21,17 @@ using base::ErrorKind;
 using base::fail;
 using base::duckdb::Blob;
 using base::duckdb::Connection;
+using base::duckdb::map_key;
+using base::duckdb::map_value;
 using base::duckdb::Null;
 using base::duckdb::Param;
 using base::duckdb::quote_identifier;
 using base::duckdb::quote_literal;
+using base::duckdb::rebuilt_list;
+using base::duckdb::rebuilt_map;
+using base::duckdb::rebuilt_struct;
+using base::duckdb::struct_part;
+using base::duckdb::StructPart;
 using base::duckdb::Text;
 using model::Field;
 using model::TypeKind;
@@ -115,24 +123,20 @@ base::Result<std::string> shown_value(const materialize::InlinedGroup& group, co
   const std::string item = fmt::format("e{}", depth);
   if (field.type.kind() == TypeKind::kList) {
     ASSIGN_OR_RETURN(std::string element, shown_value(group, children[0], item, depth + 1));
-    return fmt::format("list_transform({}, lambda {}: {})", value, item, element);
+    return rebuilt_list(value, item, element);
   }
   if (field.type.kind() == TypeKind::kMap) {
-    ASSIGN_OR_RETURN(std::string key, shown_value(group, children[0], item + ".key", depth + 1));
-    ASSIGN_OR_RETURN(std::string held, shown_value(group, children[1], item + ".value", depth + 1));
-    return fmt::format(
-        "CASE WHEN {0} IS NULL THEN NULL ELSE map_from_entries(list_transform(map_entries({0}), "
-        "lambda {1}: struct_pack(key := {2}, value := {3}))) END",
-        value, item, key, held);
+    ASSIGN_OR_RETURN(std::string key, shown_value(group, children[0], map_key(item), depth + 1));
+    ASSIGN_OR_RETURN(std::string held, shown_value(group, children[1], map_value(item), depth + 1));
+    return rebuilt_map(value, item, key, held);
   }
-  std::string parts;
+  std::vector<StructPart> parts;
   for (const Field& child : children) {
-    if (!parts.empty()) parts += ", ";
-    const std::string part = fmt::format("({})[{}]", value, quote_literal(child.name));
-    ASSIGN_OR_RETURN(std::string shown, shown_value(group, child, part, depth + 1));
-    parts += fmt::format("{} := {}", quote_identifier(child.name), shown);
+    ASSIGN_OR_RETURN(std::string shown,
+                     shown_value(group, child, struct_part(value, child.name), depth + 1));
+    parts.push_back({.name = child.name, .value = std::move(shown)});
   }
-  return fmt::format("CASE WHEN {} IS NULL THEN NULL ELSE struct_pack({}) END", value, parts);
+  return rebuilt_struct(value, parts);
 }
 
 // The columns of the file, and the lake's types of those that are written in one.

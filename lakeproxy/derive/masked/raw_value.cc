@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "base/duckdb/nested_sql.h"
 #include "base/duckdb/sql_text.h"
 #include "base/json/json.h"
 #include "lakeproxy/engine/parquet/engine_schema.h"
@@ -16,6 +19,11 @@ using base::ErrorKind;
 using base::fail;
 using base::duckdb::quote_identifier;
 using base::duckdb::quote_literal;
+using base::duckdb::rebuilt_list;
+using base::duckdb::rebuilt_map;
+using base::duckdb::rebuilt_struct;
+using base::duckdb::struct_part;
+using base::duckdb::StructPart;
 using model::Field;
 using model::TypeKind;
 
@@ -40,16 +48,14 @@ const ParquetNode* find(const std::vector<ParquetNode>& nodes, model::FieldId id
 
 base::Result<std::string> struct_value(const Field& field, const ParquetNode& node,
                                        const std::string& value, int depth) {
-  std::string parts;
+  std::vector<StructPart> parts;
   for (const Field& child : field.type.children()) {
     const ParquetNode* held = find(node.children, child.id);
-    const std::string part =
-        held != nullptr ? fmt::format("({})[{}]", value, quote_literal(held->name)) : "NULL";
+    const std::string part = held != nullptr ? struct_part(value, held->name) : "NULL";
     ASSIGN_OR_RETURN(std::string made, value_of(child, held, part, depth));
-    if (!parts.empty()) parts += ", ";
-    parts += fmt::format("{} := {}", quote_identifier(child.name), made);
+    parts.push_back({.name = child.name, .value = std::move(made)});
   }
-  return fmt::format("CASE WHEN ({}) IS NULL THEN NULL ELSE struct_pack({}) END", value, parts);
+  return rebuilt_struct(value, parts);
 }
 
 base::Result<std::string> list_value(const Field& field, const ParquetNode& node,
@@ -59,7 +65,7 @@ base::Result<std::string> list_value(const Field& field, const ParquetNode& node
   if (held == nullptr) return fail(ErrorKind::kUnsupported, "elements without field ids");
   const std::string name = fmt::format("lakeproxy_e{}", depth);
   ASSIGN_OR_RETURN(std::string made, value_of(element, held, name, depth + 1));
-  return fmt::format("list_transform({}, lambda {}: {})", value, name, made);
+  return rebuilt_list(value, name, made);
 }
 
 base::Result<std::string> map_value(const Field& field, const ParquetNode& node,
@@ -71,12 +77,11 @@ base::Result<std::string> map_value(const Field& field, const ParquetNode& node,
     return fail(ErrorKind::kUnsupported, "keys or values without field ids");
   }
   const std::string entry = fmt::format("lakeproxy_e{}", depth);
-  ASSIGN_OR_RETURN(std::string keys, value_of(parts[0], key, entry + ".key", depth + 1));
-  ASSIGN_OR_RETURN(std::string values, value_of(parts[1], held, entry + ".value", depth + 1));
-  return fmt::format(
-      "CASE WHEN ({0}) IS NULL THEN NULL ELSE map_from_entries(list_transform(map_entries({0}), "
-      "lambda {1}: struct_pack(key := {2}, value := {3}))) END",
-      value, entry, keys, values);
+  ASSIGN_OR_RETURN(std::string keys,
+                   value_of(parts[0], key, base::duckdb::map_key(entry), depth + 1));
+  ASSIGN_OR_RETURN(std::string values,
+                   value_of(parts[1], held, base::duckdb::map_value(entry), depth + 1));
+  return rebuilt_map(value, entry, keys, values);
 }
 
 bool has_shape(TypeKind kind, ParquetShape shape) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "base/duckdb/nested_sql.h"
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/engine/parquet/engine_schema.h"
 #include "lakeproxy/engine/parquet/foreign_parquet.h"
@@ -14,8 +16,15 @@ namespace {
 
 using base::ErrorKind;
 using base::fail;
+using base::duckdb::map_key;
+using base::duckdb::map_value;
 using base::duckdb::quote_identifier;
 using base::duckdb::quote_literal;
+using base::duckdb::rebuilt_list;
+using base::duckdb::rebuilt_map;
+using base::duckdb::rebuilt_struct;
+using base::duckdb::struct_part;
+using base::duckdb::StructPart;
 using model::CopiedColumn;
 
 using Columns = std::vector<CopiedColumn>;
@@ -45,26 +54,22 @@ base::Result<std::string> expression(const ParquetNode& node, const Columns& col
 
 base::Result<std::string> struct_expression(const ParquetNode& node, const Columns& columns,
                                             const std::string& value, int depth) {
-  std::string parts;
+  std::vector<StructPart> parts;
   for (const ParquetNode& child : node.children) {
-    const std::string part = fmt::format("({})[{}]", value, quote_literal(child.name));
-    ASSIGN_OR_RETURN(std::string made, expression(child, columns, part, depth + 1));
-    if (!parts.empty()) parts += ", ";
-    parts += fmt::format("{} := {}", quote_identifier(child.name), made);
+    ASSIGN_OR_RETURN(std::string made,
+                     expression(child, columns, struct_part(value, child.name), depth + 1));
+    parts.push_back({.name = child.name, .value = std::move(made)});
   }
-  return fmt::format("CASE WHEN {} IS NULL THEN NULL ELSE struct_pack({}) END", value, parts);
+  return rebuilt_struct(value, parts);
 }
 
 base::Result<std::string> map_expression(const std::vector<ParquetNode>& parts,
                                          const Columns& columns, const std::string& value,
                                          int depth) {
   const std::string entry = fmt::format("e{}", depth);
-  ASSIGN_OR_RETURN(std::string key, expression(parts[0], columns, entry + ".key", depth + 1));
-  ASSIGN_OR_RETURN(std::string held, expression(parts[1], columns, entry + ".value", depth + 1));
-  return fmt::format(
-      "CASE WHEN {0} IS NULL THEN NULL ELSE map_from_entries(list_transform(map_entries({0}), "
-      "lambda {1}: struct_pack(key := {2}, value := {3}))) END",
-      value, entry, key, held);
+  ASSIGN_OR_RETURN(std::string key, expression(parts[0], columns, map_key(entry), depth + 1));
+  ASSIGN_OR_RETURN(std::string held, expression(parts[1], columns, map_value(entry), depth + 1));
+  return rebuilt_map(value, entry, key, held);
 }
 
 // Columns that stay as they are go through as they are.
@@ -78,7 +83,7 @@ base::Result<std::string> expression(const ParquetNode& node, const Columns& col
     case ParquetShape::kList: {
       const std::string element = fmt::format("e{}", depth);
       ASSIGN_OR_RETURN(std::string made, expression(parts.at(0), columns, element, depth + 1));
-      return fmt::format("list_transform({}, lambda {}: {})", value, element, made);
+      return rebuilt_list(value, element, made);
     }
     case ParquetShape::kMap:
       if (parts.size() == 2) return map_expression(parts, columns, value, depth);
