@@ -21,7 +21,7 @@ base::Task<base::Result<std::int64_t>> Exporter::copy_file(base::RequestContext 
                                 static_cast<std::uint64_t>(copy->source_bytes));
   if (!brought) co_return as_listed(std::move(brought).error());
   auto write = [engine = engine_, &from, &to, copy, deadline = context.deadline] {
-    return write_readable_copy(*engine, from, to, copy->columns, deadline);
+    return write_readable_copy(*engine, from, to, {&copy->columns, copy->added.get()}, deadline);
   };
   CO_ASSIGN_OR_RETURN(const std::int64_t rows, co_await blocking_->run(std::move(write)));
   if (rows != record_count) {

@@ -8,6 +8,7 @@
 
 #include "base/duckdb/nested_sql.h"
 #include "base/duckdb/sql_text.h"
+#include "lakeproxy/derive/readable/added_columns.h"
 #include "lakeproxy/engine/parquet/engine_schema.h"
 #include "lakeproxy/engine/parquet/foreign_parquet.h"
 
@@ -100,7 +101,7 @@ base::Result<std::string> ids_of(const ParquetNode& node, std::string_view name)
   if (!node.field_id) {
     return fail(ErrorKind::kUnsupported, "the file has columns without field ids");
   }
-  if (node.shape == ParquetShape::kLeaf) {
+  if (node.shape == ParquetShape::kLeaf || is_variant(node)) {
     return fmt::format("{}: {}", quote_literal(name), *node.field_id);
   }
   ASSIGN_OR_RETURN(std::string below, nested_ids(node));
@@ -203,11 +204,13 @@ std::string interval_text(const std::string& value) {
 
 base::Result<std::int64_t> write_readable_copy(base::duckdb::Engine& engine,
                                                const std::string& from, const std::string& to,
-                                               const Columns& columns,
+                                               const CopiedAs& as,
                                                std::chrono::steady_clock::time_point deadline) {
   ASSIGN_OR_RETURN(auto connection, engine.connect());
   connection.set_deadline(deadline);
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, from));
+  Columns columns = *as.columns;
+  if (as.added != nullptr) RETURN_IF_ERROR(keep_added_columns(*as.added, root, columns));
   ASSIGN_OR_RETURN(Selection selection, select(root, columns));
   auto made = connection.execute(fmt::format(
       "COPY (SELECT {} FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "

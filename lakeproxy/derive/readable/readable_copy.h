@@ -20,13 +20,20 @@ namespace lake::exporter {
 /// not zero, with its own sign; "PT0S" for none. `value` is an expression of its own.
 [[nodiscard]] std::string interval_text(const std::string& value);
 
+/// What a copy has in the place of what its file holds. What is pointed to outlives it.
+struct CopiedAs {
+  const std::vector<model::CopiedColumn>* columns = nullptr;  ///< The others stay as they are.
+  /// Of a file that was added as it is: the columns that it shall have, each in the type of then.
+  const model::AddedColumns* added = nullptr;
+};
+
 /// Writes the copy of the file at `from` to `to`, and says how many rows it has. Blocks.
 /// Errors: kCorrupt  not Parquet, or a value is out of its new type's range; kUnsupported  a
-///         type that the engine cannot write, a file without field ids; kTooLarge  over the
-///         engine's memory; kTimeout; kInternal.
+///         type that the engine cannot write, a file without field ids that nobody added, an added
+///         one of which the lake's names do not say each column; kTooLarge  over the engine's
+///         memory; kTimeout; kInternal.
 [[nodiscard]] base::Result<std::int64_t> write_readable_copy(
     base::duckdb::Engine& engine, const std::string& from, const std::string& to,
-    const std::vector<model::CopiedColumn>& columns,
-    std::chrono::steady_clock::time_point deadline);
+    const CopiedAs& as, std::chrono::steady_clock::time_point deadline);
 
 }  // namespace lake::exporter

@@ -1,4 +1,7 @@
-#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include "lakeproxy/ducklake/lake/reasons.h"
 #include "lakeproxy/ducklake/read/cells.h"
@@ -52,30 +55,53 @@ std::vector<Query> change_queries(const LakeSql& sql, std::int64_t table, std::i
   return queries;
 }
 
-// What of it clients would take otherwise than DuckDB.
-void drop_foreign_bounds(model::LakeDataFile& file) {
-  for (const model::CopiedColumn& column : file.copy->columns) {
-    auto stats = std::ranges::find(file.stats, column.id, &model::LakeColumnStats::column_id);
-    if (stats == file.stats.end()) continue;
-    stats->column_size_bytes.reset();
-    if (column.from != "interval") continue;
-    stats->min_value.reset();
-    stats->max_value.reset();
-  }
-}
+// How files that were added as they are find their columns: many share their names, and the
+// schema that they were added under.
+class AddedAs {
+ public:
+  explicit AddedAs(const LakeTable& table) : table_(&table) {}
 
-// Shows files as the copies that stand for them.
+  // Null for any other file, and for one whose names or schema the lake does not have.
+  std::shared_ptr<const model::AddedColumns> of(const model::LakeDataFile& file) {
+    if (!file.mapping_id) return nullptr;
+    auto names = table_->name_maps.find(*file.mapping_id);
+    auto then = table_->schema_at.upper_bound(file.begin);
+    if (names == table_->name_maps.end() || then == table_->schema_at.begin()) return nullptr;
+    const std::int32_t schema_id = std::prev(then)->second;
+    auto& known = known_[{*file.mapping_id, schema_id}];
+    const model::Schema* schema = table_->metadata.find_schema(schema_id);
+    if (known == nullptr && schema != nullptr) {
+      known = std::make_shared<model::AddedColumns>(schema->fields, names->second);
+    }
+    return known;
+  }
+
+ private:
+  const LakeTable* table_;
+  std::map<std::pair<std::int64_t, std::int32_t>, std::shared_ptr<const model::AddedColumns>>
+      known_;
+};
+
+// Shows files as the copies that stand for them. Of a file that was added as it is a recorded copy
+// says that its footer asked for one.
 void set_copies(const base::pg::Rows& made, const CopyRules& rules, const LakeTable& table,
-                SnapshotId newest, DataFiles& files) {
-  for (auto& [id, file] : files) {
-    file.copy = rules.copy_of(file, table.metadata.location, newest);
-    if (!file.copy) continue;
-    file.path = file.copy->location;
-    drop_foreign_bounds(file);
+                SnapshotId newest, LakeChanges& changes) {
+  const std::string& location = table.metadata.location;
+  AddedAs added(table);
+  for (auto& [id, file] : changes.data_files) {
+    auto added_as = added.of(file);
+    if (auto copy = rules.copy_of(file, added_as, location, newest)) {
+      show_as_copy(std::move(*copy), file);
+    } else if (auto unlike = rules.copy_if_unlike(file, added_as, location, newest)) {
+      changes.copies_if_unlike.emplace(id, std::move(*unlike));
+    }
   }
   for (std::size_t i = 0; i < made.size(); ++i) {
-    auto found = files.find(model::DataFileId(made.int64(i, 0)));
-    if (found == files.end()) continue;
+    auto found = changes.data_files.find(model::DataFileId(made.int64(i, 0)));
+    if (found == changes.data_files.end()) continue;
+    if (auto unlike = changes.copies_if_unlike.extract(found->first)) {
+      show_as_copy(std::move(unlike.mapped()), found->second);
+    }
     model::LakeDataFile& file = found->second;
     if (!file.copy || file.copy->signature != made.text(i, 1)) continue;
     if (made.is_null(i, 2)) {
@@ -103,7 +129,7 @@ Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable
                             .format_version = table.metadata.format_version,
                             .copies = copies};
   const CopyRules rules(columns);
-  set_copies(*rows[kReadableCopies], rules, table, newest, changes.data_files);
+  set_copies(*rows[kReadableCopies], rules, table, newest, changes);
   ASSIGN_OR_RETURN(changes.inlined, read_inlined_rows(*rows[kInlinedRows], *rows[kSchemaVersions],
                                                       columns, rules, newest, table));
   changes.inlined_deletes = read_inlined_deletes(*rows[kInlinedDeletes]);

@@ -217,7 +217,8 @@ base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& ta
   return {};
 }
 
-// With copies only files that were added as they are break a rule.
+// With copies only files that were added as they are break a rule: those in whose path a column
+// stands that has another type now.
 base::Error broken(const OldFileRule& rule, const LakeTable& table) {
   return base::Error(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message))
       .with_reason(kOldRows);
@@ -228,13 +229,19 @@ std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<Ol
   std::vector<std::int64_t> before;
   std::vector<std::int64_t> until;
   std::vector<std::int64_t> defaulted;
+  std::vector<std::int64_t> columns;
   for (const OldFileRule& rule : rules) {
     before.push_back(rule.before.value);
     until.push_back(rule.until ? rule.until->value : INT64_MAX);
     defaulted.push_back(rule.defaulted.value_or(0));
+    columns.push_back(rule.column);
   }
-  return {param(table.value), base::pg::array_param(before), base::pg::array_param(until),
-          base::pg::array_param(defaulted), param(copies == ReadableCopies::kOn)};
+  return {param(table.value),
+          base::pg::array_param(before),
+          base::pg::array_param(until),
+          base::pg::array_param(defaulted),
+          param(copies == ReadableCopies::kOn),
+          base::pg::array_param(columns)};
 }
 
 // A row unless a failover lost the state that the ids were assigned at.

@@ -126,15 +126,18 @@ SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
 // index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
 // lacks, and nothing tells in which type it holds another. A file that was added as it
-// is may lack the column whenever it came; its name map says so. With $5 copies stand for the
-// files that were not added, and inlined rows are written in the types of now.
+// is may lack the column whenever it came; its name map says so. With $5 copies stand for such files,
+// but for added ones in whose path the column stands, and inlined rows are written in the types of now.
 inline constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
-  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
-       AS rule(before, until, defaulted, place)
+  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $6::bigint[]) WITH ORDINALITY
+       AS rule(before, until, defaulted, of_column, place)
  WHERE EXISTS (SELECT 1 FROM (
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
-          WHERE f.table_id = $1 AND f.begin_snapshot < before AND (NOT $5::boolean OR f.mapping_id IS NOT NULL)
+          WHERE f.table_id = $1 AND f.begin_snapshot < before
+            AND (NOT $5::boolean OR f.mapping_id IS NOT NULL AND EXISTS (
+                 SELECT 1 FROM @ducklake_name_mapping n
+                  WHERE n.mapping_id = f.mapping_id AND n.target_field_id = of_column AND n.is_partition))
          UNION ALL
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
           WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL AND NOT $5::boolean
@@ -144,7 +147,7 @@ SELECT rule.place - 1
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
           WHERE f.table_id = $1 AND f.begin_snapshot < until AND f.mapping_id IS NOT NULL
             AND EXISTS (SELECT 1 FROM @ducklake_column_mapping c WHERE c.table_id = $1)
-            AND defaulted > 0
+            AND defaulted > 0 AND NOT $5::boolean
             AND NOT EXISTS (SELECT 1 FROM @ducklake_name_mapping n
                              WHERE n.mapping_id = f.mapping_id AND n.target_field_id = defaulted)
        ) f WHERE EXISTS (SELECT 1 FROM @ducklake_snapshot s

@@ -79,6 +79,29 @@ struct CopiedColumn {
   friend bool operator==(const CopiedColumn&, const CopiedColumn&) = default;
 };
 
+/// How DuckDB finds the columns of files that it did not write: one mapping_id
+/// of ducklake_name_mapping.
+struct LakeNameMap {
+  struct Column {
+    std::string name;      ///< In the file, or in its path.
+    bool in_path = false;  ///< Its value stands in the path ("name=value").
+
+    friend bool operator==(const Column&, const Column&) = default;
+  };
+  /// By the table's field; what the files do not hold is not in it.
+  std::map<FieldId, Column> columns;
+
+  friend bool operator==(const LakeNameMap&, const LakeNameMap&) = default;
+};
+
+/// How a copy of a file that was added as it is finds its columns, whatever field ids it has.
+struct AddedColumns {
+  std::vector<Field> fields;  ///< The table's, when the file was added.
+  LakeNameMap names;          ///< The file holds those of them that stand in it.
+
+  friend bool operator==(const AddedColumns&, const AddedColumns&) = default;
+};
+
 /// A copy that stands for a data file whose values not every client reads right: the same rows
 /// in the same order, under the same field ids.
 struct ReadableCopy {
@@ -86,8 +109,9 @@ struct ReadableCopy {
   std::string location;
   std::string signature;
   std::vector<CopiedColumn> columns;
-  SnapshotId shown_at;  ///< Its types are those of this snapshot,
-  SnapshotId since;     ///< and of all that show the file from this one on.
+  std::shared_ptr<const AddedColumns> added = nullptr;  ///< Of a file that was added as it is.
+  SnapshotId shown_at;                                  ///< Its types are those of this snapshot,
+  SnapshotId since;  ///< and of all that show the file from this one on.
   std::int64_t source_bytes = 0;
   bool is_made = false;
   std::optional<std::string> failure = std::nullopt;  ///< Why none can be made.
@@ -202,6 +226,9 @@ struct LakeChanges {
   SnapshotId up_to;
   std::vector<LakeCommit> commits;
   std::map<DataFileId, LakeDataFile> data_files;
+  /// Of files that were added as they are: what stands for them if clients would read them
+  /// otherwise than DuckDB, which their footers say.
+  std::map<DataFileId, ReadableCopy> copies_if_unlike;
   std::vector<LakeDeleteFile> delete_files;
   std::vector<LakeInlinedTable> inlined;
   std::vector<LakeInlinedDelete> inlined_deletes;
@@ -214,21 +241,6 @@ struct LakeChanges {
   /// Beside `published`: the first snapshot after it at which rows may differ from its own,
   /// by the lake's log. Nothing when maintenance alone happened.
   std::optional<SnapshotId> first_row_change;
-};
-
-/// How DuckDB finds the columns of files that it did not write: one mapping_id
-/// of ducklake_name_mapping.
-struct LakeNameMap {
-  struct Column {
-    std::string name;      ///< In the file, or in its path.
-    bool in_path = false;  ///< Its value stands in the path ("name=value").
-
-    friend bool operator==(const Column&, const Column&) = default;
-  };
-  /// By the table's field; what the files do not hold is not in it.
-  std::map<FieldId, Column> columns;
-
-  friend bool operator==(const LakeNameMap&, const LakeNameMap&) = default;
 };
 
 /// How a lake partition's values belong to the fields of the spec it is shown as.

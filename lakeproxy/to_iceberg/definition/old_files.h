@@ -33,6 +33,7 @@ inline constexpr std::string_view kOldRows = "old_rows";
 /// first, in the same transaction, cannot be read right at snapshots from it on.
 struct OldFileRule {
   model::SnapshotId before;
+  model::FieldId column = 0;
   std::string message;  ///< Names the column and the ways out.
   /// The column is one that files may lack for which it has a default: later files
   /// that were added without it cannot be read right either.

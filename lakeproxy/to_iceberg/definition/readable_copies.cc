@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/core/text.h"
 #include "lakeproxy/mapping/default_text.h"
@@ -45,12 +46,23 @@ bool has_stats(const LakeDataFile& file, FieldId id) {
   return std::ranges::any_of(file.stats, [&](const auto& s) { return s.column_id == id; });
 }
 
-// In which type the file holds the column; null where it lacks it. A transaction of DuckDB's
+// Whether the value stands in the path of a file that was added as it is, alone.
+bool stands_in_path(const model::AddedColumns* added, FieldId id) {
+  if (added == nullptr) return false;
+  auto named = added->names.columns.find(id);
+  return named != added->names.columns.end() && named->second.in_path;
+}
+
+// In which type the file holds the column; null where it lacks it. The names of a file that was
+// added as it is say which columns it has. A transaction of DuckDB's
 // may have written it before the column came or changed, at the same snapshot: it has no
 // statistics of a column that it lacks, and may hold another in its former type.
 const LakeColumn* column_in_file(const std::vector<const LakeColumn*>& spans,
-                                 const LakeDataFile& file) {
+                                 const LakeDataFile& file, const model::AddedColumns* added) {
   const LakeColumn* then = last_until(spans, file.begin);
+  if (added != nullptr) {
+    return added->names.columns.contains(spans.front()->id) ? then : nullptr;
+  }
   if (then == nullptr || then->begin < file.begin || file.iceberg) return then;
   if (then != spans.front()) return *std::prev(std::ranges::find(spans, then));
   return then->initial_default && !has_stats(file, then->id) ? nullptr : then;
@@ -70,8 +82,9 @@ std::optional<CopiedColumn> added(const LakeColumn& first, const LakeColumn& now
   return CopiedColumn{first.id, first.type, std::move(*to), now.name, first.initial_default};
 }
 
-// Who wrote a value: DuckDB in its own type, or a client in the type that it is shown in.
-enum class Writer : std::uint8_t { kDuckDb, kClient };
+// Who wrote a value: DuckDB in its own type, a client in the type that it is shown in, or somebody
+// whose file was added as it is, in a type that its footer says.
+enum class Writer : std::uint8_t { kDuckDb, kClient, kSomebody };
 
 std::optional<CopiedColumn> converted(const LakeColumn& then, const LakeColumn& now, Writer writer,
                                       ShownIn in) {
@@ -79,7 +92,7 @@ std::optional<CopiedColumn> converted(const LakeColumn& then, const LakeColumn& 
   auto held = shown_type(then.type);
   auto to = iceberg_type(now.type, in);
   if (!held || !to) return std::nullopt;
-  const bool as_shown = writer == Writer::kClient || held->how == ReadableAs::kAsIs;
+  const bool as_shown = writer != Writer::kDuckDb || held->how == ReadableAs::kAsIs;
   const bool promotes = can_promote(held->type, *to);
   if (as_shown && promotes) return std::nullopt;
   // What clients promote by themselves needs no other copy.
@@ -100,14 +113,20 @@ std::optional<CopiedColumn> changed_since(const LakeColumn& then, const LakeColu
   return CopiedColumn{then.id, then.type, std::move(*to), ""};
 }
 
+Writer writer_of(const LakeDataFile& file, const model::AddedColumns* added_as) {
+  if (added_as != nullptr && !file.iceberg) return Writer::kSomebody;
+  return file.iceberg ? Writer::kClient : Writer::kDuckDb;
+}
+
 std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDataFile& file,
-                                         ShownIn in, SnapshotId at) {
+                                         const model::AddedColumns* added_as, ShownIn in,
+                                         SnapshotId at) {
   std::vector<CopiedColumn> copied;
+  const Writer writer = writer_of(file, added_as);
   for (const auto& [id, rows] : spans) {
     const LakeColumn* now = last_until(rows, at);
-    if (now == nullptr) continue;
-    const LakeColumn* then = column_in_file(rows, file);
-    const Writer writer = file.iceberg ? Writer::kClient : Writer::kDuckDb;
+    if (now == nullptr || stands_in_path(added_as, id)) continue;
+    const LakeColumn* then = column_in_file(rows, file, added_as);
     auto column =
         then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, writer, in);
     if (column) copied.push_back(std::move(*column));
@@ -132,23 +151,31 @@ std::string digest_of(const std::string& text) {
   return base::to_hex(digest).substr(0, kSignatureDigits);
 }
 
-// The file's own location counts: an id may be given twice where a failover lost a commit.
-std::string signature_of(const std::vector<CopiedColumn>& columns, const LakeDataFile& file) {
-  return digest_of(text_of(columns) + file.path);
+// The file's own location counts: an id may be given twice where a failover lost a commit. So
+// does how its columns are found: the same file may be added twice, under other names.
+std::string signature_of(const model::ReadableCopy& copy) {
+  std::string text = text_of(copy.columns) + copy.source;
+  if (copy.added) {
+    for (const auto& [id, column] : copy.added->names.columns) {
+      text += fmt::format("\n{} {}:{}", id, column.name.size(), column.name);
+    }
+  }
+  return digest_of(text);
 }
 
 // The first snapshot from which on, to `at`, the file needs the same columns.
-SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in, SnapshotId at,
-                 const std::string& text) {
+SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
+                 const model::ReadableCopy& copy) {
+  const std::string text = text_of(copy.columns);
   std::set<SnapshotId> changes;
   for (const auto& [id, rows] : spans) {
     for (const LakeColumn* row : rows) {
-      if (row->begin > file.begin && row->begin <= at) changes.insert(row->begin);
+      if (row->begin > file.begin && row->begin <= copy.shown_at) changes.insert(row->begin);
     }
   }
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
     const SnapshotId before(change->value - 1);
-    if (text_of(copied_columns(spans, file, in, before)) != text) return *change;
+    if (text_of(copied_columns(spans, file, copy.added.get(), in, before)) != text) return *change;
   }
   return file.begin;
 }
@@ -161,25 +188,45 @@ std::string location_of(std::string_view table, std::string_view signature) {
 
 }  // namespace
 
-CopyRules::CopyRules(const LakeColumns& columns) : in_(columns.shown_in()) {
-  if (columns.copies == ReadableCopies::kOff) return;
+CopyRules::CopyRules(const LakeColumns& columns)
+    : makes_copies_(columns.copies != ReadableCopies::kOff), in_(columns.shown_in()) {
+  if (!makes_copies_) return;
   spans_ = spans_of(columns);
   std::erase_if(spans_, [](const auto& item) { return !may_differ(item.second); });
 }
 
-std::optional<model::ReadableCopy> CopyRules::copy_of(const LakeDataFile& file,
-                                                      std::string_view table_location,
-                                                      SnapshotId newest) const {
-  if (spans_.empty() || file.mapping_id) return std::nullopt;
+std::optional<model::ReadableCopy> CopyRules::describe(
+    const LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
+    std::string_view table_location, SnapshotId newest) const {
+  // An added file whose names are gone cannot be read at all.
+  if (!makes_copies_ || file.mapping_id.has_value() != (added_as != nullptr)) return std::nullopt;
   const SnapshotId at = file.end ? std::min(newest, SnapshotId(file.end->value - 1)) : newest;
-  model::ReadableCopy copy{.source = file.path, .shown_at = std::max(at, file.begin)};
-  copy.columns = copied_columns(spans_, file, in_, copy.shown_at);
-  if (copy.columns.empty()) return std::nullopt;
-  copy.signature = signature_of(copy.columns, file);
+  model::ReadableCopy copy{.source = file.path,
+                           .added = std::move(added_as),
+                           .shown_at = std::max(at, file.begin),
+                           .source_bytes = file.file_size_bytes};
+  copy.columns = copied_columns(spans_, file, copy.added.get(), in_, copy.shown_at);
+  if (copy.columns.empty() && !copy.added) return std::nullopt;
+  copy.signature = signature_of(copy);
   copy.location = location_of(table_location, copy.signature);
-  copy.since = since(spans_, file, in_, copy.shown_at, text_of(copy.columns));
-  copy.source_bytes = file.file_size_bytes;
+  copy.since = since(spans_, file, in_, copy);
   return copy;
+}
+
+std::optional<model::ReadableCopy> CopyRules::copy_of(
+    const LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
+    std::string_view table_location, SnapshotId newest) const {
+  if (spans_.empty()) return std::nullopt;
+  auto copy = describe(file, std::move(added_as), table_location, newest);
+  if (copy && copy->columns.empty()) return std::nullopt;
+  return copy;
+}
+
+std::optional<model::ReadableCopy> CopyRules::copy_if_unlike(
+    const LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
+    std::string_view table_location, SnapshotId newest) const {
+  if (added_as == nullptr) return std::nullopt;
+  return describe(file, std::move(added_as), table_location, newest);
 }
 
 std::optional<model::ChangedColumns> CopyRules::changed_in_rows(SnapshotId inserted_at,
@@ -196,6 +243,19 @@ std::optional<model::ChangedColumns> CopyRules::changed_in_rows(SnapshotId inser
   if (changed.columns.empty()) return std::nullopt;
   changed.signature = digest_of(text_of(changed.columns));
   return changed;
+}
+
+void show_as_copy(model::ReadableCopy copy, LakeDataFile& file) {
+  for (const CopiedColumn& column : copy.columns) {
+    auto stats = std::ranges::find(file.stats, column.id, &model::LakeColumnStats::column_id);
+    if (stats == file.stats.end()) continue;
+    stats->column_size_bytes.reset();
+    if (column.from != "interval") continue;
+    stats->min_value.reset();
+    stats->max_value.reset();
+  }
+  file.path = copy.location;
+  file.copy = std::move(copy);
 }
 
 bool is_copy_location(std::string_view location, std::string_view table_location) {

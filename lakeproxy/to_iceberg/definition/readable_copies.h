@@ -5,6 +5,7 @@
 // with a default. A readable copy stands for such a file (ADR 0098). This says which
 // files need one, with which types, and how it is called. Pure.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,10 +24,16 @@ class CopyRules {
   /// The copy that clients need of `file` at the snapshots from ReadableCopy::since to
   /// `newest`, or to the file's last one; nothing where they read the file itself. A column
   /// that is gone counts with its last type: what stands for a file changes only where a type
-  /// does. Files that were added as they are have none: they are checked by their footers.
-  [[nodiscard]] std::optional<model::ReadableCopy> copy_of(const model::LakeDataFile& file,
-                                                           std::string_view table_location,
-                                                           model::SnapshotId newest) const;
+  /// does. `added_as` says how a file that was added as it is finds its columns; it needs one for
+  /// what the lake says. What its footer says is another matter: see copy_if_unlike().
+  [[nodiscard]] std::optional<model::ReadableCopy> copy_of(
+      const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
+      std::string_view table_location, model::SnapshotId newest) const;
+  /// The copy of a file that was added as it is whose footer says that clients read it otherwise
+  /// than DuckDB; nothing where no copies are made, or for any other file.
+  [[nodiscard]] std::optional<model::ReadableCopy> copy_if_unlike(
+      const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
+      std::string_view table_location, model::SnapshotId newest) const;
 
   /// How clients see rows at `shown_at` that DuckDB inserted while the table had the columns of
   /// `inserted_at` and that it still keeps in PostgreSQL; nothing where they see them as they were.
@@ -35,9 +42,17 @@ class CopyRules {
       model::SnapshotId inserted_at, model::SnapshotId shown_at) const;
 
  private:
+  [[nodiscard]] std::optional<model::ReadableCopy> describe(
+      const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
+      std::string_view table_location, model::SnapshotId newest) const;
+
+  bool makes_copies_;
   ShownIn in_;
   ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.
 };
+
+/// Shows `file` as its copy: its path, and no bound that clients would take otherwise than DuckDB.
+void show_as_copy(model::ReadableCopy copy, model::LakeDataFile& file);
 
 /// Whether `location` has the form of a readable copy's below the table's location: clients
 /// cannot add it to a table as a file of their own.

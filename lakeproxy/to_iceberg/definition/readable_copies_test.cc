@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+
 namespace lake::ducklake {
 namespace {
 
@@ -31,7 +34,24 @@ std::optional<model::ReadableCopy> copy_of(std::vector<LakeColumn> columns,
                                            std::int32_t version = 2) {
   const LakeColumns all{
       .columns = std::move(columns), .format_version = version, .copies = ReadableCopies::kOn};
-  return CopyRules(all).copy_of(of, kTable, kNewest);
+  return CopyRules(all).copy_of(of, nullptr, kTable, kNewest);
+}
+
+// As a file that was added as it is, whose columns have these names.
+struct Added {
+  std::optional<model::ReadableCopy> needed;
+  std::optional<model::ReadableCopy> if_unlike;
+};
+Added added_with(std::vector<LakeColumn> columns,
+                 std::map<model::FieldId, model::LakeNameMap::Column> names, int begin = 2) {
+  const LakeColumns all{
+      .columns = std::move(columns), .format_version = 2, .copies = ReadableCopies::kOn};
+  auto of = file(begin);
+  of.mapping_id = 1;
+  auto as = std::make_shared<model::AddedColumns>();
+  as->names.columns = std::move(names);
+  const CopyRules rules(all);
+  return {rules.copy_of(of, as, kTable, kNewest), rules.copy_if_unlike(of, as, kTable, kNewest)};
 }
 
 std::vector<model::CopiedColumn> changed_in_rows(std::vector<LakeColumn> columns,
@@ -105,15 +125,63 @@ TEST(ReadableCopy, of_a_nested_part_is_one_of_the_file) {
   EXPECT_EQ(copy->columns[0].id, 2);
 }
 
-TEST(ReadableCopy, is_never_made_of_files_of_clients_or_added_ones_or_where_it_is_off) {
+TEST(ReadableCopy, is_never_made_of_files_of_clients_or_where_it_is_off) {
   auto of_client = file(2);
   of_client.iceberg.emplace();
   EXPECT_FALSE(copy_of({column(1, "uint32", 1)}, of_client));
-  auto added = file(2);
-  added.mapping_id = 1;
-  EXPECT_FALSE(copy_of({column(1, "uint32", 1)}, added));
   const LakeColumns off{.columns = {column(1, "uint32", 1)}};
-  EXPECT_FALSE(CopyRules(off).copy_of(file(2), kTable, kNewest));
+  EXPECT_FALSE(CopyRules(off).copy_of(file(2), nullptr, kTable, kNewest));
+}
+
+TEST(CopyOfAnAddedFile, is_needed_for_what_the_lake_says_or_else_for_its_footer) {
+  // Its form in the file is what the footer says, not the lake's type.
+  const Added plain = added_with({column(1, "uint32", 1)}, {{1, {"c"}}});
+  EXPECT_FALSE(plain.needed);
+  ASSERT_TRUE(plain.if_unlike);
+  EXPECT_TRUE(plain.if_unlike->columns.empty());
+  EXPECT_EQ(plain.if_unlike->since, SnapshotId(2));
+  EXPECT_EQ(plain.if_unlike->added->names.columns.at(1).name, "c");
+  const Added changed =
+      added_with({column(1, "int32", 1, 5), column(1, "float64", 5)}, {{1, {"c"}}});
+  ASSERT_TRUE(changed.needed);
+  EXPECT_EQ(changed.needed->since, SnapshotId(5));
+  EXPECT_TRUE(changed.needed->added);
+  EXPECT_FALSE(added_with({column(1, "int32", 1, 5), column(1, "int64", 5)}, {{1, {"c"}}}).needed);
+}
+
+TEST(CopyOfAnAddedFile, holds_the_default_of_a_column_that_it_lacks_whenever_it_came) {
+  LakeColumn defaulted = column(2, "int32", 2);
+  defaulted.initial_default = "7";
+  const Added lacks = added_with({column(1, "int32", 1), defaulted}, {{1, {"c"}}}, 4);
+  ASSERT_TRUE(lacks.needed);
+  EXPECT_EQ(lacks.needed->columns[0].constant, "7");
+  EXPECT_EQ(lacks.needed->since, SnapshotId(4));
+  EXPECT_FALSE(added_with({column(1, "int32", 1), defaulted}, {{1, {"c"}}, {2, {"d"}}}, 4).needed);
+}
+
+TEST(CopyOfAnAddedFile, leaves_out_what_stands_in_its_path) {
+  LakeColumn defaulted = column(2, "int32", 1);
+  defaulted.initial_default = "7";
+  EXPECT_FALSE(
+      added_with({column(1, "int32", 1), defaulted}, {{1, {"c"}}, {2, {"p", true}}}).needed);
+  EXPECT_FALSE(
+      added_with({column(1, "int32", 1, 5), column(1, "float64", 5)}, {{1, {"p", true}}}).needed);
+}
+
+TEST(CopyOfAnAddedFile, is_another_for_other_names_of_the_same_file) {
+  const Added one = added_with({column(1, "int32", 1), column(2, "int32", 1)}, {{1, {"a"}}});
+  const Added two = added_with({column(1, "int32", 1), column(2, "int32", 1)}, {{2, {"a"}}});
+  ASSERT_TRUE(one.if_unlike && two.if_unlike);
+  EXPECT_NE(one.if_unlike->location, two.if_unlike->location);
+}
+
+TEST(CopyOfAnAddedFile, is_none_where_the_lake_lost_its_names_or_nobody_added_it) {
+  const LakeColumns all{
+      .columns = {column(1, "int32", 1)}, .format_version = 2, .copies = ReadableCopies::kOn};
+  auto of = file(2);
+  EXPECT_FALSE(CopyRules(all).copy_if_unlike(of, nullptr, kTable, kNewest));
+  of.mapping_id = 1;
+  EXPECT_FALSE(CopyRules(all).copy_if_unlike(of, nullptr, kTable, kNewest));
 }
 
 TEST(ReadableCopy, follows_a_change_of_type_that_clients_cannot_promote) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/runtime/gather.h"
+#include "lakeproxy/to_iceberg/definition/readable_copies.h"
 #include "lakeproxy/to_iceberg/snapshot/shown_snapshots.h"
 
 namespace lake::publish {
@@ -22,12 +23,23 @@ constexpr base::AtOnce kFootersAtOnce{8};
 
 using Files = std::map<std::string, const LakeDataFile*>;
 
+// Where the lake has the file itself.
+const std::string& own_path(const LakeDataFile& file) {
+  return file.copy ? file.copy->source : file.path;
+}
+
 // One of the rows that an object has is enough: they share their names.
-Files new_files(const model::LakeChanges& changes) {
+Files new_files(const Manifests& published, const model::LakeChanges& changes) {
   Files files;
   for (const auto& [id, file] : changes.data_files) {
     if (file.mapping_id && !materialize::shown_before(changes, file.begin)) {
       files.emplace(file.path, &file);
+    }
+  }
+  if (files.empty()) return files;
+  for (const auto& manifest : published) {
+    for (const model::ManifestEntry& entry : *manifest.entries) {
+      if (entry.status != model::EntryStatus::kDeleted) files.erase(entry.data_file.file_path);
     }
   }
   return files;
@@ -54,7 +66,7 @@ base::Status check_required(const model::Schema& schema, const model::LakeNameMa
         fmt::format("the added file {}: column '{}' is NOT NULL, and nothing says "
                     "that the file holds no NULL: write its rows anew, and expire the "
                     "snapshots that show it",
-                    file.path, field.name));
+                    own_path(file), field.name));
   }
   return {};
 }
@@ -66,38 +78,75 @@ base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
   auto then = table.schema_at.upper_bound(file.begin);
   if (map == table.name_maps.end() || then == table.schema_at.begin()) {
     return base::fail(ErrorKind::kCorrupt,
-                      fmt::format("the lake has no names for the columns of {}", file.path));
+                      fmt::format("the lake has no names for the columns of {}", own_path(file)));
   }
   const model::Schema* schema = table.metadata.find_schema(std::prev(then)->second);
   if (schema != nullptr) RETURN_IF_ERROR(check_required(*schema, map->second, file));
-  return exporter::MappedFile{
-      file.path, file.file_size_bytes, {&map->second, &names, &table.metadata.schemas, schema}};
+  return exporter::MappedFile{own_path(file),
+                              file.file_size_bytes,
+                              {&map->second, &names, &table.metadata.schemas, schema}};
 }
 
-base::Task<base::Status> check_files(base::RequestContext context, exporter::Exporter* exporter,
-                                     const LakeTable* table, Files files) {
-  const auto& properties = table->metadata.properties;
-  auto text = properties.find(std::string(model::kNameMappingProperty));
-  CO_ASSIGN_OR_RETURN(auto names,
-                      model::parse_name_mapping(text == properties.end() ? "[]" : text->second));
+// In `found`: that clients would read the file otherwise than DuckDB. Errors: any other.
+base::Task<base::Status> look_at(base::RequestContext context, exporter::Exporter* exporter,
+                                 const exporter::MappedFile* file, base::Status* found) {
+  *found = co_await exporter->check_mapped_file(context, file);
+  if (*found || found->error().kind() == ErrorKind::kUnsupported) co_return base::Status{};
+  co_return std::move(*found).error();
+}
+
+// What the table's names say of each file that is shown as it is.
+base::Result<std::vector<exporter::MappedFile>> files_to_look_at(const LakeTable& table,
+                                                                 const model::NameMapping& names,
+                                                                 const Files& files) {
   std::vector<exporter::MappedFile> wanted;
   for (const auto& [path, file] : files) {
-    CO_ASSIGN_OR_RETURN(auto mapped, as_mapped(*table, names, *file));
-    wanted.push_back(std::move(mapped));
+    ASSIGN_OR_RETURN(auto mapped, as_mapped(table, names, *file));
+    if (!file->copy) wanted.push_back(std::move(mapped));
   }
-  auto check = [&](std::size_t i) { return exporter->check_mapped_file(context, &wanted[i]); };
-  auto checked = co_await base::gather_few(kFootersAtOnce, wanted.size(), check);
-  if (!checked) co_return std::move(checked).error().with_context("table " + table->name);
-  co_return base::Status{};
+  return wanted;
+}
+
+// All rows of the file at `location` get their copies; whether they have any.
+bool show_copies(const std::string& location, model::LakeChanges& changes) {
+  bool shown = false;
+  for (auto& [id, file] : changes.data_files) {
+    if (file.path != location) continue;
+    auto copy = changes.copies_if_unlike.extract(id);
+    if (!copy) return false;
+    ducklake::show_as_copy(std::move(copy.mapped()), file);
+    shown = true;
+  }
+  return shown;
 }
 
 }  // namespace
 
-base::Task<base::Status> check_footers(base::RequestContext context, exporter::Exporter* exporter,
-                                       const LakeTable* table, const model::LakeChanges* changes) {
-  Files files = new_files(*changes);
-  if (files.empty()) co_return base::Status{};
-  co_return co_await check_files(context, exporter, table, std::move(files));
+base::Task<base::Result<bool>> check_footers(base::RequestContext context,
+                                             exporter::Exporter* exporter, const LakeTable* table,
+                                             const Manifests* published,
+                                             model::LakeChanges* changes) {
+  const Files files = new_files(*published, *changes);
+  if (files.empty()) co_return false;
+  const auto& properties = table->metadata.properties;
+  auto text = properties.find(std::string(model::kNameMappingProperty));
+  CO_ASSIGN_OR_RETURN(auto names,
+                      model::parse_name_mapping(text == properties.end() ? "[]" : text->second));
+  CO_ASSIGN_OR_RETURN(auto wanted, files_to_look_at(*table, names, files));
+  std::vector<base::Status> found(wanted.size());
+  auto look = [&](std::size_t i) -> base::Task<base::Status> {
+    return look_at(context, exporter, &wanted[i], &found[i]);
+  };
+  CO_RETURN_IF_ERROR(co_await base::gather_few(kFootersAtOnce, wanted.size(), look));
+  bool needs_copies = false;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (found[i]) continue;
+    if (!show_copies(wanted[i].location, *changes)) {
+      co_return std::move(found[i]).error().with_context("table " + table->name);
+    }
+    needs_copies = true;
+  }
+  co_return needs_copies;
 }
 
 }  // namespace lake::publish

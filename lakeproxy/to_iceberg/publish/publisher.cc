@@ -88,16 +88,22 @@ base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestC
   CO_RETURN_IF_ERROR(co_await look_into_delete_files(context, tools_.exporter, &changes));
   hide_unpublished(context, *table, changes);
   CO_RETURN_IF_ERROR(check_failed_copies(*table, changes));
-  CO_RETURN_IF_ERROR(
-      wait_for_copies(tools_.copies, tools_.writer->lake().metadata_schema, *table, changes));
+  const std::string& schema = tools_.writer->lake().metadata_schema;
+  CO_RETURN_IF_ERROR(wait_for_copies(tools_.copies, schema, *table, changes));
+  if (changes.commits.empty()) co_return SnapshotSeries();
+  std::vector<materialize::ListedManifest> list;
+  if (changes.published) {
+    CO_ASSIGN_OR_RETURN(list, co_await published_files(context, tools_.manifests, table));
+  }
+  CO_ASSIGN_OR_RETURN(const bool unlike,
+                      co_await check_footers(context, tools_.exporter, table, &list, &changes));
+  if (unlike) CO_RETURN_IF_ERROR(wait_for_copies(tools_.copies, schema, *table, changes));
   if (changes.commits.empty()) co_return SnapshotSeries();
   std::optional<materialize::Rebase> rebase;
   if (changes.published) {
-    CO_ASSIGN_OR_RETURN(auto list, co_await published_files(context, tools_.manifests, table));
     rebase.emplace(list, changes);
     rebase->leave_out_known(changes);
   }
-  CO_RETURN_IF_ERROR(co_await check_footers(context, tools_.exporter, table, &changes));
   CO_RETURN_IF_ERROR(co_await complete_nan_counts(context, tools_.nan_counting, tools_.counter,
                                                   tools_.writer, table, &changes));
   auto plan = materialize::plan_exports(*table, changes);

@@ -1,10 +1,11 @@
 """Parquet files that DuckDB adds to a table as they are. Without field ids their columns are found by name: by DuckDB as the lake says for
-each file, by Iceberg's clients as the table's name mapping says for all of them. What both cannot find alike is refused by name."""
+each file, by Iceberg's clients as the table's name mapping says for all of them. What both would not read alike is shown as a copy."""
 import json
 
 import pytest
 
 from agreement import assert_agree
+from copies import newest, opened
 from rest import Rest, assert_error
 
 
@@ -89,27 +90,34 @@ def test_a_name_that_means_two_columns_is_refused(duck, truth, readers, lake, sc
     assert "'a' is the column with field id 1" in refusal(lake, schema)
 
 
-def test_a_column_that_is_none_of_the_tables_is_refused(duck, lake, schema, place):
+def paths(catalog, table, snapshot=None):
+    return [task.file.file_path for task in catalog.load_table(table).scan(snapshot_id=snapshot).plan_files()]
+
+
+def assert_shown_as_copies(lake, duck, truth, readers, catalog, table, copies=1):
+    """Every reader reads what DuckDB does, from so many copies. Returns the rows."""
+    opened(Rest.of(lake), table, newest(duck))
+    assert sum('/metadata/lake/copy-' in path for path in paths(catalog, table)) == copies
+    return assert_agree(truth, readers, table)
+
+
+def test_a_column_that_is_none_of_the_tables_is_left_out(lake, duck, truth, readers, catalog, schema, place):
     """PyIceberg gives up on such a file; and once the table gets a column of that name, others would find it there."""
     table = f'{schema}.t'
     duck.execute(f'CREATE TABLE lake.{table} (a INTEGER)')
     write(duck, 'SELECT n::INTEGER AS a, 5 AS more FROM range(20) r(n)', f'{place}/1.parquet')
     add(duck, schema, f'{place}/1.parquet', ', ignore_extra_columns => true')
-    message = refusal(lake, schema)
-    assert '1.parquet' in message and "'more' is none of the table's" in message
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table) == 20
+    duck.execute(f'ALTER TABLE lake.{table} ADD COLUMN more INTEGER')
+    assert assert_agree(truth, readers, table) == 20
 
 
-@pytest.mark.parametrize('given, column', (
-    ('a: 2, b: 1', "'a' is another column of the table by its field id than by its name"),
-    ('b: 2', "'a' has no field id, and others have one"),
-    ('a: 1, b: 9', "'b' is another column"),
-))
-def test_field_ids_that_are_others_than_the_tables_are_refused(duck, lake, schema, place, given, column):
+@pytest.mark.parametrize('given', ('a: 2, b: 1', 'b: 2', 'a: 1, b: 9'))
+def test_field_ids_that_are_others_than_the_tables_are_passed_over(lake, duck, truth, readers, catalog, schema, place, given):
     duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, b INTEGER)')
     write(duck, 'SELECT 1 AS a, 2 AS b', f'{place}/1.parquet', f', FIELD_IDS {{{given}}}')
     add(duck, schema, f'{place}/1.parquet')
-    message = refusal(lake, schema)
-    assert '1.parquet' in message and column in message
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, f'{schema}.t') == 1
 
 
 def test_field_ids_that_are_the_tables_are_taken(duck, truth, readers, schema, place):
@@ -123,12 +131,78 @@ def test_field_ids_that_are_the_tables_are_taken(duck, truth, readers, schema, p
     ('BIGINT', '4000000000::UINTEGER'), ('DECIMAL(9, 3)', '1.25::DECIMAL(9, 2)'), ('TIMESTAMP', "TIMESTAMP_MS '2026-01-01'"),
     ('TIMESTAMP', "TIMESTAMP_NS '2026-01-01'"),
 ))
-def test_types_that_readers_take_for_others_are_refused(duck, lake, schema, place, kind, query):
+def test_types_that_readers_take_for_others_become_the_tables(lake, duck, truth, readers, catalog, schema, place, kind, query):
     duck.execute(f'CREATE TABLE lake.{schema}.t (a {kind})')
     write(duck, f'SELECT {query} AS a', f'{place}/1.parquet')
     add(duck, schema, f'{place}/1.parquet')
-    message = refusal(lake, schema)
-    assert '1.parquet' in message and "'a' of type" in message and 'is not read as' in message
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, f'{schema}.t') == 1
+
+
+def test_files_that_are_read_alike_stay_beside_those_that_are_copied(lake, duck, truth, readers, catalog, schema, place):
+    """Deletes of both sides, an older snapshot, and files that come later."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (id BIGINT, moment TIMESTAMP)')
+    write(duck, "SELECT n AS id, TIMESTAMP '2026-01-01' + to_hours(n) AS moment FROM range(20) r(n)", f'{place}/alike.parquet')
+    add(duck, schema, f'{place}/alike.parquet')
+    assert assert_agree(truth, readers, table) == 20
+    write(duck, "SELECT n::UINTEGER AS id, (TIMESTAMP '2026-01-01' + to_hours(n))::TIMESTAMP_NS AS moment FROM range(20, 40) r(n)",
+          f'{place}/unlike.parquet')
+    add(duck, schema, f'{place}/unlike.parquet')
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table) == 40
+    assert any(path.endswith('/alike.parquet') for path in paths(catalog, table))
+    both = catalog.load_table(table).metadata.current_snapshot_id
+    duck.execute(f'DELETE FROM lake.{table} WHERE id % 4 = 0')
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table) == 30
+    catalog.load_table(table).delete('id > 34')
+    assert assert_agree(truth, readers, table) == 26
+    assert assert_agree(truth, readers, table, both) == 40
+
+
+def test_a_change_of_type_reaches_added_files(lake, duck, truth, readers, catalog, schema, place):
+    """One that no client follows by itself: the snapshot before it keeps the file as it is."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, b INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a, -n::INTEGER AS b FROM range(20) r(n)', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet')
+    assert assert_agree(truth, readers, table) == 20
+    before = catalog.load_table(table).metadata.current_snapshot_id
+    duck.execute(f'ALTER TABLE lake.{table} ALTER b SET DATA TYPE DOUBLE')
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table) == 20
+    assert paths(catalog, table, before) == [f'{place}/1.parquet']
+    duck.execute(f"INSERT INTO lake.{table} SELECT n, n + 0.5 FROM range(20) r(n)")
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table) == 40
+
+
+@pytest.mark.parametrize('when', ('before', 'after'))
+def test_a_default_fills_added_files_that_lack_its_column(lake, duck, truth, readers, catalog, schema, place, when):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER)')
+    add_column = f'ALTER TABLE lake.{table} ADD COLUMN d INTEGER DEFAULT 7'
+    if when == 'before':
+        duck.execute(add_column)
+    write(duck, 'SELECT n::INTEGER AS a FROM range(20) r(n)', f'{place}/1.parquet')
+    add(duck, schema, f'{place}/1.parquet', ', allow_missing => true')
+    if when == 'after':
+        duck.execute(add_column)
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table) == 20
+
+
+def test_a_value_in_the_path_stays_beside_a_copy(lake, duck, truth, readers, catalog, schema, place):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a BIGINT, p INTEGER)')
+    write(duck, 'SELECT n::UINTEGER AS a, (n % 2)::INTEGER AS p FROM range(20) r(n)', place, ', PARTITION_BY (p)')
+    add(duck, schema, f'{place}/*/*.parquet', ', hive_partitioning => true')
+    assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table, 2) == 20
+
+
+def test_a_column_in_the_path_whose_type_changed_is_refused(lake, duck, truth, readers, schema, place):
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, p INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a, (n % 2)::INTEGER AS p FROM range(20) r(n)', place, ', PARTITION_BY (p)')
+    add(duck, schema, f'{place}/*/*.parquet', ', hive_partitioning => true')
+    assert assert_agree(truth, readers, f'{schema}.t') == 20
+    duck.execute(f'ALTER TABLE lake.{table} ALTER p SET DATA TYPE DOUBLE')
+    assert "column 'p' changed from" in refusal(lake, schema)
 
 
 @pytest.mark.parametrize('query, options', (('SELECT 1 AS a, NULL::INTEGER AS b', ''),

@@ -1,41 +1,17 @@
 """Tables of DuckDB's whose files not every Iceberg client reads right open through copies of these files."""
 import decimal
-import time
 
 import pytest
 
-from rest import Rest, assert_error
+from copies import newest, opened
+from rest import Rest
 
-SOON = 60  # seconds
 ROWS = 1000
 
 
 @pytest.fixture
 def rest(lake):
     return Rest.of(lake)
-
-
-def opened(rest, table, snapshot=None):
-    """The table's metadata, once its copies are made. Nothing else than a 503 with the progress comes before."""
-    schema, name = table.split('.')
-    until = time.monotonic() + SOON
-    while True:
-        answer = rest.get(f'namespaces/{schema}/tables/{name}')
-        if answer.status_code == 200:
-            metadata = answer.json()['metadata']
-            if snapshot is None or metadata.get('current-snapshot-id') == snapshot:
-                return metadata
-        else:
-            assert_error(answer, 503)
-            assert answer.headers['Retry-After']
-            assert 'copied ' in answer.json()['error']['message'], answer.text
-        assert time.monotonic() < until, answer.text[:500]
-        time.sleep(0.1)
-
-
-def newest(duck, schema, name):
-    """The lake's newest snapshot of the table's rows."""
-    return max(each[0] for each in duck.execute("SELECT snapshot_id FROM ducklake_snapshots('lake')").fetchall())
 
 
 def rows_of(table, **scan):
@@ -67,7 +43,7 @@ def test_unsigned_numbers_are_found_by_filters(rest, duck, duck_iceberg, catalog
         assert {row[0] for row in found} == expected
     # One more file, one more copy.
     duck.execute(f'INSERT INTO lake.{table} SELECT n + {ROWS}, {expression} FROM range({ROWS}) r(n)')
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     assert len(rows_of(catalog.load_table(table))) == 2 * ROWS
     paths = [task.file.file_path for task in catalog.load_table(table).scan().plan_files()]
     assert len(paths) == 2 and all('/metadata/lake/copy-' in path for path in paths)
@@ -78,11 +54,11 @@ def test_deletes_of_both_sides_count(rest, duck, catalog, schema):
     duck.execute(f'CREATE TABLE lake.{table} AS SELECT n, n::UINTEGER AS u FROM range({ROWS}) r(n)')
     opened(rest, table)
     duck.execute(f'DELETE FROM lake.{table} WHERE n % 10 = 0')
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     left = {n for n in range(ROWS) if n % 10}
     assert {row['n'] for row in rows_of(catalog.load_table(table))} == left
     duck.execute(f'DELETE FROM lake.{table} WHERE n = 11')  # kept in PostgreSQL
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     left -= {11}
     assert {row['n'] for row in rows_of(catalog.load_table(table))} == left
     catalog.load_table(table).delete('u = 13')  # copy on write: the copy goes, a client's file comes
@@ -91,7 +67,7 @@ def test_deletes_of_both_sides_count(rest, duck, catalog, schema):
     assert {row[0] for row in duck.execute(f'SELECT n FROM lake.{table}').fetchall()} == left
     assert duck.execute(f'SELECT n FROM lake.{table} WHERE u = 17').fetchall() == [(17,)]
     duck.execute(f'DELETE FROM lake.{table} WHERE u < 500')
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     left = {n for n in left if n >= 500}
     assert {row['n'] for row in rows_of(catalog.load_table(table))} == left
 
@@ -158,7 +134,7 @@ def test_an_alter_swaps_older_files_for_copies(rest, duck, catalog, schema, stat
     duck.execute(f'CREATE TABLE lake.{table} AS SELECT n::INTEGER AS n FROM range({ROWS}) r(n)')
     before = opened(rest, table)['current-snapshot-id'] if published else None
     duck.execute(statement.format(t=f'lake.{table}'))
-    changed = newest(duck, schema, 't')
+    changed = newest(duck)
     metadata = opened(rest, table, changed)
     loaded = catalog.load_table(table)
     expected = [dict(zip(ALTERS[statement], row)) for row in duck.execute(f'FROM lake.{table} ORDER BY n').fetchall()]
@@ -172,7 +148,7 @@ def test_an_alter_swaps_older_files_for_copies(rest, duck, catalog, schema, stat
     new = [task.file.file_path for task in loaded.scan().plan_files()]
     assert all(path.endswith('.parquet') for path in old) and all('/metadata/lake/copy-' in path for path in new)
     duck.execute(f'INSERT INTO lake.{table} SELECT * FROM lake.{table}')
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     assert len(rows_of(catalog.load_table(table))) == 2 * ROWS
 
 
@@ -181,10 +157,10 @@ def test_copies_outlive_duckdbs_upkeep(rest, duck, catalog, schema):
     duck.execute(f'CREATE TABLE lake.{table} AS SELECT n, n::UINTEGER AS u FROM range({ROWS}) r(n)')
     before = opened(rest, table)['current-snapshot-id']
     duck.execute(f'INSERT INTO lake.{table} SELECT n, n::UINTEGER FROM range({ROWS}) r(n)')
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     duck.execute("CALL ducklake_delete_orphaned_files('lake', older_than => now() + INTERVAL 1 DAY)")
     duck.execute(f"CALL ducklake_merge_adjacent_files('lake', '{'t'}', schema => '{schema}')")
-    opened(rest, table, newest(duck, schema, 't'))
+    opened(rest, table, newest(duck))
     duck.execute("CALL ducklake_delete_orphaned_files('lake', older_than => now() + INTERVAL 1 DAY)")
     loaded = catalog.load_table(table)
     assert len(rows_of(loaded)) == 2 * ROWS
