@@ -40,6 +40,7 @@ struct Asked {
 };
 const std::map<std::string_view, Asked> kGuarded = {
     {"createCatalog", {"server", R"({"catalog_id":"c","metadata_schema":"m","data_prefix":"p/"})"}},
+    {"listCatalogs", {"server"}},
     {"listNamespaces", {"catalog"}},
     {"createNamespace", {"namespace b.c", R"({"namespace":["b","c"]})"}},
     {"loadNamespaceMetadata", {"namespace a"}},

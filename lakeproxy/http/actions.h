@@ -60,6 +60,10 @@ base::Result<operation::CreateCatalog> create_catalog_of(const Call& call);
 ActionResult create_catalog(RequestContext context, Call* call,
                             Authorized<operation::CreateCatalog> request);
 
+base::Result<operation::ListCatalogs> list_catalogs_of(const Call& call);
+ActionResult list_catalogs(RequestContext context, Call* call,
+                           Authorized<operation::ListCatalogs> request);
+
 // audit_actions.cc
 
 /// The audit trail of the path's catalog.

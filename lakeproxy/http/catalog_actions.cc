@@ -24,4 +24,20 @@ ActionResult create_catalog(RequestContext context, Call* call,
   co_return json_response(201, made);
 }
 
+base::Result<operation::ListCatalogs> list_catalogs_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto paging, paging_of(call));
+  return operation::ListCatalogs{std::move(paging)};
+}
+
+ActionResult list_catalogs(RequestContext context, Call* call,
+                           Authorized<operation::ListCatalogs> request) {
+  CO_ASSIGN_OR_RETURN(auto page, co_await operation::list_catalogs(
+                                     context, call->services->registry, std::move(request)));
+  base::json::Array listed;
+  for (const model::RegisteredCatalog& catalog : page.items) listed.push_back(to_json(catalog));
+  base::json::Object body{{"catalogs", std::move(listed)}};
+  body["next-page-token"] = page_token(page.next);
+  co_return json_response(200, base::json::Value(std::move(body)));
+}
+
 }  // namespace lake::http

@@ -74,6 +74,8 @@ constexpr Route kRoutes[] = {
      BodyForm::form(), answers<ask_token_of, ask_token>()},
     {Method::kPost,   "/v1/catalogs",  "createCatalog", Permission::kManageCatalogs, Effect::kChange,
      BodyForm::json(), answers<create_catalog_of, create_catalog>()},
+    {Method::kGet,    "/v1/catalogs",  "listCatalogs",  Permission::kManageCatalogs, Effect::kRead,
+     BodyForm::none(), answers<list_catalogs_of, list_catalogs>()},
     {Method::kGet,    kNamespaces,     "listNamespaces",   Permission::kListNamespaces,   Effect::kRead,
      BodyForm::none(), answers<list_namespaces_of, list_namespaces>()},
     {Method::kPost,   kNamespaces,     "createNamespace",  Permission::kManageNamespaces, Effect::kChange,

@@ -16,9 +16,13 @@ constexpr auto kFindBySchema =
     "SELECT catalog_id, metadata_schema, data_prefix, account_id FROM @lakeproxy_catalog WHERE "
     "metadata_schema = $1";
 
-model::RegisteredCatalog read_catalog(const base::pg::Rows& rows) {
-  return {std::string(rows.text(0, 0)), std::string(rows.text(0, 1)), std::string(rows.text(0, 2)),
-          rows.opt_text(0, 3)};
+constexpr auto kList =
+    "SELECT catalog_id, metadata_schema, data_prefix, account_id FROM @lakeproxy_catalog WHERE "
+    "catalog_id > $1 ORDER BY catalog_id LIMIT $2";
+
+model::RegisteredCatalog read_catalog(const base::pg::Rows& rows, std::size_t row = 0) {
+  return {std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
+          std::string(rows.text(row, 2)), rows.opt_text(row, 3)};
 }
 
 std::vector<base::pg::Param> params_of(const model::RegisteredCatalog& catalog) {
@@ -79,6 +83,20 @@ base::Task<base::Result<model::RegisteredCatalog>> CatalogRegistry::find_schema(
       auto rows, co_await pool_->query(context, {sql_(kFindBySchema), {param(metadata_schema)}}));
   if (rows->empty()) co_return no_such_catalog("with the schema " + metadata_schema);
   co_return read_catalog(*rows);
+}
+
+base::Task<base::Result<Page<model::RegisteredCatalog>>> CatalogRegistry::list(
+    base::RequestContext context, PageRequest page) {
+  // One more than is asked for: whether there is a next page is known by that one.
+  const auto limit = static_cast<std::int64_t>(page.size) + 1;
+  Query query{sql_(kList), {param(page.after), param(limit)}};
+  CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, std::move(query)));
+  Page<model::RegisteredCatalog> listed;
+  for (std::size_t row = 0; row < std::min(rows->size(), page.size); ++row) {
+    listed.items.push_back(read_catalog(*rows, row));
+  }
+  if (rows->size() > page.size) listed.next = listed.items.back().catalog_id;
+  co_return listed;
 }
 
 base::Task<base::Status> CatalogRegistry::insert(base::RequestContext context,

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "lakeproxy/ducklake/lake/name_page.h"
 #include "lakeproxy/ducklake/lake/open_lake.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/ducklake/registry/registered_catalog.h"
@@ -30,6 +31,9 @@ class CatalogRegistry {
   /// The same by its schema.
   [[nodiscard]] base::Task<base::Result<model::RegisteredCatalog>> find_schema(
       base::RequestContext context, std::string metadata_schema);
+  /// Those that are registered, by their ids in order.
+  [[nodiscard]] base::Task<base::Result<Page<model::RegisteredCatalog>>> list(
+      base::RequestContext context, PageRequest page);
   /// Registers the catalog and makes its lake. A schema that holds a lake with
   /// the same data path already is taken over with what is in it.
   /// Errors: kAlreadyExists  the id, the schema or the prefix is taken (names

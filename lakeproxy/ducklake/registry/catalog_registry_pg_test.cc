@@ -38,6 +38,23 @@ TEST_F(Registry, knows_no_other_catalog) {
   EXPECT_EQ(found.error().reason(), kNoSuchCatalog);
 }
 
+TEST_F(Registry, lists_catalogs_by_pages) {
+  auto ids = [&](PageRequest page) {
+    auto listed = run(registry_.list(soon(), std::move(page)));
+    EXPECT_TRUE(listed);
+    std::string text;
+    for (const RegisteredCatalog& one : listed->items) text += one.catalog_id + " ";
+    return text + "| " + listed->next.value_or("");
+  };
+  EXPECT_EQ(ids({}), "| ");
+  for (const char* id : {"two", "one", "three"}) {
+    ASSERT_EQ(added({id, std::string(id) + "_m", std::string(id) + "/", {}}), std::nullopt);
+  }
+  EXPECT_EQ(ids({.size = 2, .after = ""}), "one three | three");
+  EXPECT_EQ(ids({.size = 2, .after = "three"}), "two | ");
+  EXPECT_EQ(ids({.size = 3, .after = ""}), "one three two | ");
+}
+
 struct Clash {
   RegisteredCatalog catalog;
   const char* member;  ///< Empty: no clash.

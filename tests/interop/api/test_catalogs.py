@@ -72,6 +72,22 @@ def test_the_answer_is_what_was_registered(lake, names):
     assert (answer.status_code, answer.json()) == (201, body)
 
 
+def test_registered_catalogs_are_listed_by_pages(lake, names):
+    for name in names:
+        registered(lake, name)
+    seen, token = [], ''
+    while token is not None:
+        answer = requests.get(f'{lake.uri}/v1/catalogs', params={'pageSize': 2, 'pageToken': token}, timeout=30)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        assert len(page['catalogs']) <= 2
+        seen, token = seen + page['catalogs'], page['next-page-token']
+    assert seen == requests.get(f'{lake.uri}/v1/catalogs', timeout=30).json()['catalogs']
+    ids = [one['catalog_id'] for one in seen]
+    assert len(ids) == len(set(ids)) and set(names) <= set(ids) and 'lake' not in ids
+    assert body_of(names[0]) in [{key: one[key] for key in body_of(names[0])} for one in seen]
+
+
 def test_what_is_taken_is_409_and_names_the_member(lake, names):
     first, second, _ = names
     registered(lake, first)

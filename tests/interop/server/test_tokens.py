@@ -346,8 +346,12 @@ def test_upkeep_and_catalogs_are_the_administrators(server, sales):
     assert_error(keeper.post('admin/namespaces/sales/tables/t/compact'), 403)
     answer = requests.post(f'{server.uri()}/v1/catalogs', json=body, timeout=30, **bearer(keeper.token))
     assert_error(answer, 403)
+    assert_error(requests.get(f'{server.uri()}/v1/catalogs', timeout=30, **bearer(keeper.token)), 403)
+    assert_error(requests.get(f'{server.uri()}/v1/catalogs', timeout=30), 401)
     admin = token_of(server, 'admin')
     assert requests.post(f'{server.uri()}/v1/catalogs', json=body, timeout=60, **bearer(admin)).status_code == 201
+    listed = requests.get(f'{server.uri()}/v1/catalogs', timeout=30, **bearer(admin))
+    assert body['catalog_id'] in [one['catalog_id'] for one in listed.json()['catalogs']]
 
 
 # Tenants
