@@ -211,9 +211,16 @@ module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log
   lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/model lakeproxy/operation/catalog
   lakeproxy/storage LINKS OpenSSL::Crypto TEST_USES base/testing)
 
+# The page for people, which asks the REST API like any other client.
+module(lakeproxy/console USES base/core base/crypto)
+embed_texts(lakeproxy_console console_pages ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.html)
+embed_texts(lakeproxy_console console_styles ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.css)
+embed_texts(lakeproxy_console console_scripts ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.js)
+embed_texts(lakeproxy_console console_images ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.svg)
+
 # The order of a request, in one list.
 module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/audit
-  lakeproxy/auth lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/governance
+  lakeproxy/auth lakeproxy/console lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/governance
   lakeproxy/iceberg/scan
   lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
   lakeproxy/policy
@@ -221,7 +228,7 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
 
 # Wiring.
 module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/http base/json base/log base/metrics
-  base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/delegation lakeproxy/derive
+  base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/console lakeproxy/delegation lakeproxy/derive
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
   lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/governance lakeproxy/http
   lakeproxy/maintenance/compaction

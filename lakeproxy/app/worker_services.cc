@@ -92,6 +92,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
     direct_.logins = &reader_logins_;
   }
   routes_.direct = &direct_;
+  if (shared.settings->server.console == settings::Console::kOn) routes_.console = &console_;
   routes_.metrics = shared.metrics;
   routes_.ready = [this](base::RequestContext context) { return ready(context); };
   routes_.requests = shared.requests;

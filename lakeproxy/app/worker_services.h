@@ -7,6 +7,7 @@
 
 #include "lakeproxy/app/catalog_services.h"
 #include "lakeproxy/auth/authenticator.h"
+#include "lakeproxy/console/console_files.h"
 #include "lakeproxy/ducklake/readers/reader_logins.h"
 #include "lakeproxy/ducklake/registry/catalog_registry.h"
 #include "lakeproxy/http/route.h"
@@ -78,6 +79,7 @@ class WorkerServices {
   LoopTools tools_;
   /// What was used last; a catalog that falls out lives on while it is in use.
   publish::LruCache<std::shared_ptr<operation::Catalog>> attached_;
+  console::ConsoleFiles console_;
   http::Services routes_;
 };
 

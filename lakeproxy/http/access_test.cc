@@ -12,6 +12,7 @@
 
 #include "base/json/json.h"
 #include "base/testing/repository.h"
+#include "lakeproxy/console/console_files.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/pipeline.h"
 #include "lakeproxy/http/route_table.h"
@@ -134,7 +135,7 @@ const std::map<std::string_view, Asked> kGuarded = {
 const std::map<std::string, std::string> kParameters = {
     {"prefix", "home"}, {"namespace", "a"}, {"table", "t"},    {"view", "v"},
     {"plan-id", "p"},   {"key", "k"},       {"function", "f"}, {"tag-namespace", "n"},
-    {"tag-name", "t"},  {"policy", "m"},    {"role", "r"}};
+    {"tag-name", "t"},  {"policy", "m"},    {"role", "r"},     {"file", "console.js"}};
 
 base::http::Request request_of(const Route& route) {
   base::http::Request request;
@@ -176,6 +177,7 @@ class Access : public ::testing::Test {
     services_.ready = [](base::RequestContext) { return ready(); };
     services_.opened = [] { return true; };
     services_.metrics = &metrics_;
+    services_.console = &console_;
   }
   ~Access() override { std::fclose(lines_); }
 
@@ -209,6 +211,7 @@ class Access : public ::testing::Test {
   }
 
   base::metrics::Registry metrics_;
+  console::ConsoleFiles console_;
   base::SystemClock clock_;
   std::FILE* lines_ = std::tmpfile();
   Services services_;
@@ -239,7 +242,19 @@ TEST_F(Access, the_open_routes_are_few) {
     if (is_public(route)) open.insert(route.operation);
   }
   EXPECT_EQ(open, (std::set<std::string_view>{"health", "ready", "metrics", "openapi", "getConfig",
-                                              "getToken"}));
+                                              "getToken", "getConsole", "consoleExists",
+                                              "getConsoleFile", "consoleFileExists"}));
+}
+
+TEST_F(Access, the_console_is_not_there_where_it_is_off) {
+  base::http::Request request;
+  for (const char* target : {"/ui", "/ui/console.js"}) {
+    request.target = target;
+    services_.console = &console_;
+    EXPECT_EQ(ask(request).status, 200U);
+    services_.console = nullptr;
+    EXPECT_EQ(ask(request).status, 404U);
+  }
 }
 
 TEST_F(Access, who_is_not_known_learns_of_nothing) {

@@ -45,6 +45,20 @@ ActionResult get_metrics(RequestContext context, Call* call, Authorized<AskServe
 ActionResult get_openapi(RequestContext context, Call* call, Authorized<AskServer> request);
 ActionResult get_config(RequestContext context, Call* call, Authorized<AskServer> request);
 
+// console_actions.cc
+
+/// A file of the console.
+struct AskConsole {
+  std::string file;
+};
+[[nodiscard]] inline policy::Targets targets(const AskConsole&) {
+  return {policy::Target::server()};
+}
+base::Result<AskConsole> console_page_of(const Call& call);
+base::Result<AskConsole> console_file_of(const Call& call);
+/// 404 where there is none, and everywhere where the console is off.
+ActionResult get_console(RequestContext context, Call* call, Authorized<AskConsole> request);
+
 // token_actions.cc
 
 /// A client that wants a token.

@@ -29,6 +29,9 @@
 namespace lake::operation {
 struct DirectReading;
 }
+namespace lake::console {
+class ConsoleFiles;
+}
 
 namespace lake::http {
 
@@ -57,6 +60,7 @@ struct Services {
   ducklake::CatalogRegistry* registry = nullptr;
   delegation::RemoteSigner* signer = nullptr;
   const operation::DirectReading* direct = nullptr;
+  const console::ConsoleFiles* console = nullptr;  ///< Null where the console is off.
   const base::metrics::Registry* metrics = nullptr;
   /// Whether the database answers, for /readyz.
   std::function<base::Task<base::Status>(base::RequestContext)> ready;

@@ -61,6 +61,7 @@ ActionResult get_metrics(RequestContext, Call* call, Authorized<AskServer>) {
 ActionResult get_openapi(RequestContext, Call* call, Authorized<AskServer>) {
   json::Object paths;
   for (const Route& route : route_table()) {
+    if (route.path.starts_with("/ui")) continue;  // A page for people, no part of the API.
     json::Value& path = paths[route.path];
     if (path.is_null()) path.emplace_object();
     path.as_object()[lower(route.method)] =

@@ -34,6 +34,7 @@ Server server(const SettingValues& values) {
       .request_timeout = values.duration("REQUEST_TIMEOUT"),
       .idle_timeout = values.duration("IDLE_TIMEOUT"),
       .max_requests_per_second = count(values, "MAX_REQUESTS_PER_SECOND"),
+      .console = values.flag("CONSOLE") ? Console::kOn : Console::kOff,
   };
 }
 

@@ -17,6 +17,8 @@
 
 namespace lake::settings {
 
+enum class Console { kOff, kOn };
+
 struct Server {
   std::string host;
   std::uint16_t port = 0;   ///< 0 takes a free port.
@@ -29,6 +31,7 @@ struct Server {
   std::chrono::microseconds request_timeout{};
   std::chrono::microseconds idle_timeout{};
   std::size_t max_requests_per_second = 0;  ///< Of one principal; 0: any number.
+  Console console = Console::kOn;           ///< The page at /ui.
 };
 
 struct Postgres {

@@ -47,6 +47,9 @@ Rows server_rows() {
       {"MAX_REQUESTS_PER_SECOND", IntegerType{0, 1'000'000}, "0", "Server",
        "Requests that one principal may make, as many at once and so many each second, over all "
        "workers of a server; more are 429. On an open server of one address. 0 takes any number."},
+      {"CONSOLE", FlagType{}, "1", "Server",
+       "1 serves the governance console at /ui: a page without data, whose user signs in with a "
+       "token of the API; 0 answers 404 there."},
   };
 }
 

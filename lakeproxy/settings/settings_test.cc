@@ -195,6 +195,7 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_SUPPRESS_ROOT_CREDS=0",
       "LAKEPROXY_DISABLE_NOTIFY=1",
       "LAKEPROXY_SCAN_PLANNING=server",
+      "LAKEPROXY_CONSOLE=0",
       "LAKEPROXY_ENGINE_MEMORY=1GiB",
       "LAKEPROXY_ENGINE_THREADS=2",
       "LAKEPROXY_ENGINE_LOAD_THREADS=5",
@@ -222,6 +223,8 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.server.request_timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(settings.server.idle_timeout, std::chrono::seconds(5));
   EXPECT_EQ(settings.server.max_requests_per_second, 40U);
+  EXPECT_EQ(settings.server.console, Console::kOff);
+  EXPECT_EQ(loaded({}).server.console, Console::kOn);
   EXPECT_EQ(settings.auth.max_guesses, 7U);
   EXPECT_EQ(settings.audit.retention, std::chrono::days(30));
   EXPECT_EQ(settings.postgres.hosts, "/run/pg,db-2.example");

@@ -34,3 +34,26 @@ def tokens(server):
 @pytest.fixture
 def governed(stack, server, duck, tokens):
     return Governed(server, duck, lambda sql: stack.postgres.query('lake', sql).strip(), tokens)
+
+
+# Of a module: while it is there, no other test could run an event loop of its own.
+@pytest.fixture(scope='module')
+def browser():
+    from console_page import browser
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture
+def console(browser, server):
+    """Opens the console of the server; each is checked for faults and strange requests at the end."""
+    from console_page import Console
+    opened = []
+
+    def open_console(uri=None, **options):
+        opened.append(Console(browser, uri or server.uri(), **options))
+        return opened[-1]
+
+    yield open_console
+    for one in opened:
+        one.close()

@@ -177,7 +177,7 @@ def test_a_token_is_exchanged_for_a_new_one_of_no_more(server, sales):
 
 # Who comes in
 
-OPEN = ('/healthz', '/readyz', '/metrics', '/openapi.json', '/v1/config')
+OPEN = ('/healthz', '/readyz', '/metrics', '/openapi.json', '/v1/config', '/ui')
 
 
 def test_a_stranger_comes_no_further_than_the_open_paths(server):
