@@ -20,10 +20,11 @@ function search(parameters, go) {
 function row(entry, parameters) {
   const who = entry.actor === '' ? entry.principal : `${entry.principal}, by ${entry.actor}`;
   const filtered = (name, text) => (text === '' ? '' : link(place('audit', { ...parameters, before: '', [name]: entry[name] }), text));
-  const masked = entry.masked_cols.length === 0 ? '' : `masked: ${entry.masked_cols.join(', ')} `;
+  const masked = entry.masked_cols.length === 0 ? '' : `masked: ${entry.masked_cols.join(', ')}; `;
+  const applied = entry.applied_policies.length === 0 ? '' : `policies: ${entry.applied_policies.join(', ')}; `;
   return [String(entry.id), entry.ts.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'), filtered('principal', who), filtered('operation', entry.operation),
     filtered('object', entry.object), element('span', { class: entry.decision === 'denied' ? 'bad' : '' }, entry.decision),
-    element('span', {}, masked, code(JSON.stringify(entry.detail)))];
+    element('span', {}, masked, applied, code(JSON.stringify(entry.detail)))];
 }
 
 export async function auditPage(parameters, go) {

@@ -13,7 +13,7 @@ function control(field) {
 }
 
 /// `send` makes the request of the values, `done` says it in words; `advice` tells by an error's status what to do about it.
-/// `again` shows the page anew.
+/// `again` shows the page anew, and returns once it is there.
 export function form({ legend, fields, button, send, done, advice = {}, again }) {
   const controls = fields.map((field) => ({ field, input: control(field) }));
   const labels = controls.map(({ field, input }) => labelled(field.label, input));
@@ -35,8 +35,8 @@ export function form({ legend, fields, button, send, done, advice = {}, again })
     try {
       const given = values();
       await send(given);
+      await again();  // It is said once it can be seen.
       announce(done(given));
-      again();
     } catch (error) {
       answer.replaceChildren(refusal(error, advice[error.status] ?? ''));
     } finally {
@@ -54,8 +54,8 @@ export function removal({ label, question, send, done, advice = {}, again, box }
     if (!await confirmed(question, label)) return;
     try {
       await send();
+      await again();
       announce(done);
-      again();
     } catch (error) {
       box.replaceChildren(refusal(error, advice[error.status] ?? ''));
     }

@@ -385,7 +385,9 @@ def test_the_audit_trail_is_searched_and_paged(console, governed):
     role = governed.name('many')
     for number in range(53):
         governed.post('role-grants', role=role, principal=f'p{number}')
-    governed.clients['ana'].get('governance/tags')
+    mask = governed.mask()
+    governed.post('policy-attachments', **governed.on_column(mask))
+    assert governed.clients['ana'].get(f'namespaces/{governed.schema}/tables/t').status_code == 200
     tab = console()
     tab.sign_in('admin')
     tab.go('Audit')
@@ -401,8 +403,12 @@ def test_the_audit_trail_is_searched_and_paged(console, governed):
     expect(rows).to_have_count(51)
     tab.page.go_back()
     expect(rows).to_have_count(4)
-    tab.submit('Search: whole names', Object='', Principal='ana', Operation='listTags')
-    expect(rows.nth(1)).to_contain_text('denied')
+    tab.submit('Search: whole names', Object=f'table {governed.schema}.t', Principal='ana', Operation='load_table')
+    for text in ('masked: ssn', f'policies: {mask}', 'cooperative'):
+        expect(rows.nth(1)).to_contain_text(text)
+    tab.page.get_by_role('link', name='load_table').first.click()  # The same operation, of the same principal and object.
+    expect(tab.page.get_by_label('Operation')).to_have_value('load_table')
+    expect(rows).to_have_count(2)
     tab.submit('Search: whole names', Principal='nobody at all')
     tab.reads('No entry is like that.')
 
