@@ -260,6 +260,9 @@ module(toolserver/connectors/http USES base/core base/http base/json base/runtim
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
+# Logins at foreign MCP servers.
+module(toolserver/mcp_login USES base/config base/core base/crypto base/http base/jose base/json base/runtime
+  toolserver/definition toolserver/model TEST_USES base/testing)
 # Foreign MCP servers, whose tools are connectors of ours.
 module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
   toolserver/mcp toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2 TEST_USES base/testing)
