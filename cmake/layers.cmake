@@ -265,7 +265,8 @@ module(toolserver/mcp_login USES base/config base/core base/crypto base/http bas
   toolserver/definition toolserver/model TEST_USES base/testing)
 # Foreign MCP servers, whose tools are connectors of ours.
 module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
-  toolserver/mcp toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2 TEST_USES base/testing)
+  toolserver/mcp toolserver/mcp_login toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2
+  TEST_USES base/testing)
 # Judges of calls behind the pipeline's guard stages: rules of patterns, a policy engine.
 module(toolserver/guard USES base/core base/config base/crypto base/json base/http base/runtime toolserver/model
   toolserver/pipeline LINKS PkgConfig::re2 PkgConfig::tomlplusplus PkgConfig::utf8proc TEST_USES base/testing)
@@ -282,7 +283,8 @@ module(toolserver/app USES base/core base/config base/json base/log base/metrics
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
-  toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress toolserver/client
+  toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress toolserver/mcp_login
+  toolserver/client
   TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
@@ -306,6 +308,9 @@ program(lasting_client tests/integration/lasting_client)
 module(tests/integration/mcp_conformance_server USES base/core base/config base/crypto base/json base/log base/runtime
   toolserver/model toolserver/connectors toolserver/mcp_ingress toolserver/settings toolserver/app)
 program(mcp_conformance_server tests/integration/mcp_conformance_server)
+module(tests/integration/mcp_conformance_client USES base/core base/http base/json base/runtime toolserver/model
+  toolserver/mcp toolserver/mcp_bridge toolserver/mcp_login toolserver/settings)
+program(mcp_conformance_client tests/integration/mcp_conformance_client)
 
 module(tests/spec/json_schema/checker USES base/core base/json toolserver/pipeline)
 program(schema_checker tests/spec/json_schema/checker)

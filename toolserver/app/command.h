@@ -113,6 +113,15 @@ struct PinFlags {
 [[nodiscard]] int approve_pin(const ConfigFlags& flags, const PinFlags& pin);
 [[nodiscard]] int revoke_pin(const ConfigFlags& flags, const PinFlags& pin);
 
+struct BridgeFlags {
+  std::string name;  ///< Of a bridge with a section login.
+};
+/// Has a person sign in at the server of a bridge: prints the address, waits for
+/// the browser to come back, and stores the login for the service.
+[[nodiscard]] int login_bridge(const ConfigFlags& flags, const BridgeFlags& which);
+/// Forgets that login.
+[[nodiscard]] int logout_bridge(const ConfigFlags& flags, const BridgeFlags& which);
+
 struct GuardFlags {
   std::vector<std::string> files;  ///< Rule files.
   std::string key;                 ///< File: public key to check with, private key to sign with.

@@ -130,6 +130,27 @@ void add_audit(CLI::App& app, ConfigFlags& config, Action& action) {
   });
 }
 
+void add_bridges(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* bridges = app.add_subcommand("bridges", "sign in at bridged servers");
+  bridges->require_subcommand(1);
+  struct One {
+    const char* name;
+    const char* help;
+    int (*run)(const ConfigFlags&, const BridgeFlags&);
+  };
+  for (const auto& one :
+       {One{"login", "sign in, in a browser, at the server of a bridge", login_bridge},
+        One{"logout", "forget that login", logout_bridge}}) {
+    auto* command = bridges->add_subcommand(one.name, one.help);
+    auto flags = std::make_shared<BridgeFlags>();
+    command->add_option("name", flags->name, "the bridge, as its section is named")->required();
+    add_config(*command, config);
+    command->callback([&config, &action, flags, run = one.run] {
+      action = [&config, flags, run] { return run(config, *flags); };
+    });
+  }
+}
+
 void add_pins(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* pins = app.add_subcommand("pins", "look at and approve the tools of bridged servers");
   pins->require_subcommand(1);
@@ -215,6 +236,7 @@ int main(int argc, char** argv) {
   add_mint(app, config, action);
   add_audit(app, config, action);
   add_pins(app, config, action);
+  add_bridges(app, config, action);
   add_guard(app, action);
   add_config_commands(app, config, action);
   try {

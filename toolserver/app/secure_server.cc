@@ -209,7 +209,8 @@ base::Status SecureServer::Parts::open_bridges(const SecureConfig& config) {
                                             {{"error", recorded.error().message()}});
                               }
                             }};
-  ASSIGN_OR_RETURN(bridges_, bridge::Bridges::start(config.bridges, config.pins.path, parts));
+  ASSIGN_OR_RETURN(bridges_, bridge::Bridges::start(config.bridges, config.pins.path,
+                                                    config.logins.path, parts));
   return {};
 }
 

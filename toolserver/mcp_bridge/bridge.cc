@@ -10,6 +10,7 @@
 
 #include "toolserver/mcp_bridge/bridge_connector.h"
 #include "toolserver/mcp_bridge/http_link.h"
+#include "toolserver/mcp_bridge/sign_in.h"
 #include "toolserver/mcp_bridge/stdio_link.h"
 
 namespace tool::bridge {
@@ -49,15 +50,6 @@ isolate::ChildOptions child_options(const settings::Bridge& config) {
   return options;
 }
 
-HttpLinkOptions http_options(const settings::Bridge& config) {
-  HttpLinkOptions options;
-  options.url = config.url;
-  for (const auto& header : config.headers) options.headers.emplace_back(header.name, header.value);
-  options.ca_file = config.ca_cert_path.string();
-  options.timeout = config.timeout;
-  return options;
-}
-
 // What a server says at its end may hold what it was given.
 std::string without_secrets(const settings::Bridge& config, std::string text) {
   for (const auto& secret : config.environment_secrets) {
@@ -75,10 +67,11 @@ std::string text_of(const Fault& fault) {
 
 }  // namespace
 
-Bridge::Bridge(settings::Bridge config, PinStore store, BridgeParts parts,
-               asio::any_io_executor loop)
+Bridge::Bridge(settings::Bridge config, PinStore store, std::optional<login::LoginStore> logins,
+               BridgeParts parts, asio::any_io_executor loop)
     : config_(std::move(config)),
       store_(std::move(store)),
+      logins_(std::move(logins)),
       parts_(std::move(parts)),
       loop_(std::move(loop)),
       wake_(loop_) {}
@@ -106,6 +99,10 @@ base::Task<void> Bridge::run() {
     co_await pause(wait);
     wait = std::min<std::chrono::milliseconds>(wait * 2, kLongestPause);
   }
+  if (login_) {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await login_->wait();
+  }
   wake_.reset();
 }
 
@@ -132,8 +129,16 @@ void Bridge::stop() {
 
 base::Task<base::Result<std::unique_ptr<ServerLink>>> Bridge::connect(LinkEvents events) {
   if (config_.kind == settings::BridgeKind::kHttp) {
-    CO_ASSIGN_OR_RETURN(auto http,
-                        HttpLink::create(http_options(config_), std::move(events), loop_));
+    auto options = http_options(config_);
+    if (config_.login) {
+      if (!login_) {
+        login::LoginParts parts{loop_, parts_.clock, random_, parts_.pool, logins_};
+        CO_ASSIGN_OR_RETURN(login_, login::Login::create(login_options(config_), std::move(parts)));
+      }
+      CO_RETURN_IF_ERROR(co_await login_->open());
+      options.login = login_;
+    }
+    CO_ASSIGN_OR_RETURN(auto http, HttpLink::create(std::move(options), std::move(events), loop_));
     co_return std::unique_ptr<ServerLink>(std::move(http));
   }
   auto options = child_options(config_);
@@ -289,7 +294,12 @@ base::Task<Outcome<ToolResult>> Bridge::call(ServerSession::Call call) {
     fault.retry_after = std::chrono::milliseconds(1'000);
     co_return fault;
   }
-  co_return co_await live->session->call(std::move(call));
+  auto result = co_await live->session->call(std::move(call));
+  if (result && result->input_needed) {
+    co_return refuse(Code::kPolicy,
+                     "the tool's server wants input of the caller, which bridges do not give");
+  }
+  co_return result;
 }
 
 }  // namespace tool::bridge

@@ -20,6 +20,7 @@
 #include "base/runtime/workers.h"
 #include "toolserver/mcp_bridge/foreign_tools.h"
 #include "toolserver/mcp_bridge/server_session.h"
+#include "toolserver/mcp_login/login.h"
 #include "toolserver/pipeline/registry.h"
 
 namespace tool::bridge {
@@ -44,8 +45,9 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   static constexpr std::chrono::seconds kRefresh{30};
   static constexpr std::chrono::seconds kLongestPause{60};
 
-  Bridge(settings::Bridge config, PinStore store, BridgeParts parts,
-         boost::asio::any_io_executor loop);
+  /// `logins` is there for a bridge with a login.
+  Bridge(settings::Bridge config, PinStore store, std::optional<login::LoginStore> logins,
+         BridgeParts parts, boost::asio::any_io_executor loop);
 
   /// Until stop(); on its loop, started with cancel_slot().
   [[nodiscard]] base::Task<void> run();
@@ -57,8 +59,8 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
 
   /// On its loop, within the deadline of `call`.
-  /// Errors: E_BUSY  the server is not connected just now; those of
-  ///         ServerSession::call().
+  /// Errors: E_BUSY  the server is not connected just now; E_POLICY  it wants
+  ///         input that is not given; those of ServerSession::call().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(ServerSession::Call call);
 
  private:
@@ -81,11 +83,14 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
 
   const settings::Bridge config_;
   PinStore store_;
+  const std::optional<login::LoginStore> logins_;
   BridgeParts parts_;
   const boost::asio::any_io_executor loop_;
   std::optional<boost::asio::steady_timer> wake_;  // Gone after stop().
   boost::asio::cancellation_signal cancel_;        // Of what run() waits for.
-  std::shared_ptr<Live> live_;                     // Null while there is no connection.
+  base::SystemRandom random_;
+  std::shared_ptr<login::Login> login_;  // Null where there is none, or not yet.
+  std::shared_ptr<Live> live_;           // Null while there is no connection.
   ForeignTools tools_;
   std::shared_ptr<connectors::Connector> offered_;
   std::string offered_as_;                       // What the registry has, to see a change.

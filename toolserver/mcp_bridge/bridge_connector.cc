@@ -45,7 +45,10 @@ std::vector<Capability> BridgeConnector::capabilities() const {
 Outcome<void> BridgeConnector::allows(const Invocation& call) const {
   auto found = tools_.find(call.tool);
   if (found == tools_.end()) return refuse(Code::kTool, "no such tool");
-  return found->second.rules.check(call.args);
+  if (auto kept = found->second.rules.check(call.args); !kept) return kept;
+  auto headers = found->second.headers.of(call.args);
+  if (!headers) return to_fault(std::move(headers).error());
+  return {};
 }
 
 base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> call,
@@ -60,6 +63,9 @@ base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> cal
                               call->traceparent,
                               {},
                               call->context.deadline};
+  auto headers = found->second.headers.of(call->args);
+  if (!headers) co_return to_fault(std::move(headers).error());
+  forward.headers = std::move(*headers);
   if (progress) {
     relay = std::make_shared<Relay>(std::move(progress));
     forward.progress = relayed(relay, mine);

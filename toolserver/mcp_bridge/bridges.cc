@@ -12,14 +12,19 @@ namespace asio = boost::asio;
 
 base::Result<std::unique_ptr<Bridges>> Bridges::start(const std::vector<settings::Bridge>& configs,
                                                       const std::filesystem::path& pins,
+                                                      const std::filesystem::path& logins,
                                                       const BridgeParts& parts) {
   std::unique_ptr<Bridges> all(new Bridges());
   auto& loop = all->thread_.loop(0);
   for (const auto& config : configs) {
     ASSIGN_OR_RETURN(auto store, PinStore::open(pins, config.name, parts.clock));
     if (auto file = store.read(); !file) return std::move(file).error();
-    all->bridges_.push_back(
-        std::make_shared<Bridge>(config, std::move(store), parts, loop.get_executor()));
+    std::optional<login::LoginStore> own_logins;
+    if (config.login) {
+      ASSIGN_OR_RETURN(own_logins, login::LoginStore::open(logins, config.name));
+    }
+    all->bridges_.push_back(std::make_shared<Bridge>(
+        config, std::move(store), std::move(own_logins), parts, loop.get_executor()));
   }
   for (const auto& bridge : all->bridges_) {
     all->running_.push_back(

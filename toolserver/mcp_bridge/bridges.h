@@ -18,10 +18,10 @@ class Bridges {
  public:
   /// Begins to connect all of `configs`, and does not wait for any of them.
   /// Errors: as PinStore::open() and read(): a service that cannot tell what
-  ///         was approved does not start.
+  ///         was approved does not start; as LoginStore::open() where one has a login.
   [[nodiscard]] static base::Result<std::unique_ptr<Bridges>> start(
       const std::vector<settings::Bridge>& configs, const std::filesystem::path& pins,
-      const BridgeParts& parts);
+      const std::filesystem::path& logins, const BridgeParts& parts);
   /// As stop().
   ~Bridges();
 

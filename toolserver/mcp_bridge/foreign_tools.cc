@@ -104,6 +104,14 @@ Candidate read_one(const settings::Bridge& bridge, const json::Value& value, std
     return out;
   }
   out.tool->rules = std::move(*rules);
+  if (bridge.kind == settings::BridgeKind::kHttp) {
+    auto headers = ParamHeaders::read(capability.input_schema);
+    if (!headers) {
+      out.why = headers.error().message();
+      return out;
+    }
+    out.tool->headers = std::move(*headers);
+  }
   out.pinned.pin = capability.pin();
   out.pinned.record = capability.to_json();
   return out;

@@ -12,6 +12,7 @@
 
 #include "base/json/json.h"
 #include "toolserver/mcp_bridge/argument_rules.h"
+#include "toolserver/mcp_bridge/param_headers.h"
 #include "toolserver/mcp_bridge/pin_store.h"
 #include "toolserver/model/capability.h"
 #include "toolserver/settings/bridge.h"
@@ -21,6 +22,7 @@ namespace tool::bridge {
 struct ForeignTool {
   Capability capability;
   ArgumentRules rules;
+  ParamHeaders headers = {};  ///< Of a server at a URL.
 };
 
 struct ForeignTools {
@@ -31,8 +33,9 @@ struct ForeignTools {
 /// The tools of `listed`, each an item of "tools" as the server wrote it.
 /// A tool is left unusable, with the reason in its note, when it is no tool of
 /// MCP, is over 128 KiB, has a name that is none of ours after capitals became
-/// small and '.' became '_', looks like another one, or has a schema that the
-/// pipeline does not understand.
+/// small and '.' became '_', looks like another one, has a schema that the
+/// pipeline does not understand, or, at a URL, wants headers that break a rule
+/// of ParamHeaders.
 [[nodiscard]] ForeignTools read_tools(const settings::Bridge& bridge,
                                       const std::vector<base::json::Value>& listed);
 

@@ -100,9 +100,10 @@ TEST(MeterTest, answers_count_by_their_bytes_alone) {
 }
 
 TEST(ServerRequestTest, a_ping_is_answered_and_all_else_refused) {
-  EXPECT_EQ(answer_to({std::int64_t{1}, "ping", {}}), R"({"jsonrpc":"2.0","id":1,"result":{}})");
+  EXPECT_EQ(answer_to({std::int64_t{1}, "ping", {}}, {}),
+            R"({"jsonrpc":"2.0","id":1,"result":{}})");
   for (const char* method : {"sampling/createMessage", "elicitation/create", "roots/list", "x"}) {
-    auto said = base::json::parse(answer_to({std::int64_t{1}, method, {}}));
+    auto said = base::json::parse(answer_to({std::int64_t{1}, method, {}}, {}));
     EXPECT_EQ(said->at("error").at("code").as_int64(), -32601) << method;
   }
 }

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/core/loopback.h"
@@ -21,6 +25,9 @@ namespace http = base::http;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kStep = 64 << 10;
+// A server without a stream of its own says so at once; one that says nothing
+// has none for us.
+constexpr std::chrono::seconds kListenTime{5};
 
 Fault broken(std::string detail) {
   Fault fault = refuse(Code::kUpstream, "the tool's server gave no usable answer");
@@ -57,6 +64,26 @@ bool is_local(std::string_view host) {
   return host == "localhost" || base::is_loopback_address(host);
 }
 
+// All fields of that name as one, which means the same.
+// Source: RFC 9110, section 5.3.
+std::string challenge_of(const http::Headers& headers) {
+  std::string out;
+  for (const auto& field : headers.fields()) {
+    if (!field.is("WWW-Authenticate")) continue;
+    if (!out.empty()) out += ", ";
+    out += field.value;
+  }
+  return out;
+}
+
+// How far an answer was read that comes in several streams.
+struct StreamPlace {
+  std::string last_id;  // Of the last event that had one; empty where none can be sent back.
+  std::optional<std::size_t> retry_ms;
+  std::size_t events = 0;
+  std::size_t requests = 0;
+};
+
 }  // namespace
 
 struct HttpLink::State : std::enable_shared_from_this<State> {
@@ -82,6 +109,7 @@ struct HttpLink::State : std::enable_shared_from_this<State> {
   std::string session;  // Of the older era.
   std::size_t asking = 0;
   Meter meter;
+  std::shared_ptr<asio::cancellation_signal> hearing;  // Ends hear(), while it runs.
   bool is_closed = false;
 
   void end(std::string reason) {
@@ -91,12 +119,23 @@ struct HttpLink::State : std::enable_shared_from_this<State> {
   }
 
   [[nodiscard]] http::ClientRequest post(std::string text, const mcp::Request* request) const;
-  base::Task<Outcome<Reply>> exchange(mcp::Request request);
-  base::Task<Outcome<Reply>> read_stream(http::BodyStream body, mcp::RequestId id);
+  [[nodiscard]] http::ClientRequest get(const StreamPlace& place) const;
+  void add_common(http::Headers& headers, bool begins) const;
+  base::Task<Outcome<http::StreamedResponse>> send(http::ClientRequest request);
+  base::Task<Outcome<Reply>> exchange(mcp::Request request, HeaderValues headers);
+  base::Task<Outcome<Reply>> read_events(http::BodyStream body, mcp::RequestId id);
+  base::Task<Outcome<std::optional<Reply>>> read_stream(http::BodyStream body,
+                                                        std::optional<mcp::RequestId> id,
+                                                        std::shared_ptr<StreamPlace> place);
+  base::Task<Outcome<http::BodyStream>> open_stream(std::shared_ptr<StreamPlace> place);
+  base::Task<Outcome<http::BodyStream>> resume(std::shared_ptr<StreamPlace> place);
+  static base::Task<void> hear(std::shared_ptr<State> state, http::BodyStream body,
+                               std::shared_ptr<StreamPlace> place);
   base::Task<Outcome<std::string>> read_whole(http::BodyStream body, std::size_t most);
   base::Task<Outcome<Reply>> read_refusal(unsigned status, http::BodyStream body,
                                           mcp::RequestId id);
-  Outcome<std::optional<Reply>> take(const std::string& text, const mcp::RequestId& id,
+  Outcome<std::optional<Reply>> take(const std::string& text,
+                                     const std::optional<mcp::RequestId>& id,
                                      std::size_t& requests);
   static base::Task<void> send_alone(std::shared_ptr<State> state, std::string text);
 };
@@ -108,9 +147,6 @@ http::ClientRequest HttpLink::State::post(std::string text, const mcp::Request* 
   out.headers.add("Content-Type", "application/json");
   out.headers.add("Accept", "application/json, text/event-stream");
   bool begins = request != nullptr && request->method == mcp::method::kInitialize;
-  if (!begins && (has_agreed || mcp::is_stateless(revision))) {
-    out.headers.add("MCP-Protocol-Version", std::string(mcp::name(revision)));
-  }
   if (request != nullptr && !begins && mcp::is_stateless(revision)) {
     out.headers.add("Mcp-Method", request->method);
     const auto* name = request->params.if_contains("name");
@@ -118,10 +154,47 @@ http::ClientRequest HttpLink::State::post(std::string text, const mcp::Request* 
       out.headers.add("Mcp-Name", mcp::encode_header(std::string_view(name->get_string())));
     }
   }
-  if (!session.empty()) out.headers.add("Mcp-Session-Id", session);
-  for (const auto& [name, value] : options.headers) out.headers.add(name, value.reveal());
+  add_common(out.headers, begins);
   out.body = http::Body(std::move(text));
   return out;
+}
+
+http::ClientRequest HttpLink::State::get(const StreamPlace& place) const {
+  http::ClientRequest out;
+  out.method = http::Method::kGet;
+  out.target = target;
+  out.headers.add("Accept", "text/event-stream");
+  if (!place.last_id.empty()) out.headers.add("Last-Event-ID", place.last_id);
+  add_common(out.headers, false);
+  return out;
+}
+
+void HttpLink::State::add_common(http::Headers& headers, bool begins) const {
+  if (!begins && (has_agreed || mcp::is_stateless(revision))) {
+    headers.add("MCP-Protocol-Version", std::string(mcp::name(revision)));
+  }
+  if (!session.empty()) headers.add("Mcp-Session-Id", session);
+  for (const auto& [name, value] : options.headers) headers.add(name, value.reveal());
+}
+
+base::Task<Outcome<http::StreamedResponse>> HttpLink::State::send(http::ClientRequest request) {
+  for (std::size_t renewals = 0;; ++renewals) {
+    auto copy = request;
+    base::Secret token;
+    if (options.login) token = options.login->token();
+    if (!token.empty()) copy.headers.add("Authorization", "Bearer " + token.reveal());
+    auto answer = co_await client->send({}, std::move(copy), {});
+    if (!answer) co_return fault_of(answer.error());
+    unsigned status = answer->head.status;
+    std::string challenge = challenge_of(answer->head.headers);
+    if (!options.login || !login::is_challenge(status, challenge)) co_return std::move(*answer);
+    if (renewals >= kRenewals) {
+      co_return refuse(Code::kPolicy, "the tool's server refuses every token that it is sent");
+    }
+    login::Refusal refusal{status, std::move(challenge), std::move(token)};
+    auto renewed = co_await options.login->renew(std::move(refusal), base::Deadline::max());
+    if (!renewed) co_return std::move(renewed).error();
+  }
 }
 
 base::Task<Outcome<std::string>> HttpLink::State::read_whole(http::BodyStream body,
@@ -142,7 +215,7 @@ base::Task<Outcome<std::string>> HttpLink::State::read_whole(http::BodyStream bo
 
 // The answer, where this message is it.
 Outcome<std::optional<Reply>> HttpLink::State::take(const std::string& text,
-                                                    const mcp::RequestId& id,
+                                                    const std::optional<mcp::RequestId>& id,
                                                     std::size_t& requests) {
   auto message = mcp::parse_message(text, kServerMessage);
   if (!message) return broken("what it sends is no message: " + message.error().error.message);
@@ -151,39 +224,100 @@ Outcome<std::optional<Reply>> HttpLink::State::take(const std::string& text,
     return std::optional<Reply>(std::move(answer->result));
   }
   if (auto* error = std::get_if<mcp::ErrorAnswer>(&*message)) {
-    if (error->id && *error->id != id) return broken("it answers another request");
+    if (!id || (error->id && error->id != id)) return broken("it answers another request");
     return std::optional<Reply>(Reply(std::unexpected(std::move(error->error))));
   }
   if (!meter.take(text.size(), true, steady_clock::now())) return broken("it sends too much");
   if (auto* request = std::get_if<mcp::Request>(&*message)) {
     if (++requests > kRequests) return broken("it asks too much of us");
-    tasks.spawn(send_alone(shared_from_this(), answer_to(*request)));
+    tasks.spawn(send_alone(shared_from_this(), answer_to(*request, events)));
   } else if (events.notified) {
     events.notified(std::get<mcp::Notification>(*message));
   }
   return std::optional<Reply>();
 }
 
-base::Task<Outcome<Reply>> HttpLink::State::read_stream(http::BodyStream body, mcp::RequestId id) {
+// Nothing: the stream ended before the answer, from where it may be resumed.
+base::Task<Outcome<std::optional<Reply>>> HttpLink::State::read_stream(
+    http::BodyStream body, std::optional<mcp::RequestId> id, std::shared_ptr<StreamPlace> place) {
   mcp::EventReader reader(kServerMessage.bytes);
   std::vector<char> part(kStep);
-  std::size_t events_seen = 0;
-  std::size_t requests = 0;
   while (body.source) {
     auto got = co_await body.source->read(part);
+    bool broke_off = !got && got.error().kind() == base::ErrorKind::kUnavailable;
+    if (broke_off && !place->last_id.empty()) break;
     if (!got) co_return fault_of(got.error());
     if (*got == 0) break;
     auto found = reader.feed(std::string_view(part.data(), *got));
     if (!found) co_return fault_of(found.error());
+    if (reader.retry()) place->retry_ms = reader.retry();
     for (const auto& event : *found) {
+      if (!event.id.empty()) place->last_id = is_session_id(event.id) ? event.id : "";
+      if (++place->events > kEvents) co_return broken("its answer has too many events");
       if (event.data.empty()) continue;
-      if (++events_seen > kEvents) co_return broken("its answer has too many events");
-      auto taken = take(event.data, id, requests);
+      auto taken = take(event.data, id, place->requests);
       if (!taken) co_return std::move(taken).error();
-      if (*taken) co_return std::move(**taken);
+      if (*taken) co_return std::move(*taken);
     }
   }
-  co_return broken("its stream ended without an answer");
+  co_return std::optional<Reply>();
+}
+
+// Source: MCP 2025-11-25, "Resumability and Redelivery"; WHATWG HTML, section 9.2.3.
+base::Task<Outcome<http::BodyStream>> HttpLink::State::resume(std::shared_ptr<StreamPlace> place) {
+  auto longest = static_cast<std::size_t>(kLongestResumeTime.count());
+  auto wait = kResumeTime;
+  if (place->retry_ms) wait = std::chrono::milliseconds(std::min(*place->retry_ms, longest));
+  asio::steady_timer timer(co_await asio::this_coro::executor, wait);
+  boost::system::error_code woken;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  if (woken) co_return refuse(Code::kCancelled, "cancelled");
+  co_return co_await open_stream(std::move(place));
+}
+
+base::Task<Outcome<http::BodyStream>> HttpLink::State::open_stream(
+    std::shared_ptr<StreamPlace> place) {
+  auto request = get(*place);
+  auto answer = co_await send(std::move(request));
+  if (!answer) co_return std::move(answer).error();
+  if (answer->head.status != 200 || !is_type(answer->head.headers, "text/event-stream")) {
+    co_return broken(fmt::format("it gives no stream: HTTP status {}", answer->head.status));
+  }
+  co_return std::move(answer->body);
+}
+
+// What the server says without being asked, until the link closes, the server
+// refuses to go on, or breaks a rule, which ends this stream alone.
+base::Task<void> HttpLink::State::hear(std::shared_ptr<State> state, http::BodyStream body,
+                                       std::shared_ptr<StreamPlace> place) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (!state->is_closed) {
+    place->events = 0;
+    place->requests = 0;
+    auto read = co_await state->read_stream(std::move(body), std::nullopt, place);
+    bool was_silent = !read && read.error().code == Code::kTimeout;
+    if (state->is_closed || (!read && !was_silent)) break;
+    auto shortest = static_cast<std::size_t>(kResumeTime.count());
+    place->retry_ms = std::max(place->retry_ms.value_or(0), shortest);
+    auto next = co_await state->resume(place);
+    if (!next) break;
+    body = std::move(*next);
+  }
+}
+
+// The answer that comes as events, in one stream or in several.
+base::Task<Outcome<Reply>> HttpLink::State::read_events(http::BodyStream body, mcp::RequestId id) {
+  auto place = std::make_shared<StreamPlace>();
+  for (std::size_t resumes = 0;; ++resumes) {
+    auto reply = co_await read_stream(std::move(body), id, place);
+    if (!reply) co_return std::move(reply).error();
+    if (*reply) co_return std::move(**reply);
+    bool can_resume = !mcp::is_stateless(revision) && !place->last_id.empty();
+    if (!can_resume || resumes >= kResumes) co_return broken("its stream ended without an answer");
+    auto next = co_await resume(place);
+    if (!next) co_return std::move(next).error();
+    body = std::move(*next);
+  }
 }
 
 // An error may say more than its status: another revision, an unknown method.
@@ -200,11 +334,14 @@ base::Task<Outcome<Reply>> HttpLink::State::read_refusal(unsigned status, http::
   co_return Reply(std::unexpected(std::move(error->error)));
 }
 
-base::Task<Outcome<Reply>> HttpLink::State::exchange(mcp::Request request) {
+base::Task<Outcome<Reply>> HttpLink::State::exchange(mcp::Request request, HeaderValues headers) {
   auto self = shared_from_this();
   auto sent = post(mcp::write(request), &request);
-  auto answer = co_await client->send({}, std::move(sent), {});
-  if (!answer) co_return fault_of(answer.error());
+  if (mcp::is_stateless(revision)) {
+    for (auto& [name, value] : headers) sent.headers.add(name, std::move(value));
+  }
+  auto answer = co_await send(std::move(sent));
+  if (!answer) co_return std::move(answer).error();
   auto& head = answer->head;
   if (head.status != 200) {
     co_return co_await read_refusal(head.status, std::move(answer->body), request.id);
@@ -215,7 +352,7 @@ base::Task<Outcome<Reply>> HttpLink::State::exchange(mcp::Request request) {
     if (id) session = std::string(*id);
   }
   if (is_type(head.headers, "text/event-stream")) {
-    co_return co_await read_stream(std::move(answer->body), request.id);
+    co_return co_await read_events(std::move(answer->body), request.id);
   }
   if (!is_type(head.headers, "application/json")) {
     co_return broken("its answer is neither JSON nor a stream of events");
@@ -230,9 +367,10 @@ base::Task<Outcome<Reply>> HttpLink::State::exchange(mcp::Request request) {
 }
 
 base::Task<void> HttpLink::State::send_alone(std::shared_ptr<State> state, std::string text) {
-  base::RequestContext context;
-  context.deadline = steady_clock::now() + std::chrono::seconds(10);
-  auto answer = co_await state->client->send(context, state->post(std::move(text), nullptr), {});
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto request = state->post(std::move(text), nullptr);
+  auto deadline = steady_clock::now() + std::chrono::seconds(10);
+  auto answer = co_await pipeline::within(deadline, state->send(std::move(request)));
   // What it says to that changes nothing: it is 202, or the server's trouble.
   if (answer) (void)co_await state->read_whole(std::move(answer->body), 4096);
 }
@@ -265,6 +403,9 @@ void HttpLink::speak(mcp::Revision revision) {
 
 void HttpLink::close() {
   state_->is_closed = true;
+  if (auto hearing = std::exchange(state_->hearing, nullptr)) {
+    hearing->emit(asio::cancellation_type::all);
+  }
   state_->events = {};
 }
 
@@ -273,7 +414,8 @@ base::Task<void> HttpLink::finish() {
   co_await state->tasks.wait();
 }
 
-base::Task<Outcome<Reply>> HttpLink::ask(mcp::Request request, base::Deadline deadline) {
+base::Task<Outcome<Reply>> HttpLink::ask(mcp::Request request, HeaderValues headers,
+                                         base::Deadline deadline) {
   auto state = state_;
   if (state->is_closed) co_return broken("closed");
   if (state->asking >= kWaiting) {
@@ -282,7 +424,8 @@ base::Task<Outcome<Reply>> HttpLink::ask(mcp::Request request, base::Deadline de
   ++state->asking;
   bool needs_word = !mcp::is_stateless(state->revision);
   mcp::RequestId id = request.id;
-  auto reply = co_await pipeline::within(deadline, state->exchange(std::move(request)));
+  auto reply =
+      co_await pipeline::within(deadline, state->exchange(std::move(request), std::move(headers)));
   --state->asking;
   bool was_left =
       !reply && (reply.error().code == Code::kTimeout || reply.error().code == Code::kCancelled);
@@ -293,6 +436,17 @@ base::Task<Outcome<Reply>> HttpLink::ask(mcp::Request request, base::Deadline de
         state, mcp::write(mcp::Notification{std::string(mcp::method::kCancelled), params})));
   }
   co_return reply;
+}
+
+base::Task<void> HttpLink::listen(base::Deadline deadline) {
+  auto state = state_;
+  if (state->is_closed || mcp::is_stateless(state->revision)) co_return;
+  auto place = std::make_shared<StreamPlace>();
+  deadline = std::min(deadline, steady_clock::now() + kListenTime);
+  auto body = co_await pipeline::within(deadline, state->open_stream(place));
+  if (!body || state->is_closed) co_return;
+  state->hearing = std::make_shared<asio::cancellation_signal>();
+  state->tasks.spawn(State::hear(state, std::move(*body), place), state->hearing);
 }
 
 base::Task<void> HttpLink::tell(mcp::Notification notification, base::Deadline) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // A server at a URL: each request is a POST of its own, whose answer is one
-// message or a stream of events that ends with it. What is secret goes to this
+// message or a stream of events that ends with it. A server of the older era may
+// end the stream before, and is asked for the rest. What is secret goes to this
 // one origin: no redirect is followed, and no other address is ever taken from
 // what the server says.
 // Sources: Model Context Protocol 2026-07-28 and 2025-11-25, "Streamable HTTP".
@@ -14,6 +15,7 @@
 #include "base/core/result.h"
 #include "base/core/secret.h"
 #include "toolserver/mcp_bridge/server_link.h"
+#include "toolserver/mcp_login/login.h"
 
 namespace tool::bridge {
 
@@ -22,6 +24,8 @@ struct HttpLinkOptions {
   std::vector<std::pair<std::string, base::Secret>> headers;
   std::string ca_file;                        ///< The system's roots when empty.
   std::chrono::milliseconds timeout{60'000};  ///< Between two pieces of an answer.
+  /// Where the server asks for a login; null: a refusal is one.
+  std::shared_ptr<login::Login> login = {};
 };
 
 class HttpLink final : public ServerLink {
@@ -30,17 +34,27 @@ class HttpLink final : public ServerLink {
   /// Events of one answer, and requests of the server among them.
   static constexpr std::size_t kEvents = 10'000;
   static constexpr std::size_t kRequests = 64;
+  /// How often the rest of one answer is asked for, and how long a server may
+  /// have us wait before.
+  static constexpr std::size_t kResumes = 8;
+  static constexpr std::chrono::milliseconds kResumeTime{1'000};  ///< Where it does not say.
+  static constexpr std::chrono::milliseconds kLongestResumeTime{60'000};
+  /// How often one request is made again with another token.
+  static constexpr std::size_t kRenewals = 3;
 
   /// On the caller's event loop, which `loop` is.
+  /// With a login, requests fail as Login::renew() does, and with E_POLICY where
+  /// a server refuses every token.
   /// Errors: kInvalid  the URL; kForbidden  plaintext to another machine.
   [[nodiscard]] static base::Result<std::unique_ptr<HttpLink>> create(
       HttpLinkOptions options, LinkEvents events, boost::asio::any_io_executor loop);
   ~HttpLink() override;
 
-  [[nodiscard]] base::Task<Outcome<Reply>> ask(mcp::Request request,
+  [[nodiscard]] base::Task<Outcome<Reply>> ask(mcp::Request request, HeaderValues headers,
                                                base::Deadline deadline) override;
   [[nodiscard]] base::Task<void> tell(mcp::Notification notification,
                                       base::Deadline deadline) override;
+  [[nodiscard]] base::Task<void> listen(base::Deadline deadline) override;
   void speak(mcp::Revision revision) override;
   void close() override;
   [[nodiscard]] base::Task<void> finish() override;

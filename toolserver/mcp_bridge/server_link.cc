@@ -4,8 +4,13 @@
 
 namespace tool::bridge {
 
-std::string answer_to(const mcp::Request& request) {
+std::string answer_to(const mcp::Request& request, const LinkEvents& events) {
   if (request.method == mcp::method::kPing) return mcp::write(mcp::Answer{request.id, {}});
+  if (events.asked) {
+    if (auto result = events.asked(request)) {
+      return mcp::write(mcp::Answer{request.id, std::move(*result)});
+    }
+  }
   return mcp::write(mcp::ErrorAnswer{
       request.id,
       {mcp::code::kNoMethod, "this client answers no requests of servers", std::nullopt}});

@@ -78,7 +78,7 @@ mcp::Request ServerSession::request(std::string_view method, json::Object params
   if (mcp::is_stateless(revision_)) {
     mcp::RequestMeta meta;
     meta.version = mcp::name(revision_);
-    meta.client_capabilities = json::Object();
+    meta.client_capabilities = options_.capabilities;
     meta.client_info = client_info();
     meta.traceparent = traceparent;
     params["_meta"] = mcp::write_meta(meta);
@@ -88,10 +88,10 @@ mcp::Request ServerSession::request(std::string_view method, json::Object params
 
 // Whether the server speaks the newest era; an error of any kind says no, since
 // that is how older servers answer what they do not know.
-base::Task<Outcome<bool>> ServerSession::discover() {
+base::Task<Outcome<bool>> ServerSession::discover(bool was_refused) {
   auto deadline = std::min(soon(), std::chrono::steady_clock::now() + options_.probe_time);
   auto asked = request(mcp::method::kDiscover, {});
-  auto reply = co_await link_.ask(std::move(asked), deadline);
+  auto reply = co_await link_.ask(std::move(asked), {}, deadline);
   if (!reply) {
     bool may_be_older =
         reply.error().code == Code::kTimeout || reply.error().code == Code::kUpstream;
@@ -104,7 +104,11 @@ base::Task<Outcome<bool>> ServerSession::discover() {
     bool lists = data && data->is_object();
     auto revision = common(lists ? data->get_object().if_contains("supported") : nullptr);
     if (!revision) co_return false;
-    co_return broken("it refuses a revision that it lists");
+    // It is asked once more in a revision that it lists, and only once.
+    if (was_refused) co_return broken("it refuses a revision that it lists");
+    revision_ = *revision;
+    link_.speak(revision_);
+    co_return co_await discover(true);
   }
   auto revision = common((*reply)->if_contains("supportedVersions"));
   if (!revision) co_return false;
@@ -117,10 +121,10 @@ base::Task<Outcome<void>> ServerSession::initialize() {
   revision_ = mcp::kNewestWithSessions;
   link_.speak(revision_);
   json::Object params{{"protocolVersion", boost::json::string(mcp::name(revision_))},
-                      {"capabilities", json::Object()},
+                      {"capabilities", options_.capabilities},
                       {"clientInfo", client_info()}};
   auto asked = request(mcp::method::kInitialize, std::move(params));
-  auto reply = co_await link_.ask(std::move(asked), soon());
+  auto reply = co_await link_.ask(std::move(asked), {}, soon());
   if (!reply) co_return std::move(reply).error();
   if (!*reply) co_return broken(fmt::format("it refuses initialize ({})", reply->error().code));
   const auto* version = (*reply)->if_contains("protocolVersion");
@@ -140,6 +144,7 @@ base::Task<Outcome<void>> ServerSession::initialize() {
   has_tools_ = offers_tools(**reply);
   link_.speak(revision_);
   co_await link_.tell({std::string(mcp::method::kInitialized), {}}, soon());
+  co_await link_.listen(soon());
   co_return Outcome<void>();
 }
 
@@ -149,7 +154,7 @@ base::Task<Outcome<std::unique_ptr<ServerSession>>> ServerSession::open(ServerLi
   std::unique_ptr<ServerSession> session(new ServerSession(link, unasked, options));
   bool is_newest = false;
   if (!options.skip_newest) {
-    CO_ASSIGN_OR_RETURN(is_newest, co_await session->discover());
+    CO_ASSIGN_OR_RETURN(is_newest, co_await session->discover(false));
   }
   if (is_newest) {
     link.speak(session->revision_);
@@ -173,7 +178,7 @@ base::Task<Outcome<std::vector<json::Value>>> ServerSession::list_tools() {
     json::Object params;
     if (!cursor.empty()) params["cursor"] = cursor;
     auto asked = request(mcp::method::kListTools, std::move(params));
-    auto reply = co_await link_.ask(std::move(asked), soon());
+    auto reply = co_await link_.ask(std::move(asked), {}, soon());
     if (!reply) co_return std::move(reply).error();
     if (!*reply) co_return broken(fmt::format("it refuses tools/list ({})", reply->error().code));
     auto* listed = (*reply)->if_contains("tools");
@@ -199,6 +204,10 @@ base::Task<Outcome<std::vector<json::Value>>> ServerSession::list_tools() {
 
 base::Task<Outcome<ToolResult>> ServerSession::call(Call call) {
   json::Object params{{"name", call.name}, {"arguments", std::move(call.args)}};
+  if (call.inputs) {
+    params["inputResponses"] = std::move(call.inputs->responses);
+    if (!call.inputs->state.empty()) params["requestState"] = std::move(call.inputs->state);
+  }
   auto asked = request(mcp::method::kCallTool, std::move(params), call.traceparent);
   std::int64_t token = next_id_;
   if (call.progress) {
@@ -207,16 +216,13 @@ base::Task<Outcome<ToolResult>> ServerSession::call(Call call) {
     meta.get_object()["progressToken"] = token;
     unasked_.progress.emplace(token, std::move(call.progress));
   }
-  auto reply = co_await link_.ask(std::move(asked), std::min(call.deadline, soon()));
+  auto reply = co_await link_.ask(std::move(asked), std::move(call.headers),
+                                  std::min(call.deadline, soon()));
   unasked_.progress.erase(token);
   if (!reply) co_return std::move(reply).error();
   if (!*reply) co_return refused_by_server(reply->error());
   auto result = mcp::read_result(std::move(**reply));
   if (!result) co_return broken("its result is none: " + result.error().message());
-  if (result->input_needed) {
-    co_return refuse(Code::kPolicy,
-                     "the tool's server wants input of the caller, which bridges do not give");
-  }
   co_return std::move(*result);
 }
 

@@ -30,6 +30,8 @@ struct SessionOptions {
   mcp::Revision oldest = mcp::kRevisions.front();  ///< That is spoken.
   std::chrono::milliseconds timeout{60'000};       ///< Of one request.
   std::chrono::milliseconds probe_time{15'000};  ///< For an answer to the newest era's first word.
+  /// What this side can do, as MCP writes it. Bridges can do nothing.
+  base::json::Object capabilities = {};
   bool skip_newest = false;  ///< The server went away when it was asked in the newest era.
 };
 
@@ -61,18 +63,20 @@ class ServerSession {
     std::string traceparent;
     Progress progress;  ///< Called on this loop; may be empty.
     base::Deadline deadline;
+    HeaderValues headers = {};          ///< ParamHeaders::of() the arguments.
+    std::optional<Inputs> inputs = {};  ///< What a first answer asked for.
   };
   /// What the server says, which the output filters see: also its refusal is a
-  /// result, with is_error.
-  /// Errors: E_POLICY  it wants input that is not given; E_UPSTREAM, E_LIMIT,
-  ///         E_BUSY, E_TIMEOUT, E_CANCELLED  as ServerLink::ask().
+  /// result, with is_error. One that needs input is made again with it.
+  /// Errors: E_UPSTREAM, E_LIMIT, E_BUSY, E_TIMEOUT, E_CANCELLED  as
+  ///         ServerLink::ask().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(Call call);
 
  private:
   ServerSession(ServerLink& link, Unasked& unasked, SessionOptions options)
       : link_(link), unasked_(unasked), options_(options) {}
 
-  base::Task<Outcome<bool>> discover();
+  base::Task<Outcome<bool>> discover(bool was_refused);
   base::Task<Outcome<void>> initialize();
   [[nodiscard]] mcp::Request request(std::string_view method, base::json::Object params,
                                      const std::string& traceparent = {});

@@ -96,7 +96,7 @@ struct StdioLink::State {
       unasked = !error->id || !waiting.contains(*error->id);
       if (error->id) settle(*error->id, std::unexpected(std::move(error->error)));
     } else if (auto* request = std::get_if<mcp::Request>(&*message)) {
-      if (!send(answer_to(*request))) return "it does not read our answers";
+      if (!send(answer_to(*request, events))) return "it does not read our answers";
     } else if (events.notified) {
       events.notified(std::get<mcp::Notification>(*message));
     }
@@ -173,7 +173,8 @@ base::Task<void> StdioLink::write(std::shared_ptr<State> state) {
   }
 }
 
-base::Task<Outcome<Reply>> StdioLink::ask(mcp::Request request, base::Deadline deadline) {
+base::Task<Outcome<Reply>> StdioLink::ask(mcp::Request request, HeaderValues,
+                                          base::Deadline deadline) {
   auto state = state_;
   if (state->is_closed()) co_return broken(state->closed_for);
   mcp::RequestId id = request.id;

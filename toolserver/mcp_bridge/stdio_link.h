@@ -28,7 +28,7 @@ class StdioLink final : public ServerLink {
   /// After finish(), or with nothing that ran.
   ~StdioLink() override;
 
-  [[nodiscard]] base::Task<Outcome<Reply>> ask(mcp::Request request,
+  [[nodiscard]] base::Task<Outcome<Reply>> ask(mcp::Request request, HeaderValues headers,
                                                base::Deadline deadline) override;
   [[nodiscard]] base::Task<void> tell(mcp::Notification notification,
                                       base::Deadline deadline) override;

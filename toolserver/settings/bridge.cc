@@ -59,6 +59,26 @@ constexpr std::array kServerKeys = {
     Key{"ca_cert_path", "path", "", "Certificates to trust in place of the system's."},
     Key{"header_files", "section of paths", "",
         "Headers whose values stand in files, closed to others."},
+    Key{"login", "section", "", "The server asks for a login; it may be empty."},
+};
+
+constexpr std::array kLoginKeys = {
+    Key{"grant", "authorization_code or client_credentials", "authorization_code",
+        "Who is signed in: a person, by `securetool bridges login NAME`, or the service itself."},
+    Key{"client_id", "text", "",
+        "The service as the authorisation server knows it. Needs issuer, as the next two do. "
+        "Without it, it is registered."},
+    Key{"client_secret_file", "path", "", "Its secret, in a file closed to others."},
+    Key{"private_key_file", "path", "",
+        "A private key (PEM) to sign with in place of a secret, in a file closed to others."},
+    Key{"client_metadata_url", "URL", "",
+        "Where you publish the client's metadata; its id where the server takes such."},
+    Key{"issuer", "URL", "", "The only authorisation server that is taken, to the letter."},
+    Key{"scopes", "list of texts", "[]", "Asked for besides those that the server names."},
+    Key{"networks", "list of networks", "[]",
+        "Private networks that the authorisation server may be in, such as 10.1.0.0/16."},
+    Key{"redirect_port", "0 to 65535", "0",
+        "Port of 127.0.0.1 that a browser is sent back to; 0 takes a free one."},
 };
 
 constexpr std::array kRuleKeys = {
@@ -166,6 +186,45 @@ class Reader {
     }
     bridge.ca_cert_path = place("ca_cert_path");
     bridge.headers = secrets("header_files", is_header, "a header");
+    const Object* login = section_.section("login");
+    if (login == nullptr) return;
+    Section one(*login, path_of("login"), faults_);
+    bridge.login = read_login(one);
+  }
+
+  BridgeLogin read_login(Section& login) {
+    login.only({kLoginKeys});
+    BridgeLogin out;
+    if (choice(login, "grant", {"authorization_code", "client_credentials"},
+               "authorization_code") == "client_credentials") {
+      out.grant = LoginGrant::kClientCredentials;
+    }
+    out.client_id = login.text("client_id", kMaxText);
+    out.client_secret = secret_at(login, "client_secret_file");
+    out.private_key = secret_at(login, "private_key_file");
+    out.client_metadata_url = login.text("client_metadata_url", kMaxText);
+    out.issuer = login.text("issuer", kMaxText);
+    out.scopes = login.texts("scopes", kMaxItems);
+    out.networks = login.texts("networks", kMaxItems);
+    out.redirect_port = static_cast<std::uint16_t>(std::get<std::int64_t>(
+        login.value("redirect_port", base::config::IntegerType{0, 65535}, "0")));
+    return out;
+  }
+
+  // The text of a file that the section names.
+  base::Secret secret_at(Section& section, std::string_view key) {
+    if (!section.has(key)) return {};
+    std::string where = section.required(key, kMaxText);
+    if (where.empty()) return {};
+    path file = resolved(where);
+    files_.push_back(file);
+    auto text = base::config::read_secret_file(file);
+    if (text && text->empty()) section.fault(key, "must name a file that is not empty");
+    if (!text) {
+      section.fault(key, text.error().message());
+      return {};
+    }
+    return base::Secret(std::move(*text));
   }
 
   path resolved(const std::string& text) const {
@@ -284,6 +343,16 @@ bool same_secrets(const std::vector<NamedSecret>& a, const std::vector<NamedSecr
   });
 }
 
+bool same_login(const std::optional<BridgeLogin>& a, const std::optional<BridgeLogin>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->grant == b->grant && a->client_id == b->client_id &&
+         a->client_secret.equals(b->client_secret.reveal()) &&
+         a->private_key.equals(b->private_key.reveal()) &&
+         a->client_metadata_url == b->client_metadata_url && a->issuer == b->issuer &&
+         a->scopes == b->scopes && a->networks == b->networks &&
+         a->redirect_port == b->redirect_port;
+}
+
 bool same_bridge(const Bridge& a, const Bridge& b) {
   return a.name == b.name && a.kind == b.kind && a.command == b.command &&
          a.arguments == b.arguments && a.folder == b.folder && a.environment == b.environment &&
@@ -291,7 +360,7 @@ bool same_bridge(const Bridge& a, const Bridge& b) {
          a.processes == b.processes && a.memory_bytes == b.memory_bytes && a.url == b.url &&
          a.ca_cert_path == b.ca_cert_path && a.first_seen == b.first_seen &&
          a.consent == b.consent && a.timeout == b.timeout && a.oldest_version == b.oldest_version &&
-         a.rules == b.rules && same_secrets(a.headers, b.headers) &&
+         a.rules == b.rules && same_login(a.login, b.login) && same_secrets(a.headers, b.headers) &&
          same_secrets(a.environment_secrets, b.environment_secrets);
 }
 
@@ -336,6 +405,7 @@ std::string bridges_markdown() {
   return out + definition::key_table("Every bridge", kCommonKeys) +
          definition::key_table("kind = \"stdio\"", kProgramKeys) +
          definition::key_table("kind = \"http\"", kServerKeys) +
+         definition::key_table("login", kLoginKeys) +
          definition::key_table("rules.TOOL.ARGUMENT", kRuleKeys);
 }
 

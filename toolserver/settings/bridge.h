@@ -47,6 +47,25 @@ inline constexpr std::string_view kBridges = "bridges";
 /// Name and value; of an environment variable or a header.
 using definition::NamedSecret;
 
+/// Who is signed in at a server that asks for it. Source: docs/tools/bridge.md,
+/// "Servers that ask you to sign in".
+enum class LoginGrant : std::uint8_t {
+  kAuthorizationCode,  ///< A person: securetool bridges login NAME.
+  kClientCredentials,  ///< The service itself.
+};
+
+struct BridgeLogin {
+  LoginGrant grant = LoginGrant::kAuthorizationCode;
+  std::string client_id;
+  base::Secret client_secret;
+  base::Secret private_key;         ///< PEM; for private_key_jwt.
+  std::string client_metadata_url;  ///< A client id that is a URL.
+  std::string issuer;               ///< The only authorisation server that is taken.
+  std::vector<std::string> scopes;
+  std::vector<std::string> networks;  ///< Private ones that it may be in.
+  std::uint16_t redirect_port = 0;    ///< 0: any that is free.
+};
+
 struct Bridge {
   std::string name;  ///< The namespace of its tools.
   BridgeKind kind = BridgeKind::kStdio;
@@ -66,6 +85,7 @@ struct Bridge {
   std::string url;                                      ///< kHttp.
   std::vector<NamedSecret> headers;  ///< Sent with each request to `url`, and nowhere else.
   std::filesystem::path ca_cert_path;
+  std::optional<BridgeLogin> login;
   FirstSight first_seen = FirstSight::kQuarantine;
   ConsentRule consent = ConsentRule::kAlways;
   std::chrono::milliseconds timeout{60'000};  ///< Of one request to the server.

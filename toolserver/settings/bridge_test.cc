@@ -150,6 +150,50 @@ TEST_F(BridgeTest, a_program_must_be_there_and_closed_to_others) {
   }
 }
 
+TEST_F(BridgeTest, a_login_is_read_as_it_was_written) {
+  const std::string server = "[bridges.w]\nkind = \"http\"\nurl = \"https://w.example/mcp\"\n";
+  configure(server + "[bridges.w.login]\n");
+  auto config = loaded();
+  ASSERT_TRUE(config.bridges.at(0).login);
+  EXPECT_EQ(config.bridges.at(0).login->grant, LoginGrant::kAuthorizationCode);
+  write("secret", "s3cret-of-w\n");
+  configure(server +
+            "[bridges.w.login]\ngrant = \"client_credentials\"\nissuer = \"https://as.example\"\n"
+            "client_id = \"us\"\nclient_secret_file = \"secret\"\nscopes = [\"a\"]\n"
+            "networks = [\"10.1.0.0/16\"]\nredirect_port = 8123\n");
+  config = loaded();
+  const BridgeLogin& login = *config.bridges.at(0).login;
+  EXPECT_EQ(login.grant, LoginGrant::kClientCredentials);
+  EXPECT_EQ(login.client_secret.reveal(), "s3cret-of-w");
+  EXPECT_EQ(login.scopes, std::vector<std::string>{"a"});
+  EXPECT_EQ(login.redirect_port, 8123);
+  EXPECT_FALSE(same(config.bridges, {}));
+}
+
+TEST_F(BridgeTest, a_login_that_would_be_unsafe_or_of_no_use_is_refused) {
+  const std::string server = "[bridges.w]\nkind = \"http\"\nurl = \"https://w.example/mcp\"\n";
+  write("secret", "s3cret-of-w\n");
+  for (auto [lines, rule] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"client_id = \"us\"\n", "client_id needs issuer"},
+           {"client_secret_file = \"secret\"\n", "need client_id"},
+           {"grant = \"client_credentials\"\n", "needs client_id and its secret"},
+           {"grant = \"password\"\n", "grant"},
+           {"client_secret_file = \"nowhere\"\n", "client_secret_file"},
+           {"client_metadata_url = \"http://us.example/c\"\nredirect_port = 1\n", "must be https"},
+           {"client_metadata_url = \"https://us.example/c\"\n", "needs redirect_port"},
+           {"scopes = [\"a b\"]\n", "words of a scope"},
+           {"networks = [\"10.1.0.0/8\"]\n", "must hold networks"},
+           {"redirect_port = 70000\n", "redirect_port"},
+           {"scope = [\"a\"]\n", "no such key; the nearest is scopes"}}) {
+    configure(server + "[bridges.w.login]\n" + lines);
+    EXPECT_THAT(refused(), HasSubstr(rule)) << lines;
+  }
+  EXPECT_THAT(refused_with("[bridges.git.login]\n"), HasSubstr("login: needs kind = http"));
+  write("token", "Bearer s3cret-of-w\n");
+  configure(server + "header_files.Authorization = \"token\"\n[bridges.w.login]\n");
+  EXPECT_THAT(refused(), HasSubstr("Authorization is set by the bridge itself"));
+}
+
 TEST_F(BridgeTest, a_bridge_cannot_come_from_the_environment) {
   set("SCP_BRIDGES_GIT_COMMAND=/bin/cat");
   EXPECT_THAT(refused(), HasSubstr("SCP_BRIDGES_GIT_COMMAND: no such setting"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "toolserver/definition/address_rule.h"
 #include "toolserver/definition/read_definitions.h"
 #include "toolserver/model/look_alike.h"
 #include "toolserver/settings/endpoint.h"
@@ -65,7 +66,8 @@ class Checker {
     if (!bridge_->command.is_absolute()) fault("command", "must be the path of a program");
     for (auto [member, is_set] : {std::pair{"url", !bridge_->url.empty()},
                                   {"header_files", !bridge_->headers.empty()},
-                                  {"ca_cert_path", !bridge_->ca_cert_path.empty()}}) {
+                                  {"ca_cert_path", !bridge_->ca_cert_path.empty()},
+                                  {"login", bridge_->login.has_value()}}) {
       if (is_set) fault(member, "needs kind = http");
     }
   }
@@ -92,14 +94,51 @@ class Checker {
     }
     for (const auto& header : bridge_->headers) {
       static constexpr std::string_view kOurs[] = {
-          "host",   "content-length", "content-type",         "transfer-encoding", "connection",
-          "accept", "mcp-session-id", "mcp-protocol-version", "mcp-method",        "mcp-name"};
+          "host",       "content-length", "content-type",   "transfer-encoding",
+          "connection", "accept",         "mcp-session-id", "mcp-protocol-version",
+          "mcp-method", "mcp-name",       "last-event-id"};
       std::string name = header.name;
       std::ranges::transform(name, name.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       });
-      if (std::ranges::find(kOurs, name) != std::end(kOurs)) {
-        fault("header_files", header.name + " is set by the bridge itself");
+      bool is_ours = std::ranges::find(kOurs, name) != std::end(kOurs) ||
+                     name.starts_with("mcp-param-") || (bridge_->login && name == "authorization");
+      if (is_ours) fault("header_files", header.name + " is set by the bridge itself");
+    }
+    if (bridge_->login) check_login(*bridge_->login);
+  }
+
+  void check_login(const BridgeLogin& login) {
+    bool has_credential = !login.client_secret.empty() || !login.private_key.empty();
+    if (has_credential && login.client_id.empty()) {
+      fault("login", "client_secret_file and private_key_file need client_id");
+    }
+    // The server names the authorisation server, and could name its own.
+    if (!login.client_id.empty() && login.issuer.empty()) fault("login", "client_id needs issuer");
+    if (!login.client_secret.empty() && !login.private_key.empty()) {
+      fault("login", "must have one of client_secret_file and private_key_file");
+    }
+    if (login.grant == LoginGrant::kClientCredentials && !has_credential) {
+      fault("login", "grant = client_credentials needs client_id and its secret or private key");
+    }
+    if (!login.client_metadata_url.empty()) {
+      auto endpoint = parse_endpoint(login.client_metadata_url);
+      if (!endpoint || endpoint->scheme != "https") {
+        fault("login.client_metadata_url", "must be https://host/path");
+      }
+      if (login.redirect_port == 0) {
+        fault("login", "client_metadata_url needs redirect_port: its document names the address");
+      }
+    }
+    for (const auto& scope : login.scopes) {
+      bool fits = !scope.empty() && scope.size() <= 256 && std::ranges::all_of(scope, [](char c) {
+        return c > 0x20 && c < 0x7f && c != '"' && c != '\\';
+      });
+      if (!fits) fault("login.scopes", "must hold words of a scope");
+    }
+    for (const auto& network : login.networks) {
+      if (!definition::is_network(network)) {
+        fault("login.networks", "must hold networks, such as 10.1.0.0/16");
       }
     }
   }

@@ -95,6 +95,11 @@ std::vector<std::pair<const char*, const Path*>> tool_folders(const SecureConfig
   return folders;
 }
 
+bool has_login(const SecureConfig& config) {
+  return std::ranges::any_of(config.bridges,
+                             [](const Bridge& one) { return one.login.has_value(); });
+}
+
 void check_apart(Checker& check, const SecureConfig& config) {
   static const Path kNone;
   for (auto [setting, folder] : tool_folders(config)) {
@@ -108,7 +113,8 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"security.deny_file", &config.security.deny_file},
           {"guard.rules_key_path", &config.guard.rules_key_path},
           {"guard.quarantine_file", &config.guard.quarantine_file},
-          {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path}}) {
+          {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path},
+          {"logins.path", has_login(config) ? &config.logins.path : &kNone}}) {
       check.apart(setting, *folder, guarded, *path);
     }
     for (const auto& key : config.audit.old_keys) {
@@ -188,6 +194,9 @@ void check_server(Checker& check, const SecureConfig& config) {
   for (const auto& bridge : config.bridges) check_bridge(check, bridge);
   if (!config.bridges.empty() && config.pins.path.has_parent_path()) {
     check.file("pins.path", config.pins.path.parent_path(), Kind::kFolder);
+  }
+  if (has_login(config) && config.logins.path.has_parent_path()) {
+    check.file("logins.path", config.logins.path.parent_path(), Kind::kFolder);
   }
   if (config.connectors.sql.enabled) {
     check.file("connectors.sql.data_dir", config.connectors.sql.data_dir, Kind::kFolder);

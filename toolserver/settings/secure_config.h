@@ -250,6 +250,10 @@ struct Pins {
   Path path;  ///< A folder.
 };
 
+struct Logins {
+  Path path;  ///< A folder.
+};
+
 struct Log {
   base::log::Format format = base::log::Format::kJson;
   base::log::Level level = base::log::Level::kInfo;
@@ -273,6 +277,7 @@ struct SecureConfig {
   std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].
   std::vector<Bridge> bridges;                    ///< Of a server; the sections [bridges.NAME].
   Pins pins;
+  Logins logins;
   Log log;
 };
 

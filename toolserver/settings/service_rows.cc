@@ -143,10 +143,13 @@ std::vector<Row> files_rows() {
 }
 
 std::vector<Row> pin_rows() {
-  Rows rows("Pins of bridged tools", Change::kRestart);
+  Rows rows("Pins and logins of bridges", Change::kRestart);
   rows.add("pins.path", SETTINGS_MEMBER(pins.path), TextType{}, "pins",
            "Folder with what bridged servers offer and what of it was approved; made when there is "
-           "a bridge and it is not there.");
+           "a bridge and it is not there.")
+      .add("logins.path", SETTINGS_MEMBER(logins.path), TextType{}, "logins",
+           "Folder with the logins at bridged servers, closed to others; made when a bridge has a "
+           "login and it is not there.");
   return std::move(rows).done();
 }
 

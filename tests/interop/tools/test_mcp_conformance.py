@@ -4,9 +4,8 @@ import re
 
 import pytest
 from bearer_proxy import BearerProxy
-from mcp_programs import NODE, PEERS, SUITE, run
+from mcp_programs import NODE, SUITE, expected_failures, run, scenarios
 
-EXPECTED = PEERS / 'expected_failures.yml'
 SCORED = {'2026-07-28': 37, '2025-11-25': 30}
 # The suite gives some answers less than a second, which a busy machine may not have; what is wrong fails each time.
 ATTEMPTS = 3
@@ -17,17 +16,6 @@ def endpoint(fixture_service):
     proxy = BearerProxy(fixture_service.port, fixture_service.secret('api_key'))
     yield f'http://127.0.0.1:{proxy.port}/mcp'
     proxy.stop()
-
-
-def required(revision):
-    """The names of the server scenarios that the suite scores, and of those that it only reports."""
-    text = run([NODE, SUITE, 'list', '--requirements', revision]).stdout
-    scored, rest = text.split('Client scenarios', 1)
-    return re.findall(r'^  - (\S+)$', scored, re.M), re.findall(r'^    - (\S+) \[server\]$', rest, re.M)
-
-
-def expected_failures():
-    return set(re.findall(r'^  - (\S+)$', EXPECTED.read_text(), re.M))
 
 
 def results_in(folder):
@@ -44,13 +32,13 @@ def results_in(folder):
 def outcome(request, endpoint, tmp_path_factory):
     """Revision, names that are scored, names that are not, and what failed of each."""
     revision, folder = request.param, tmp_path_factory.mktemp('suite')
-    scored, reported = required(revision)
+    scored, reported = scenarios(revision, 'server')
     options = ['server', '--url', endpoint, '--timeout', '120000']
     run([NODE, SUITE, *options, '--requirements', revision, '-o', folder / '0'], check=False, timeout=900)
     results = {name: ['did not run'] for name in scored + reported}
     results.update(results_in(folder / '0'))
     for attempt in range(1, ATTEMPTS):
-        for name in [name for name, failed in results.items() if failed and name not in expected_failures()]:
+        for name in [name for name, failed in results.items() if failed and name not in expected_failures('server')]:
             out = folder / f'{attempt}-{name}'
             run([NODE, SUITE, *options, '--scenario', name, '--spec-version', revision, '--force', '-o', out], check=False, timeout=300)
             results.update(results_in(out))
@@ -59,11 +47,11 @@ def outcome(request, endpoint, tmp_path_factory):
 
 def test_every_scored_scenario_passes(outcome):
     revision, scored, _, results = outcome
-    assert len(scored) == SCORED[revision] and not set(scored) & expected_failures()
+    assert len(scored) == SCORED[revision] and not set(scored) & expected_failures('server')
     assert {name: results[name] for name in scored if results[name]} == {}
 
 
 def test_the_others_fail_where_it_is_expected_and_nowhere_else(outcome):
     _, _, reported, results = outcome
     failing = {name: results[name] for name in reported if results[name]}
-    assert set(failing) == set(reported) & expected_failures(), failing
+    assert set(failing) == set(reported) & expected_failures('server'), failing
