@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<base::json::Value> listed(value->get_array().begin(), value->get_array().end());
   tool::settings::Bridge bridge;
   bridge.name = "w";
+  bridge.kind = tool::settings::BridgeKind::kHttp;
   tool::settings::ArgumentRule rule{.tool = "*", .argument = "path"};
   rule.within = "/srv";
   bridge.rules.push_back(rule);
@@ -31,6 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (usable != tools.usable.size()) std::abort();
   for (const auto& one : tools.usable) {
     if (one.capability.id.space() != "w") std::abort();
+    if (auto headers = one.headers.of({}); !headers || !headers->empty()) std::abort();
     base::json::Object outside{{"path", "/etc/passwd"}};
     const auto* properties = one.capability.input_schema.if_contains("properties");
     bool has_path =
