@@ -191,7 +191,7 @@ module(lakeproxy/operation/catalog USES base/core base/json base/log base/metric
   lakeproxy/iceberg/metadata lakeproxy/maintenance/compaction lakeproxy/measure lakeproxy/model lakeproxy/storage
   lakeproxy/policy lakeproxy/auth lakeproxy/table_cache lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish
   lakeproxy/views)
-module(lakeproxy/operation USES base/core base/duckdb base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
+module(lakeproxy/operation USES base/core base/crypto base/duckdb base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
   lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view

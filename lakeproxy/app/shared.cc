@@ -121,7 +121,10 @@ operation::DirectReading direct_reading(const settings::Settings& settings) {
   server += "port=" + std::to_string(port) + " dbname=" + from.database;
   // What libpq does by itself need not be said.
   if (from.tls_mode != "prefer") server += " sslmode=" + from.tls_mode;
-  return {.server = std::move(server), .owner = from.user, .owner_password = from.password};
+  return {.server = std::move(server),
+          .owner = from.user,
+          .owner_password = from.password,
+          .transparent_masking = settings.readers.transparent_masking};
 }
 
 std::string bucket_location(const settings::Settings& settings) {

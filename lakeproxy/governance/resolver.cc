@@ -45,6 +45,21 @@ SELECT (SELECT v.version FROM @lakeproxy_policy_version v),
           LEFT JOIN @lakeproxy_masking_policy m ON r.policy_kind = 'masking' AND m.name = r.policy_name
           LEFT JOIN @lakeproxy_row_access_policy w ON r.policy_kind = 'row_access' AND w.name = r.policy_name))sql";
 
+// $1 the lake's schema, $2 how many, $3 one table's name or null.
+constexpr auto kGoverned = R"sql(
+WITH reached AS MATERIALIZED (
+  SELECT o.object_kind, o.object_id FROM @lakeproxy_object_tag o
+    JOIN @lakeproxy_policy_attachment a ON (a.tag_namespace, a.tag_name) = (o.tag_namespace, o.tag_name)
+   UNION ALL
+  SELECT 'table', a.table_id FROM @lakeproxy_policy_attachment a WHERE a.table_id IS NOT NULL
+)
+SELECT t.table_name FROM @ducklake_table t
+ WHERE t.schema_id = (SELECT @lakeproxy_find_schema($1)) AND t.end_snapshot IS NULL
+   AND ($3::text IS NULL OR t.table_name = $3)
+   AND (t.table_id IN (SELECT r.object_id FROM reached r WHERE r.object_kind IN ('table', 'column'))
+        OR t.schema_id IN (SELECT r.object_id FROM reached r WHERE r.object_kind = 'schema'))
+ ORDER BY t.table_name COLLATE "C" LIMIT $2)sql";
+
 Reach::Level level_of(std::string_view word) {
   if (word == "column") return Reach::Level::kColumn;
   if (word == "table") return Reach::Level::kTable;
@@ -315,6 +330,19 @@ Task<Result<TablePolicies>> Resolver::read(base::RequestContext context, model::
   auto error = base::fail(ErrorKind::kCorrupt, policies.error().message());
   co_return may_mask_files(rows->text(0, 2)) ? std::move(error)
                                              : std::move(error).with_reason(kNoMaskInFiles);
+}
+
+Task<Result<std::vector<std::string>>> Resolver::governed_tables(base::RequestContext context,
+                                                                 std::string schema,
+                                                                 std::optional<std::string> table,
+                                                                 std::size_t most) const {
+  base::pg::Query query{
+      sql_(kGoverned),
+      {param(std::move(schema)), param(static_cast<std::int64_t>(most) + 1), std::move(table)}};
+  CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, std::move(query)));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < rows->size(); ++i) names.emplace_back(rows->text(i, 0));
+  co_return names;
 }
 
 // Whether all that reaches the table is known, at this version, to be cooperative. Not known is no.

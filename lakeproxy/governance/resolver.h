@@ -95,6 +95,11 @@ class Resolver {
   /// The roles of a principal: those of its token and those granted to it here, sorted.
   [[nodiscard]] static std::vector<std::string> roles_of(const auth::Principal& principal,
                                                          const TablePolicies& policies);
+  /// Names of a lake schema's tables that any policy reaches, or of `table` alone, sorted; one
+  /// more than `most` at most. Errors: those of Pool.
+  [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> governed_tables(
+      base::RequestContext context, std::string schema, std::optional<std::string> table,
+      std::size_t most) const;
   /// What governance says of a table and a principal now, without the cache.
   /// Errors: those of Pool; kCorrupt.
   [[nodiscard]] base::Task<base::Result<TablePolicies>> read(base::RequestContext context,

@@ -1,4 +1,5 @@
 #include <fmt/chrono.h>
+#include <fmt/ranges.h>
 
 #include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/delegation/access_delegation.h"
@@ -33,12 +34,20 @@ json::Object keys_json(const delegation::ReaderKeys& reader) {
           {"expiration", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(expires))}};
 }
 
-// No policy masks anything yet: the members that say how are there, empty.
+// Members of masks that are not there are null.
+void tell_mask(const operation::LakeMask& mask, json::Object& answer) {
+  if (!mask.view.empty()) answer["masked_view"] = mask.view;
+  answer["mask_signature"] = mask.plan->signature;
+  answer["mask_projection"] = mask.projection;
+  if (!mask.plan->filters.empty()) answer["row_filter"] = policy::row_filter_of(*mask.plan);
+}
+
 json::Object answer_of(const operation::DuckLakeAccess& access) {
   json::Object answer{{"ducklake_dsn", access.dsn.reveal()},
                       {"ducklake_data_path", access.data_path},
                       {"ducklake_attach_sql", access.attach_sql.reveal()},
-                      {"post_attach_sql", json::Array()},
+                      {"post_attach_sql",
+                       json::Array(access.post_attach_sql.begin(), access.post_attach_sql.end())},
                       {"pg_role", access.role}};
   answer["pg_valid_until"] = nullptr;
   if (access.valid_until) answer["pg_valid_until"] = *access.valid_until;
@@ -46,9 +55,31 @@ json::Object answer_of(const operation::DuckLakeAccess& access) {
        {"masked_view", "mask_signature", "mask_projection", "row_filter", "scan_files", "s3"}) {
     answer[member] = nullptr;
   }
-  answer["transparent"] = false;
+  if (access.mask) tell_mask(*access.mask, answer);
+  answer["transparent"] = access.is_transparent;
   answer["file_layer"] = false;
   return answer;
+}
+
+// What the trail keeps of masks: which tables have them, and which are open and why.
+void tell_masks(const operation::DuckLakeAccess& access, audit::AuditRecord& record) {
+  json::Object detail{{"pg_role", access.role}};
+  if (!access.masked_tables.empty()) {
+    detail["masked_tables"] = json::Array(access.masked_tables.begin(), access.masked_tables.end());
+  }
+  std::vector<std::string> open;
+  for (const auto& [table, because] : access.failed_open) {
+    open.push_back(fmt::format("{}: {}", table, because));
+  }
+  if (!open.empty()) {
+    record.decision = "failed_open";
+    detail["unmasked_because"] = fmt::format("{}", fmt::join(open, "; "));
+  }
+  if (access.mask) {
+    record.masked_cols = policy::masked_columns_of(*access.mask->plan);
+    record.applied_policies = policy::policies_of(*access.mask->plan);
+  }
+  record.detail = json::write(detail);
 }
 
 }  // namespace
@@ -61,7 +92,7 @@ ActionResult vend_ducklake(RequestContext context, Call* call,
                                                      call->services->direct, std::move(request)));
   if (auto* trail = call->catalog()->audit) {
     auto record = audit::record_of(call->principal, "ducklake_credentials", object, "allowed");
-    record.detail = json::write(json::Object{{"pg_role", access.role}});
+    tell_masks(access, record);
     CO_RETURN_IF_ERROR(co_await trail->write(context, std::move(record)));
   }
   json::Object answer = answer_of(access);

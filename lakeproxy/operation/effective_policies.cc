@@ -4,14 +4,12 @@
 
 #include <algorithm>
 
-#include "base/duckdb/sql_text.h"
-#include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/engine/parquet/engine_schema.h"
+#include "lakeproxy/operation/masking_view.h"
 
 namespace lake::operation {
 namespace {
 
-using base::duckdb::quote_identifier;
 using base::json::Array;
 using base::json::Object;
 using governance::PolicyKind;
@@ -80,23 +78,7 @@ Array row_access_policies(const std::vector<Reach>& all, const std::vector<std::
   return policies;
 }
 
-// A SELECT that shows what is left.
-std::string view_of(const policy::MaskPlan& plan, const TableState& state,
-                    const model::TableIdentifier& table) {
-  std::string columns;
-  for (const StateColumn& column : state.columns) {
-    const auto mask = std::ranges::find(plan.masks, column.field, &policy::ColumnMask::field);
-    const std::string name = quote_identifier(column.name);
-    columns += columns.empty() ? "" : ", ";
-    columns += mask == plan.masks.end() ? name : fmt::format("{} AS {}", mask->expression, name);
-  }
-  const std::string filter = policy::row_filter_of(plan);
-  return fmt::format("SELECT {} FROM {}.{}{}{}", columns,
-                     quote_identifier(ducklake::flat_schema_name(table.name_space)),
-                     quote_identifier(table.name), filter.empty() ? "" : " WHERE ", filter);
-}
-
-Object enforcement(const policy::ReadPlan& plan, const TableState& state,
+Object enforcement(const policy::ReadPlan& plan, const model::Schema& schema,
                    const model::TableIdentifier& table) {
   Object told{{"kind", to_string(plan.kind())},
               {"policy_version", plan.version().value},
@@ -113,7 +95,7 @@ Object enforcement(const policy::ReadPlan& plan, const TableState& state,
   }
   told["applied_policies"] = names_of(policy::policies_of(*plan.mask()));
   if (!plan.mask()->filters.empty()) told["row_filter"] = policy::row_filter_of(*plan.mask());
-  told["view_sql"] = view_of(*plan.mask(), state, table);
+  told["view_sql"] = masking_query(*plan.mask(), schema, duckdb_name(table));
   told["signature"] = plan.mask()->signature;
   return told;
 }
@@ -150,12 +132,13 @@ base::Task<base::Result<Object>> effective_policies(base::RequestContext context
   const auto roles = governance::Resolver::roles_of(principal, policies);
   const TableState state = governed_state(*loaded, loaded->metadata.current_schema());
   const policy::ReadPlan plan = resolve(policies.reaches, roles, state, policies.version);
-  co_return Object{{"principal", asked.principal},
-                   {"roles", names_of(roles)},
-                   {"table", asked.table.display()},
-                   {"column_masks", column_masks(policies.reaches, roles, state)},
-                   {"row_access_policies", row_access_policies(policies.reaches, roles)},
-                   {"enforcement", enforcement(plan, state, asked.table)}};
+  co_return Object{
+      {"principal", asked.principal},
+      {"roles", names_of(roles)},
+      {"table", asked.table.display()},
+      {"column_masks", column_masks(policies.reaches, roles, state)},
+      {"row_access_policies", row_access_policies(policies.reaches, roles)},
+      {"enforcement", enforcement(plan, loaded->metadata.current_schema(), asked.table)}};
 }
 
 }  // namespace lake::operation

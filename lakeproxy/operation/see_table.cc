@@ -28,8 +28,9 @@ std::string names_of(const policy::MaskPlan& plan) {
 }
 
 // What a read gets where nobody can tell the policies.
-base::Result<SeenTable> without_plan(const Catalog& catalog, publish::LoadedTablePtr loaded,
-                                     const base::Error& error) {
+base::Result<std::optional<SeenTable>> without_plan(const Catalog& catalog,
+                                                    publish::LoadedTablePtr loaded,
+                                                    const base::Error& error) {
   const bool open =
       error.reason() == governance::kNoMaskInFiles && !catalog.governance_fails_closed;
   if (open) {
@@ -43,27 +44,44 @@ base::Result<SeenTable> without_plan(const Catalog& catalog, publish::LoadedTabl
       .with_detail(fmt::format("{} {}", error.message(), error.detail()));
 }
 
+// Nothing: the files hold the masks.
+base::Result<std::optional<SeenTable>> seen_of(const Catalog& catalog,
+                                               publish::LoadedTablePtr loaded,
+                                               const base::Result<ReadPlan>& planned) {
+  if (!planned) return without_plan(catalog, std::move(loaded), planned.error());
+  const ReadPlan& plan = *planned;
+  switch (plan.kind()) {
+    case ReadKind::kRaw:
+      return SeenTable{.loaded = std::move(loaded), .file_mask = nullptr, .lifted = plan.lifted()};
+    case ReadKind::kCooperative:
+      return SeenTable{.loaded = catalog.masked_tables->marked(loaded, plan.mask()),
+                       .file_mask = nullptr,
+                       .told_mask = plan.mask()};
+    case ReadKind::kRefused: return refused(*loaded, plan.reason());
+    case ReadKind::kFileMask: break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Task<base::Result<SeenTable>> see_table(RequestContext context, Catalog* catalog,
                                         auth::Principal principal, publish::LoadedTablePtr loaded) {
   auto planned = co_await catalog->read_plan(context, std::move(principal), loaded);
-  if (!planned) co_return without_plan(*catalog, std::move(loaded), planned.error());
-  const ReadPlan& plan = *planned;
-  switch (plan.kind()) {
-    case ReadKind::kRaw:
-      co_return SeenTable{
-          .loaded = std::move(loaded), .file_mask = nullptr, .lifted = plan.lifted()};
-    case ReadKind::kCooperative:
-      co_return SeenTable{.loaded = catalog->masked_tables->marked(loaded, plan.mask()),
-                          .file_mask = nullptr,
-                          .told_mask = plan.mask()};
-    case ReadKind::kRefused: co_return refused(*loaded, plan.reason());
-    case ReadKind::kFileMask: break;
-  }
-  CO_ASSIGN_OR_RETURN(
-      auto shadow, co_await catalog->masked_tables->get(context, std::move(loaded), plan.mask()));
-  co_return SeenTable{std::move(shadow), plan.mask()};
+  CO_ASSIGN_OR_RETURN(auto seen, seen_of(*catalog, loaded, planned));
+  if (seen) co_return std::move(*seen);
+  CO_ASSIGN_OR_RETURN(auto shadow, co_await catalog->masked_tables->get(context, std::move(loaded),
+                                                                        planned->mask()));
+  co_return SeenTable{std::move(shadow), planned->mask()};
+}
+
+Task<base::Result<SeenTable>> see_lake_table(RequestContext context, Catalog* catalog,
+                                             auth::Principal principal,
+                                             publish::LoadedTablePtr loaded) {
+  auto planned = co_await catalog->read_plan(context, std::move(principal), loaded);
+  CO_ASSIGN_OR_RETURN(auto seen, seen_of(*catalog, loaded, planned));
+  if (seen) co_return std::move(*seen);
+  co_return refused(*loaded, "its files are masked for you: load it through the Iceberg API");
 }
 
 Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,

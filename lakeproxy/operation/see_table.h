@@ -44,6 +44,13 @@ struct SeenTable {
                                                             auth::Principal principal,
                                                             publish::LoadedTablePtr loaded);
 
+/// The same for a caller that reads the lake itself, where masks of files cannot be kept.
+/// Errors: kForbidden (kMasked)  also of a table whose files are masked for the caller.
+[[nodiscard]] base::Task<base::Result<SeenTable>> see_lake_table(base::RequestContext context,
+                                                                 Catalog* catalog,
+                                                                 auth::Principal principal,
+                                                                 publish::LoadedTablePtr loaded);
+
 /// Whether the caller sees the table itself: whoever is kept from rows must not replace them, nor
 /// add rows that the masks would hide (ADR 0111).
 /// Errors: kForbidden (kMasked)  names the policies; those of resolving the policies.

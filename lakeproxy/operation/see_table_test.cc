@@ -125,6 +125,18 @@ TEST_F(SeeTable, is_open_only_where_no_mask_is_in_files_and_the_setting_says_so)
   EXPECT_EQ(seen().error().reason(), kGovernanceFailed);
 }
 
+TEST_F(SeeTable, refuses_a_table_with_masked_files_to_who_reads_the_lake_itself) {
+  const auto seen_in_the_lake = [&] {
+    return run(see_lake_table({}, &catalog_, auth::unauthenticated(), loaded_));
+  };
+  governance_says(ReadPlan::file_mask(mask_, PolicyVersion(3)));
+  EXPECT_EQ(seen_in_the_lake().error().reason(), kMasked);
+  governance_says(ReadPlan::cooperative(mask_, PolicyVersion(3)));
+  EXPECT_EQ(seen_in_the_lake()->told_mask, mask_);
+  governance_says(ReadPlan::raw(PolicyVersion(3)));
+  EXPECT_EQ(seen_in_the_lake()->told_mask, nullptr);
+}
+
 TEST_F(SeeTable, lets_nobody_change_what_is_masked_for_them) {
   governance_says(ReadPlan::file_mask(mask_, PolicyVersion(3)));
   auto refused = checked();

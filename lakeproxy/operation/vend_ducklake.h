@@ -4,8 +4,11 @@
 // the lake with it.
 // Source: specification, sections 4 (ducklake-credentials) and 5.10.
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/core/secret.h"
 #include "lakeproxy/ducklake/readers/reader_logins.h"
@@ -21,6 +24,7 @@ struct DirectReading {
   std::string server;  ///< Of the DSN: "host=... port=... dbname=...".
   std::string owner;
   base::Secret owner_password;
+  bool transparent_masking = true;  ///< Names without a schema mean masking views.
 };
 
 struct VendDuckLake {
@@ -32,6 +36,13 @@ struct VendDuckLake {
                         : policy::Target::of(request.name_space)};
 }
 
+/// What is left to the caller's engine of the one table that was asked for.
+struct LakeMask {
+  std::string view;  ///< Its name; empty where the table has no masking views.
+  std::shared_ptr<const policy::MaskPlan> plan;
+  std::string projection;  ///< SQL of DuckDB.
+};
+
 struct DuckLakeAccess {
   std::string role;
   std::optional<std::string> valid_until;  ///< RFC 3339; nothing: the owner's, which does not end.
@@ -39,10 +50,18 @@ struct DuckLakeAccess {
   std::string data_path;
   base::Secret attach_sql;
   ducklake::ReaderFolders folders;  ///< For keys to the store.
+  /// Statements for behind the attaching one: masking views, and a search path to them.
+  std::vector<std::string> post_attach_sql;
+  bool is_transparent = false;             ///< The search path is among them.
+  std::optional<LakeMask> mask;            ///< Of the table that was asked for.
+  std::vector<std::string> masked_tables;  ///< That have a view among them.
+  /// Tables that are shown unmasked since nobody could tell their policies, and why.
+  std::map<std::string, std::string> failed_open;
 };
 
 /// A login that sees what the caller's token reads, in every namespace of the catalog. `direct`
-/// outlives the task. Errors: kNotFound  no such namespace or table; those of ReaderLogins::make.
+/// outlives the task. Errors: kNotFound  no such namespace or table; kTooLarge  too many tables
+///         are masked, ask for one; those of ReaderLogins::make and see_lake_table().
 [[nodiscard]] base::Task<base::Result<DuckLakeAccess>> vend_ducklake(
     base::RequestContext context, Catalog* catalog, const DirectReading* direct,
     policy::Authorized<VendDuckLake> request);

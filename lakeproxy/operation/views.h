@@ -69,7 +69,7 @@ struct LoadView {
 [[nodiscard]] base::Task<base::Result<ViewAnswer>> answer_with(base::RequestContext context,
                                                                Catalog* catalog,
                                                                const ducklake::LakeView* view);
-/// Reads the lake's row alone.
+/// Reads the lake's row alone; of a masking view the table and its policies.
 [[nodiscard]] base::Task<base::Result<void>> view_exists(base::RequestContext context,
                                                          Catalog* catalog,
                                                          policy::Authorized<LoadView> request);

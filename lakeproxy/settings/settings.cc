@@ -180,6 +180,7 @@ Readers readers(const SettingValues& values) {
       .lifetime = std::chrono::seconds(values.integer("READER_TTL_SECONDS")),
       .pg_host = values.text("READER_PG_HOST"),
       .pg_port = port(values, "READER_PG_PORT"),
+      .transparent_masking = values.flag("TRANSPARENT_MASKING"),
   };
 }
 

@@ -168,6 +168,8 @@ struct Readers {
   std::chrono::seconds lifetime{};
   std::string pg_host;        ///< Empty: as the server reaches it.
   std::uint16_t pg_port = 0;  ///< 0: the same.
+  /// Names without a schema mean masking views, in a session that runs what it was answered.
+  bool transparent_masking = true;
 };
 
 struct Audit {

@@ -241,6 +241,9 @@ Rows reader_rows() {
        "Host of the metadata database as readers reach it; PG_HOST when not set."},
       {"READER_PG_PORT", IntegerType{0, 65535}, "0", "Direct readers",
        "Port of the metadata database as readers reach it; 0 for PG_PORT."},
+      {"TRANSPARENT_MASKING", FlagType{}, "1", "Direct readers",
+       "1 has the statements of ducklake-credentials set the session's search path to the masking "
+       "views, so that a table's name alone is the masked table; 0 only makes the views."},
   };
 }
 

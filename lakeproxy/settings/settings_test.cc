@@ -44,6 +44,7 @@ TEST(SettingsTest, defaults_of_the_lake_are_the_documented_ones) {
   EXPECT_EQ(settings.readers.row_security, RowSecurity::kOn);
   EXPECT_EQ(settings.readers.group_role, "lakeproxy_reader");
   EXPECT_EQ(settings.readers.lifetime, std::chrono::hours(1));
+  EXPECT_TRUE(settings.readers.transparent_masking);
   EXPECT_FALSE(settings.masking.fail_closed);
   EXPECT_EQ(settings.catalog.name, "lake");
   EXPECT_EQ(settings.storage.region, "us-east-1");
@@ -204,6 +205,7 @@ TEST(SettingsTest, takes_every_setting) {
       "LAKEPROXY_NAN_COUNT_MAX_BYTES=0",
       "LAKEPROXY_SCRATCH_DIR=/scratch",
       "LAKEPROXY_RLS=0",
+      "LAKEPROXY_TRANSPARENT_MASKING=0",
       "LAKEPROXY_GOVERNANCE_FAIL_CLOSED=1",
       "LAKEPROXY_READER_GROUP_ROLE=readers_of_2",
       "LAKEPROXY_READER_TTL_SECONDS=60",
@@ -264,6 +266,7 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.engine.nan_count_max_bytes, 0U);
   EXPECT_EQ(settings.engine.scratch_dir, "/scratch");
   EXPECT_EQ(settings.readers.row_security, RowSecurity::kOff);
+  EXPECT_FALSE(settings.readers.transparent_masking);
   EXPECT_TRUE(settings.masking.fail_closed);
   EXPECT_EQ(settings.readers.group_role, "readers_of_2");
   EXPECT_EQ(settings.readers.lifetime, std::chrono::minutes(1));

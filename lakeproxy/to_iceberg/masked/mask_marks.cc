@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "lakeproxy/policy/masking_view.h"
+
 namespace lake::masked {
 namespace {
 
@@ -39,6 +41,11 @@ void drop_notes(model::Schema& schema) {
   }
 }
 
+bool has_masking_views(const model::TableMetadata& table) {
+  const auto disabled = table.properties.find(std::string(kMaskingDisabledProperty));
+  return disabled == table.properties.end() || disabled->second != "true";
+}
+
 std::shared_ptr<publish::LoadedTable> marked_table(const publish::LoadedTable& base,
                                                    const policy::MaskPlan& plan) {
   model::TableMetadata told = base.metadata;
@@ -51,6 +58,10 @@ std::shared_ptr<publish::LoadedTable> marked_table(const publish::LoadedTable& b
   tell_masks(plan, told.properties);
   const std::string filter = policy::row_filter_of(plan);
   if (!filter.empty()) told.properties[std::string(kRowFilterProperty)] = filter;
+  if (has_masking_views(base.metadata)) {
+    told.properties[std::string(kMaskingViewProperty)] =
+        policy::masking_view_name(base.table.name, plan);
+  }
   // Plans of one signature may have policies of other names, which the notes tell.
   std::string tag = plan.signature;
   for (const policy::ColumnMask& mask : plan.masks) tag.append("\x1f").append(mask.policy);

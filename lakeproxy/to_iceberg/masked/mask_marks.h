@@ -20,6 +20,10 @@ inline constexpr std::string_view kMaskedColumnsProperty = "lakeproxy.masked-col
 /// Followed by a column's name.
 inline constexpr std::string_view kMaskProperty = "lakeproxy.mask.";
 inline constexpr std::string_view kRowFilterProperty = "iceberg.row-filter";
+/// The view that applies it all, in the table's namespace.
+inline constexpr std::string_view kMaskingViewProperty = "lakeproxy.masking-view-name";
+/// "true" where the table has no such views.
+inline constexpr std::string_view kMaskingDisabledProperty = "lakeproxy.masking-disabled";
 
 /// Adds the properties of masks; those of rows are the caller's to add.
 void tell_masks(const policy::MaskPlan& plan, std::map<std::string, std::string>& properties);
@@ -27,6 +31,8 @@ void tell_masks(const policy::MaskPlan& plan, std::map<std::string, std::string>
 void note_mask(const policy::ColumnMask& mask, model::Field& field);
 /// Takes such notes off: a client that changes a table sends back the schema that it was shown.
 void drop_notes(model::Schema& schema);
+
+[[nodiscard]] bool has_masking_views(const model::TableMetadata& table);
 
 /// The table of everybody, with what the reader's engine has to apply for this plan. Its files
 /// are the table's own.

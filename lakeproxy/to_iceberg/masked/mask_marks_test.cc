@@ -52,6 +52,7 @@ TEST(MaskMarks, tell_columns_masks_and_rows_beside_the_tables_own_properties) {
   EXPECT_EQ(properties.at("lakeproxy.mask.ssn"), R"(left("ssn", 2))");
   EXPECT_EQ(properties.at("iceberg.row-filter"), "(id < 9) AND (id > 1)");
   EXPECT_EQ(properties.at("owner"), "anna");
+  EXPECT_EQ(properties.at("lakeproxy.masking-view-name"), "__mask_t__0f");
   for (const auto& body : {marked->body, marked->body_refs}) {
     EXPECT_THAT(*body, HasSubstr("number (masked by policy hide_ssn)"));
     EXPECT_THAT(*body, HasSubstr("s3://lake/t/list"));
@@ -70,6 +71,16 @@ TEST(MaskMarks, make_another_answer_of_the_same_state) {
   EXPECT_EQ(marked->metadata_location, base->metadata_location);
   EXPECT_EQ(marked->packed->all.get(), nullptr);
   EXPECT_NE(marked->packed, base->packed);
+}
+
+TEST(MaskMarks, name_no_view_where_the_table_has_none) {
+  publish::LoadedTable base = *table();
+  EXPECT_TRUE(has_masking_views(base.metadata));
+  base.metadata.properties["lakeproxy.masking-disabled"] = "true";
+  EXPECT_FALSE(has_masking_views(base.metadata));
+  const auto marked = marked_table(base, plan_of());
+  EXPECT_FALSE(marked->metadata.properties.contains("lakeproxy.masking-view-name"));
+  EXPECT_EQ(marked->metadata.properties.at("lakeproxy.masked-columns"), "ssn");
 }
 
 TEST(MaskMarks, of_rows_alone_name_no_column) {

@@ -1,15 +1,22 @@
 """Masks that the reader's engine applies: what a table tells of them, to whom, and what becomes of it when policies change."""
+import dataclasses
 import json
+import pathlib
+import re
 
+import duckdb
 import pytest
 from pyiceberg.catalog import load_catalog
-from pyiceberg.exceptions import ForbiddenError
+from pyiceberg.exceptions import ForbiddenError, NoSuchViewError
 from pyiceberg.types import StringType
 
 from by_hand import Watched
 from governed import clients_of
+from lake_clients import duck as duckdb_client
+from lake_clients import spark as spark_client
 from rest import assert_error
 
+GOVERNANCE = pathlib.Path(__file__).resolve().parents[3] / 'docs/lake/governance.md'
 VENDED = {'X-Iceberg-Access-Delegation': 'vended-credentials'}
 
 
@@ -26,7 +33,8 @@ def load(governed, client='ana', **request):
 def told(governed, client='ana'):
     """What the table tells the client of masks."""
     properties = load(governed, client).json()['metadata']['properties']
-    return {key: value for key, value in properties.items() if key.startswith('lakeproxy.mask') or key == 'iceberg.row-filter'}
+    return {key: value for key, value in properties.items()
+            if key.startswith(('lakeproxy.masked-', 'lakeproxy.mask.')) or key == 'iceberg.row-filter'}
 
 
 def docs(answer):
@@ -193,3 +201,196 @@ def test_the_setting_closes_it(masked, stack, settings):
         assert client.send('HEAD', path(masked)).status_code == 204, 'that it is there is no secret'
         log = [json.loads(line) for line in closed.log.read_text().splitlines() if line.startswith('{')]
         assert not any(line.get('setting') == 'LAKEPROXY_GOVERNANCE_FAIL_CLOSED' for line in log)
+
+
+def is_marked(governed, client='ana'):
+    return 'lakeproxy.masked-columns' in told(governed, client)
+
+
+def view_name(governed, client='ana'):
+    return load(governed, client).json()['metadata']['properties']['lakeproxy.masking-view-name']
+
+
+def get_view(governed, name, client='ana'):
+    return governed.clients[client].send('GET', f'namespaces/{governed.schema}/views/{name}')
+
+
+def queries(answer):
+    metadata = answer.json()['metadata']
+    version, = metadata['versions']
+    return {one['dialect']: one['sql'] for one in version['representations']}
+
+
+def by_owner(governed):
+    """The rows of the policy's own SQL, as the lake's owner runs it."""
+    with governed.duck.cursor() as cursor:
+        cursor.execute('USE lake')
+        return cursor.execute(governed.plan()['view_sql']).fetchall()
+
+
+def test_the_masking_view_of_the_caller_loads_by_its_name(masked):
+    name = view_name(masked)
+    assert name == f"__mask_t__{masked.plan()['signature']}"
+    answer = get_view(masked, name)
+    assert answer.status_code == 200, answer.text
+    assert queries(answer)['duckdb'] == masked.plan()['view_sql']
+    schema, = answer.json()['metadata']['schemas']
+    assert {field['name']: field.get('doc') for field in schema['fields']}['ssn'] == f'masked by policy {masked.hide}'
+    assert masked.clients['ana'].send('HEAD', f'namespaces/{masked.schema}/views/{name}').status_code == 204
+    assert get_view(masked, name).json() == answer.json(), 'the same plan gives the same view'
+    # It is in no list, and it is nobody else's.
+    listed = masked.clients['ana'].send('GET', f'namespaces/{masked.schema}/views')
+    assert listed.json()['identifiers'] == []
+    assert_error(get_view(masked, name, 'bob'), 404)
+    assert 'lakeproxy.masking-view-name' not in load(masked, 'bob').json()['metadata']['properties']
+    for wrong in (name[:-1] + ('0' if name[-1] != '0' else '1'), '__mask_t__', f'__mask_gone__{name[-32:]}', name.upper()):
+        assert_error(get_view(masked, wrong), 404)
+    with pytest.raises(NoSuchViewError):
+        pyiceberg(masked, 'bob').load_view(f'{masked.schema}.{name}')
+    assert pyiceberg(masked, 'ana').load_view(f'{masked.schema}.{name}').sql_for('spark').sql
+
+
+def test_a_change_of_policies_makes_another_view_and_ends_the_old_one(masked):
+    first = view_name(masked)
+    masked.mask(body="left(v, 2) || '**'", unmasked_roles=[masked.name('steward')])
+    second = view_name(masked)
+    assert second != first
+    assert_error(get_view(masked, first), 404)
+    assert queries(get_view(masked, second))['duckdb'] == masked.plan()['view_sql']
+    masked.delete('policy-attachments', **masked.on_column(masked.hide))
+    assert_error(get_view(masked, second), 404)
+    masked.delete('policy-attachments', **masked.on_table(masked.keep))
+    assert 'lakeproxy.masking-view-name' not in load(masked).json()['metadata']['properties']
+
+
+def test_the_names_of_masking_views_are_nobodys_to_take(masked):
+    name, send = view_name(masked), masked.clients['bob'].send
+    columns = {'type': 'struct', 'schema-id': 0, 'fields': []}
+    assert_error(send('POST', f'namespaces/{masked.schema}/tables', json={'name': name, 'schema': columns}), 400)
+    version = {'version-id': 1, 'timestamp-ms': 1, 'schema-id': 0, 'summary': {}, 'default-namespace': [],
+               'representations': [{'type': 'sql', 'sql': 'SELECT 1 AS a', 'dialect': 'duckdb'}]}
+    body = {'name': name, 'schema': columns, 'properties': {}, 'view-version': version}
+    assert_error(send('POST', f'namespaces/{masked.schema}/views', json=body), 400)
+    names = {'source': {'namespace': [masked.schema], 'name': 't'}, 'destination': {'namespace': [masked.schema], 'name': name}}
+    assert_error(send('POST', 'tables/rename', json=names), 400)
+    assert_error(send('DELETE', f'namespaces/{masked.schema}/views/{name}'), 404)
+    assert get_view(masked, name).status_code == 200
+
+
+def test_a_table_may_have_no_masking_views(masked):
+    name = view_name(masked)
+    said = re.search(r'masking-disabled.*?```sql\n(.*?)```', GOVERNANCE.read_text(), re.DOTALL)[1]
+    masked.ask(said.replace("'sales'", f"'{masked.schema}'").replace("'orders'", "'t'"))
+    assert 'lakeproxy.masking-view-name' not in load(masked).json()['metadata']['properties'] and is_marked(masked)
+    assert_error(get_view(masked, name), 404)
+    answer = vend(masked, table='t')
+    assert answer['masked_view'] is None and answer['post_attach_sql'] == [] and answer['row_filter'] == masked.plan()['row_filter']
+
+
+def test_spark_reads_the_masking_view(masked, spark, lake):
+    answer = queries(get_view(masked, view_name(masked)))
+    assert answer['spark'] == (f"SELECT `id`, {masked.plan()['masks']['ssn'].replace(chr(34) + 'ssn' + chr(34), '`ssn`').replace(chr(34), '')} AS `ssn`, "
+                               f"`region` FROM `t` WHERE ((`region` = 'eu'))")
+    name = f'masked_{masked.schema}'
+    prefix = f'spark.sql.catalog.{name}'
+    own = dataclasses.replace(lake, uri=masked.server.uri(), token_uri=f'{masked.server.uri()}/v1/oauth/tokens', credential='ana:s')
+    for key, value in spark_client.catalog_settings(own, prefix).items():
+        if key.startswith(prefix):
+            spark.conf.set(key, value)
+    read = spark.sql(f'SELECT * FROM {name}.{masked.schema}.`{view_name(masked)}` ORDER BY id').collect()
+    assert [tuple(row) for row in read] == by_owner(masked) == [(1, '1**', 'eu')]
+
+
+def test_what_spark_would_take_otherwise_is_told_to_duckdb_alone(governed):
+    governed.post('policy-attachments', **governed.on_column(governed.mask(body='md5(v)')))
+    assert queries(get_view(governed, view_name(governed))).keys() == {'duckdb'}
+
+
+def vend(governed, client='ana', status=200, **query):
+    answer = governed.clients[client].send('GET', f'namespaces/{governed.schema}/ducklake-credentials', params=query)
+    if status != 200:
+        assert_error(answer, status)
+        return answer.json()['error']['message']
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_duckdb_on_the_lake_reads_the_masked_table_by_its_name_alone(masked):
+    plan, answer = masked.plan(), vend(masked, table='t')
+    assert answer['masked_view'] == view_name(masked) and answer['mask_signature'] == plan['signature']
+    assert answer['row_filter'] == plan['row_filter'] and plan['masks']['ssn'] in answer['mask_projection']
+    assert answer['transparent'] is True and answer['file_layer'] is False
+    with duckdb_client.connect_direct(answer) as duck:
+        assert duck.execute('SELECT * FROM t').fetchall() == by_owner(masked) == [(1, '1**', 'eu')]
+        assert duck.execute(f'SELECT * FROM "{answer["masked_view"]}"').fetchall() == [(1, '1**', 'eu')]
+        # Whoever names the lake reads it: that is what cooperative means.
+        assert len(duck.execute(f'SELECT * FROM lake.{masked.schema}.t').fetchall()) == 2
+    entry = masked.audited('ducklake_credentials', principal='ana', object=f'table {masked.schema}.t')[0]
+    assert entry['masked_cols'] == ['ssn'] and entry['applied_policies'] == sorted([masked.hide, masked.keep])
+    assert entry['detail']['masked_tables'] == ['t']
+
+
+def test_whoever_is_let_off_gets_the_table(masked):
+    answer = vend(masked, 'bob', table='t')
+    assert answer['post_attach_sql'] == [] and answer['transparent'] is False
+    assert [answer[key] for key in ('masked_view', 'mask_signature', 'mask_projection', 'row_filter')] == [None] * 4
+    with duckdb_client.connect_direct(answer) as duck:
+        assert len(duck.execute(f'SELECT * FROM lake.{masked.schema}.t').fetchall()) == 2
+
+
+def test_a_namespace_masks_each_of_its_tables(masked):
+    schema = f'lake.{masked.schema}'
+    masked.duck.execute(f'CREATE TABLE {schema}.open AS SELECT 1 AS a')
+    masked.duck.execute(f"CREATE TABLE {schema}.other AS SELECT 'x' AS s")
+    masked.duck.execute(f"CREATE TABLE {schema}.files AS SELECT 'raw' AS s")
+    masked.post('policy-attachments', **masked.on_column(masked.mask('other', body="'o'"), 's', 'other'))
+    masked.post('policy-attachments', **masked.on_column(masked.mask('files', body="'f'", file_layer_masking=True), 's', 'files'))
+    answer = vend(masked)
+    assert answer['transparent'] is True and answer['masked_view'] is None
+    with duckdb_client.connect_direct(answer) as duck:
+        assert duck.execute('SELECT * FROM t').fetchall() == [(1, '1**', 'eu')]
+        assert duck.execute('SELECT s FROM other').fetchall() == [('o',)]
+        assert duck.execute('SELECT a FROM open').fetchall() == [(1,)]
+        with pytest.raises(duckdb.Error, match='masked for you'):
+            duck.execute('SELECT count(*) FROM files')
+    assert 'masked for you' in vend(masked, status=403, table='files')
+
+
+def test_a_session_of_later_has_the_policies_of_then(masked):
+    with duckdb_client.connect_direct(vend(masked, table='t')) as duck:
+        masked.mask(body="'new'", unmasked_roles=[masked.name('steward')])
+        for statement in vend(masked, table='t')['post_attach_sql']:
+            duck.execute(statement)
+        assert duck.execute('SELECT ssn FROM t').fetchall() == [('new',)]
+
+
+def test_names_that_need_quotes_are_masked_too(governed):
+    schema = f'lake.{governed.schema}'
+    governed.duck.execute(f"""CREATE TABLE {schema}."it's ""so"", ok"("a ""b'" VARCHAR)""")
+    governed.duck.execute(f"""INSERT INTO {schema}."it's ""so"", ok" VALUES ('secret')""")
+    table = 'it\'s "so", ok'
+    governed.post('policy-attachments', **governed.on_column(governed.mask(), 'a "b\'', table))
+    with duckdb_client.connect_direct(vend(governed, table=table)) as duck:
+        assert duck.execute('SELECT * FROM "it\'s ""so"", ok"').fetchall() == [('***',)]
+
+
+def test_transparency_is_a_setting(masked, stack, settings):
+    with Watched.beside(stack, **settings, LAKEPROXY_TRANSPARENT_MASKING='0') as server:
+        masked.clients = clients_of(server)
+        answer = vend(masked, table='t')
+        assert answer['transparent'] is False and answer['masked_view']
+        assert not any('search_path' in statement for statement in answer['post_attach_sql'])
+        with duckdb_client.connect_direct(answer) as duck:
+            assert duck.execute(f'SELECT * FROM lake_masked.{masked.schema}."{answer["masked_view"]}"').fetchall() == [(1, '1**', 'eu')]
+            with pytest.raises(duckdb.Error, match='does not exist'):
+                duck.execute('SELECT * FROM t')
+
+
+def test_credentials_of_duckdb_are_open_and_closed_as_loads_are(masked, stack, settings):
+    damage(masked, masked.hide)
+    assert vend(masked, table='t')['masked_view'] is None
+    entry = masked.audited('ducklake_credentials', principal='ana', object=f'table {masked.schema}.t')[0]
+    assert entry['decision'] == 'failed_open' and entry['detail']['unmasked_because'].startswith('t: ')
+    with Watched.beside(stack, **settings, LAKEPROXY_GOVERNANCE_FAIL_CLOSED='1') as closed:
+        masked.clients = clients_of(closed)
+        assert 'its policies cannot be told' in vend(masked, status=503, table='t')

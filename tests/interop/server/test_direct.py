@@ -112,19 +112,6 @@ def fill(kept):
     duck.close()
 
 
-def attach(kept, answer):
-    """DuckDB with that login and those keys, and nothing else."""
-    keys = answer['s3']
-    secret = (f"CREATE SECRET (TYPE s3, KEY_ID '{keys['access-key-id']}', SECRET '{keys['secret-access-key']}', "
-              f"SESSION_TOKEN '{keys['session-token']}', REGION '{keys['region']}', URL_STYLE 'path', USE_SSL false, "
-              f"ENDPOINT '{keys['endpoint'].removeprefix('http://')}', SCOPE '{kept.lake.data_path}')")
-    connection = duckdb.connect()
-    for statement in ["SET TimeZone = 'UTC'", *map(duckdb_client.load, duckdb_client.LAKE_EXTENSIONS), secret,
-                      answer['ducklake_attach_sql']]:
-        connection.execute(statement)
-    return connection
-
-
 class Keys:
     """What keys that were given can do at the store: True, or False where it is refused."""
 
@@ -201,7 +188,7 @@ def test_a_login_is_on_record_before_it_is_told(kept, bob):
 def test_duckdb_attaches_and_reads_what_its_principal_may(kept, bob):
     assert set(bob) == FIELDS
     assert bob['ducklake_data_path'] == kept.lake.data_path and bob['post_attach_sql'] == []
-    with attach(kept, bob) as duck:
+    with duckdb_client.connect_direct(bob) as duck:
         table = 'lake.sales.open_t'
         assert rows(duck, f'SELECT count(*), max(open_i) FROM {table}') == [(1001, 5001)]
         assert rows(duck, f'SELECT open_i FROM {table} WHERE open_i IN (6, 7, 8) OR s LIKE \'%inlined%\' ORDER BY 1') == [
@@ -331,7 +318,7 @@ def test_keys_to_many_tables_open_the_namespaces_folder_without_what_is_others(k
     keys = Keys(kept, answer['s3'])
     assert keys.gets(objects(kept, 'crowded.t0')[0]) and keys.gets(objects(kept, 'crowded.t39')[0])
     assert not keys.gets(objects(kept, 'crowded.moved')[0]) and not keys.gets(objects(kept, 'crowded_too.t')[0])
-    with attach(kept, answer) as duck:
+    with duckdb_client.connect_direct(answer) as duck:
         assert rows(duck, 'SELECT count(*) FROM lake.crowded.t7') == [(100,)]
 
 
@@ -392,7 +379,7 @@ def test_a_reader_reads_no_inlined_rows_of_other_tables(kept, bob, admin):
 
 
 def test_other_tables_are_not_there_for_duckdb(kept, bob):
-    with attach(kept, bob) as duck:
+    with duckdb_client.connect_direct(bob) as duck:
         shown = str(rows(duck, 'SHOW ALL TABLES')) + str(rows(duck, "FROM ducklake_table_info('lake')"))
         assert 'open_t' in shown and HUSH not in shown and 'hidden' not in shown
         newest = rows(duck, "FROM ducklake_current_snapshot('lake')")[0][0]
@@ -494,11 +481,11 @@ def test_temporary_tables_do_not_stand_for_those_that_rules_read(kept, bob):
 
 
 def test_duckdb_writes_nothing_with_it(kept, bob):
-    with attach(kept, bob) as duck:
+    with duckdb_client.connect_direct(bob) as duck:
         with pytest.raises(duckdb.Error, match='read-only'):
             duck.execute('INSERT INTO lake.sales.open_t VALUES (1, \'x\')')
     writable = dict(bob, ducklake_attach_sql=bob['ducklake_attach_sql'].replace('READ_ONLY, ', ''))
-    with attach(kept, writable) as duck:
+    with duckdb_client.connect_direct(writable) as duck:
         with pytest.raises(duckdb.Error, match='permission denied|read-only transaction'):
             duck.execute('INSERT INTO lake.sales.open_t VALUES (1, \'x\')')
 
@@ -543,7 +530,7 @@ def test_once_a_select_is_granted_only_what_is_granted_is_there(kept, admin):
     assert seen_by(bob) == {'open_t', 'open_p', 'open_v'} and seen_by(wide) >= everything
     with granted(kept, 'table', table_id('open_t')):
         assert seen_by(bob) == {'open_t'} and seen_by(wide) == set() and seen_by(admin) >= everything
-        with attach(kept, bob) as duck:
+        with duckdb_client.connect_direct(bob) as duck:
             assert rows(duck, 'SELECT count(*) FROM lake.sales.open_t') == [(1001,)]
             assert 'open_p' not in str(rows(duck, 'SHOW ALL TABLES'))
     with granted(kept, 'table', table_id('hush_t')):
@@ -637,7 +624,7 @@ def test_what_another_logins_duckdb_writes_is_there_for_readers_and_for_the_serv
         owned = kept.ask(f"SELECT count(*) FROM pg_class WHERE relowner = '{role}'::regrole AND relname ~ '^ducklake_inlined_'")
         assert int(owned) >= 6
         assert told(bob, "SELECT count(*) FROM ducklake_table WHERE table_name = 'theirs'") == '1', 'also for an older login'
-        with attach(kept, kept.vend('bob')) as reader:
+        with duckdb_client.connect_direct(kept.vend('bob')) as reader:
             assert rows(reader, 'SELECT count(*), max(i) FROM lake.sales.theirs') == [(102, 600)]
         of_table = kept.ask("SELECT t.table_id FROM ducklake_table t JOIN ducklake_schema s USING (schema_id) "
                             "WHERE s.schema_name = 'hidden' AND t.table_name = 'theirs'")
