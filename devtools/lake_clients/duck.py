@@ -60,11 +60,12 @@ def connect_catalog(lake):
     return connection
 
 
-def connect_direct(answer):
-    """The lake as `lake`, as ducklake-credentials answered: with the login, the keys and the masks of one principal."""
+def connect_direct(answer, schema='main'):
+    """The lake as `lake`, as ducklake-credentials answered: with the login, the keys and the masks of one principal. Names
+    alone are those of `schema`, where no statement of the answer says otherwise."""
     keys = answer['s3']
     host = keys['endpoint'].removeprefix('http://')
     secret_of_answer = (f"CREATE SECRET (TYPE s3, KEY_ID '{keys['access-key-id']}', SECRET '{keys['secret-access-key']}', "
                         f"SESSION_TOKEN '{keys['session-token']}', ENDPOINT '{host}', REGION '{keys['region']}', "
                         f"URL_STYLE 'path', USE_SSL false, SCOPE '{answer['ducklake_data_path']}')")
-    return connect(LAKE_EXTENSIONS, secret_of_answer, answer['ducklake_attach_sql'], *answer['post_attach_sql'])
+    return connect(LAKE_EXTENSIONS, secret_of_answer, answer['ducklake_attach_sql'], f'USE lake."{schema}"', *answer['post_attach_sql'])

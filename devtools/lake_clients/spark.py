@@ -54,3 +54,14 @@ def connect(lake):
     for key, value in {**session_settings(), **catalog_settings(lake)}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def add_catalog(session, lake, name):
+    """The lake as the catalog `name` of a session that is there: as another principal, or of another server."""
+    # A session keeps a catalog by its name, also when its settings change.
+    name = f'{name}_{lake.uri.rpartition(":")[2]}'
+    prefix = f'spark.sql.catalog.{name}'
+    for key, value in catalog_settings(lake, prefix).items():
+        if key.startswith(prefix):
+            session.conf.set(key, value)
+    return name

@@ -1,1 +1,1 @@
-"""The tour of ./dev demo: four clients, one lake."""
+"""The tour of ./dev demo: four clients, one lake, and who may see what."""

@@ -1,4 +1,4 @@
-"""DuckDB writes, PyIceberg and Spark read and append, DuckDB sees it all."""
+"""DuckDB writes, PyIceberg and Spark read and append, DuckDB sees it all; then two principals see different rows of one table."""
 import sys
 
 import pyarrow as pa
@@ -6,7 +6,7 @@ import pyarrow as pa
 from lake_clients import duck, iceberg, spark
 from lake_clients.lake import Lake
 from stack.stack import Stack
-from tour import connect_help
+from tour import connect_help, governance
 from tour.show import say, show_statement, show_table
 
 TABLE = 'tour.readings'
@@ -41,6 +41,7 @@ def use_pyiceberg(lake):
 
 
 def use_spark(lake):
+    """Returns the session."""
     say('Spark reads both, and appends (its start takes some seconds)')
     session = spark.connect(lake)
     for statement in (
@@ -51,7 +52,7 @@ def use_spark(lake):
         result = session.sql(statement).toArrow()
         if result.num_columns:
             show_table(result)
-    session.stop()
+    return session
 
 
 def use_duckdb_iceberg(lake):
@@ -72,12 +73,15 @@ def read_with_duckdb(connection):
 
 def main():
     name = sys.argv[1]
-    lake = Lake.of(Stack.load(name).variables())
+    stack = Stack.load(name)
+    lake = Lake.of(stack.variables())
     connection = write_with_duckdb(lake)
     use_pyiceberg(lake)
-    use_spark(lake)
+    session = use_spark(lake)
     use_duckdb_iceberg(lake)
     read_with_duckdb(connection)
+    governance.show(stack, lake, session)
+    session.stop()
     connect_help.show(lake, name)
 
 

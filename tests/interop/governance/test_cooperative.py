@@ -291,12 +291,8 @@ def test_spark_reads_the_masking_view(masked, spark, lake):
     answer = queries(get_view(masked, view_name(masked)))
     assert answer['spark'] == (f"SELECT `id`, {masked.plan()['masks']['ssn'].replace(chr(34) + 'ssn' + chr(34), '`ssn`').replace(chr(34), '')} AS `ssn`, "
                                f"`region` FROM `t` WHERE ((`region` = 'eu'))")
-    name = f'masked_{masked.schema}'
-    prefix = f'spark.sql.catalog.{name}'
     own = dataclasses.replace(lake, uri=masked.server.uri(), token_uri=f'{masked.server.uri()}/v1/oauth/tokens', credential='ana:s')
-    for key, value in spark_client.catalog_settings(own, prefix).items():
-        if key.startswith(prefix):
-            spark.conf.set(key, value)
+    name = spark_client.add_catalog(spark, own, f'masked_{masked.schema}')
     read = spark.sql(f'SELECT * FROM {name}.{masked.schema}.`{view_name(masked)}` ORDER BY id').collect()
     assert [tuple(row) for row in read] == by_owner(masked) == [(1, '1**', 'eu')]
 

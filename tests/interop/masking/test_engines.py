@@ -39,10 +39,6 @@ def test_duckdb(lake, server, analyst, client, rows):
 @pytest.mark.parametrize(('client', 'rows'), [('analyst', MASKED), ('steward', RAW)])
 def test_spark(spark, lake, server, analyst, client, rows):
     assert analyst.load(TABLE).status_code == 200
-    name = f'governed_{client}_{server.port}'  # Spark keeps a catalog by its name, other servers' too.
-    prefix = f'spark.sql.catalog.{name}'
-    for key, value in spark_client.catalog_settings(as_client(lake, server, client), prefix).items():
-        if key.startswith(prefix):
-            spark.conf.set(key, value)
+    name = spark_client.add_catalog(spark, as_client(lake, server, client), f'governed_{client}')
     read = spark.sql(f'SELECT id, ssn FROM {name}.{NAMESPACE}.{TABLE} ORDER BY id').collect()
     assert [tuple(row) for row in read] == rows
