@@ -137,6 +137,12 @@ base::Error made_but_not_shown(const base::Error& cause) {
       .with_detail(cause.message() + ": " + cause.detail());
 }
 
+// Policies hide the table from whoever has made it, or its masked copies took too long. Its files
+// are the lake's by now: a client that took it for undone would remove them.
+base::Error made_but_hidden(const base::Error& cause) {
+  return base::fail(ErrorKind::kOutcomeUnknown, cause.message()).with_detail(cause.detail());
+}
+
 // The answer, and what is to be done behind it.
 struct Answer {
   publish::CacheEntryPtr entry;
@@ -187,9 +193,14 @@ base::Task<base::Result<ShownTable>> commit_table(base::RequestContext context, 
   measured.answered();
   auto seen = co_await see_table(with_time_to_show(context), catalog, request.principal(),
                                  answer->entry->loaded);
+  publish::LoadedTablePtr loaded = answer->entry->loaded;
   catalog->background.spawn(finish_behind, context, requested->identifier, std::move(answer->entry),
                             std::move(answer->obsolete_objects));
-  if (!seen) co_return made_but_not_shown(seen.error());
+  if (!seen) {
+    seen = co_await see_made_table(with_time_to_show(context), catalog, request.principal(),
+                                   std::move(loaded));
+  }
+  if (!seen) co_return made_but_hidden(seen.error());
   co_return ShownTable(request, *catalog, std::move(*seen));
 }
 

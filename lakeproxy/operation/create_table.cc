@@ -33,8 +33,8 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
       co_await catalog->writer->keyed(request.key())
           .create_table(context, ducklake::NewTable{identifier, std::move(metadata), {}}));
   CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, identifier));
-  CO_ASSIGN_OR_RETURN(auto seen,
-                      co_await see_table(context, catalog, request.principal(), std::move(loaded)));
+  CO_ASSIGN_OR_RETURN(
+      auto seen, co_await see_made_table(context, catalog, request.principal(), std::move(loaded)));
   co_return CreatedTable{ShownTable(request, *catalog, std::move(seen)), {}};
 }
 

@@ -91,8 +91,8 @@ base::Task<base::Result<ShownTable>> register_table(base::RequestContext context
                                                  std::move(metadata), replaced));
   }
   CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, identifier));
-  CO_ASSIGN_OR_RETURN(auto seen,
-                      co_await see_table(context, catalog, request.principal(), std::move(loaded)));
+  CO_ASSIGN_OR_RETURN(
+      auto seen, co_await see_made_table(context, catalog, request.principal(), std::move(loaded)));
   co_return ShownTable(request, *catalog, std::move(seen));
 }
 

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <variant>
 
 #include "lakeproxy/ducklake/lake/reasons.h"
@@ -44,6 +49,17 @@ base::Result<std::optional<SeenTable>> without_plan(const Catalog& catalog,
       .with_detail(fmt::format("{} {}", error.message(), error.detail()));
 }
 
+// Other processes make copies too: what is recorded is looked at, not waited for.
+constexpr std::chrono::milliseconds kFirstPause{25};
+constexpr std::chrono::milliseconds kLongestPause{1000};
+
+base::Error made_but_hidden(const base::Error& cause) {
+  return base::fail(cause.kind(), fmt::format("The change was made, and cannot be shown to you: {}",
+                                              cause.message()))
+      .with_reason(cause.reason())
+      .with_detail(cause.detail());
+}
+
 // Nothing: the files hold the masks.
 base::Result<std::optional<SeenTable>> seen_of(const Catalog& catalog,
                                                publish::LoadedTablePtr loaded,
@@ -73,6 +89,23 @@ Task<base::Result<SeenTable>> see_table(RequestContext context, Catalog* catalog
   CO_ASSIGN_OR_RETURN(auto shadow, co_await catalog->masked_tables->get(context, std::move(loaded),
                                                                         planned->mask()));
   co_return SeenTable{std::move(shadow), planned->mask()};
+}
+
+Task<base::Result<SeenTable>> see_made_table(RequestContext context, Catalog* catalog,
+                                             auth::Principal principal,
+                                             publish::LoadedTablePtr loaded) {
+  std::chrono::milliseconds pause = kFirstPause;
+  while (true) {
+    auto seen = co_await see_table(context, catalog, principal, loaded);
+    if (seen) co_return seen;
+    const auto again = std::chrono::steady_clock::now() + pause;
+    if (seen.error().reason() != masked::kCopiesMissing || again >= context.deadline) {
+      co_return made_but_hidden(seen.error());
+    }
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, again);
+    co_await timer.async_wait(boost::asio::use_awaitable);
+    pause = std::min(pause * 2, kLongestPause);
+  }
 }
 
 Task<base::Result<SeenTable>> see_lake_table(RequestContext context, Catalog* catalog,

@@ -44,6 +44,14 @@ struct SeenTable {
                                                             auth::Principal principal,
                                                             publish::LoadedTablePtr loaded);
 
+/// The same for a caller whose change of the table is done: masked copies that are being made are
+/// waited for, until the request's deadline. Errors: those of see_table(), which say that the
+///         change was made.
+[[nodiscard]] base::Task<base::Result<SeenTable>> see_made_table(base::RequestContext context,
+                                                                 Catalog* catalog,
+                                                                 auth::Principal principal,
+                                                                 publish::LoadedTablePtr loaded);
+
 /// The same for a caller that reads the lake itself, where masks of files cannot be kept.
 /// Errors: kForbidden (kMasked)  also of a table whose files are masked for the caller.
 [[nodiscard]] base::Task<base::Result<SeenTable>> see_lake_table(base::RequestContext context,
