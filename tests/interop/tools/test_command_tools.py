@@ -79,7 +79,7 @@ def pids(file, count):
     return [int(one) for one in found]
 
 
-NASTY = ['plain', '', 'a b', '$(touch /tmp/own-tool-was-here)', '`id`', '; id', '&& id', '| id', '> /tmp/x', '* ?', "'", '"', '\\', 'a\nb',
+NASTY = ['plain', '', 'a b', '$(touch /var/tmp/own-tool-was-here)', '`id`', '; id', '&& id', '| id', '> /var/tmp/x', '* ?', "'", '"', '\\', 'a\nb',
          '${HOME}', '%s', '{c}', '{{', '\u00e4\u4f60\U0001f600', '!', '~', '#', 'x' * 60000]
 
 
@@ -90,7 +90,7 @@ def test_whatever_a_caller_sends_is_one_argument(service):
         shown = answer['structured']
         assert shown['argv'] == ['--fixed', f'--opt={value}', '--', value]
         assert shown['stdin'] == value
-    assert not pathlib.Path('/tmp/own-tool-was-here').exists()
+    assert not pathlib.Path('/var/tmp/own-tool-was-here').exists()
 
 
 def test_no_value_becomes_an_option(service):
