@@ -96,6 +96,7 @@ void add_until_seq(Members& members, const CallRecord& record) {
     m.text("method", record.method);
     m.text("sub", record.subject);
   });
+  members.text("repeats", record.repeats);
   if (const auto& outcome = record.outcome) {
     members.object("result", [&](Members& m) {
       m.number("bytes", outcome->bytes);

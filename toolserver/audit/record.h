@@ -67,6 +67,7 @@ struct CallRecord {
   std::string trace;
   std::string consent;  ///< Who agreed and for what, or why nobody was asked.
   std::string guard;    ///< The verdict of the policy engine and its reason.
+  std::string repeats;  ///< Id of the call whose answer this one got; empty when it ran itself.
   std::uint32_t hop = 0;
   std::optional<Decision> decision;  ///< Absent in an open record.
   std::optional<Outcome> outcome;
