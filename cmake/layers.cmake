@@ -245,6 +245,9 @@ module(toolserver/definition USES base/core base/config base/http base/json tool
 module(toolserver/settings USES base/core base/config base/json base/log toolserver/definition toolserver/model
   LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
+# What became of calls, for whoever asks again.
+module(toolserver/outcomes USES base/core base/json base/crypto base/runtime toolserver/model toolserver/audit
+  TEST_USES base/testing)
 # Child processes with walls around them.
 module(toolserver/isolate USES base/core base/json base/runtime TEST_USES base/testing)
 module(toolserver/connectors USES base/core base/json base/runtime toolserver/definition toolserver/model)
@@ -258,7 +261,7 @@ module(toolserver/connectors/command USES base/core base/json base/runtime tools
 module(toolserver/connectors/http USES base/core base/http base/json base/runtime toolserver/connectors
   toolserver/definition toolserver/model TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
-  toolserver/connectors toolserver/audit LINKS PkgConfig::re2 TEST_USES base/testing)
+  toolserver/connectors toolserver/audit toolserver/outcomes LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 # Logins at foreign MCP servers.
 module(toolserver/mcp_login USES base/config base/core base/crypto base/http base/jose base/json base/runtime
@@ -273,7 +276,8 @@ module(toolserver/guard USES base/core base/config base/crypto base/json base/ht
 embed_texts(toolserver_guard guard_rules ${CMAKE_SOURCE_DIR}/toolserver/guard/rules/*.toml)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
-  base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit TEST_USES base/testing)
+  base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit toolserver/outcomes
+  TEST_USES base/testing)
 module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
   toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/transport
   TEST_USES base/testing base/metrics toolserver/connectors)
@@ -283,8 +287,8 @@ module(toolserver/app USES base/core base/config base/json base/log base/metrics
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
-  toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress toolserver/mcp_login
-  toolserver/client
+  toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress
+  toolserver/mcp_login toolserver/client toolserver/outcomes
   TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")

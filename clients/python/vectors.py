@@ -88,17 +88,20 @@ def key_cases():
 
 
 PAYLOADS = [{}, {'tool': 'sql.query', 'args': {'sql': 'SELECT 1'}}, {'b': [1, 2.5, None], 'a': {'é': '日本'}}, {'x': 'y' * 256}, {'n': -0.0, 'm': 1e21}]
+KEYED = [{'tool': 'files.write', 'args': {'path': 'a.txt'}, 'idem': 'pay-2026-0042'}, {'content': [], 'repeats': f'01J{"0" * 23}'}]
 
 
 def signature_cases():
-    for index in range(20):
+    for index in range(22):
+        # Cases that came later draw for themselves, so that those of other files stay.
+        draw = some if index < 20 else random.Random(f'keyed {index}').randbytes
         envelope = {'v': '3.0', 't': ['req', 'res', 'evt', 'cancel'][index % 4], 'id': f'01J{"0" * 21}{index:02d}', 'op': 'tool.invoke',
-                    'ts': 1795251600000 + index, 'n': keys.b64(some(16)), 'aud': 'node-b', 'p': PAYLOADS[index % 5]}
+                    'ts': 1795251600000 + index, 'n': keys.b64(draw(16)), 'aud': 'node-b', 'p': PAYLOADS[index % 5] if index < 20 else KEYED[index - 20]}
         if index % 3 == 0:
-            envelope['meta'] = {'deadline_ms': 30000, 'traceparent': f'00-{some(16).hex()}-{some(8).hex()}-01'}
+            envelope['meta'] = {'deadline_ms': 30000, 'traceparent': f'00-{draw(16).hex()}-{draw(8).hex()}-01'}
         if index % 6 == 5:
             envelope['unknown'] = ['kept', {'and': 'signed'}]
-        key, transcript = some(32), some(32)
+        key, transcript = draw(32), draw(32)
         value = keys.signature(key, transcript, canonical(envelope))
         yield {'name': f'signed {index}', 'key': key.hex(), 'transcript': transcript.hex(),
                'message': json.dumps(envelope, ensure_ascii=index % 2 == 0), 'canonical': canonical(envelope).hex(), 'v': keys.b64(value)}

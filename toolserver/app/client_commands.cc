@@ -117,6 +117,7 @@ base::Task<int> run_call(client::SecureClient& client, CallFlags flags, json::Ob
   client::InvokeOptions options;
   options.deadline = std::chrono::milliseconds(flags.deadline_ms);
   options.dry_run = flags.dry_run;
+  options.idempotency_key = flags.idempotency_key;
   options.progress = print_progress;
   co_await fit_to_schema(client, flags, arguments);
   auto reply = co_await client.invoke_tool(flags.tool, std::move(arguments), std::move(options));

@@ -53,9 +53,10 @@ base::Task<Outcome<std::vector<json::Object>>> ClientTools::list(
   co_return tools;
 }
 
-base::Task<Outcome<ToolResult>> ClientTools::call(std::shared_ptr<const mcp_ingress::Call>,
+base::Task<Outcome<ToolResult>> ClientTools::call(std::shared_ptr<const mcp_ingress::Call> call,
                                                   mcp_ingress::ToolCall tool) {
   client::InvokeOptions options;
+  options.idempotency_key = call->meta.idempotency_key;
   if (tool.progress) {
     options.progress = [progress = std::move(tool.progress)](const json::Object& step) {
       tell(progress, step);

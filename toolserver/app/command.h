@@ -47,6 +47,7 @@ struct CallFlags {
   std::string json;                    ///< All arguments as one JSON object.
   std::int64_t deadline_ms = 30'000;
   bool dry_run = false;
+  std::string idempotency_key;
 };
 /// Calls a tool and prints its content; 1 when the tool or the server says no.
 [[nodiscard]] int call(const ConfigFlags& flags, const CallFlags& call);

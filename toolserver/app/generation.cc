@@ -94,6 +94,7 @@ base::Status Generation::make_pipeline(Shared& shared) {
       .rules = nullptr,
       .consent = shared.extensions.consent,
       .filters = shared.extensions.filters,
+      .outcomes = &shared.outcomes,
   };
   ASSIGN_OR_RETURN(parts.policy, policy_guard(config_.guard, shared.quarantine));
   ASSIGN_OR_RETURN(guard_rules_, guard_rules(config_.guard));

@@ -18,6 +18,7 @@
 #include "toolserver/audit/audit_log.h"
 #include "toolserver/guard/quarantine.h"
 #include "toolserver/guard/rule_set.h"
+#include "toolserver/outcomes/outcome_store.h"
 #include "toolserver/pipeline/pipeline.h"
 #include "toolserver/session/replay_window.h"
 #include "toolserver/settings/settings.h"
@@ -34,6 +35,7 @@ struct Shared {
   base::metrics::Registry& metrics;
   base::Workers& workers;
   audit::AuditLog& audit;
+  outcomes::OutcomeStore& outcomes;
   pipeline::ToolRegistry& registry;
   guard::Quarantine& quarantine;
   session::ReplayWindow& replay;

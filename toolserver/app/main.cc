@@ -32,6 +32,9 @@ void add_call(CLI::App& app, ConfigFlags& config, Action& action) {
                       "name=value; what is no text for the tool is read as JSON");
   command->add_option("--json", flags->json, "all arguments as one JSON object");
   command->add_option("--deadline-ms", flags->deadline_ms, "time for the call, 1 to 300000");
+  command->add_option(
+      "--idempotency-key", flags->idempotency_key,
+      "the call is done once under this key, and repeated when its connection is lost");
   command->add_flag("--dry-run", flags->dry_run, "make every check, but do not run the tool");
   add_config(*command, config);
   command->callback(

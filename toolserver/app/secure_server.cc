@@ -16,6 +16,7 @@
 #include "toolserver/app/audit_watch.h"
 #include "toolserver/app/connectors_setup.h"
 #include "toolserver/app/generation.h"
+#include "toolserver/app/outcomes_setup.h"
 #include "toolserver/app/session_setup.h"
 #include "toolserver/connectors/sql/sql_child.h"
 #include "toolserver/connectors/tool_set.h"
@@ -147,6 +148,7 @@ class SecureServer::Parts {
   std::unique_ptr<SpaceWatch> space_watch_;
   std::unique_ptr<WallWatch> wall_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
+  std::unique_ptr<outcomes::OutcomeStore> outcomes_;
   pipeline::ToolRegistry registry_;
   guard::Quarantine quarantine_;
   session::ReplayWindow replay_;
@@ -177,6 +179,8 @@ base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
 
 base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
+  ASSIGN_OR_RETURN(outcomes_, open_outcomes(config, clock_));
+  for (const auto& note : outcomes_->notes()) log().warning("outcomes", {{"note", note}});
   wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
   ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_, *wall_watch_));
   for (const auto& own : extensions_.connectors) connectors.push_back(own);
@@ -188,8 +192,8 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   }
   registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
   RETURN_IF_ERROR(load_quarantine());
-  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, registry_,
-                           quarantine_, replay_, counts_, sessions_, mcp_, extensions_});
+  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, *outcomes_,
+                           registry_, quarantine_, replay_, counts_, sessions_, mcp_, extensions_});
   return {};
 }
 

@@ -25,7 +25,8 @@ enum class Reconnect {
   kNever,    ///< It fails with E_UPSTREAM.
   kForCalls  ///< It connects anew first, and once when the server says E_EXPIRED,
              ///< which it says before anything runs. A call that was under way when
-             ///< the connection went is never sent again: it may have run.
+             ///< the connection went is never sent again, since it may have run,
+             ///< unless it has an idempotency key.
 };
 
 struct ClientOptions {

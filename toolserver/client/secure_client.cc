@@ -1,6 +1,10 @@
 #include "toolserver/client/secure_client.h"
 
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/jose/shared_call.h"
@@ -11,6 +15,9 @@ namespace tool::client {
 namespace json = base::json;
 
 constexpr int kMaxPages = 1000;  // Of a list of capabilities.
+// Between two attempts to find a lost connection's call again; each is twice the last.
+constexpr std::chrono::milliseconds kLeastPause{100};
+constexpr std::chrono::milliseconds kMostPause{2'000};
 
 // Shared with the connection that is being made, which may outlive the client.
 struct SecureClient::State : std::enable_shared_from_this<SecureClient::State> {
@@ -82,6 +89,35 @@ struct SecureClient::State : std::enable_shared_from_this<SecureClient::State> {
       co_return std::move(renewed).error();
     }
     co_return co_await (*renewed)->call(std::move(sending));
+  }
+
+  /// A call with a key: sent again when its connection was lost, on a new one,
+  /// until the server says what became of it or its time is over.
+  base::Task<Outcome<json::Object>> call_until_known(Link::Sending sending) {
+    auto self = shared_from_this();
+    co_await boost::asio::this_coro::throw_if_cancelled(false);
+    auto loop = co_await boost::asio::this_coro::executor;
+    auto by = std::chrono::steady_clock::now() + sending.patience;
+    bool was_lost = false;
+    auto pause = kLeastPause;
+    while (true) {
+      auto answer = co_await call(sending);
+      if (answer || !link || options.reconnect == Reconnect::kNever) co_return answer;
+      Code code = answer.error().code;
+      bool is_lost = !link->usable() && (code == Code::kUpstream || code == Code::kTimeout);
+      was_lost = was_lost || is_lost;
+      if (!is_lost && !(was_lost && code == Code::kBusy)) co_return answer;
+      auto wait = is_lost ? pause : answer.error().retry_after.value_or(kMostPause);
+      auto now = std::chrono::steady_clock::now();
+      auto left = std::chrono::floor<std::chrono::milliseconds>(by - now);
+      if (left <= wait) co_return answer;
+      pause = std::min(2 * pause, kMostPause);
+      sending.patience = left - wait;
+      boost::asio::steady_timer timer(loop, wait);
+      boost::system::error_code woken;
+      co_await timer.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, woken));
+      if (woken) co_return refuse(Code::kCancelled, "the caller went away");
+    }
   }
 
   // The session's token may have ended before that of the options, which is
@@ -187,7 +223,11 @@ base::Task<Outcome<ToolReply>> SecureClient::invoke_tool(std::string tool, json:
   // The server ends the call at the deadline; its answer needs time to come.
   sending.patience = options.deadline + std::chrono::seconds(5);
   sending.progress = std::move(options.progress);
-  auto payload = co_await state_->call(std::move(sending));
+  bool has_key = !options.idempotency_key.empty();
+  if (has_key) sending.payload["idem"] = options.idempotency_key;
+  auto work =
+      has_key ? state_->call_until_known(std::move(sending)) : state_->call(std::move(sending));
+  auto payload = co_await std::move(work);
   if (!payload) co_return std::move(payload).error();
   co_return read_reply(std::move(*payload));
 }
@@ -197,6 +237,11 @@ base::Task<Outcome<json::Object>> SecureClient::call(session::Op op, json::Objec
   sending.op = op;
   sending.payload = std::move(payload);
   co_return co_await state_->call(std::move(sending));
+}
+
+base::Task<Outcome<json::Object>> SecureClient::outcome_of(const Ulid& id) {
+  json::Object payload{{"id", std::string(id.text())}};
+  co_return co_await call(session::Op::kOutcome, std::move(payload));
 }
 
 std::string SecureClient::session_id() const {

@@ -22,6 +22,7 @@
 #include "base/runtime/task.h"
 #include "toolserver/client/client_options.h"
 #include "toolserver/model/fault.h"
+#include "toolserver/model/ulid.h"
 #include "toolserver/session/session_state.h"
 
 namespace tool::client {
@@ -40,6 +41,10 @@ struct InvokeOptions {
   std::chrono::milliseconds deadline{30'000};  ///< Sent along, and kept here.
   bool dry_run = false;                        ///< Every check, but not the tool.
   std::string traceparent;                     ///< W3C Trace Context; or empty.
+  /// 1 to 128 visible characters of ASCII, or empty. The server does a call with a
+  /// key once; so when its connection is lost, it is sent again on a new one (with
+  /// Reconnect::kForCalls) until its outcome is known or the deadline is over.
+  std::string idempotency_key;
   /// Called on the loop for each tool.progress.
   std::function<void(const base::json::Object&)> progress;
 };
@@ -54,7 +59,7 @@ struct ToolReply {
 
 /// Belongs to the event loop that runs its tasks, which outlives it. Calls may run side by side.
 /// The faults of all calls: those of the server by its codes; E_UPSTREAM  not connected, or the
-/// connection was lost while the call was under way (whether it ran is then not
+/// connection was lost while a call without a key was under way (whether it ran is then not
 /// known); E_TIMEOUT; E_CANCELLED; E_SIG, E_STATE, E_PARSE  the server broke
 /// the protocol, and the connection is closed.
 class SecureClient {
@@ -73,6 +78,8 @@ class SecureClient {
   [[nodiscard]] base::Task<Outcome<ToolReply>> invoke_tool(std::string tool,
                                                            base::json::Object args,
                                                            InvokeOptions options = {});
+  /// Whether a call ran, by its id: the answer of section 9.2.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> outcome_of(const Ulid& id);
   /// Any other operation of section 9.
   [[nodiscard]] base::Task<Outcome<base::json::Object>> call(session::Op op,
                                                              base::json::Object payload);

@@ -38,8 +38,14 @@ std::expected<RequestMeta, RpcError> read_meta(const json::Object& params) {
     return std::unexpected(RpcError{code::kInvalidParams, "_meta: must be an object"});
   }
   const json::Object& fields = value->get_object();
+  // An empty one would be taken for none, and the call made again.
+  if (const auto* key = fields.if_contains(meta::kIdempotencyKey);
+      key != nullptr && key->is_string() && key->get_string().empty()) {
+    return wrong(meta::kIdempotencyKey, "1 to 128 characters from ! to ~");
+  }
   for (auto [member, into] : {std::pair{meta::kVersion, &out.version},
                               {meta::kLogLevel, &out.log_level},
+                              {meta::kIdempotencyKey, &out.idempotency_key},
                               {std::string_view("traceparent"), &out.traceparent}}) {
     if (!read_text(fields, member, *into)) return wrong(member, "a text");
   }
@@ -69,6 +75,7 @@ json::Object write_meta(const RequestMeta& meta) {
   if (!meta.log_level.empty()) out[meta::kLogLevel] = meta.log_level;
   if (meta.progress_token) out[meta::kProgressToken] = to_json(*meta.progress_token);
   if (!meta.traceparent.empty()) out["traceparent"] = meta.traceparent;
+  if (!meta.idempotency_key.empty()) out[meta::kIdempotencyKey] = meta.idempotency_key;
   return out;
 }
 

@@ -21,6 +21,7 @@ struct RequestMeta {
   std::string log_level;  ///< Empty: no `notifications/message` is asked for.
   std::optional<RequestId> progress_token = {};
   std::string traceparent;
+  std::string idempotency_key;  ///< As it is written; empty when absent.
 };
 
 /// Errors: -32602  `_meta` or a member of it that is known here has another type.

@@ -16,6 +16,7 @@ TEST(McpRequestMetaTest, reads_what_it_writes) {
   written.client_info = {{"name", "c"}, {"version", "1"}};
   written.log_level = "info";
   written.progress_token = RequestId("p");
+  written.idempotency_key = "pay-1";
   written.traceparent = "00-9415928c958e290ecfdc761e662e1e17-25f5b099c8349ee9-01";
   auto read = read_meta({{"_meta", write_meta(written)}});
   ASSERT_TRUE(read);
@@ -25,6 +26,7 @@ TEST(McpRequestMetaTest, reads_what_it_writes) {
   EXPECT_EQ(read->log_level, "info");
   EXPECT_EQ(read->progress_token, RequestId("p"));
   EXPECT_EQ(read->traceparent, written.traceparent);
+  EXPECT_EQ(read->idempotency_key, "pay-1");
 }
 
 TEST(McpRequestMetaTest, takes_none_and_unknown_members) {
@@ -40,7 +42,8 @@ TEST(McpRequestMetaTest, refuses_members_of_another_type) {
                            R"({"io.modelcontextprotocol/clientCapabilities":[]})",
                            R"({"io.modelcontextprotocol/clientInfo":"c"})",
                            R"({"io.modelcontextprotocol/logLevel":"loud"})", R"({"traceparent":7})",
-                           R"({"progressToken":1.5})"}) {
+                           R"({"progressToken":1.5})", R"({"securetool/idempotencyKey":7})",
+                           R"({"securetool/idempotencyKey":""})"}) {
     auto read = read_meta(params(text));
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code, code::kInvalidParams);

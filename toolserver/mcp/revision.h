@@ -70,6 +70,8 @@ inline constexpr std::string_view kServerInfo = "io.modelcontextprotocol/serverI
 inline constexpr std::string_view kLogLevel = "io.modelcontextprotocol/logLevel";
 inline constexpr std::string_view kSubscriptionId = "io.modelcontextprotocol/subscriptionId";
 inline constexpr std::string_view kProgressToken = "progressToken";
+/// Ours: docs/tools/mcp.md.
+inline constexpr std::string_view kIdempotencyKey = "securetool/idempotencyKey";
 }  // namespace meta
 
 /// Codes of errors. Sources: JSON-RPC 2.0, section 5.1; MCP 2026-07-28.

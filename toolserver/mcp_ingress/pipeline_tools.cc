@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "toolserver/mcp/revision.h"
 #include "toolserver/mcp/tool_values.h"
 #include "toolserver/model/ulid.h"
 
@@ -63,7 +64,13 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
   out.mode = mode_;
   out.tool = id_of(tool.name);
   bool named = ToolId::parse(out.tool).has_value();
+  if (const auto& key = call->meta.idempotency_key;
+      !key.empty() && !pipeline::is_idempotency_key(key)) {
+    co_return refuse(Code::kShape, "_meta." + std::string(mcp::meta::kIdempotencyKey) +
+                                       ": must be 1 to 128 characters from ! to ~");
+  }
   out.args = std::move(tool.arguments);
+  out.idem = call->meta.idempotency_key;
   out.inputs = std::move(tool.inputs);
   out.client = call->client;
   out.note = std::move(tool.note);

@@ -3,11 +3,13 @@
 // What goes into the pipeline and what comes out: the only two values that the
 // sessions, the MCP ingress and the workflows need of it.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/json/json.h"
 #include "base/runtime/request_context.h"
@@ -41,6 +43,7 @@ struct PipelineCall {
   std::optional<std::chrono::milliseconds> deadline;  ///< What the caller asks for.
   ContentForm form = ContentForm::kWhole;
   bool dry_run = false;   ///< All checks but consent, and the tool is not run.
+  std::string idem = {};  ///< Idempotency key, see is_idempotency_key(); empty for none.
   std::uint32_t hop = 0;  ///< Nodes that forwarded it.
   // What a caller can have who can be asked; see Invocation.
   std::optional<Inputs> inputs = {};
@@ -56,11 +59,19 @@ struct Usage {
   std::size_t bytes = 0;             ///< Of the answer, before the envelope.
 };
 
+/// A key that a caller names a call by, so that it is done once: 1 to 128 visible
+/// characters of ASCII.
+[[nodiscard]] inline bool is_idempotency_key(std::string_view text) {
+  return !text.empty() && text.size() <= 128 &&
+         std::ranges::all_of(text, [](char c) { return c >= '!' && c <= '~'; });
+}
+
 struct PipelineReply {
   ToolResult result;
   Usage usage;
   std::uint64_t redactions = 0;
   audit::AuditReceipt receipt;
+  std::string repeats = {};  ///< Id of the call whose answer this is; empty when it ran itself.
 };
 
 }  // namespace tool::pipeline

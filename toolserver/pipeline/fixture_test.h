@@ -132,6 +132,7 @@ class PipelineTest : public ::testing::Test {
                                                            .guard = nullptr,
                                                            .consent = nullptr,
                                                            .filters = {}});
+    parts_->outcomes = &open_outcomes();
   }
 
   audit::AuditLog& open_audit() {
@@ -140,6 +141,12 @@ class PipelineTest : public ::testing::Test {
         audit::CheckpointSigner::with_secret(base::Secret("a secret of the tests, 32 long ....")),
         clock_, random_));
     return *audit_;
+  }
+  outcomes::OutcomeStore& open_outcomes() {
+    outcomes_.reset();
+    outcomes_ = std::move(*outcomes::OutcomeStore::open(
+        {.folder = folder_.path() + "/outcomes", .sweep = std::chrono::hours(1)}, clock_, {}, {}));
+    return *outcomes_;
   }
   [[nodiscard]] std::string trail_folder() const { return folder_.path() + "/trail"; }
 
@@ -185,6 +192,7 @@ class PipelineTest : public ::testing::Test {
   base::metrics::Registry metrics_;
   base::log::LogOutput log_output_;
   std::unique_ptr<audit::AuditLog> audit_;
+  std::unique_ptr<outcomes::OutcomeStore> outcomes_;
   ToolRegistry registry_;
   PipelineOptions options_;
   std::unique_ptr<PipelineParts> parts_;

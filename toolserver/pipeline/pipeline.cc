@@ -57,6 +57,54 @@ Fault refusal(Verdict verdict, const std::string& reason, const std::string& tol
   return fault;
 }
 
+Fault not_remembered(const base::Error& error) {
+  Fault fault = refuse(Code::kBusy, "the call's key cannot be recorded just now");
+  fault.retry_after = std::chrono::milliseconds(1'000);
+  fault.detail = error.message() + " " + error.detail();
+  return fault;
+}
+
+// What a key stands for, as the answer to a call that has it again.
+Outcome<PipelineReply> reply_of(outcomes::Repeat repeat) {
+  if (repeat.state == outcomes::State::kRunning) {
+    Fault fault = refuse(Code::kBusy, "p.idem: the call with this key still runs");
+    fault.retry_after = std::chrono::milliseconds(1'000);
+    return fault;
+  }
+  if (!repeat.ended) {
+    return refuse(Code::kInternal,
+                  "p.idem: the service ended while the call with this key ran; whether it did its "
+                  "work is not known");
+  }
+  if (repeat.ended->fault) return std::move(*repeat.ended->fault);
+  if (!repeat.ended->answer) {
+    return refuse(Code::kLimit,
+                  "p.idem: the call with this key ran, and its answer was too large to be kept");
+  }
+  auto& answer = *repeat.ended->answer;
+  PipelineReply reply;
+  reply.result = std::move(answer.result);
+  reply.usage = {answer.time, answer.bytes};
+  reply.redactions = answer.redactions;
+  reply.receipt = std::move(repeat.ended->receipt);
+  reply.repeats = std::move(repeat.request_id);
+  return reply;
+}
+
+outcomes::Ended ended_as(std::string status, audit::AuditReceipt receipt,
+                         const Outcome<PipelineReply>& reply) {
+  outcomes::Ended ended;
+  ended.status = std::move(status);
+  ended.receipt = std::move(receipt);
+  if (!reply) {
+    ended.fault = reply.error();
+    return ended;
+  }
+  ended.answer =
+      outcomes::Answer{reply->result, reply->usage.time, reply->usage.bytes, reply->redactions};
+  return ended;
+}
+
 }  // namespace
 
 struct Pipeline::Passage {
@@ -65,9 +113,13 @@ struct Pipeline::Passage {
   std::string_view stage;
   bool is_authorised = false;  // From there on its record is never summed.
   std::optional<RateStage::Slot> slot;
+  outcomes::OutcomeStore::Ticket ticket;  // Null: nobody will ask for its outcome.
   std::shared_ptr<const ToolEntry> entry;
   std::optional<Invocation> invocation;
   ConsentDemand demand = ConsentDemand::kByRule;
+  bool did_run = false;  // Whether the tool was begun, and as what it ended.
+  std::string status;
+  audit::AuditReceipt receipt;
   Redactions hidden;       // What the guards want nobody to see.
   std::size_t judged = 0;  // Guards that have said so.
   audit::Timing timing;
@@ -86,7 +138,7 @@ Pipeline::Pipeline(PipelineOptions options, PipelineParts parts)
 // first; the reason beside each says why it stands where it does. Before the
 // list, its session has parsed the call, authenticated the caller and looked
 // for a replay.
-base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
+base::Task<Outcome<void>> Pipeline::check(Passage& p) {
   // 1. Rate: before anything that costs, so that a flood pays for itself.
   p.stage = "rate";
   CO_ASSIGN_OR_RETURN(auto slot,
@@ -134,32 +186,68 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::check(Passage& p) {
   CO_RETURN_IF_ERROR(co_await judge(p, parts_.rules.get()));
   if (p.record.guard.empty()) p.record.guard = "allowed: no guard";
 
-  // 10. Consent: last of the checks, since no one should be asked about a call
-  //     that cannot happen. It alone makes the call an approved one.
-  p.stage = "consent";
-  co_return co_await ask_consent(p);
+  co_return Outcome<void>();
+}
+
+// 10. Idempotency: whoever repeats a call must be allowed it still, but nobody is
+//     asked again about what has happened.
+Outcome<std::optional<PipelineReply>> Pipeline::recall(Passage& p) {
+  p.stage = "idempotency";
+  if (p.call.dry_run || (p.call.idem.empty() && parts_.outcomes == nullptr)) return std::nullopt;
+  if (parts_.outcomes == nullptr) return refuse(Code::kShape, "p.idem: no keys are kept here");
+  const Invocation& call = *p.invocation;
+  auto claimed = parts_.outcomes->claim(
+      {key_of(*call.principal), call.tool.text(), call.request_id, p.call.idem, call.args_hash});
+  if (!claimed) return std::move(claimed).error();
+  if (auto* ticket = std::get_if<outcomes::OutcomeStore::Ticket>(&*claimed)) {
+    p.ticket = std::move(*ticket);
+    return std::nullopt;
+  }
+  auto& repeat = std::get<outcomes::Repeat>(*claimed);
+  p.record.repeats = repeat.request_id;
+  auto reply = reply_of(std::move(repeat));
+  if (!reply) return std::move(reply).error();
+  if (auto fits =
+          check_wire_size(reply->result, p.call.form, reply->usage.bytes, options_.message_bytes);
+      !fits) {
+    return std::move(fits).error();
+  }
+  return std::optional(std::move(*reply));
 }
 
 // What follows once a call is approved.
 base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invocation> approved,
                                                      Progress progress) {
-  // 11. Audit, opened: from here on something may happen, so a trace of it must
-  //     stand before.
+  // 12. Audit, opened: from here on something may happen, so a trace of it must
+  //     stand before. The key's record stands first: without it the call could be
+  //     made again.
   p.stage = "audit";
+  if (p.ticket) {
+    auto begun = co_await parts_.outcomes->begin(p.ticket);
+    if (!begun) {
+      p.ticket.reset();
+      co_return not_remembered(begun.error());
+    }
+    // One that came meanwhile has nothing to end, and would be forgotten.
+    auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) {
+      co_return refuse(Code::kCancelled, "cancelled");
+    }
+  }
   CO_RETURN_IF_ERROR(trail_.open(p.record));
 
-  // 12. Execute, until the deadline.
+  // 13. Execute, until the deadline.
   p.stage = "execute";
   CO_ASSIGN_OR_RETURN(auto result, co_await execute(p, std::move(approved), std::move(progress)));
 
   // Nobody was asked about a rehearsal, so what the tool found is not told.
   if (p.call.dry_run) result = {.content = {}, .structured = {}, .is_error = result.is_error};
 
-  // 13. Output limit: before the guards, which need not read what is refused.
+  // 14. Output limit: before the guards, which need not read what is refused.
   p.stage = "output_limit";
   CO_ASSIGN_OR_RETURN(std::size_t bytes, check_size(p, result));
 
-  // 14. Output rules: what they take out reaches neither the policy engine nor a
+  // 15. Output rules: what they take out reaches neither the policy engine nor a
   //     filter, which may be on other machines.
   p.stage = "output_rules";
   if (result.input_needed && sees_output()) {
@@ -168,19 +256,19 @@ base::Task<Outcome<PipelineReply>> Pipeline::perform(Passage& p, Approved<Invoca
   Filtered filtered{std::move(result), 0};
   CO_ASSIGN_OR_RETURN(filtered, co_await inspect(p, parts_.rules.get(), std::move(filtered)));
 
-  // 15. Output policy: the engine's word on the answer, and the places that it
+  // 16. Output policy: the engine's word on the answer, and the places that it
   //     wanted hidden before there was one.
   p.stage = "output_policy";
   CO_ASSIGN_OR_RETURN(filtered, co_await inspect(p, parts_.policy.get(), std::move(filtered)));
   filtered.redactions += redact_at(filtered.result, p.hidden.result);
 
-  // 16. Output filters: nothing reaches the caller that they did not see.
+  // 17. Output filters: nothing reaches the caller that they did not see.
   p.stage = "output_filter";
   if (!parts_.filters.empty()) {
     CO_ASSIGN_OR_RETURN(filtered, co_await filter(p, std::move(filtered)));
   }
 
-  // 17. Output schema, and the limit once more: the answer may have changed.
+  // 18. Output schema, and the limit once more: the answer may have changed.
   p.stage = "output_schema";
   if (sees_output()) {
     CO_ASSIGN_OR_RETURN(bytes, check_size(p, filtered.result));
@@ -205,11 +293,18 @@ Outcome<std::size_t> Pipeline::check_size(const Passage& p, const ToolResult& re
 }
 
 base::Task<Outcome<PipelineReply>> Pipeline::walk(Passage& p, Progress progress) {
-  CO_ASSIGN_OR_RETURN(auto approved, co_await check(p));
+  CO_RETURN_IF_ERROR(co_await check(p));
+  CO_ASSIGN_OR_RETURN(auto recalled, recall(p));
+  if (recalled) co_return std::move(*recalled);
+
+  // 11. Consent: last of the checks, since no one should be asked about a call
+  //     that cannot happen. It alone makes the call an approved one.
+  p.stage = "consent";
+  CO_ASSIGN_OR_RETURN(auto approved, co_await ask_consent(p));
   co_return co_await perform(p, std::move(approved), std::move(progress));
 }
 
-// Around all stages: 18. Audit, sealed, and then the reply.
+// Around all stages: 19. Audit, sealed, and then the reply.
 base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress progress) {
   bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -229,7 +324,7 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
     record.decision->code = reply.error().code;
     if (record.outcome) record.outcome->status = tool::name(reply.error().code);
     log_fault(passage, reply.error());
-  } else {
+  } else if (record.outcome) {
     record.outcome->bytes = reply->usage.bytes;
     record.outcome->redactions = reply->redactions;
     record.outcome->status = reply->result.is_error ? "tool_error" : "ok";
@@ -237,6 +332,8 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
     if (passage.call.dry_run) record.outcome->status = "dry_run";
     metrics_.redacted(reply->redactions);
   }
+  passage.did_run = record.outcome.has_value();
+  if (passage.did_run) passage.status = record.outcome->status;
   // Arguments that not every guard has seen may hold what one of them would hide.
   if (passage.judged < guards()) record.args.clear();
   if (!reply && !passage.is_authorised) {
@@ -244,12 +341,44 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
   } else if (auto receipt = co_await trail_.seal(std::move(record)); !receipt) {
     log_fault(passage, receipt.error());
     reply = Outcome<PipelineReply>(std::move(receipt).error());
-  } else if (reply) {
-    reply->receipt = std::move(*receipt);
+  } else {
+    passage.receipt = *receipt;
+    if (reply && reply->repeats.empty()) reply->receipt = std::move(*receipt);
   }
+  if (passage.ticket) co_await remember(passage, reply);
   metrics_.ended(reply ? std::nullopt : std::optional(reply.error().code), since(start));
   co_await asio::this_coro::throw_if_cancelled(throws);
   co_return reply;
+}
+
+// A question is no end: the call is made again with its answer.
+base::Task<void> Pipeline::remember(Passage& p, const Outcome<PipelineReply>& reply) {
+  auto& store = *parts_.outcomes;
+  base::Status kept;
+  if (!p.did_run || (reply && reply->result.input_needed)) {
+    kept = co_await store.release(p.ticket);
+  } else {
+    outcomes::Ended ended = ended_as(p.status, p.receipt, reply);
+    kept = co_await store.finish(p.ticket, std::move(ended));
+  }
+  if (kept) co_return;
+  parts_.log.for_request(p.call.log_id)
+      .error("the outcome of a call is not kept",
+             {{"tool", p.call.tool},
+              {"detail", kept.error().message() + " " + kept.error().detail()}});
+}
+
+outcomes::Seen Pipeline::outcome(const Principal& principal, const std::string& request_id) const {
+  if (parts_.outcomes == nullptr) return {.since = parts_.clock.now()};
+  auto seen = parts_.outcomes->look_up(key_of(principal), request_id);
+  if (!seen.ended || !seen.ended->answer) return seen;
+  auto id = ToolId::parse(seen.tool);
+  const auto& answer = *seen.ended->answer;
+  bool is_shown =
+      id && principal.scopes.allows_invoke(*id) &&
+      check_wire_size(answer.result, ContentForm::kWhole, answer.bytes, options_.message_bytes);
+  if (!is_shown) seen.ended->answer.reset();
+  return seen;
 }
 
 // The record has the last word of every guard: "allowed; rules denied: ...".

@@ -16,6 +16,7 @@
 #include "base/runtime/task.h"
 #include "toolserver/audit/audit_log.h"
 #include "toolserver/model/fault.h"
+#include "toolserver/outcomes/outcome_store.h"
 #include "toolserver/pipeline/call.h"
 #include "toolserver/pipeline/consent.h"
 #include "toolserver/pipeline/guard.h"
@@ -53,6 +54,8 @@ struct PipelineParts {
   std::shared_ptr<GuardStage> rules;   ///< The local patterns.
   std::shared_ptr<ConsentHook> consent;
   std::vector<std::shared_ptr<OutputFilter>> filters;  ///< In this order.
+  /// Null: no call is remembered, and one with a key is refused.
+  outcomes::OutcomeStore* outcomes = nullptr;
 };
 
 /// One for the service; safe to use from any event loop.
@@ -74,6 +77,11 @@ class Pipeline {
     return rate_.tolerates(principal, code, std::chrono::steady_clock::now());
   }
 
+  /// For tool.outcome: what became of a call of `principal`. Its answer is there
+  /// only while the principal may invoke the tool.
+  [[nodiscard]] outcomes::Seen outcome(const Principal& principal,
+                                       const std::string& request_id) const;
+
   /// For cap.list. See ToolRegistry::capabilities_for().
   [[nodiscard]] std::shared_ptr<const Listing> capabilities_for(const Principal& principal,
                                                                 Mode mode) const {
@@ -87,7 +95,9 @@ class Pipeline {
   struct Passage;  // What is known of one call on its way.
 
   base::Task<Outcome<PipelineReply>> walk(Passage& passage, Progress progress);
-  base::Task<Outcome<Approved<Invocation>>> check(Passage& passage);
+  base::Task<Outcome<void>> check(Passage& passage);
+  Outcome<std::optional<PipelineReply>> recall(Passage& passage);
+  base::Task<void> remember(Passage& passage, const Outcome<PipelineReply>& reply);
   base::Task<Outcome<PipelineReply>> perform(Passage& passage, Approved<Invocation> approved,
                                              Progress progress);
   base::Task<Outcome<void>> judge(Passage& passage, GuardStage* guard);

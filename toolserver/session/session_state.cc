@@ -7,7 +7,7 @@
 namespace tool::session {
 namespace {
 
-constexpr std::array<std::pair<Op, std::string_view>, 16> kOps{{
+constexpr std::array<std::pair<Op, std::string_view>, 17> kOps{{
     {Op::kHello, "session.hello"},
     {Op::kAuth, "session.auth"},
     {Op::kClose, "session.close"},
@@ -18,6 +18,7 @@ constexpr std::array<std::pair<Op, std::string_view>, 16> kOps{{
     {Op::kCapList, "cap.list"},
     {Op::kCapGet, "cap.get"},
     {Op::kInvoke, "tool.invoke"},
+    {Op::kOutcome, "tool.outcome"},
     {Op::kCancel, "tool.cancel"},
     {Op::kProgress, "tool.progress"},
     {Op::kChunk, "tool.chunk"},
@@ -49,6 +50,7 @@ constexpr auto kServerRules = std::to_array<ServerRule>({
     {kReady, kReq, Op::kCapList, kReady},
     {kReady, kReq, Op::kCapGet, kReady},
     {kReady, kReq, Op::kInvoke, kReady},
+    {kReady, kReq, Op::kOutcome, kReady},
     {kReady, kReq, Op::kAuditHead, kReady},
     {kReady, kReq, Op::kSessionList, kReady},
     {kReady, kReq, Op::kSessionClose, kReady},

@@ -49,6 +49,7 @@ enum class Op : std::uint8_t {
   kCapList,       ///< cap.list
   kCapGet,        ///< cap.get
   kInvoke,        ///< tool.invoke
+  kOutcome,       ///< tool.outcome
   kCancel,        ///< tool.cancel
   kProgress,      ///< tool.progress
   kChunk,         ///< tool.chunk

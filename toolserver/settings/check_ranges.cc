@@ -12,6 +12,10 @@ void at_most(Findings& out, std::string_view setting, T value, std::string_view 
   if (value > bound) out.push_back({setting, fmt::format("must not be above {}", other)});
 }
 
+void check_outcomes(Findings& out, const Outcomes& outcomes) {
+  at_most(out, "outcomes.answer_bytes", outcomes.answer_bytes, "outcomes.bytes", outcomes.bytes);
+}
+
 void check_limits(Findings& out, const Limits& limits) {
   for (auto [setting, value] :
        {std::pair{"limits.connections_per_address", limits.connections_per_address},
@@ -36,6 +40,7 @@ void check_set(Findings& out, const SecureConfig& config) {
         {"limits.burst", limits.burst},
         {"limits.output_bytes", limits.output_bytes},
         {"limits.send_queue_bytes", limits.send_queue_bytes},
+        {"outcomes.records", config.outcomes.records},
         {"security.replay_cache_size", config.security.replay_cache_size}}) {
     if (value == 0) out.push_back({setting, "must be above 0"});
   }
@@ -100,6 +105,7 @@ Findings check_ranges(const SecureConfig& config, Role role) {
           "security.session_lifetime", config.security.session_lifetime);
   if (role == Role::kClient) return out;
   check_limits(out, config.limits);
+  check_outcomes(out, config.outcomes);
   at_most(out, "server.ping_interval", config.server.ping_interval, "server.idle_timeout",
           config.server.idle_timeout);
   check_connectors(out, config.connectors, config.limits);

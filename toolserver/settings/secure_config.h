@@ -201,6 +201,14 @@ struct Audit {
   bool log_arguments = false;
 };
 
+/// What is kept of calls for whoever asks again; see toolserver/outcomes.
+struct Outcomes {
+  Duration retention{};          ///< After the end of a call.
+  std::size_t records = 0;       ///< Of calls with a key; of those without as many.
+  std::size_t bytes = 0;         ///< Of all answers.
+  std::size_t answer_bytes = 0;  ///< Of one.
+};
+
 /// The way in for MCP clients, on the service's own port.
 struct McpIngress {
   bool enabled = false;
@@ -272,6 +280,7 @@ struct SecureConfig {
   Hooks hooks;
   Guard guard;
   Audit audit;
+  Outcomes outcomes;
   McpIngress mcp;
   Connectors connectors;
   std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].

@@ -79,6 +79,24 @@ std::vector<Row> audit_rows() {
   return std::move(rows).done();
 }
 
+std::vector<Row> outcome_rows() {
+  Rows rows("Outcomes", Change::kRestart);
+  rows.add("outcomes.retention", SETTINGS_MEMBER(outcomes.retention),
+           DurationType{minutes(1), hours(24 * 7)}, "3600",
+           "Time after the end of a call for which its idempotency key stands and its answer is "
+           "kept, in the folder outcomes in the audit trail's.")
+      .add("outcomes.records", SETTINGS_MEMBER(outcomes.records), IntegerType{2, 1'000'000},
+           "16384",
+           "Calls with a key that are remembered, half of them of one principal; of those without "
+           "as many.")
+      .add("outcomes.bytes", SETTINGS_MEMBER(outcomes.bytes), BytesType{kMiB, 16 * 1024 * kMiB},
+           "64MiB", "Bytes of all answers that are kept, in memory too.")
+      .add("outcomes.answer_bytes", SETTINGS_MEMBER(outcomes.answer_bytes),
+           BytesType{1024, 64 * kMiB}, "1MiB",
+           "Largest answer that is kept; of a larger one only that the call ran.");
+  return std::move(rows).done();
+}
+
 std::vector<Row> connector_rows() {
   Rows rows("Connectors", Change::kRestart);
   rows.add("connectors.require_walls", SETTINGS_MEMBER(connectors.require_walls), FlagType{}, "0",
@@ -166,8 +184,8 @@ std::vector<Row> log_rows() {
 
 std::vector<Row> service_rows() {
   std::vector<Row> out;
-  for (auto* part : {hook_rows, audit_rows, connector_rows, echo_rows, sql_rows, files_rows,
-                     pin_rows, log_rows}) {
+  for (auto* part : {hook_rows, audit_rows, outcome_rows, connector_rows, echo_rows, sql_rows,
+                     files_rows, pin_rows, log_rows}) {
     for (auto& row : part()) out.push_back(std::move(row));
   }
   return out;

@@ -81,6 +81,7 @@ class Run {
   struct Call {
     Ulid id;
     std::shared_ptr<asio::cancellation_signal> cancel;
+    bool outlives = false;  // A connection that was lost: section 9.1.
   };
   class Events;
 
@@ -102,6 +103,8 @@ class Run {
   [[nodiscard]] bool has_room() const;
   base::Task<bool> room();
   void finish_call(const Ulid& id, Answer answer);
+  void cancel_calls();
+  void leave_calls();
   [[nodiscard]] bool may_log() const;
   void log_end() const;
   void record(std::string_view act, std::string_view code, base::json::Object details = {});
@@ -153,7 +156,10 @@ class Run::Events final : public EventSink {
 
 base::Task<void> Run::serve() {
   services_.metrics.sessions.add(1);
-  connection_->on_drain([this] { perform(session_.begin_drain()); });
+  connection_->on_drain([this] {
+    perform(session_.begin_drain());
+    if (ending_) cancel_calls();  // Nobody waits for them here, and nobody should there.
+  });
   tasks_.spawn(keep_time());
   connection_->set_message_limit(session_.message_limit(), session::kCloseTooLarge);
   while (true) {
@@ -166,17 +172,37 @@ base::Task<void> Run::serve() {
   ending_ = true;
   // The tasks below hold references into this frame.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  // A call may end, and be forgotten, in the middle of its cancellation.
-  for (const auto& call : std::exchange(calls_, {})) {
-    call.cancel->emit(asio::cancellation_type::terminal);
-  }
+  leave_calls();
   if (verification_) verification_->emit(asio::cancellation_type::terminal);
-  if (rechecking_) rechecking_->emit(asio::cancellation_type::terminal);
+  if (rechecking_ && calls_.empty()) rechecking_->emit(asio::cancellation_type::terminal);
   timer_.cancel();
   co_await tasks_.wait();
   services_.metrics.sessions.add(-1);
   log_end();
   if (caller_) record("session_ended", "ok", {{"close_code", connection_->closure().code}});
+}
+
+void Run::cancel_calls() {
+  // A call may end, and be forgotten, in the middle of its cancellation.
+  for (const auto& call : std::exchange(calls_, {})) {
+    call.cancel->emit(asio::cancellation_type::terminal);
+  }
+}
+
+// The connection has ended. Whoever only lost it comes back for the calls that
+// have a key, by which they are found again.
+void Run::leave_calls() {
+  auto end = connection_->closure().end;
+  bool is_lost = end == ws::End::kLost || end == ws::End::kClosedByPeer || end == ws::End::kIdle ||
+                 end == ws::End::kSlowConsumer;
+  if (!is_lost || session_.state() == session::ServerState::kDraining) return cancel_calls();
+  auto left = std::exchange(calls_, {});
+  for (const auto& call : left) {
+    if (call.outlives) calls_.push_back(call);
+  }
+  for (const auto& call : left) {
+    if (!call.outlives) call.cancel->emit(asio::cancellation_type::terminal);
+  }
 }
 
 // In the trail, by whoever is known by now. What a stranger wrote is not in it.
@@ -300,14 +326,18 @@ SessionControl Run::make_control() {
       if (auto run = weak.lock()) act(**run);
     });
   };
-  return {
-      .end = [on_loop](
-                 Code code) { on_loop([code](Run& run) { run.perform(run.session_.end(code)); }); },
-      .recheck = [on_loop] { on_loop([](Run& run) { run.start_recheck(); }); }};
+  return {.end =
+              [on_loop](Code code) {
+                on_loop([code](Run& run) {
+                  run.perform(run.session_.end(code));
+                  if (run.ending_) run.cancel_calls();
+                });
+              },
+          .recheck = [on_loop] { on_loop([](Run& run) { run.start_recheck(); }); }};
 }
 
 void Run::start_recheck() {
-  if (ending_ || !shown_) return;
+  if ((ending_ && calls_.empty()) || !shown_) return;
   rechecking_ = std::make_shared<asio::cancellation_signal>();
   tasks_.spawn(recheck(), rechecking_);
 }
@@ -320,15 +350,17 @@ base::Task<void> Run::recheck() {
   base::RequestContext context;
   context.deadline = std::chrono::steady_clock::now() + kVerifyTime;
   auto principal = co_await services_.credentials().verify(context, *shown_);
-  if (ending_) co_return;
   bool taken_back = principal ? !caller_->principal.scopes.within(principal->scopes)
                               : principal.error().code == Code::kAuth;
-  if (taken_back) perform(session_.end(Code::kAuth));
+  if (!taken_back) co_return;
+  perform(session_.end(Code::kAuth));
+  if (ending_) cancel_calls();
 }
 
 void Run::perform(session::Request action) {
   auto cancel = std::make_shared<asio::cancellation_signal>();
-  calls_.push_back({action.envelope.id, cancel});
+  bool outlives = action.op == session::Op::kInvoke && action.envelope.payload.contains("idem");
+  calls_.push_back({action.envelope.id, cancel, outlives});
   tasks_.spawn(run_call(std::move(action)), std::move(cancel));
 }
 

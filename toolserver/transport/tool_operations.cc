@@ -21,12 +21,13 @@ constexpr std::size_t kChunkBytes = 48 << 10;
 
 struct Permission {
   session::Op op;
-  std::string_view scope;  // Empty: the tool's own scope decides, in the pipeline.
+  std::string_view scope;  // Empty: what it is about decides, in the pipeline.
 };
 constexpr std::array kPermissions{
     Permission{session::Op::kCapList, "cap:list"},
     Permission{session::Op::kCapGet, ""},
     Permission{session::Op::kInvoke, ""},
+    Permission{session::Op::kOutcome, ""},
     Permission{session::Op::kAuditHead, "admin:audit"},
     Permission{session::Op::kSessionList, "admin:session"},
     Permission{session::Op::kSessionClose, "admin:session"},
@@ -111,6 +112,7 @@ base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<con
   switch (op) {
     case session::Op::kCapList: co_return list(*caller, request.payload);
     case session::Op::kCapGet: co_return get(*caller, request.payload);
+    case session::Op::kOutcome: co_return outcome(*caller, request.payload);
     case session::Op::kAuditHead: co_return audit_head();
     case session::Op::kSessionList: co_return list_sessions();
     case session::Op::kSessionClose: co_return close_sessions(*caller, request.payload);
@@ -146,6 +148,12 @@ Answer ToolOperations::get(const Caller& caller, const json::Object& payload) co
   auto found = pipeline_.capability(caller.principal, mode_, *tool);
   if (!found) return no(std::move(found).error());
   return json::Object{{"capability", std::move(*found)}};
+}
+
+Answer ToolOperations::outcome(const Caller& caller, const json::Object& payload) const {
+  auto id = read_id(payload);
+  if (!id) return no(std::move(id).error());
+  return write_outcome(pipeline_.outcome(caller.principal, *id));
 }
 
 Answer ToolOperations::audit_head() const {
@@ -195,6 +203,7 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
   call.dry_run = asked->dry_run;
+  call.idem = std::move(asked->idem);
   call.form = asked->form;
   if (request.meta) {
     call.deadline = request.meta->deadline;

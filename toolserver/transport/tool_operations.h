@@ -31,6 +31,7 @@ class ToolOperations final : public Operations {
  private:
   [[nodiscard]] Answer list(const Caller& caller, const base::json::Object& payload) const;
   [[nodiscard]] Answer get(const Caller& caller, const base::json::Object& payload) const;
+  [[nodiscard]] Answer outcome(const Caller& caller, const base::json::Object& payload) const;
   [[nodiscard]] Answer audit_head() const;
   [[nodiscard]] Answer list_sessions() const;
   [[nodiscard]] Answer close_sessions(const Caller& caller, const base::json::Object& payload);

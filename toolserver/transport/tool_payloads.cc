@@ -5,6 +5,8 @@
 
 #include "base/crypto/encoding.h"
 #include "base/json/fields.h"
+#include "toolserver/model/envelope.h"
+#include "toolserver/model/ulid.h"
 
 namespace tool::transport {
 namespace {
@@ -103,7 +105,22 @@ Outcome<InvokeRequest> read_invoke(json::Object payload) {
     if (name == "dry_run") request.dry_run = flag->get_bool();
     if (name == "stream" && flag->get_bool()) request.form = pipeline::ContentForm::kStreamed;
   }
+  const auto* idem = payload.if_contains("idem");
+  if (idem == nullptr) return request;
+  if (!idem->is_string() || !pipeline::is_idempotency_key(std::string_view(idem->get_string()))) {
+    return refuse(Code::kShape, "p.idem: must be 1 to 128 characters from ! to ~");
+  }
+  if (request.dry_run) return refuse(Code::kShape, "p.idem: a dry run does nothing once");
+  request.idem = idem->get_string();
   return request;
+}
+
+Outcome<std::string> read_id(const json::Object& payload) {
+  const auto* id = payload.if_contains("id");
+  if (id == nullptr || !id->is_string() || !Ulid::parse(std::string_view(id->get_string()))) {
+    return refuse(Code::kShape, "p.id: must be a ULID");
+  }
+  return std::string(id->get_string());
 }
 
 json::Object write_content(Content content) {
@@ -124,12 +141,13 @@ json::Object write_content(Content content) {
 
 json::Object write_reply(pipeline::PipelineReply reply, json::Array content) {
   json::Object out;
-  out.reserve(6);
+  out.reserve(7);
   out["content"] = std::move(content);
   if (reply.result.structured) out["structured"] = std::move(*reply.result.structured);
   out["is_error"] = reply.result.is_error;
   out["usage"] = {{"ms", reply.usage.time.count()}, {"bytes", reply.usage.bytes}};
   out["redactions"] = reply.redactions;
+  if (!reply.repeats.empty()) out["repeats"] = reply.repeats;
   auto& receipt = out["audit"].emplace_object();
   receipt.reserve(4);
   receipt["seq"] = reply.receipt.seq;
@@ -138,6 +156,30 @@ json::Object write_reply(pipeline::PipelineReply reply, json::Array content) {
     receipt["node"] = reply.receipt.node;
     receipt["sig"] = {{"kid", reply.receipt.kid}, {"v", reply.receipt.signature}};
   }
+  return out;
+}
+
+json::Object write_outcome(outcomes::Seen seen) {
+  auto millis = [](base::WallTime time) { return wire_time(time).time_since_epoch().count(); };
+  json::Object out{{"state", name(seen.state)}, {"since", millis(seen.since)}};
+  if (seen.state == outcomes::State::kNever) return out;
+  out["tool"] = seen.tool;
+  out["began"] = millis(seen.began);
+  if (!seen.ended) return out;
+  out["status"] = seen.ended->status;
+  auto& receipt = seen.ended->receipt;
+  if (receipt.seq > 0) out["audit"] = {{"seq", receipt.seq}, {"hash", receipt.hash}};
+  if (!seen.ended->answer) return out;
+  auto& answer = *seen.ended->answer;
+  pipeline::PipelineReply reply;
+  json::Array content;
+  for (auto& part : answer.result.content) content.push_back(write_content(std::move(part)));
+  answer.result.content.clear();
+  reply.result = std::move(answer.result);
+  reply.usage = {answer.time, answer.bytes};
+  reply.redactions = answer.redactions;
+  reply.receipt = std::move(receipt);
+  out["answer"] = write_reply(std::move(reply), std::move(content));
   return out;
 }
 

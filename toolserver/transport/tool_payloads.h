@@ -8,6 +8,7 @@
 
 #include "base/json/json.h"
 #include "toolserver/model/fault.h"
+#include "toolserver/outcomes/outcome_store.h"
 #include "toolserver/pipeline/call.h"
 
 namespace tool::transport {
@@ -23,6 +24,7 @@ struct InvokeRequest {
   std::string tool;
   base::json::Object args;
   bool dry_run = false;
+  std::string idem;  ///< Idempotency key; empty for none.
   pipeline::ContentForm form = pipeline::ContentForm::kWhole;
 };
 
@@ -36,6 +38,8 @@ struct SessionChoice {
 [[nodiscard]] Outcome<ListRequest> read_list(const base::json::Object& payload);
 [[nodiscard]] Outcome<std::string> read_tool(const base::json::Object& payload);
 [[nodiscard]] Outcome<SessionChoice> read_session_choice(const base::json::Object& payload);
+/// The id that tool.outcome asks about.
+[[nodiscard]] Outcome<std::string> read_id(const base::json::Object& payload);
 [[nodiscard]] Outcome<InvokeRequest> read_invoke(base::json::Object payload);
 
 /// A part of content as the wire writes it.
@@ -43,5 +47,7 @@ struct SessionChoice {
 /// The answer of tool.invoke; `content` is the parts already written.
 [[nodiscard]] base::json::Object write_reply(pipeline::PipelineReply reply,
                                              base::json::Array content);
+/// The answer of tool.outcome, section 9.2.
+[[nodiscard]] base::json::Object write_outcome(outcomes::Seen seen);
 
 }  // namespace tool::transport

@@ -22,6 +22,7 @@ MESSAGE_BYTES = 16 << 20
 WINDOW_MS = 60_000
 MAX_PAGES = 1000
 PATH = '/scp/v3'  # of a URL without one
+PAUSE, MOST_PAUSE = 0.1, 2.0  # seconds between two attempts to find a lost connection's call again
 NO_ID = '0' * 26  # of an err about a message whose id could not be read
 
 
@@ -31,6 +32,13 @@ class Refused(Exception):
     def __init__(self, code, message, data=None, retry_ms=None):
         super().__init__(f'{code}: {message}')
         self.code, self.message, self.data, self.retry_ms = code, message, data, retry_ms
+
+
+class Closed(Refused):
+    """The connection has ended."""
+
+
+LOST = (Closed, OSError, websockets.ConnectionClosed, websockets.InvalidHandshake)
 
 
 class Waiting:
@@ -75,6 +83,7 @@ class Client:
         self.sender = self.refresher = None
         self.spent = False  # the only token there is was refused
         self.renewal = asyncio.Lock()
+        self.leaving = False
 
     async def connect(self):
         self.waiting, self.sender = {}, None
@@ -110,9 +119,46 @@ class Client:
             cursor = {'cursor': page['next']}
         raise Refused('E_LIMIT', f'the server lists more than {MAX_PAGES} pages of tools')
 
-    async def invoke_tool(self, tool, progress=None, deadline_ms=None, **args):
+    async def invoke_tool(self, tool, progress=None, deadline_ms=None, idempotency_key=None, **args):
+        """A call with a key is done once: when its connection is lost it is sent again on a new one, until its outcome is
+        known or its deadline over. Errors: as call()."""
         meta = {'deadline_ms': deadline_ms} if deadline_ms else None
-        return await self.call('tool.invoke', {'tool': tool, 'args': args}, meta=meta, events=progress)
+        payload = {'tool': tool, 'args': args}
+        if idempotency_key is None:
+            return await self.call('tool.invoke', payload, meta=meta, events=progress)
+        until = time.monotonic() + (deadline_ms or 30_000) / 1000 + 5
+        return await self._call_until_known({**payload, 'idem': idempotency_key}, meta, progress, until)
+
+    async def outcome_of(self, request_id):
+        """Whether a call ran, by its id. Section 9.2."""
+        return await self.call('tool.outcome', {'id': request_id})
+
+    async def _call_until_known(self, payload, meta, events, until):
+        """Section 9.1. Nothing but a lost connection is a reason to send a call again."""
+        lost, pause = False, PAUSE
+        while True:
+            try:
+                if lost:
+                    await self._reopen()
+                return await self.call('tool.invoke', payload, meta=meta, events=events)
+            except LOST as error:
+                lost, wait, failure = True, pause, error
+                pause = min(2 * pause, MOST_PAUSE)
+            except Refused as refusal:
+                if not lost or refusal.code != 'E_BUSY':
+                    raise
+                wait, failure = (refusal.retry_ms or 1000) / 1000, refusal
+            if self.leaving or time.monotonic() + wait >= until:
+                raise failure
+            await asyncio.sleep(wait)
+
+    async def _reopen(self):
+        """A new connection in place of one that has ended. Calls at the same time share it."""
+        async with self.renewal:
+            if self.reader.done() and not self.leaving:
+                await self._stop_refreshing()
+                await self.socket.close()
+                await self.connect()
 
     async def invoke_streamed(self, tool, **args):
         """The answer, and the bytes of each part of its content that came before it, by index."""
@@ -170,6 +216,7 @@ class Client:
         self.receiver = keys.Records(self.suite, self.keys, 's2c', transcript, epoch)
 
     async def disconnect(self):
+        self.leaving = True
         await self._stop_refreshing()
         if not self.reader.done():
             await self._call('session.close', {})
@@ -390,7 +437,7 @@ class Client:
         try:
             async for data in self.socket:
                 self._deliver(self._decode(data, self.th2))
-            failure = Refused('E_STATE', f'the server closed: {self.socket.close_code}')
+            failure = Closed('E_STATE', f'the server closed: {self.socket.close_code}')
         except Exception as error:  # whatever ended the reading ends every call that waits
             failure = error
             await self.socket.close(4400)

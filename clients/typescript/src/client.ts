@@ -6,7 +6,9 @@
 //
 // Source: docs/wire-3.0.md, sections 4.8, 6 and 9.
 
-import {ScpError} from './errors.js';
+import {setTimeout as sleep} from 'node:timers/promises';
+
+import {ConnectionLost, ScpError} from './errors.js';
 import type {Meta} from './envelope.js';
 import type {Mode, Ready, Shown, Welcome} from './handshake.js';
 import {proveHolder} from './holder.js';
@@ -14,7 +16,7 @@ import type {JsonObject} from './json.js';
 import {apiKeyCredential} from './keys.js';
 import {type ClientOptions, readOptions, type Settings} from './options.js';
 import {Session, type State} from './session.js';
-import {count, member, nonEmpty, text} from './shape.js';
+import {count, member, nonEmpty, text, ULID} from './shape.js';
 import type {Suite} from './suites.js';
 import {checkSessionToken} from './tokens.js';
 import {
@@ -26,6 +28,13 @@ const MAX_PAGES = 1000;
 const MAX_DEADLINE_MS = 300_000;
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const TOKEN_CHARACTERS = 8192;
+const IDEMPOTENCY_KEY = /^[!-~]{1,128}$/;
+/** Of a call that names no deadline, for the attempts to find it again; and beyond a deadline, for its answer to come. */
+const DEADLINE_MS = 30_000;
+const GRACE_MS = 5000;
+/** Between two such attempts; each pause is twice the last. */
+const LEAST_REPEAT_MS = 100;
+const MOST_REPEAT_MS = 2000;
 const LEAST_PAUSE_MS = 500;
 const MOST_PAUSE_MS = 10_000;
 
@@ -56,6 +65,11 @@ export interface InvokeOptions {
   stream?: boolean | undefined;
   /** W3C Trace Context. */
   traceparent?: string | undefined;
+  /**
+   * 1 to 128 characters from ! to ~: the server does a call with a key once. So when its connection is lost, it is sent
+   * again on a new one, until its outcome is known or its deadline over.
+   */
+  idempotencyKey?: string | undefined;
 }
 
 /** Calls may run side by side. It keeps its secrets to itself: no error, and nothing that is printed of it, has one. */
@@ -63,6 +77,8 @@ export class Client {
   readonly #settings: Settings;
   #session: Session | undefined;
   #connecting = false;
+  #reconnecting: Promise<unknown> | undefined;
+  #leaving = false;
   #token: string | undefined;
   #expiresAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -86,6 +102,11 @@ export class Client {
    * server's refusal, or a server that this client does not trust; ConnectionLost; what the function `token` throws.
    */
   async connect(): Promise<SessionInfo> {
+    this.#leaving = false;
+    return this.#dial();
+  }
+
+  async #dial(): Promise<SessionInfo> {
     if (this.#connecting || this.state === 'READY' || this.state === 'REKEYING') {
       throw new ScpError('E_STATE', 'the client is connected already');
     }
@@ -144,6 +165,47 @@ export class Client {
    * whether the call ran is not known; TypeError  an option; the reason of `signal`; what `onProgress` throws.
    */
   async invokeTool(tool: string, args: object = {}, options: InvokeOptions = {}): Promise<ToolResult> {
+    const {idempotencyKey, deadlineMs, signal} = options;
+    if (idempotencyKey === undefined) return this.#invoke(tool, args, options);
+    if (!IDEMPOTENCY_KEY.test(idempotencyKey)) throw new TypeError('idempotencyKey: must be 1 to 128 characters from ! to ~');
+    const until = Date.now() + (deadlineMs ?? DEADLINE_MS) + GRACE_MS;
+    let lost = false;
+    for (let pause = LEAST_REPEAT_MS; ; pause = Math.min(2 * pause, MOST_REPEAT_MS)) {
+      try {
+        if (lost) await this.#reopen();
+        return await this.#invoke(tool, args, options);
+      } catch (error) {
+        const wait = isLost(error) ? pause : lost ? busyMs(error) : undefined;
+        lost ||= isLost(error);
+        if (wait === undefined || this.#leaving || Date.now() + wait >= until) throw error;
+        await sleep(wait);
+        signal?.throwIfAborted();
+      }
+    }
+  }
+
+  /**
+   * Whether a call ran, by its id, in the words of section 9.2. Errors: TypeError  no id; ScpError, ConnectionLost.
+   */
+  async outcomeOf(id: string, options: {signal?: AbortSignal | undefined} = {}): Promise<JsonObject> {
+    if (!ULID.test(id)) throw new TypeError('id: must be a ULID');
+    const session = this.#open();
+    const p = await session.request('tool.outcome', {id}, options);
+    this.#read(session, () => text(p, 'state', /^(never|running|finished|unknown)$/));
+    return p;
+  }
+
+  /** A new connection in place of one that has ended. Calls at the same time share it. */
+  async #reopen(): Promise<void> {
+    if (this.state === 'READY' || this.state === 'REKEYING') return;
+    this.#reconnecting ??= this.#dial().finally(() => {
+      this.#reconnecting = undefined;
+    });
+    await this.#reconnecting;
+    if (this.#leaving) await this.disconnect();
+  }
+
+  async #invoke(tool: string, args: object, options: InvokeOptions): Promise<ToolResult> {
     const session = this.#open();
     const meta = readMeta(options);
     const streamed = new Streamed(this.#settings.maxGatheredBytes);
@@ -158,8 +220,8 @@ export class Client {
         stop.abort(error);
       }
     };
-    const {dryRun, stream} = options;
-    const p = await session.request('tool.invoke', {tool, args, dry_run: dryRun, stream}, {meta, event, signal});
+    const {dryRun, stream, idempotencyKey} = options;
+    const p = await session.request('tool.invoke', {tool, args, dry_run: dryRun, stream, idem: idempotencyKey}, {meta, event, signal});
     return this.#read(session, () => readResult(p, streamed));
   }
 
@@ -199,6 +261,7 @@ export class Client {
 
   /** Ends the session, and with it calls that are under way. Nothing to do where it has ended. */
   async disconnect(): Promise<void> {
+    this.#leaving = true;
     clearTimeout(this.#timer);
     if (this.state === 'READY' || this.state === 'REKEYING') await this.#open().close();
   }
@@ -272,6 +335,15 @@ export class Client {
     // Nothing later is to be had: the session ends then, or its only credential.
     if (this.#expiresAt > before || typeof this.#settings.token === 'function') this.#keepFresh(session, this.#pause());
   }
+}
+
+/** Unless the server ended the connection for a reason of its own. */
+function isLost(error: unknown): boolean {
+  return error instanceof ConnectionLost && (error.code === undefined || error.code === 'E_BUSY');
+}
+
+function busyMs(error: unknown): number | undefined {
+  return error instanceof ScpError && error.code === 'E_BUSY' ? (error.retryMs ?? MOST_REPEAT_MS) : undefined;
 }
 
 function readMeta({deadlineMs, traceparent}: InvokeOptions): Meta | undefined {

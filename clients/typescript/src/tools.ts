@@ -4,7 +4,7 @@ import {ScpError} from './errors.js';
 import type {Mode} from './handshake.js';
 import {isObject, type Json, type JsonObject} from './json.js';
 import type {Receipt} from './receipts.js';
-import {bytes, count, flag, list, member, nonEmpty, object, refuse, text, TOOL} from './shape.js';
+import {bytes, count, flag, list, member, nonEmpty, object, refuse, text, TOOL, ULID} from './shape.js';
 
 const MAX_PAGE = 1000;
 const MAX_PARTS = 100_000;
@@ -43,6 +43,8 @@ export interface ToolResult {
   readonly usage: {readonly ms: number; readonly bytes: number};
   readonly redactions: number;
   readonly audit: Receipt;
+  /** Of a call with a key that had run before: the id of the call whose answer this is. */
+  readonly repeats?: string;
 }
 
 export interface Progress {
@@ -131,6 +133,7 @@ export function readResult(p: JsonObject, streamed: Streamed): ToolResult {
     usage: {ms: count(usage, 'ms'), bytes: count(usage, 'bytes')},
     redactions: count(p, 'redactions'),
     audit: readReceipt(object(p, 'audit')),
+    ...(member(p, 'repeats') === undefined ? {} : {repeats: text(p, 'repeats', ULID)}),
   };
 }
 

@@ -61,6 +61,40 @@ for (const mode of MODES) {
     assert.deepEqual(await client.request('session.ping'), {});
   });
 
+  test(`${mode}: a call with a key is sent again when its connection is lost`, async (context) => {
+    const keys: unknown[] = [];
+    const {client, server} = await meetReady(context, mode, {answer: (request, peer) => {
+      if (request.op !== 'tool.invoke') return server.answer(request, peer);
+      keys.push(request.p['idem']);
+      if (keys.length === 1) return peer.close(1001);
+      if (keys.length === 2) return peer.refuse(request, 'E_BUSY', {retry_ms: 1});
+      return peer.reply(request, {...resultOf(request.p), repeats: request.id});
+    }});
+    const answer = await client.invokeTool('a.b', {n: 1}, {idempotencyKey: 'k-1'});
+    assert.deepEqual(keys, ['k-1', 'k-1', 'k-1']);
+    assert.match(answer.repeats ?? '', /^[0-9A-Z]{26}$/);
+    assert.equal(server.peers.length, 2);
+  });
+
+  test(`${mode}: without a key, and without a loss, nothing is sent again`, async (context) => {
+    let calls = 0;
+    const {client, server} = await meetReady(context, mode, {answer: (request, peer) => {
+      calls++;
+      if (calls === 1) return peer.refuse(request, 'E_BUSY', {retry_ms: 1});
+      if (calls === 2) return peer.close(4401, 'E_AUTH');
+      return peer.close(1001);
+    }});
+    await assert.rejects(client.invokeTool('a.b', {}, {idempotencyKey: 'k-1'}), refused('E_BUSY'));
+    await assert.rejects(client.invokeTool('a.b', {}, {idempotencyKey: 'k-1'}), ConnectionLost);
+    await client.connect();
+    await assert.rejects(client.invokeTool('a.b', {}), ConnectionLost);
+    assert.deepEqual([calls, server.peers.length], [3, 2]);
+    for (const idempotencyKey of ['', 'two words', 'k'.repeat(129), 'é']) {
+      await assert.rejects(client.invokeTool('a.b', {}, {idempotencyKey}), TypeError);
+    }
+    await assert.rejects(client.outcomeOf('x'), TypeError);
+  });
+
   test(`${mode}: an aborted call is cancelled on the server, and the session goes on`, async (context) => {
     const started = Promise.withResolvers<Received>();
     const cancelled = Promise.withResolvers<void>();

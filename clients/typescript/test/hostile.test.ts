@@ -212,6 +212,7 @@ const SESSIONS: readonly SessionLie[] = [
   {what: 'content that is neither text nor data', code: 'E_SHAPE', answer: (call, peer) => result(call, peer, {content: [{type: 'link', media_type: 'a/b', text: ''}]})},
   {what: 'data that is no base64url', code: 'E_SHAPE', answer: (call, peer) => result(call, peer, {content: [{type: 'data', media_type: 'a/b', data: '+/=='}]})},
   {what: 'a count that is negative', code: 'E_SHAPE', answer: (call, peer) => result(call, peer, {redactions: -1})},
+  {what: 'an answer of a call that is none', code: 'E_SHAPE', answer: (call, peer) => result(call, peer, {repeats: 'yesterday'})},
   {what: 'a receipt without a hash', code: 'E_SHAPE', answer: (call, peer) => result(call, peer, {audit: {seq: 1}})},
   {what: 'fewer bytes than it streamed', code: 'E_SHAPE', answer: (call, peer) => { peer.event(call, 'tool.chunk', 0, chunk('abc')); result(call, peer, streamedPart(2)); }},
   {what: 'more bytes than it streamed', code: 'E_SHAPE', answer: (call, peer) => { peer.event(call, 'tool.chunk', 0, chunk('abc')); result(call, peer, streamedPart(4)); }},

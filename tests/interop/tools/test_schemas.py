@@ -53,6 +53,8 @@ BAD = [
     ('admin.session.close', 'p.session_id', ''), ('admin.session.close', 'p.session_id', 7),
     ('cap.get', 'p.tool', 'sql'), ('cap.get', 'p.tool', 'Sql.query'), ('cap.get', 'p.tool', 'sql.*'), ('cap.get', 'p', {}),
     ('tool.invoke', 'p.tool', REMOVED), ('tool.invoke', 'p.args', REMOVED), ('tool.invoke', 'p.args', []), ('tool.invoke', 'p.dry_run', 1), ('tool.invoke', 'p.stream', 'yes'),
+    ('tool.invoke', 'p.idem', ''), ('tool.invoke', 'p.idem', 'k' * 129), ('tool.invoke', 'p.idem', 'two words'), ('tool.invoke', 'p.idem', 7),
+    ('tool.outcome', 'p.id', 'x'), ('tool.outcome', 'p.id', REMOVED), ('tool.outcome', 't', 'evt'),
     ('tool.invoke', 'p.tool', 's' * 65 + '.query'), ('tool.invoke', 'p.tool', 'sql.query.x'),
     ('tool.progress', 'p.done', '1'), ('tool.progress', 'p.done', REMOVED), ('tool.progress', 'seq', REMOVED), ('tool.progress', 'seq', -1),
     ('tool.progress', 't', 'res'), ('tool.chunk', 'p.data', ''), ('tool.chunk', 'p.data', 'A'), ('tool.chunk', 'p.index', -1), ('tool.chunk', 'p.data', 'A' * 65540),
@@ -181,6 +183,11 @@ def test_a_real_session_says_only_what_fits(service):
         for one in await client.list_capabilities():
             assert faults('capability', (await client.call('cap.get', {'tool': one['id']}))['capability']) == []
         await client.invoke_tool('sql.query', sql='SELECT 42::INTEGER AS answer')
+        for key in ('twice', 'twice', None):
+            await client.invoke_tool('sql.query', sql='SELECT 43::INTEGER AS answer', idempotency_key=key)
+        asked = [message['id'] for message in client.seen if message['op'] == 'tool.invoke' and message['t'] == 'req']
+        states = [(await client.outcome_of(one))['state'] for one in (*asked, asked[0][:-1] + ('0' if asked[0][-1] != '0' else '1'))]
+        assert states == ['finished', 'finished', 'never', 'finished', 'never']
         for tool, arguments in (('sql.query', {'sql': 5}), ('no.such', {})):
             with pytest.raises(Refused):
                 await client.invoke_tool(tool, **arguments)
@@ -193,4 +200,4 @@ def test_a_real_session_says_only_what_fits(service):
     for message in client.seen:
         kinds.add(schema_of(message))
         assert faults(schema_of(message), message) == [], message
-    assert kinds >= {'welcome', 'auth', 'ready', 'cap.list', 'cap.get', 'tool.invoke', 'err', 'envelope'}
+    assert kinds >= {'welcome', 'auth', 'ready', 'cap.list', 'cap.get', 'tool.invoke', 'tool.outcome', 'err', 'envelope'}

@@ -14,7 +14,7 @@ STATES = ['CONNECTED', 'NEGOTIATED', 'READY']
 NEVER = [('res', 'session.ping'), ('err', 'session.ping'), ('evt', 'tool.progress'), ('cancel', 'session.ping'), ('req', 'tool.cancel'),
          ('req', 'tool.progress'), ('req', 'tool.chunk'), ('req', 'session.error')]
 # What belongs to READY alone.
-READY_ONLY = ['session.ping', 'session.refresh', 'session.rekey', 'cap.list', 'cap.get', 'tool.invoke', 'admin.audit.head', 'admin.session.list',
+READY_ONLY = ['session.ping', 'session.refresh', 'session.rekey', 'cap.list', 'cap.get', 'tool.invoke', 'tool.outcome', 'admin.audit.head', 'admin.session.list',
               'admin.session.close', 'flow.run']
 
 

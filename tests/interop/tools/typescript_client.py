@@ -67,8 +67,10 @@ class TypescriptClient:
     async def get_capability(self, tool):
         return await self._do('get', tool=tool)
 
-    async def invoke_tool(self, tool, progress=None, deadline_ms=None, **args):
+    async def invoke_tool(self, tool, progress=None, deadline_ms=None, idempotency_key=None, **args):
         options = {'deadlineMs': deadline_ms} if deadline_ms else {}
+        if idempotency_key is not None:
+            options['idempotencyKey'] = idempotency_key
         return await self.invoke(tool, args, {**options, 'progress': progress is not None}, progress)
 
     async def invoke(self, tool, args, options, progress=None):
@@ -82,6 +84,9 @@ class TypescriptClient:
             await asyncio.wait([answer])
             assert 'stopped' in str(answer.exception()), answer
             raise
+
+    async def outcome_of(self, request_id):
+        return await self._do('outcome', tool=request_id)
 
     async def call(self, op, payload):
         return await self._do('request', op=op, p=payload)

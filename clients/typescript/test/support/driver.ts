@@ -50,13 +50,14 @@ function askForToken(): Promise<string> {
 }
 
 /** As the server wrote it, so that it can be compared with what another client got. */
-function onTheWire({content, structured, isError, usage, redactions, audit}: ToolResult): object {
+function onTheWire({content, structured, isError, usage, redactions, audit, repeats}: ToolResult): object {
   const parts = content.map((part) => {
     return part.type === 'text'
       ? {type: 'text', media_type: part.mediaType, text: part.text}
       : {type: 'data', media_type: part.mediaType, data: Buffer.from(part.data).toString('base64url')};
   });
-  return {content: parts, ...(structured === undefined ? {} : {structured}), is_error: isError, usage, redactions, audit};
+  return {content: parts, ...(structured === undefined ? {} : {structured}), is_error: isError, usage, redactions, audit,
+    ...(repeats === undefined ? {} : {repeats})};
 }
 
 async function invoke(command: Command): Promise<object> {
@@ -84,6 +85,7 @@ async function run(command: Command): Promise<unknown> {
     case 'invoke': return invoke(command);
     case 'abort': return void calls.get(command.of ?? 0)?.abort(new Error('stopped'));
     case 'token': return void tokens.get(command.of ?? 0)?.(command.tool ?? '');
+    case 'outcome': return opened().outcomeOf(command.tool ?? '');
     case 'request': return opened().request(command.op ?? '', command.p);
     case 'refresh': return opened().refresh();
     case 'rekey': return opened().rekey();

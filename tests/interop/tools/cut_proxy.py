@@ -1,0 +1,39 @@
+"""Between a client and a service, for tests that take the connection away: bytes pass as they are until somebody cuts them off."""
+import asyncio
+import contextlib
+
+
+class CutProxy:
+    """Use as an asynchronous context. `port` is where it listens; `cut()` ends every connection at once, without a close."""
+
+    def __init__(self, target):
+        self.target = target
+        self.writers, self.connections = set(), 0
+
+    async def __aenter__(self):
+        self.server = await asyncio.start_server(self._serve, '127.0.0.1', 0)
+        self.port = self.server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_):
+        self.server.close()
+        self.cut()
+
+    def cut(self):
+        for writer in self.writers:
+            writer.transport.abort()
+
+    async def _serve(self, reader, writer):
+        self.connections += 1
+        other_reader, other = await asyncio.open_connection('127.0.0.1', self.target)
+        pair = {writer, other}
+        self.writers |= pair
+        await asyncio.gather(self._copy(reader, other), self._copy(other_reader, writer))
+        self.writers -= pair
+
+    async def _copy(self, reader, writer):
+        with contextlib.suppress(ConnectionError):
+            while piece := await reader.read(65536):
+                writer.write(piece)
+                await writer.drain()
+        writer.close()

@@ -1,0 +1,138 @@
+#include "toolserver/outcomes/outcome_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace tool::outcomes {
+namespace {
+
+constexpr std::size_t kNameLength = 64;
+constexpr std::string_view kEnd = ".json";
+constexpr std::string_view kPart = ".part";
+constexpr std::int64_t kMostFileBytes = 128 << 20;
+
+base::Error unavailable(std::string_view what) {
+  return base::fail(base::ErrorKind::kUnavailable, "outcome folder: " + std::string(what))
+      .with_detail(std::strerror(errno));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+bool is_name(std::string_view text) {
+  return text.size() == kNameLength && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+base::Status write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return unavailable("a file cannot be written");
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+OutcomeFolder::File read_file(const std::string& path, std::string name) {
+  OutcomeFolder::File out{.name = std::move(name), .changed = {}, .text = {}};
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat facts{};
+  if (!file.is_open() || ::fstat(file.get(), &facts) != 0) return out;
+  out.changed = base::WallTime(std::chrono::seconds(facts.st_mtim.tv_sec));
+  if (!S_ISREG(facts.st_mode) || facts.st_size > kMostFileBytes) return out;
+  std::string text(static_cast<std::size_t>(facts.st_size), '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return out;
+    have += static_cast<std::size_t>(got);
+  }
+  out.text = std::move(text);
+  return out;
+}
+
+}  // namespace
+
+base::Result<OutcomeFolder> OutcomeFolder::open(const std::string& path, Durability durability) {
+  ASSIGN_OR_RETURN(auto lock, audit::FolderLock::take(path));
+  std::error_code ec;
+  std::filesystem::directory_iterator it(path, ec);
+  std::vector<std::filesystem::path> parts;
+  for (; !ec && it != std::filesystem::directory_iterator(); it.increment(ec)) {
+    if (it->path().filename().string().ends_with(kPart)) parts.push_back(it->path());
+  }
+  for (const auto& part : parts) {
+    if (!ec) std::filesystem::remove(part, ec);
+  }
+  if (ec) {
+    return base::fail(base::ErrorKind::kUnavailable, "outcome folder: cannot be tidied")
+        .with_detail(ec.message());
+  }
+  return OutcomeFolder(path, durability, std::move(lock));
+}
+
+base::Result<std::vector<OutcomeFolder::File>> OutcomeFolder::read_all() const {
+  std::vector<File> files;
+  std::error_code ec;
+  std::filesystem::directory_iterator it(path_, ec);
+  for (; !ec && it != std::filesystem::directory_iterator(); it.increment(ec)) {
+    std::string name = it->path().filename().string();
+    if (!name.ends_with(kEnd)) continue;
+    name.resize(name.size() - kEnd.size());
+    if (is_name(name)) files.push_back(read_file(it->path().string(), std::move(name)));
+  }
+  if (ec) {
+    return base::fail(base::ErrorKind::kUnavailable, "outcome folder: cannot be read")
+        .with_detail(ec.message());
+  }
+  return files;
+}
+
+base::Status OutcomeFolder::write(const std::string& name, std::string_view text) const {
+  std::string part = path_ + "/" + name + std::string(kPart);
+  {
+    Descriptor file(
+        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file.is_open()) return unavailable("a file cannot be made");
+    RETURN_IF_ERROR(write_all(file.get(), text));
+    if (durability_ == Durability::kSynced && ::fsync(file.get()) != 0) {
+      return unavailable("a file cannot be synced");
+    }
+  }
+  if (::rename(part.c_str(), file_of(name).c_str()) != 0) {
+    return unavailable("a file cannot be renamed");
+  }
+  if (durability_ == Durability::kWritten) return {};
+  Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open() || ::fsync(folder.get()) != 0) return unavailable("it cannot be synced");
+  return {};
+}
+
+base::Status OutcomeFolder::remove(const std::string& name) const {
+  if (::unlink(file_of(name).c_str()) == 0 || errno == ENOENT) return {};
+  return unavailable("a file cannot be removed");
+}
+
+}  // namespace tool::outcomes
