@@ -240,6 +240,56 @@ def test_a_cancelled_call_stays_cancelled(service, place):
     assert place.runs == 1
 
 
+async def left(service, place, **options):
+    """A client that lost its connection with a call under way, and does not come back by itself."""
+    client = await opened(service, **options)
+    call = asyncio.create_task(client.invoke_tool('tools.once', place=str(place.path), deadline_ms=120_000, idempotency_key='left'))
+    await place.begun()
+    client.leaving = True
+    client.socket.transport.abort()
+    with pytest.raises((Closed, websockets.ConnectionClosed)):
+        await call
+    await client._stop_refreshing()
+    return client
+
+
+async def outcome_of_key(client, place):
+    async with asyncio.timeout(60):
+        while (told := await code_of(client.invoke_tool('tools.once', place=str(place.path), idempotency_key='left')))[0] == 'E_BUSY':
+            await asyncio.sleep(0.1)
+    return told[0]
+
+
+def test_a_call_that_was_left_ends_with_its_session(service, place):
+    async def work():
+        token = service.mint('carol', scopes())
+        gone, other, admin = await left(service, place, token=token), await opened(service, token=token), await opened(
+            service, token=service.mint('root', ['admin:session']))
+        assert (await code_of(other.invoke_tool('tools.once', place=str(place.path), idempotency_key='left')))[0] == 'E_BUSY'
+        assert await admin.call('admin.session.close', {'session_id': gone.session['session_id']}) == {'closed': 1}
+        assert await outcome_of_key(other, place) == 'E_CANCELLED'
+        for one in (other, admin):
+            await one.disconnect()
+
+    run(work())
+    assert place.runs == 1
+
+
+def test_a_call_that_was_left_does_not_hold_up_the_end_of_the_service(make_service, tmp_path):
+    service, place = make_service('simple', **tools_of(tmp_path)), Place(tmp_path, 'left')
+    run(left(service, place))
+    service.stop()
+    service.start()
+
+    async def work():
+        client = await opened(service)
+        assert await outcome_of_key(client, place) == 'E_CANCELLED'
+        await client.disconnect()
+
+    run(work())
+    assert place.runs == 1
+
+
 def test_keys_and_ids_hold_over_a_restart(make_service, tmp_path):
     service = make_service('simple', **tools_of(tmp_path))
     done, cut, bare = (Place(tmp_path, name) for name in ('done', 'cut', 'bare'))
