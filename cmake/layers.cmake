@@ -275,6 +275,8 @@ module(toolserver/guard USES base/core base/config base/crypto base/json base/ht
   toolserver/pipeline LINKS PkgConfig::re2 PkgConfig::tomlplusplus PkgConfig::utf8proc TEST_USES base/testing)
 embed_texts(toolserver_guard guard_rules ${CMAKE_SOURCE_DIR}/toolserver/guard/rules/*.toml)
 module(toolserver/session USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
+# What the nodes of a federation say to each other, as values.
+module(toolserver/federation/proof USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit toolserver/outcomes
   TEST_USES base/testing)

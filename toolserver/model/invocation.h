@@ -13,6 +13,7 @@
 
 #include "base/json/json.h"
 #include "base/runtime/request_context.h"
+#include "toolserver/model/forwarded.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/model/tool_id.h"
 
@@ -43,6 +44,8 @@ struct Invocation {
   std::optional<Inputs> inputs = {};      ///< Of a call that is made again.
   base::json::Object client = {};         ///< What the caller's side can do, as MCP writes it.
   std::shared_ptr<const Note> note = {};  ///< Null: nobody listens.
+  /// Of a call that other nodes forwarded; null for one of this node's own callers.
+  std::shared_ptr<const Forwarded> forwarded = {};
 };
 
 /// What a part of an answer is to the resource it names.
