@@ -278,19 +278,22 @@ module(toolserver/session USES base/core base/json base/crypto base/jose toolser
 # What the nodes of a federation say to each other, as values.
 module(toolserver/federation/proof USES base/core base/json base/crypto base/jose toolserver/model TEST_USES base/testing)
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
-  base/jose toolserver/model toolserver/session toolserver/pipeline toolserver/audit toolserver/outcomes
-  TEST_USES base/testing)
+  base/jose toolserver/federation/proof toolserver/model toolserver/session toolserver/pipeline toolserver/audit
+  toolserver/outcomes TEST_USES base/testing)
 module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
   toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/transport
   TEST_USES base/testing base/metrics toolserver/connectors)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
+# The other nodes of a federation, whose tools are connectors of ours.
+module(toolserver/federation USES base/core base/json base/runtime base/crypto base/log toolserver/client
+  toolserver/connectors toolserver/federation/proof toolserver/mcp toolserver/model toolserver/pipeline toolserver/session)
 module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
   toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress
-  toolserver/mcp_login toolserver/client toolserver/outcomes
+  toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/federation toolserver/federation/proof
   TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")

@@ -119,8 +119,18 @@ base::Status Generation::make_pipeline(Shared& shared) {
     parts.filters.push_back(std::make_shared<pipeline::FilterWebhook>(std::move(asked), failure));
   }
   pipeline_ = std::make_unique<pipeline::Pipeline>(pipeline_options(config_), std::move(parts));
+  transport::FederationParts federation{
+      .keys = shared.nodes,
+      .memory = &shared.proofs,
+      .max_hops = static_cast<std::uint32_t>(config_.cluster.max_hops),
+      // By the rules in force now, which may be newer than the session.
+      .is_denied = [&shared](const std::string& subject) {
+        const auto& denied = shared.current.load(std::memory_order_acquire)->rules_.denied;
+        return denied.subjects.contains(subject);
+      }};
   operations_ = std::make_unique<transport::ToolOperations>(
-      *pipeline_, shared.audit, shared.sessions, shared.random, config_.core.mode);
+      *pipeline_, shared.audit, shared.sessions, shared.random, shared.clock, config_.core.mode,
+      std::move(federation));
   return {};
 }
 
@@ -154,6 +164,9 @@ base::Status Generation::make_sessions(Shared& shared) {
   ASSIGN_OR_RETURN(auto server, server_config(config_));
   server.rate.take = [this](const Principal& principal) { return pipeline_->take(principal); };
   server.rate.tolerates = [this](const Principal& principal, Code code) {
+    // What a node is refused may be the fault of its callers; what it signs is its own.
+    bool is_own = code == Code::kSignature || code == Code::kReplay || code == Code::kStale;
+    if (principal.method == Method::kNode && !is_own) return true;
     return pipeline_->tolerates(principal, code);
   };
   ASSIGN_OR_RETURN(auto signer, session_signer(config_));
@@ -162,6 +175,7 @@ base::Status Generation::make_sessions(Shared& shared) {
       context_, session::ServerContext::create(std::move(server), std::move(tokens), shared.replay,
                                                shared.clock, shared.random));
   ASSIGN_OR_RETURN(rules_, credential_rules(config_));
+  rules_.nodes = shared.nodes;
   if (config_.mcp.enabled) {
     McpParts parts{shared.mcp,    *pipeline_,   shared.audit,  shared.sessions,
                    shared.counts, shared.clock, shared.random, shared.extensions.providers};

@@ -16,6 +16,8 @@
 #include "toolserver/app/mcp_setup.h"
 #include "toolserver/app/secure_server.h"
 #include "toolserver/audit/audit_log.h"
+#include "toolserver/federation/proof/node_keys.h"
+#include "toolserver/federation/proof/proof_memory.h"
 #include "toolserver/guard/quarantine.h"
 #include "toolserver/guard/rule_set.h"
 #include "toolserver/outcomes/outcome_store.h"
@@ -42,6 +44,8 @@ struct Shared {
   transport::ConnectionCounts& counts;
   transport::OpenSessions& sessions;
   McpShared& mcp;
+  std::shared_ptr<const federation::NodeKeys> nodes;  ///< Null: of no federation.
+  federation::ProofMemory& proofs;
   const Extensions& extensions;
   std::atomic<class Generation*> current = nullptr;  ///< The one in force.
   std::atomic<bool> draining = false;

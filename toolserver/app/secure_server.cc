@@ -15,11 +15,13 @@
 #include "toolserver/app/audit_setup.h"
 #include "toolserver/app/audit_watch.h"
 #include "toolserver/app/connectors_setup.h"
+#include "toolserver/app/federation_setup.h"
 #include "toolserver/app/generation.h"
 #include "toolserver/app/outcomes_setup.h"
 #include "toolserver/app/session_setup.h"
 #include "toolserver/connectors/sql/sql_child.h"
 #include "toolserver/connectors/tool_set.h"
+#include "toolserver/federation/peers.h"
 #include "toolserver/isolate/launch.h"
 #include "toolserver/mcp_bridge/bridges.h"
 #include "toolserver/settings/validate.h"
@@ -128,12 +130,14 @@ class SecureServer::Parts {
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
   [[nodiscard]] base::log::Logger log() { return base::log::Logger(log_); }
   void tell(const mcp_ingress::Change& change) { mcp_.changes.tell(change); }
+  base::Status add_peer(const settings::Peer& peer);
 
  private:
   base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
   base::Status open_audit(const SecureConfig& config);
   base::Status open_parts(const SecureConfig& config);
   base::Status open_bridges(const SecureConfig& config);
+  base::Status connect_peers(const SecureConfig& config);
   base::Status load_quarantine();
   void record_reload(const base::Result<settings::Reloaded>& reloaded);
   base::http::Handler handler(unsigned worker);
@@ -155,11 +159,14 @@ class SecureServer::Parts {
   transport::ConnectionCounts counts_;
   transport::OpenSessions sessions_;
   McpShared mcp_;
+  std::shared_ptr<federation::NodeKeys> nodes_;  // Null: of no federation.
+  federation::ProofMemory proofs_;
   base::Workers workers_;
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Generation>> generations_;
   std::unique_ptr<base::http::Server> server_;
   std::unique_ptr<bridge::Bridges> bridges_;
+  std::unique_ptr<federation::Peers> peers_;
 };
 
 base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
@@ -192,8 +199,10 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   }
   registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
   RETURN_IF_ERROR(load_quarantine());
+  ASSIGN_OR_RETURN(nodes_, node_keys(config));
   shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, *outcomes_,
-                           registry_, quarantine_, replay_, counts_, sessions_, mcp_, extensions_});
+                           registry_, quarantine_, replay_, counts_, sessions_, mcp_, nodes_,
+                           proofs_, extensions_});
   return {};
 }
 
@@ -218,9 +227,39 @@ base::Status SecureServer::Parts::open_bridges(const SecureConfig& config) {
   return {};
 }
 
+base::Status SecureServer::Parts::connect_peers(const SecureConfig& config) {
+  if (!nodes_) return {};
+  peers_ = std::make_unique<federation::Peers>(
+      federation::PeerParts{registry_, nodes_, clock_, random_, log(),
+                            static_cast<std::uint32_t>(config.cluster.max_hops)});
+  for (const auto& peer : config.cluster.peers) {
+    if (peer.endpoint.empty()) continue;
+    ASSIGN_OR_RETURN(auto options, peer_options(config, peer));
+    peers_->connect(peer.node_id, std::move(options));
+  }
+  return {};
+}
+
+// As if the configuration had named it from the beginning.
+base::Status SecureServer::Parts::add_peer(const settings::Peer& peer) {
+  if (!nodes_) {
+    return base::fail(base::ErrorKind::kInvalid,
+                      "security.proof_signing_key_path: must be set for a node of a federation");
+  }
+  SecureConfig config = shared_->current.load()->config();
+  if (!nodes_->knows(peer.node_id)) config.cluster.peers.push_back(peer);
+  RETURN_IF_ERROR(check(config));
+  ASSIGN_OR_RETURN(auto options,
+                   peer.endpoint.empty() ? link_options(config) : peer_options(config, peer));
+  RETURN_IF_ERROR(register_node(*nodes_, peer));
+  if (!peer.endpoint.empty()) peers_->connect(peer.node_id, std::move(options));
+  return {};
+}
+
 base::Status SecureServer::Parts::start(SecureConfig config) {
   RETURN_IF_ERROR(open_parts(config));
   RETURN_IF_ERROR(open_bridges(config));
+  RETURN_IF_ERROR(connect_peers(config));
   auto options = server_options(config);
   options.limits.body_bytes_of = [this](const base::http::Request& head) {
     return mcp_body_bytes(head, shared_->current.load(std::memory_order_acquire)->config());
@@ -284,6 +323,7 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
 void SecureServer::Parts::stop() {
   if (!server_) {
     bridges_.reset();
+    peers_.reset();
     return;
   }
   shared_->draining = true;
@@ -298,6 +338,7 @@ void SecureServer::Parts::stop() {
   }
   for (auto& one : finished) one.wait();
   bridges_.reset();
+  peers_.reset();
   workers_.join();
   generations_.clear();
   server_.reset();
@@ -375,6 +416,12 @@ void SecureServer::tell(const mcp_ingress::Change& change) { parts_->tell(change
 
 base::Result<settings::Reloaded> SecureServer::reload(const base::config::Places& places) {
   return parts_->reload(places);
+}
+
+base::Status SecureServer::add_peer(std::string node_id, std::string endpoint,
+                                    std::string proof_public_key_path) {
+  return parts_->add_peer(
+      {std::move(node_id), std::move(endpoint), std::move(proof_public_key_path)});
 }
 
 }  // namespace tool::app

@@ -112,6 +112,17 @@ class SecureServer {
   /// Errors: kInvalid  the new one is refused; the old one stays in force.
   [[nodiscard]] base::Result<settings::Reloaded> reload(const base::config::Places& places);
 
+  /// Registers another node of the federation and begins to connect it, as an
+  /// entry of cluster.peers would; until the process ends. `endpoint` may be
+  /// empty: the node may call here, and is not called. Without
+  /// `proof_public_key_path` its proofs rest on secret_key. This node must have
+  /// peers by its configuration, or security.proof_signing_key_path.
+  /// Errors: kInvalid  a name, address or key that the configuration would refuse,
+  ///         or this is no node of a federation; kConflict  it is registered.
+  /// Source: specification, section 2.3.
+  [[nodiscard]] base::Status add_peer(std::string node_id, std::string endpoint,
+                                      std::string proof_public_key_path = {});
+
   /// Takes no more connections and requests, lets running calls end for the
   /// drain time of the configuration, then cuts them. Blocks.
   void stop();

@@ -8,8 +8,11 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
+#include "base/crypto/signing_key.h"
 #include "base/testing/child_process.h"
+#include "toolserver/app/new_files.h"
 #include "toolserver/client/secure_client.h"
 #include "toolserver/connectors/tool_set.h"
 #include "toolserver/settings/good_config.h"
@@ -194,6 +197,56 @@ TEST_F(SecureServerTest, a_program_brings_tools_of_its_own) {
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(call(**server, "own.asks", {{"text", "x"}}).error().code, Code::kConsent);
   EXPECT_TRUE(call(**server, "more.say", {{"text", "x"}}));
+}
+
+TEST_F(SecureServerTest, a_program_adds_a_node_to_a_running_service) {
+  auto node = [this](const std::string& name) {
+    auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
+    std::string file = folder.path() + "/" + name;
+    EXPECT_TRUE(write_new(file + ".key", key.to_pem().reveal(), 0600));
+    EXPECT_TRUE(write_new(file + ".pub", key.verify_key().to_pem(), 0644));
+    auto made = config();
+    made.core.node_id = name;
+    made.audit.path = file + "-audit";
+    made.security.proof_signing_key_path = file + ".key";
+    made.security.api_key_scopes = {"tool:invoke:node-b.echo_say"};
+    made.cluster.peer_scopes = {"tool:invoke:echo.say"};
+    return made;
+  };
+  auto a = SecureServer::start(node("node-a"));
+  auto b = SecureServer::start(node("node-b"));
+  ASSERT_TRUE(a && b);
+  std::string url = fmt::format("ws://127.0.0.1:{}", (*b)->port());
+  auto kind = [&](std::string name, std::string address, std::string_view key) {
+    auto added =
+        (*a)->add_peer(std::move(name), std::move(address), folder.path() + std::string(key));
+    return added ? std::nullopt : std::optional(added.error().kind());
+  };
+  using enum base::ErrorKind;
+  EXPECT_EQ(kind("node-a", url, "/node-b.pub"), kInvalid) << "itself";
+  EXPECT_EQ(kind("files", url, "/node-b.pub"), kInvalid) << "a namespace that is taken";
+  EXPECT_EQ(kind("node-b", "ws://192.0.2.1:1", "/node-b.pub"), kInvalid) << "plaintext";
+  EXPECT_EQ(kind("node-b", "http://127.0.0.1:1", "/node-b.pub"), kInvalid) << "another scheme";
+  EXPECT_EQ(kind("node-b", url, "/none.pub"), kInvalid) << "no such key";
+  EXPECT_EQ(call(**a, "node-b.echo_say", {{"text", "x"}}).error().code, Code::kTool);
+
+  EXPECT_EQ(kind("node-b", url, "/node-b.pub"), std::nullopt);
+  EXPECT_EQ(kind("node-b", url, "/node-b.pub"), kConflict);
+  ASSERT_TRUE((*b)->add_peer("node-a", "", folder.path() + "/node-a.pub"));
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto said = call(**a, "node-b.echo_say", {{"text", "hello"}});
+  while (!said && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    said = call(**a, "node-b.echo_say", {{"text", "hello"}});
+  }
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_TRUE(base::json::write(said->content).contains("hello"));
+
+  auto alone = config();
+  alone.audit.path = folder.path() + "/alone-audit";
+  auto of_none = SecureServer::start(alone);
+  ASSERT_TRUE(of_none);
+  EXPECT_FALSE((*of_none)->add_peer("node-b", url, folder.path() + "/node-b.pub"));
 }
 
 TEST_F(SecureServerTest, a_tool_that_cannot_be_served_stops_the_start) {

@@ -39,6 +39,7 @@ std::vector<Method> methods_of(const SecureConfig& config) {
   add(Method::kMtls, config.server.client_certificate != settings::ClientCertificate::kNone &&
                          (!config.security.certificate_scopes.empty() ||
                           !config.security.certificate_scopes_file.empty()));
+  add(Method::kNode, is_node(config));
   return methods;
 }
 
@@ -203,6 +204,8 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
   ASSIGN_OR_RETURN(rules.subject_scopes,
                    read_subject_scopes(config.security.certificate_scopes_file));
   ASSIGN_OR_RETURN(rules.denied, read_deny_list(config.security.deny_file));
+  ASSIGN_OR_RETURN(rules.node_scopes, scopes_of(config.cluster.peer_scopes));
+  ASSIGN_OR_RETURN(rules.scopes_of_nodes, read_subject_scopes(config.cluster.peer_scopes_file));
   rules.unbound = config.security.require_bound_tokens ? session::Unbound::kRefused
                                                        : session::Unbound::kAccepted;
   if (config.core.mode == Mode::kEnterprise) {
@@ -224,16 +227,18 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
   return rules;
 }
 
-base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
+bool is_node(const SecureConfig& config) {
+  return !config.cluster.peers.empty() || !config.security.proof_signing_key_path.empty();
+}
+
+base::Result<client::ClientOptions> link_options(const SecureConfig& config) {
   client::ClientOptions options;
-  options.url = config.core.server_url;
   options.path = config.server.path;
   options.plain = config.security.allow_insecure_transit ? client::PlainTransport::kLoopbackOnly
                                                          : client::PlainTransport::kRefused;
   options.ca_file = config.security.ca_cert_path;
   options.certificate_file = config.security.client_cert_path;
   options.key_file = config.security.client_key_path;
-  options.holder_key_file = config.security.holder_key_path;
   auto& session = options.session;
   session.mode = config.core.mode;
   ASSIGN_OR_RETURN(session.suites, suites_of(config));
@@ -241,6 +246,14 @@ base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
   session.window = to<std::chrono::seconds>(config.security.replay_window);
   session.rekey = rekey_limits(config);
   session.rekey_interval = to<std::chrono::seconds>(config.crypto.rekey_interval);
+  return options;
+}
+
+base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
+  ASSIGN_OR_RETURN(auto options, link_options(config));
+  options.url = config.core.server_url;
+  options.holder_key_file = config.security.holder_key_path;
+  auto& session = options.session;
   if (!config.security.jwt_public_key_path.empty()) {
     ASSIGN_OR_RETURN(session.session_tokens, rs256_verifier(config.security.jwt_public_key_path,
                                                             "security.jwt_public_key_path"));

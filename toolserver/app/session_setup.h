@@ -41,6 +41,15 @@ namespace tool::app {
 [[nodiscard]] base::Result<transport::CredentialRules> credential_rules(
     const settings::SecureConfig& config);
 
+/// Whether the service is a node of a federation: it has peers, or a key to sign
+/// what it forwards.
+[[nodiscard]] bool is_node(const settings::SecureConfig& config);
+
+/// What all connections from here have in common: neither address nor credential.
+/// Errors: kInvalid  a suite that the wire does not know.
+[[nodiscard]] base::Result<client::ClientOptions> link_options(
+    const settings::SecureConfig& config);
+
 /// How this configuration connects as a client.
 /// Errors: kInvalid  a suite that the wire does not know; see client::check().
 [[nodiscard]] base::Result<client::ClientOptions> client_options(

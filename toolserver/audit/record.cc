@@ -119,6 +119,7 @@ void add_rest(Members& members, const CallRecord& record) {
   members.text("tool", record.tool);
   members.text("trace", record.trace);
   members.text("ts", time_text(record.time));
+  members.text("way", record.way);
 }
 
 }  // namespace

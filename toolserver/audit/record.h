@@ -69,6 +69,7 @@ struct CallRecord {
   std::string guard;    ///< The verdict of the policy engine and its reason.
   std::string repeats;  ///< Id of the call whose answer this one got; empty when it ran itself.
   std::uint32_t hop = 0;
+  std::string way;  ///< The nodes that forwarded it, the caller's own first, parted by spaces.
   std::optional<Decision> decision;  ///< Absent in an open record.
   std::optional<Outcome> outcome;
   std::optional<Timing> timing;

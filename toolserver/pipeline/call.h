@@ -52,6 +52,8 @@ struct PipelineCall {
   /// Asks the caller's own side for consent, where the service has no hook. Null:
   /// it cannot be asked.
   std::shared_ptr<ConsentHook> asker = {};
+  /// Of a call that other nodes forwarded; null for one of this node's own callers.
+  std::shared_ptr<const Forwarded> forwarded = {};
 };
 
 struct Usage {

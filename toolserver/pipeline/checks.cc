@@ -72,6 +72,7 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
   invocation.inputs = std::move(call.inputs);
   invocation.client = std::move(call.client);
   invocation.note = std::move(call.note);
+  invocation.forwarded = std::move(call.forwarded);
   return invocation;
 }
 

@@ -47,6 +47,11 @@ audit::CallRecord AuditTrail::begin(const PipelineCall& call) const {
   record.peer = call.peer;
   record.trace = call.traceparent;
   record.hop = call.hop;
+  if (call.forwarded) {
+    for (const auto& node : call.forwarded->way) {
+      record.way += record.way.empty() ? node : ' ' + node;
+    }
+  }
   return record;
 }
 

@@ -54,6 +54,9 @@ Outcome<void> ClientHandshake::check_config() const {
   }
   bool needs_token = config_.method == Method::kJwt || config_.method == Method::kOauth2;
   if (needs_token && config_.token.empty()) return refuse(Code::kShape, "token: is not set");
+  if (config_.method == Method::kNode && !config_.node_credential) {
+    return refuse(Code::kShape, "node_credential: is not set");
+  }
   return {};
 }
 
@@ -174,8 +177,8 @@ std::string ClientHandshake::credential() const {
     }
     case Method::kJwt:
     case Method::kOauth2: return config_.token.reveal();
-    case Method::kMtls:
-    case Method::kNode: return {};
+    case Method::kMtls: return {};
+    case Method::kNode: return config_.node_credential(th1_);
   }
   return {};
 }

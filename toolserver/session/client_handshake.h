@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,9 @@ struct ClientConfig {
   std::vector<Suite> suites;  ///< Best first; all of them fit the mode.
   Secrets secrets;
   Method method = Method::kApiKey;
-  base::Secret token;   ///< The credential of jwt and oauth2.
+  base::Secret token;  ///< The credential of jwt and oauth2.
+  /// The credential of method node, made for each connection from its th1.
+  std::function<std::string(const Digest& th1)> node_credential;
   std::string node_id;  ///< The only server that is accepted; any when empty.
   std::string cluster;  ///< Likewise.
   /// The key that the server's session tokens must be signed with; not checked

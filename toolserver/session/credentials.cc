@@ -5,7 +5,8 @@
 namespace tool::session {
 
 std::optional<Method> method_of(std::string_view text) {
-  for (Method method : {Method::kApiKey, Method::kJwt, Method::kOauth2, Method::kMtls}) {
+  for (Method method :
+       {Method::kApiKey, Method::kJwt, Method::kOauth2, Method::kMtls, Method::kNode}) {
     if (name(method) == text) return method;
   }
   return std::nullopt;
@@ -18,7 +19,7 @@ bool fits(Method method, Mode mode) {
     case Method::kJwt: return mode != Mode::kEnterprise;
     case Method::kOauth2: return mode == Mode::kEnterprise;
     case Method::kMtls: return mode == Mode::kBasic || mode == Mode::kEnterprise;
-    case Method::kNode: return false;
+    case Method::kNode: return true;
   }
   return false;
 }

@@ -7,7 +7,7 @@
 namespace tool::session {
 namespace {
 
-constexpr std::array<std::pair<Op, std::string_view>, 17> kOps{{
+constexpr std::array<std::pair<Op, std::string_view>, 19> kOps{{
     {Op::kHello, "session.hello"},
     {Op::kAuth, "session.auth"},
     {Op::kClose, "session.close"},
@@ -22,6 +22,8 @@ constexpr std::array<std::pair<Op, std::string_view>, 17> kOps{{
     {Op::kCancel, "tool.cancel"},
     {Op::kProgress, "tool.progress"},
     {Op::kChunk, "tool.chunk"},
+    {Op::kForward, "fed.forward"},
+    {Op::kForwardCaps, "fed.caps"},
     {Op::kAuditHead, "admin.audit.head"},
     {Op::kSessionList, "admin.session.list"},
     {Op::kSessionClose, "admin.session.close"},
@@ -51,6 +53,8 @@ constexpr auto kServerRules = std::to_array<ServerRule>({
     {kReady, kReq, Op::kCapGet, kReady},
     {kReady, kReq, Op::kInvoke, kReady},
     {kReady, kReq, Op::kOutcome, kReady},
+    {kReady, kReq, Op::kForward, kReady},
+    {kReady, kReq, Op::kForwardCaps, kReady},
     {kReady, kReq, Op::kAuditHead, kReady},
     {kReady, kReq, Op::kSessionList, kReady},
     {kReady, kReq, Op::kSessionClose, kReady},

@@ -53,6 +53,8 @@ enum class Op : std::uint8_t {
   kCancel,        ///< tool.cancel
   kProgress,      ///< tool.progress
   kChunk,         ///< tool.chunk
+  kForward,       ///< fed.forward
+  kForwardCaps,   ///< fed.caps
   kAuditHead,     ///< admin.audit.head
   kSessionList,   ///< admin.session.list
   kSessionClose,  ///< admin.session.close

@@ -293,7 +293,7 @@ TEST(MethodTest, fits_its_modes_only) {
       {Method::kJwt, {Mode::kSimple, Mode::kBasic, Mode::kEncrypted}},
       {Method::kOauth2, {Mode::kEnterprise}},
       {Method::kMtls, {Mode::kBasic, Mode::kEnterprise}},
-      {Method::kNode, {}},
+      {Method::kNode, {Mode::kSimple, Mode::kBasic, Mode::kEncrypted, Mode::kEnterprise}},
   };
   for (const auto& [method, modes] : cases) {
     for (auto mode : {Mode::kSimple, Mode::kBasic, Mode::kEncrypted, Mode::kEnterprise}) {
@@ -301,7 +301,8 @@ TEST(MethodTest, fits_its_modes_only) {
       EXPECT_EQ(fits(method, mode), wanted) << name(method) << name(mode);
     }
   }
-  EXPECT_FALSE(method_of("node").has_value());
+  EXPECT_FALSE(method_of("password").has_value());
+  EXPECT_EQ(method_of("node"), Method::kNode);
   EXPECT_EQ(method_of("api_key"), Method::kApiKey);
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <set>
 
+#include "toolserver/definition/read_definitions.h"
+#include "toolserver/model/look_alike.h"
 #include "toolserver/settings/bind.h"
 #include "toolserver/settings/validate.h"
 
@@ -38,6 +40,25 @@ void check_discovery(Findings& out, const Cluster& cluster) {
   }
 }
 
+// A peer's name is the namespace of its tools here.
+void check_namespaces(Findings& out, const SecureConfig& config) {
+  static constexpr std::string_view kOwnNames[] = {"sql", "files", "echo", definition::kSpace};
+  std::set<std::string> looks;
+  for (std::string_view own : kOwnNames) looks.insert(look_of(own));
+  for (const auto& bridge : config.bridges) looks.insert(look_of(bridge.name));
+  for (const auto& peer : config.cluster.peers) {
+    if (peer.endpoint.empty()) continue;
+    if (!ToolId::parse(peer.node_id + ".x")) {
+      out.push_back({"cluster.peers",
+                     "the name of a node that is called must be 1 to 64 of a-z, 0-9, '_' and '-', "
+                     "a letter first"});
+    } else if (!looks.insert(look_of(peer.node_id)).second) {
+      out.push_back({"cluster.peers",
+                     fmt::format("{}: a namespace has that name, or looks like it", peer.node_id)});
+    }
+  }
+}
+
 void check_peers(Findings& out, const SecureConfig& config) {
   std::set<std::string_view> ids = {config.core.node_id};
   for (const auto& peer : config.cluster.peers) {
@@ -45,6 +66,7 @@ void check_peers(Findings& out, const SecureConfig& config) {
       out.push_back({"cluster.peers", "must not name this node, or a node twice"});
     }
   }
+  check_namespaces(out, config);
 }
 
 }  // namespace

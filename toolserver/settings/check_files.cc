@@ -111,6 +111,7 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"security.proof_signing_key_path", &config.security.proof_signing_key_path},
           {"security.certificate_scopes_file", &config.security.certificate_scopes_file},
           {"security.deny_file", &config.security.deny_file},
+          {"cluster.peer_scopes_file", &config.cluster.peer_scopes_file},
           {"guard.rules_key_path", &config.guard.rules_key_path},
           {"guard.quarantine_file", &config.guard.quarantine_file},
           {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path},
@@ -174,6 +175,7 @@ void check_server(Checker& check, const SecureConfig& config) {
   for (const auto& peer : config.cluster.peers) {
     check.file("cluster.peers", peer.proof_public_key_path, Kind::kPublicFile);
   }
+  check.file("cluster.peer_scopes_file", config.cluster.peer_scopes_file, Kind::kRules);
   check.file("cluster.discovery_config.ca_cert_path", config.cluster.discovery_config.ca_cert_path,
              Kind::kPublicFile);
   check.file("hooks.ca_cert_path", config.hooks.ca_cert_path, Kind::kPublicFile);

@@ -5,6 +5,7 @@
 namespace tool::settings {
 
 using base::config::DurationType;
+using base::config::IntegerType;
 using base::config::ListType;
 using base::config::SecretType;
 using base::config::TextType;
@@ -19,7 +20,18 @@ std::vector<Row> node_rows() {
   rows.add("cluster.name", SETTINGS_MEMBER(cluster.name), TextType{name_rule, kNameRule, 64},
            "default", "Name of the federation; the audience of session tokens.")
       .add("cluster.peers", SETTINGS_MEMBER(cluster.peers), ListType{peer_rule, kPeerRule, 256}, "",
-           "Nodes that calls may be forwarded to.")
+           "Nodes of the federation: `node_id wss://host:port key.pem`. With `-` in place of the "
+           "address it may call here, and is not called.")
+      .add("cluster.peer_scopes", SETTINGS_MEMBER(cluster.peer_scopes),
+           ListType{scope_rule, kScopeRule, 256}, "",
+           "What the nodes of cluster.peers may ask for here, whoever their caller is.",
+           Change::kLive)
+      .add("cluster.peer_scopes_file", SETTINGS_MEMBER(cluster.peer_scopes_file), TextType{}, "",
+           "File with a line `scope scope = node_id` for each node that has scopes of its own in "
+           "place of cluster.peer_scopes; read again at a reload.",
+           Change::kLive)
+      .add("cluster.max_hops", SETTINGS_MEMBER(cluster.max_hops), IntegerType{1, 8}, "4",
+           "How many nodes a call may be forwarded by, the first included.")
       .add("cluster.discovery_method", SETTINGS_MEMBER(cluster.discovery_method),
            choice<Discovery>(), "static",
            "How nodes are found: cluster.peers alone, DNS SRV records, or a registry.")

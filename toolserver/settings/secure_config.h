@@ -112,10 +112,10 @@ struct DiscoveryConfig {
   Duration interval{};   ///< Between two looks.
 };
 
-/// A node that calls may be forwarded to.
+/// A node of the federation.
 struct Peer {
   std::string node_id;
-  std::string endpoint;        ///< wss:// URL.
+  std::string endpoint;        ///< wss:// URL; empty: it is known, and never called.
   Path proof_public_key_path;  ///< Empty: proofs fall back to the shared secret.
   friend bool operator==(const Peer&, const Peer&) = default;
 };
@@ -125,6 +125,9 @@ struct Cluster {
   Discovery discovery_method = Discovery::kStatic;
   DiscoveryConfig discovery_config;
   std::vector<Peer> peers;
+  std::vector<std::string> peer_scopes;  ///< What the other nodes may ask for here.
+  Path peer_scopes_file;                 ///< Of single nodes, in place of peer_scopes.
+  std::size_t max_hops = 0;              ///< Steps that a call may come by.
 };
 
 struct Oauth2 {

@@ -264,10 +264,10 @@ TEST_F(SettingsTest, words_of_algorithms_may_be_capitals) {
 
 TEST_F(SettingsTest, peers_are_read) {
   write("b key.pem", "k");
-  set("SCP_CLUSTER_PEERS=node-b wss://b.example:7443 b key.pem, node-c wss://c.example");
+  set("SCP_CLUSTER_PEERS=node-b wss://b.example:7443 b key.pem, node-c wss://c.example, node-d -");
   EXPECT_THAT(loaded().cluster.peers,
               ElementsAre(Peer{"node-b", "wss://b.example:7443", places_.folder / "b key.pem"},
-                          Peer{"node-c", "wss://c.example", {}}));
+                          Peer{"node-c", "wss://c.example", {}}, Peer{"node-d", "", {}}));
   for (const char* bad : {"node-b", "node-b http://b", "node-b wss://", "no/de wss://b",
                           "a  wss://b", "a ws://u@b", "a wss://b,a wss://b"}) {
     places_.environment.back() = std::string("SCP_CLUSTER_PEERS=") + bad;

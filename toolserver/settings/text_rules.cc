@@ -118,10 +118,13 @@ std::optional<Peer> parse_peer(std::string_view text) {
     out.proof_public_key_path = text.substr(space + 1);
     if (out.proof_public_key_path.empty()) return std::nullopt;
   }
+  if (!name_rule(out.node_id).empty()) return std::nullopt;
+  if (out.endpoint == "-") {
+    out.endpoint.clear();
+    return out;
+  }
   auto endpoint = parse_endpoint(out.endpoint);
-  bool good = name_rule(out.node_id).empty() && endpoint &&
-              (endpoint->scheme == "ws" || endpoint->scheme == "wss");
-  if (!good) return std::nullopt;
+  if (!endpoint || (endpoint->scheme != "ws" && endpoint->scheme != "wss")) return std::nullopt;
   return out;
 }
 

@@ -361,6 +361,10 @@ TEST(ValidateTest, settings_fit_together) {
             }},
            {"cluster.peers", "this node as its own peer",
             [](SecureConfig& s) { s.cluster.peers = {{s.core.node_id, "wss://a.example", {}}}; }},
+           {"cluster.peers", "a peer whose name is no namespace",
+            [](SecureConfig& s) { s.cluster.peers = {{"Node.B", "wss://a.example", {}}}; }},
+           {"cluster.peers", "a peer with the name of a connector",
+            [](SecureConfig& s) { s.cluster.peers = {{"sql", "wss://a.example", {}}}; }},
            {"cluster.peers", "a peer twice",
             [](SecureConfig& s) {
               s.cluster.peers = {{"b", "wss://a.example", {}}, {"b", "wss://b.example", {}}};

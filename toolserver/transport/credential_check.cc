@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "toolserver/federation/proof/link_proof.h"
 #include "toolserver/session/credentials.h"
 
 namespace tool::transport {
@@ -51,7 +52,9 @@ base::Task<Outcome<Principal>> CredentialCheck::verify_method(base::RequestConte
     case Method::kOauth2:
       if (!rules_.access_tokens) break;
       co_return co_await access_token(context, std::move(presented.credential));
-    case Method::kNode: break;
+    case Method::kNode:
+      if (!rules_.nodes) break;
+      co_return node(presented);
   }
   co_return session::wrong_credential("a method that is not configured");
 }
@@ -91,6 +94,22 @@ Outcome<Principal> CredentialCheck::certificate(const Presented& presented) cons
   principal.scopes = own == rules_.subject_scopes.end() ? rules_.certificate_scopes : own->second;
   principal.expires_at =
       std::min<base::WallTime>(clock_.now() + rules_.api_key_life, presented.certificate_end);
+  return principal;
+}
+
+// A node's name is no name of a caller: what one of them is granted or denied,
+// or has used up, is never the other's.
+Outcome<Principal> CredentialCheck::node(const Presented& presented) const {
+  auto name = federation::verify_node_credential(*rules_.nodes, presented.credential.reveal(),
+                                                 presented.th1, clock_.now());
+  if (!name) return std::move(name).error();
+  Principal principal;
+  principal.subject = std::move(*name);
+  principal.issuer = std::string(kNodeIssuer) + principal.subject;
+  principal.method = Method::kNode;
+  auto own = rules_.scopes_of_nodes.find(principal.subject);
+  principal.scopes = own == rules_.scopes_of_nodes.end() ? rules_.node_scopes : own->second;
+  principal.expires_at = clock_.now() + rules_.api_key_life;
   return principal;
 }
 

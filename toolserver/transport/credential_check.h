@@ -18,6 +18,7 @@
 #include "base/jose/key_cache.h"
 #include "base/runtime/request_context.h"
 #include "base/runtime/task.h"
+#include "toolserver/federation/proof/node_keys.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/session/holder_proof.h"
@@ -40,6 +41,9 @@ struct DenyList {
   friend bool operator==(const DenyList&, const DenyList&) = default;
 };
 
+/// Before the name of a node, where it or its word stands as an issuer.
+inline constexpr std::string_view kNodeIssuer = "node:";
+
 /// What the credentials of a deployment are held against. A method whose part
 /// is not set refuses everybody.
 struct CredentialRules {
@@ -53,6 +57,10 @@ struct CredentialRules {
   std::optional<AccessTokens> access_tokens;
   Scopes certificate_scopes;  ///< Of every client with a certificate, for method mtls.
   std::map<std::string, Scopes, std::less<>> subject_scopes;  ///< Of those named here, instead.
+  /// The other nodes of the federation; null: none is let in.
+  std::shared_ptr<const federation::NodeKeys> nodes;
+  Scopes node_scopes;  ///< What every one of them may ask for here.
+  std::map<std::string, Scopes, std::less<>> scopes_of_nodes;  ///< Of those named, instead.
   DenyList denied;
   /// Of client and access tokens; an API key and a certificate are proved anyway.
   session::Unbound unbound = session::Unbound::kAccepted;
@@ -91,6 +99,7 @@ class CredentialCheck {
   [[nodiscard]] Outcome<Principal> api_key(const Presented& presented) const;
   [[nodiscard]] Outcome<Principal> client_token(const Presented& presented) const;
   [[nodiscard]] Outcome<Principal> certificate(const Presented& presented) const;
+  [[nodiscard]] Outcome<Principal> node(const Presented& presented) const;
   [[nodiscard]] base::Task<Outcome<Principal>> access_token(base::RequestContext context,
                                                             base::Secret token);
 

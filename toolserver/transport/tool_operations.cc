@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "base/crypto/encoding.h"
+#include "toolserver/federation/proof/forwarding.h"
+#include "toolserver/federation/proof/link_proof.h"
+#include "toolserver/transport/credential_check.h"
 #include "toolserver/transport/tool_payloads.h"
 
 namespace tool::transport {
@@ -28,6 +31,9 @@ constexpr std::array kPermissions{
     Permission{session::Op::kCapGet, ""},
     Permission{session::Op::kInvoke, ""},
     Permission{session::Op::kOutcome, ""},
+    // Nodes alone; see for_node().
+    Permission{session::Op::kForward, ""},
+    Permission{session::Op::kForwardCaps, ""},
     Permission{session::Op::kAuditHead, "admin:audit"},
     Permission{session::Op::kSessionList, "admin:session"},
     Permission{session::Op::kSessionClose, "admin:session"},
@@ -42,6 +48,18 @@ std::unexpected<Refusal> no_reply(Fault fault, const std::string& tool) {
   json::Object data;
   if (fault.code == Code::kScope) data["scope"] = "tool:invoke:" + tool;
   return no(std::move(fault), std::move(data));
+}
+
+// A node acts for callers, and each of their calls is proved; callers are not nodes.
+Outcome<void> check_kind(session::Op op, const Principal& principal) {
+  bool for_nodes = op == session::Op::kForward || op == session::Op::kForwardCaps;
+  bool is_node = principal.method == Method::kNode;
+  if (for_nodes && !is_node)
+    return refuse(Code::kPolicy, "only nodes of the federation may ask that");
+  if (is_node && !for_nodes) {
+    return refuse(Code::kPolicy, "a node lists and calls tools by fed.caps and fed.forward alone");
+  }
+  return {};
 }
 
 const Permission* permission_of(session::Op op) {
@@ -105,6 +123,7 @@ base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<con
                                        session::Op op, Envelope request, EventSink& events) {
   const auto* permission = permission_of(op);
   if (permission == nullptr) co_return no(refuse(Code::kOp, "no such operation"));
+  if (auto fits = check_kind(op, caller->principal); !fits) co_return no(std::move(fits).error());
   if (!permission->scope.empty() && !caller->principal.scopes.has(permission->scope)) {
     co_return no(refuse(Code::kScope, fmt::format("the scope {} is missing", permission->scope)),
                  {{"scope", permission->scope}});
@@ -113,6 +132,9 @@ base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<con
     case session::Op::kCapList: co_return list(*caller, request.payload);
     case session::Op::kCapGet: co_return get(*caller, request.payload);
     case session::Op::kOutcome: co_return outcome(*caller, request.payload);
+    case session::Op::kForwardCaps: co_return list_for_node(*caller, request.payload);
+    case session::Op::kForward:
+      co_return co_await forward(std::move(caller), std::move(request), events);
     case session::Op::kAuditHead: co_return audit_head();
     case session::Op::kSessionList: co_return list_sessions();
     case session::Op::kSessionClose: co_return close_sessions(*caller, request.payload);
@@ -188,27 +210,92 @@ Answer ToolOperations::close_sessions(const Caller& caller, const json::Object& 
   return json::Object{{"closed", count}};
 }
 
+// What both ways to call a tool have in common.
+pipeline::PipelineCall ToolOperations::call_of(const Caller& caller, Envelope& request) const {
+  pipeline::PipelineCall call;
+  random_.fill(std::as_writable_bytes(std::span(&call.log_id, 1)));
+  call.session_id = caller.session_id;
+  call.peer = caller.peer;
+  call.mode = mode_;
+  if (request.meta) {
+    call.deadline = request.meta->deadline;
+    call.traceparent = std::move(request.meta->traceparent);
+  }
+  return call;
+}
+
+// With the proof that this node is the one that was meant.
+Answer ToolOperations::list_for_node(const Caller& caller, const json::Object& payload) const {
+  auto listed = list(caller, payload);
+  if (!listed) return listed;
+  auto proof = federation::peer_proof(*federation_.keys, caller.principal.subject,
+                                      caller.session_id, clock_.now(), random_);
+  if (!proof) return no(refuse(Code::kInternal, "the proof of this node cannot be made"));
+  (*listed)["proof"] = std::move(*proof);
+  return listed;
+}
+
+// The caller is whom the proofs name, and may do here what they ask for, as far
+// as the node that asks was granted it: authorised anew, by this node's rules.
+base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller, Envelope request,
+                                           EventSink& events) {
+  auto asked = read_forward(std::move(request.payload));
+  if (!asked) co_return no(std::move(asked).error());
+  const Principal& node = caller->principal;
+  federation::Asked step{node.subject, caller->session_id, asked->tool, &asked->args,
+                         std::move(asked->proofs)};
+  auto accepted = federation::accept(*federation_.keys, *federation_.memory, std::move(step),
+                                     federation_.max_hops, clock_.now());
+  if (!accepted) {
+    audit_.note(
+        {"forward_refused", name(accepted.error().code), node.subject, node.issuer, caller->peer},
+        {{"code", name(accepted.error().code)},
+         {"peer", caller->peer},
+         {"sid", caller->session_id},
+         {"principal", {{"iss", node.issuer}, {"sub", node.subject}}}});
+    co_return no(std::move(accepted).error());
+  }
+  if (federation_.is_denied && federation_.is_denied(accepted->subject)) {
+    co_return no(refuse(Code::kPolicy, "the caller is on this node's deny list"));
+  }
+  auto principal = std::make_shared<Principal>();
+  principal->subject = accepted->subject;
+  principal->issuer = std::string(kNodeIssuer) + accepted->way.front() + ':' + accepted->issuer;
+  principal->method = Method::kNode;
+  principal->expires_at = node.expires_at;
+  if (auto id = ToolId::parse(asked->tool); id && node.scopes.allows_invoke(*id)) {
+    if (auto one = Scopes::parse("tool:invoke:" + asked->tool)) principal->scopes = std::move(*one);
+  }
+  pipeline::PipelineCall call = call_of(*caller, request);
+  call.request_id = accepted->request;
+  call.principal = std::move(principal);
+  call.hop = static_cast<std::uint32_t>(accepted->way.size());
+  call.forwarded = std::make_shared<const Forwarded>(std::move(*accepted));
+  std::string tool = asked->tool;
+  call.tool = std::move(asked->tool);
+  call.args = std::move(asked->args);
+  auto reply = co_await pipeline_.run(std::move(call), to_events(events));
+  if (!reply) co_return no_reply(std::move(reply).error(), tool);
+  if (reply->result.input_needed) {
+    co_return no(
+        refuse(Code::kConsent, "the tool has to ask the caller, who cannot be asked here"));
+  }
+  co_return co_await write_answer(std::move(*reply), ContentForm::kWhole, events);
+}
+
 base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, Envelope request,
                                           EventSink& events) {
   auto asked = read_invoke(std::move(request.payload));
   if (!asked) co_return no(std::move(asked).error());
-  pipeline::PipelineCall call;
-  random_.fill(std::as_writable_bytes(std::span(&call.log_id, 1)));
+  pipeline::PipelineCall call = call_of(*caller, request);
   call.request_id = request.id.text();
-  call.session_id = caller->session_id;
-  call.peer = caller->peer;
   call.principal = {caller, &caller->principal};  // As long as the caller.
-  call.mode = mode_;
   std::string tool = asked->tool;
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
   call.dry_run = asked->dry_run;
   call.idem = std::move(asked->idem);
   call.form = asked->form;
-  if (request.meta) {
-    call.deadline = request.meta->deadline;
-    call.traceparent = std::move(request.meta->traceparent);
-  }
   auto reply = co_await pipeline_.run(std::move(call), to_events(events));
   if (!reply) co_return no_reply(std::move(reply).error(), tool);
   if (reply->result.input_needed) {

@@ -5,8 +5,16 @@
 // scope that is not about a tool is checked here, by one table.
 // Source: docs/wire-3.0.md, section 9.
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "base/core/clock.h"
 #include "toolserver/audit/audit_log.h"
+#include "toolserver/federation/proof/node_keys.h"
+#include "toolserver/federation/proof/proof_memory.h"
 #include "toolserver/pipeline/pipeline.h"
 #include "toolserver/transport/open_sessions.h"
 #include "toolserver/transport/operation.h"
@@ -17,12 +25,28 @@ namespace tool::transport {
 /// decides. Every operation that a session may ask for has an entry.
 [[nodiscard]] std::string_view scope_of(session::Op op);
 
+/// What a node of a federation does for the others; all outlive it.
+struct FederationParts {
+  std::shared_ptr<const federation::NodeKeys> keys;  ///< Null: there are no others.
+  federation::ProofMemory* memory = nullptr;
+  std::uint32_t max_hops = 0;
+  /// Whether a caller of that name is refused here.
+  std::function<bool(const std::string& subject)> is_denied;
+};
+
 class ToolOperations final : public Operations {
  public:
   /// All outlive it.
   ToolOperations(pipeline::Pipeline& pipeline, audit::AuditLog& audit, OpenSessions& sessions,
-                 base::Random& random, Mode mode)
-      : pipeline_(pipeline), audit_(audit), sessions_(sessions), random_(random), mode_(mode) {}
+                 base::Random& random, const base::Clock& clock, Mode mode,
+                 FederationParts federation)
+      : pipeline_(pipeline),
+        audit_(audit),
+        sessions_(sessions),
+        random_(random),
+        clock_(clock),
+        mode_(mode),
+        federation_(std::move(federation)) {}
 
   [[nodiscard]] base::Task<Answer> run(base::RequestContext context,
                                        std::shared_ptr<const Caller> caller, session::Op op,
@@ -38,11 +62,18 @@ class ToolOperations final : public Operations {
   [[nodiscard]] base::Task<Answer> invoke(std::shared_ptr<const Caller> caller, Envelope request,
                                           EventSink& events);
 
+  [[nodiscard]] Answer list_for_node(const Caller& caller, const base::json::Object& payload) const;
+  [[nodiscard]] base::Task<Answer> forward(std::shared_ptr<const Caller> caller, Envelope request,
+                                           EventSink& events);
+  [[nodiscard]] pipeline::PipelineCall call_of(const Caller& caller, Envelope& request) const;
+
   pipeline::Pipeline& pipeline_;
   audit::AuditLog& audit_;
   OpenSessions& sessions_;
   base::Random& random_;
+  const base::Clock& clock_;
   const Mode mode_;
+  const FederationParts federation_;
 };
 
 }  // namespace tool::transport

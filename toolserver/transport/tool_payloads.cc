@@ -123,6 +123,29 @@ Outcome<std::string> read_id(const json::Object& payload) {
   return std::string(id->get_string());
 }
 
+Outcome<ForwardRequest> read_forward(json::Object payload) {
+  constexpr std::size_t kProofs = 8;
+  ForwardRequest request;
+  auto tool = read_tool(payload);
+  if (!tool) return std::move(tool).error();
+  request.tool = std::move(*tool);
+  auto* args = payload.if_contains("args");
+  if (args == nullptr || !args->is_object()) {
+    return refuse(Code::kShape, "p.args: must be an object");
+  }
+  request.args = std::move(args->get_object());
+  const auto* proofs = payload.if_contains("proofs");
+  if (proofs == nullptr || !proofs->is_array() || proofs->get_array().empty() ||
+      proofs->get_array().size() > kProofs) {
+    return refuse(Code::kShape, "p.proofs: must be a list of 1 to 8 texts");
+  }
+  for (const auto& one : proofs->get_array()) {
+    if (!one.is_string()) return refuse(Code::kShape, "p.proofs: must be a list of 1 to 8 texts");
+    request.proofs.emplace_back(one.get_string());
+  }
+  return request;
+}
+
 json::Object write_content(Content content) {
   json::Object out;
   out.reserve(3);

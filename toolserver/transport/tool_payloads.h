@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json/json.h"
 #include "toolserver/model/fault.h"
@@ -28,6 +29,13 @@ struct InvokeRequest {
   pipeline::ContentForm form = pipeline::ContentForm::kWhole;
 };
 
+/// The payload of fed.forward.
+struct ForwardRequest {
+  std::string tool;
+  base::json::Object args;
+  std::vector<std::string> proofs;  ///< 1 to 8.
+};
+
 /// The sessions that admin.session.close means.
 struct SessionChoice {
   std::string member;  ///< session_id, or sub: all sessions of a subject.
@@ -41,6 +49,7 @@ struct SessionChoice {
 /// The id that tool.outcome asks about.
 [[nodiscard]] Outcome<std::string> read_id(const base::json::Object& payload);
 [[nodiscard]] Outcome<InvokeRequest> read_invoke(base::json::Object payload);
+[[nodiscard]] Outcome<ForwardRequest> read_forward(base::json::Object payload);
 
 /// A part of content as the wire writes it.
 [[nodiscard]] base::json::Object write_content(Content content);

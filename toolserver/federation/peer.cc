@@ -1,0 +1,320 @@
+#include "toolserver/federation/peer.h"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "base/json/canonical.h"
+#include "toolserver/federation/peer_connector.h"
+#include "toolserver/federation/proof/forwarding.h"
+#include "toolserver/federation/proof/link_proof.h"
+
+namespace tool::federation {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = base::json;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kTick{500};
+constexpr milliseconds kConnectTime{5'000};
+constexpr milliseconds kRetry{1'000};
+constexpr milliseconds kBetweenSteps{20};  // Of progress that is told.
+constexpr std::size_t kPages = 64;
+constexpr std::int64_t kPageTools = 200;
+constexpr std::size_t kNoteBytes = 1'024;
+constexpr std::size_t kEnvelopeBytes = 8 << 10;
+constexpr milliseconds kMostDeadline{300'000};
+
+std::string text_of(const Fault& fault) {
+  return fault.detail.empty() ? fault.message : fault.message + ": " + fault.detail;
+}
+
+Fault no_list(std::string detail) {
+  Fault fault = refuse(Code::kUpstream, "the node's list is not one");
+  fault.detail = std::move(detail);
+  return fault;
+}
+
+std::optional<std::string> text_in(const json::Object& object, std::string_view name) {
+  const auto* value = object.if_contains(boost::json::string_view(name.data(), name.size()));
+  if (value == nullptr || !value->is_string()) return std::nullopt;
+  return std::string(value->get_string());
+}
+
+std::optional<double> number_in(const json::Object& object, std::string_view name) {
+  const auto* value = object.if_contains(boost::json::string_view(name.data(), name.size()));
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  return value->to_number<double>();
+}
+
+std::string session_of(const client::Link& link) {
+  return std::string(link.session().ready().session_id.text());
+}
+
+}  // namespace
+
+Peer::Peer(std::string node_id, client::ClientOptions options, PeerParts parts,
+           asio::any_io_executor loop)
+    : node_id_(std::move(node_id)),
+      options_(std::move(options)),
+      parts_(std::move(parts)),
+      loop_(std::move(loop)),
+      wake_(loop_) {
+  options_.connect_time = kConnectTime;
+  auto& session = options_.session;
+  session.method = Method::kNode;
+  session.node_id = node_id_;
+  session.node_credential = [keys = parts_.keys, to = node_id_, &clock = parts_.clock,
+                             &random = parts_.random](const base::crypto::Digest& th1) {
+    // One that cannot be made is one that is refused.
+    return node_credential(*keys, to, th1, clock.now(), random).value_or(std::string());
+  };
+}
+
+base::Task<void> Peer::pause(milliseconds time) {
+  wake_->expires_after(time);
+  boost::system::error_code woken;
+  co_await wake_->async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+base::Task<void> Peer::run() {
+  auto self = shared_from_this();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  milliseconds wait = kFirstPause;
+  while (!stopping_) {
+    auto began = steady_clock::now();
+    std::string reason = co_await serve_without_exception();
+    if (stopping_) break;
+    if (steady_clock::now() - began > kLongestPause) wait = kFirstPause;
+    // Once for each reason: a node may be away for long.
+    if (reason != reported_end_) {
+      parts_.log.warning("federation: the node is not there",
+                         {{"node", node_id_}, {"reason", reason}, {"again_ms", wait.count()}});
+      reported_end_ = std::move(reason);
+    }
+    co_await pause(wait);
+    wait = std::min(wait * 2, kLongestPause);
+  }
+  co_await end(std::exchange(retired_, nullptr));
+  wake_.reset();
+}
+
+// What a library throws costs this link, like a fault of the node.
+base::Task<std::string> Peer::serve_without_exception() {
+  std::string reason;
+  try {
+    co_return co_await serve_once();
+  } catch (const std::exception& e) {
+    reason = e.what();
+  }
+  link_.reset();
+  co_return reason;
+}
+
+void Peer::stop() {
+  stopping_ = true;
+  open_ = false;
+  if (offered_) parts_.registry.remove(*offered_);
+  if (link_) link_->abort();
+  if (retired_) retired_->abort();
+  cancel_.emit(asio::cancellation_type::all);
+  if (wake_) wake_->cancel();
+}
+
+// Why it ended; one link from its beginning.
+base::Task<std::string> Peer::serve_once() {
+  auto opened = co_await client::Link::open(options_, nullptr, parts_.clock, parts_.random);
+  if (!opened) co_return text_of(opened.error());
+  auto link = std::move(*opened);
+  etag_.clear();  // So that the whole list comes, with the node's proof.
+  drains_ = false;
+  std::string reason = co_await watch(link);
+  link_.reset();
+  if (drains_ && !stopping_) {
+    co_await end(std::exchange(retired_, link));
+    link->retire();
+  } else {
+    co_await end(std::move(link));
+  }
+  co_return reason;
+}
+
+base::Task<void> Peer::end(std::shared_ptr<client::Link> link) {
+  if (!link) co_return;
+  link->abort();
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await link->close();
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+}
+
+base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
+  auto next = steady_clock::now();
+  while (!stopping_ && link->usable()) {
+    if (ask_now_ || steady_clock::now() >= next) {
+      ask_now_ = false;
+      auto read = co_await read_list(link);
+      if (!read) {
+        drains_ = read.error().code == Code::kBusy;
+        co_return text_of(read.error());
+      }
+      if (!link_) {
+        parts_.log.info("federation: connected", {{"node", node_id_}});
+        reported_end_.clear();
+        link_ = link;
+      }
+      next = steady_clock::now() + kRefresh;
+    }
+    if (!stopping_ && !ask_now_ && link->usable()) co_await pause(kTick);
+  }
+  co_return "the connection has ended";
+}
+
+base::Task<Outcome<json::Object>> Peer::ask(std::shared_ptr<client::Link> link,
+                                            json::Object payload) {
+  client::Link::Sending sending;
+  sending.op = session::Op::kForwardCaps;
+  sending.payload = std::move(payload);
+  sending.patience = kPatience;
+  co_return co_await link->call(std::move(sending));
+}
+
+// Adds the records of a page. Every page comes with the proof of the node, and
+// all pages are of one list.
+Outcome<void> Peer::take_page(const json::Object& page, const std::string& session,
+                              json::Array& records, std::string& etag) const {
+  auto proof = text_in(page, "proof");
+  if (!proof) return no_list("proof");
+  auto proved = verify_peer_proof(*parts_.keys, *proof, node_id_, session, parts_.clock.now());
+  if (!proved) return proved;
+  auto of = text_in(page, "etag");
+  const auto* found = page.if_contains("capabilities");
+  if (!of || found == nullptr || !found->is_array()) return no_list("capabilities");
+  if (!etag.empty() && *of != etag) return no_list("it changed while it was read");
+  etag = std::move(*of);
+  for (const auto& record : found->get_array()) records.push_back(record);
+  if (records.size() > 2 * kFarTools) return no_list("too many tools");
+  return {};
+}
+
+base::Task<Outcome<void>> Peer::read_list(std::shared_ptr<client::Link> link) {
+  json::Array records;
+  std::string etag;
+  std::string cursor;
+  std::size_t bytes = 0;
+  for (std::size_t pages = 0; pages < kPages; ++pages) {
+    json::Object payload;
+    payload["limit"] = kPageTools;
+    if (!etag_.empty()) payload["etag"] = etag_;
+    if (!cursor.empty()) payload["cursor"] = cursor;
+    auto page = co_await ask(link, std::move(payload));
+    if (!page) co_return std::move(page).error();
+    if (page->contains("unchanged") && !etag_.empty()) co_return Outcome<void>();
+    bytes += json::write(*page).size();
+    if (bytes > kListBytes) co_return no_list("over 4 MiB");
+    auto taken = take_page(*page, session_of(*link), records, etag);
+    if (!taken) co_return taken;
+    auto next = text_in(*page, "next");
+    if (!next) {
+      offer(records);
+      etag_ = std::move(etag);
+      co_return Outcome<void>();
+    }
+    if (*next == cursor) co_return no_list("a page that comes again");
+    cursor = std::move(*next);
+  }
+  co_return no_list("too many pages");
+}
+
+void Peer::offer(const json::Array& records) {
+  if (stopping_) return;
+  auto tools = read_tools(node_id_, parts_.keys->node_id(), records);
+  auto next = std::make_shared<PeerConnector>(shared_from_this(), std::move(tools.usable));
+  pipeline::Trust trust{.first_seen = pipeline::FirstSeen::kTrust, .approved = {}};
+  for (auto& left : parts_.registry.replace(offered_.get(), next, trust)) {
+    tools.left_out.push_back({left.id.text(), left.why.message});
+  }
+  offered_ = std::move(next);
+  if (reported_.size() > 2 * kFarTools) reported_.clear();
+  for (const auto& left : tools.left_out) {
+    auto& before = reported_[left.name];
+    if (before == left.why) continue;
+    before = left.why;
+    parts_.log.warning("federation: a tool is not offered",
+                       {{"node", node_id_}, {"tool", left.name}, {"reason", left.why}});
+  }
+}
+
+// Numbers of a node that tells too much are passed over, and one that does not
+// stop is cut off.
+std::function<void(const json::Object&)> Peer::events_to(
+    Progress progress, const std::shared_ptr<client::Link>& link) const {
+  struct Heard {
+    std::size_t count = 0;
+    steady_clock::time_point told;
+  };
+  auto heard = std::make_shared<Heard>();
+  return [heard, progress = std::move(progress), link](const json::Object& payload) {
+    if (++heard->count > kEvents) return link->abort();
+    auto now = steady_clock::now();
+    auto done = number_in(payload, "done");
+    if (!progress || !done || now - heard->told < kBetweenSteps) return;
+    heard->told = now;
+    auto note = text_in(payload, "note").value_or("");
+    if (note.size() > kNoteBytes) note.clear();
+    progress(*done, number_in(payload, "total"), std::move(note));
+  };
+}
+
+base::Task<Outcome<ToolResult>> Peer::call(Invocation call, std::string tool, Progress progress) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto link = link_;
+  if (!link || !link->usable()) {
+    Fault fault = refuse(Code::kBusy, "node " + node_id_ + " is not connected just now");
+    fault.retry_after = kRetry;
+    co_return fault;
+  }
+  auto left = std::chrono::duration_cast<milliseconds>(call.context.deadline - steady_clock::now());
+  if (left < milliseconds(1)) co_return refuse(Code::kTimeout, "the deadline has passed");
+  left = std::min(left, kMostDeadline);
+  std::string session = session_of(*link);
+  auto proofs = take_step(*parts_.keys, call, {node_id_, tool, session, parts_.max_hops},
+                          parts_.clock.now(), parts_.random);
+  if (!proofs) co_return std::move(proofs).error();
+  client::Link::Sending sending;
+  sending.op = session::Op::kForward;
+  sending.payload["tool"] = tool;
+  sending.payload["args"] = std::move(call.args);
+  auto& list = sending.payload["proofs"].emplace_array();
+  for (const auto& proof : *proofs) list.emplace_back(proof);
+  // A message that is too large would end the link, and with it the calls of others.
+  auto written = json::canonical(sending.payload);
+  if (!written ||
+      written->size() + kEnvelopeBytes > link->session().welcome().limits.message_bytes) {
+    co_return refuse(Code::kLimit, "the arguments are too large for node " + node_id_);
+  }
+  Meta meta;
+  meta.deadline = left;
+  meta.traceparent = call.traceparent;
+  sending.meta = std::move(meta);
+  sending.patience = left;
+  sending.progress = events_to(std::move(progress), link);
+  auto answer = co_await link->call(std::move(sending));
+  if (!answer) {
+    if (answer.error().code == Code::kTimeout) {
+      ask_now_ = true;
+      if (wake_) wake_->cancel();
+    }
+    // The link was given up; the caller did not go away.
+    if (answer.error().code == Code::kCancelled && !link->usable()) {
+      answer = Outcome<json::Object>(refuse(Code::kUpstream, "the link has ended"));
+    }
+    co_return relayed(node_id_, std::move(answer).error());
+  }
+  co_return read_reply(std::move(*answer));
+}
+
+}  // namespace tool::federation

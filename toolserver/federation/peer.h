@@ -1,0 +1,103 @@
+#pragma once
+
+// Keeps one other node connected: one link for all calls, which is opened again,
+// later and later, when it ends. A node that hangs is found by asking it in
+// between; until it answers again its calls are refused at once, so that nobody
+// waits for what will not come.
+// Source: docs/wire-3.0.md, section 18; docs/adr/0139; docs/tools/federation.md.
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/log/logger.h"
+#include "toolserver/client/link.h"
+#include "toolserver/federation/peer_records.h"
+#include "toolserver/federation/proof/node_keys.h"
+#include "toolserver/pipeline/registry.h"
+
+namespace tool::federation {
+
+/// What peers stand on; all outlive them.
+struct PeerParts {
+  pipeline::ToolRegistry& registry;
+  std::shared_ptr<const NodeKeys> keys;
+  const base::Clock& clock;
+  base::Random& random;
+  base::log::Logger log;
+  std::uint32_t max_hops = 0;
+};
+
+/// Lives on one event loop; call() and is_open() are for others.
+class Peer : public std::enable_shared_from_this<Peer> {
+ public:
+  /// Between two looks at the node's list, by which a node that hangs is found.
+  static constexpr std::chrono::milliseconds kRefresh{2'000};
+  static constexpr std::chrono::milliseconds kPatience{5'000};  ///< For an answer to one.
+  static constexpr std::chrono::milliseconds kFirstPause{250};
+  static constexpr std::chrono::milliseconds kLongestPause{30'000};  ///< Each is twice the last.
+  /// Of one call; the link of a node that sends more is ended.
+  static constexpr std::size_t kEvents = 10'000;
+
+  /// `options` has the address and what both nodes share; method and credential
+  /// are made here.
+  Peer(std::string node_id, client::ClientOptions options, PeerParts parts,
+       boost::asio::any_io_executor loop);
+
+  /// Until stop(); on its loop, started with cancel_slot().
+  [[nodiscard]] base::Task<void> run();
+  [[nodiscard]] boost::asio::cancellation_slot cancel_slot() { return cancel_.slot(); }
+  /// On its loop.
+  void stop();
+
+  [[nodiscard]] const boost::asio::any_io_executor& loop() const { return loop_; }
+  [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
+
+  /// Forwards a call of `tool`, as the node names it; on its loop, until the
+  /// deadline of the call. `progress` is called on this loop; may be empty.
+  /// Errors: E_BUSY  the node is not connected just now; E_POLICY, E_LIMIT  of
+  ///         take_step(); E_LIMIT  too large for the node; those of relayed().
+  [[nodiscard]] base::Task<Outcome<ToolResult>> call(Invocation call, std::string tool,
+                                                     Progress progress);
+
+ private:
+  base::Task<std::string> serve_once();
+  base::Task<std::string> serve_without_exception();
+  base::Task<void> end(std::shared_ptr<client::Link> link);
+  base::Task<std::string> watch(std::shared_ptr<client::Link> link);
+  base::Task<Outcome<void>> read_list(std::shared_ptr<client::Link> link);
+  base::Task<Outcome<base::json::Object>> ask(std::shared_ptr<client::Link> link,
+                                              base::json::Object payload);
+  [[nodiscard]] Outcome<void> take_page(const base::json::Object& page, const std::string& session,
+                                        base::json::Array& records, std::string& etag) const;
+  void offer(const base::json::Array& records);
+  [[nodiscard]] std::function<void(const base::json::Object&)> events_to(
+      Progress progress, const std::shared_ptr<client::Link>& link) const;
+  base::Task<void> pause(std::chrono::milliseconds time);
+
+  const std::string node_id_;
+  client::ClientOptions options_;
+  PeerParts parts_;
+  const boost::asio::any_io_executor loop_;
+  std::optional<boost::asio::steady_timer> wake_;  // Gone after stop().
+  boost::asio::cancellation_signal cancel_;        // Of what run() waits for.
+  std::shared_ptr<client::Link> link_;             // Null while the node has not proved itself.
+  std::shared_ptr<client::Link> retired_;          // Of a node that drains: for calls under way.
+  std::shared_ptr<connectors::Connector> offered_;
+  std::string etag_;                             // Of the list that is offered.
+  std::map<std::string, std::string> reported_;  // Tools left out, and why.
+  std::string reported_end_;
+  bool ask_now_ = false;  // A call waited in vain: does the node still answer?
+  bool drains_ = false;   // The node takes no more calls.
+  bool stopping_ = false;
+  std::atomic<bool> open_ = true;
+};
+
+}  // namespace tool::federation
