@@ -1,10 +1,10 @@
 #include "toolserver/federation/peer_connector.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
+
+#include "toolserver/connectors/on_loop.h"
 
 namespace tool::federation {
 namespace {
@@ -57,9 +57,8 @@ base::Task<Outcome<ToolResult>> PeerConnector::invoke(Approved<Invocation> call,
   auto peer = peer_;
   std::string there = found->second.origin_tool;
   Invocation copy = *call;
-  auto result = co_await asio::co_spawn(
-      peer->loop(), peer->call(std::move(copy), std::move(there), std::move(forward)),
-      asio::use_awaitable);
+  auto result = co_await connectors::on_loop(
+      peer->loop(), peer->call(std::move(copy), std::move(there), std::move(forward)));
   if (relay) relay->ended = true;
   co_return result;
 }

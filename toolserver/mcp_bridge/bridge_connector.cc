@@ -1,10 +1,10 @@
 #include "toolserver/mcp_bridge/bridge_connector.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
+
+#include "toolserver/connectors/on_loop.h"
 
 namespace tool::bridge {
 namespace {
@@ -71,8 +71,7 @@ base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> cal
     forward.progress = relayed(relay, mine);
   }
   auto bridge = bridge_;
-  auto result = co_await asio::co_spawn(bridge->loop(), bridge->call(std::move(forward)),
-                                        asio::use_awaitable);
+  auto result = co_await connectors::on_loop(bridge->loop(), bridge->call(std::move(forward)));
   if (relay) relay->ended = true;
   co_return result;
 }
