@@ -266,6 +266,8 @@ module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 # Logins at foreign MCP servers.
 module(toolserver/mcp_login USES base/config base/core base/crypto base/http base/jose base/json base/runtime
   toolserver/definition toolserver/model TEST_USES base/testing)
+# Which of many tools a few words mean.
+module(toolserver/tool_search TEST_USES base/testing)
 # Foreign MCP servers, whose tools are connectors of ours.
 module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
   toolserver/mcp toolserver/mcp_login toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2
