@@ -283,8 +283,8 @@ module(toolserver/transport USES base/core base/json base/runtime base/http base
   base/jose toolserver/federation/proof toolserver/model toolserver/session toolserver/pipeline toolserver/audit
   toolserver/outcomes TEST_USES base/testing)
 module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
-  toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/transport
-  TEST_USES base/testing base/metrics toolserver/connectors)
+  toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/tool_search
+  toolserver/transport TEST_USES base/testing base/metrics toolserver/connectors)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
 # The other nodes of a federation, whose tools are connectors of ours.

@@ -43,14 +43,22 @@ void tell(const Progress& progress, const json::Object& step) {
 
 }  // namespace
 
-base::Task<Outcome<std::vector<json::Object>>> ClientTools::list(
+// The service sends its list again only when it is another.
+base::Task<Outcome<mcp_ingress::ToolList>> ClientTools::list(
     std::shared_ptr<const mcp_ingress::Call>) {
-  auto records = co_await client_.list_capabilities();
-  if (!records) co_return std::move(records).error();
-  std::vector<json::Object> tools;
-  tools.reserve(records->size());
-  for (const auto& record : *records) tools.push_back(mcp::write_tool(record));
-  co_return tools;
+  auto all = co_await client_.list_capabilities(known_);
+  if (!all) co_return std::move(all).error();
+  known_ = *all;
+  mcp_ingress::ToolList list;
+  list.etag = (*all)->etag;
+  list.size = (*all)->records.size();
+  list.tool = [all = *all](std::size_t at) { return mcp::write_tool(all->records.at(at)); };
+  co_return list;
+}
+
+base::Task<std::string> ClientTools::scope_of(std::shared_ptr<const mcp_ingress::Call>,
+                                              std::string name, json::Object) {
+  co_return "tool:invoke:" + name;
 }
 
 base::Task<Outcome<ToolResult>> ClientTools::call(std::shared_ptr<const mcp_ingress::Call> call,

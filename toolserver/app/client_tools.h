@@ -16,7 +16,7 @@ class ClientTools final : public mcp_ingress::ToolBackend {
 
   /// The service counts each request that it gets.
   [[nodiscard]] Outcome<void> admit(const mcp_ingress::Call&) override { return {}; }
-  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Object>>> list(
+  [[nodiscard]] base::Task<Outcome<mcp_ingress::ToolList>> list(
       std::shared_ptr<const mcp_ingress::Call> call) override;
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(std::shared_ptr<const mcp_ingress::Call> call,
                                                      mcp_ingress::ToolCall tool) override;
@@ -26,12 +26,13 @@ class ClientTools final : public mcp_ingress::ToolBackend {
     return {};
   }
   [[nodiscard]] bool tells_changes() const override { return false; }
-  [[nodiscard]] std::string scope_of(const std::string& name) const override {
-    return "tool:invoke:" + name;
-  }
+  [[nodiscard]] base::Task<std::string> scope_of(std::shared_ptr<const mcp_ingress::Call> call,
+                                                 std::string name,
+                                                 base::json::Object arguments) override;
 
  private:
   client::SecureClient& client_;
+  std::shared_ptr<const client::CapabilityList> known_;  ///< Null: not asked yet.
 };
 
 }  // namespace tool::app

@@ -37,9 +37,12 @@ struct InitFlags {
 /// into a folder, and prints what to do next. Nothing is overwritten.
 [[nodiscard]] int init(const InitFlags& flags);
 
+struct McpFlags {
+  std::string tools;  ///< "all", "search", or empty for what mcp.search_above says.
+};
 /// Serves MCP on standard input and output, as a client of the service, until the
 /// input ends.
-[[nodiscard]] int serve_mcp(const ConfigFlags& flags);
+[[nodiscard]] int serve_mcp(const ConfigFlags& flags, const McpFlags& mcp);
 
 struct CallFlags {
   std::string tool;

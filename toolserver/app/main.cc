@@ -20,8 +20,14 @@ void add_config(CLI::App& command, ConfigFlags& flags) {
 void add_mcp(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand(
       "mcp", "serve MCP on standard input and output, as a client of the service");
+  auto flags = std::make_shared<McpFlags>();
+  command
+      ->add_option("--tools", flags->tools,
+                   "all, or search: three tools that find, describe and call the others")
+      ->check(CLI::IsMember({"all", "search"}));
   add_config(*command, config);
-  command->callback([&config, &action] { action = [&config] { return serve_mcp(config); }; });
+  command->callback(
+      [&config, &action, flags] { action = [&, flags] { return serve_mcp(config, *flags); }; });
 }
 
 void add_call(CLI::App& app, ConfigFlags& config, Action& action) {

@@ -13,6 +13,7 @@
 #include "toolserver/app/command.h"
 #include "toolserver/app/session_setup.h"
 #include "toolserver/client/secure_client.h"
+#include "toolserver/mcp_ingress/few_tools.h"
 #include "toolserver/mcp_ingress/stdio_server.h"
 
 namespace tool::app {
@@ -34,13 +35,15 @@ std::shared_ptr<const Principal> owner() {
   return std::make_shared<const Principal>(std::move(principal));
 }
 
-base::Task<int> serve(client::SecureClient& client, const mcp_ingress::Dispatcher& dispatcher) {
+base::Task<int> serve(client::SecureClient& client, const mcp_ingress::Dispatcher& dispatcher,
+                      mcp_ingress::ToolsWanted wanted) {
   auto session = co_await client.connect();
   if (!session) {
     co_return say(fmt::format("{}: {}", name(session.error().code), session.error().message));
   }
   mcp_ingress::StdioOptions options;
   options.caller = owner();
+  options.wanted = wanted;
   auto served = co_await mcp_ingress::serve_lines(dispatcher, std::move(options));
   co_await client.disconnect();
   co_return served ? 0 : say(served.error().message());
@@ -48,7 +51,7 @@ base::Task<int> serve(client::SecureClient& client, const mcp_ingress::Dispatche
 
 }  // namespace
 
-int serve_mcp(const ConfigFlags& flags) {
+int serve_mcp(const ConfigFlags& flags, const McpFlags& mcp) {
   std::signal(SIGPIPE, SIG_IGN);
   auto loaded = settings::load(flags.places(), settings::Role::kClient);
   if (!loaded) {
@@ -69,18 +72,21 @@ int serve_mcp(const ConfigFlags& flags) {
     return 2;
   }
   ClientTools tools(**client);
+  mcp_ingress::FewTools few(tools, loaded->config.mcp.search_above);
   mcp_ingress::RequestStates states(clock, random);
   mcp_ingress::DispatchOptions dispatch;
   dispatch.server_version = SECURETOOL_VERSION;
   if (auto oldest = mcp::revision_of(loaded->config.mcp.minimum_version)) {
     dispatch.minimum = *oldest;
   }
-  mcp_ingress::Dispatcher dispatcher(std::move(dispatch), tools, {}, states);
+  mcp_ingress::Dispatcher dispatcher(std::move(dispatch), few, {}, states);
+  auto wanted = mcp_ingress::tools_wanted(mcp.tools).value_or(mcp_ingress::ToolsWanted::kDefault);
   std::optional<int> code;
-  asio::co_spawn(loop, serve(**client, dispatcher), [&](std::exception_ptr error, int result) {
-    if (error) std::terminate();
-    code = result;
-  });
+  asio::co_spawn(loop, serve(**client, dispatcher, wanted),
+                 [&](std::exception_ptr error, int result) {
+                   if (error) std::terminate();
+                   code = result;
+                 });
   loop.run();
   return code.value_or(1);
 }

@@ -57,7 +57,8 @@ McpFace::McpFace(const SecureConfig& config, const base::ws::AcceptOptions& who,
       options_(http_options(config, who, std::move(methods))),
       tools_(parts_.pipeline, parts_.audit, parts_.clock, parts_.random, config.core.mode,
              config.mcp.bare_namespace),
-      dispatcher_(dispatch_options(config), tools_, parts_.providers, parts_.shared.states) {}
+      few_(tools_, config.mcp.search_above),
+      dispatcher_(dispatch_options(config), few_, parts_.providers, parts_.shared.states) {}
 
 transport::OtherFace McpFace::of_worker(
     std::function<transport::CredentialCheck&()> credentials) const {

@@ -11,6 +11,7 @@
 #include "base/websocket/accept.h"
 #include "toolserver/mcp_ingress/changes.h"
 #include "toolserver/mcp_ingress/client_session.h"
+#include "toolserver/mcp_ingress/few_tools.h"
 #include "toolserver/mcp_ingress/http_endpoint.h"
 #include "toolserver/mcp_ingress/pipeline_tools.h"
 #include "toolserver/mcp_ingress/providers.h"
@@ -55,6 +56,7 @@ class McpFace {
   const McpParts parts_;
   const mcp_ingress::HttpOptions options_;
   mcp_ingress::PipelineTools tools_;
+  mcp_ingress::FewTools few_;
   const mcp_ingress::Dispatcher dispatcher_;
 };
 

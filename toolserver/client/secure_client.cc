@@ -170,21 +170,42 @@ base::Task<Outcome<SessionInfo>> SecureClient::connect() {
 }
 
 base::Task<Outcome<std::vector<json::Object>>> SecureClient::list_capabilities() {
-  std::vector<json::Object> all;
+  auto all = co_await list_capabilities(nullptr);
+  if (!all) co_return std::move(all).error();
+  co_return (*all)->records;
+}
+
+base::Task<Outcome<std::shared_ptr<const CapabilityList>>> SecureClient::list_capabilities(
+    std::shared_ptr<const CapabilityList> known) {
+  auto all = std::make_shared<CapabilityList>();
   json::Object page;
+  if (known) page["etag"] = known->etag;
   for (int pages = 0; pages < kMaxPages; ++pages) {
     auto answer = co_await call(session::Op::kCapList, std::move(page));
     if (!answer) co_return std::move(answer).error();
+    const auto* same = answer->if_contains("unchanged");
+    if (known && pages == 0 && same != nullptr && *same == json::Value(true)) co_return known;
+    const auto* etag = answer->if_contains("etag");
+    if (etag == nullptr || !etag->is_string()) {
+      co_return refuse(Code::kShape, "etag: must be a text");
+    }
+    if (!all->etag.empty() && all->etag != etag->get_string()) {
+      // The list has changed between two pages, and is asked for again.
+      *all = CapabilityList();
+      page = {};
+      continue;
+    }
+    all->etag = etag->get_string();
     const auto* list = answer->if_contains("capabilities");
     if (list == nullptr || !list->is_array()) {
       co_return refuse(Code::kShape, "capabilities: must be an array");
     }
     for (const auto& one : list->get_array()) {
       if (!one.is_object()) co_return refuse(Code::kShape, "capabilities: must hold objects");
-      all.push_back(one.get_object());
+      all->records.push_back(one.get_object());
     }
     const auto* next = answer->if_contains("next");
-    if (next == nullptr) co_return all;
+    if (next == nullptr) co_return std::shared_ptr<const CapabilityList>(std::move(all));
     page = {{"cursor", *next}};
   }
   co_return refuse(Code::kLimit, "the server lists more pages of tools than a client reads");

@@ -49,6 +49,12 @@ struct InvokeOptions {
   std::function<void(const base::json::Object&)> progress;
 };
 
+/// What list_capabilities() gave, for whoever asks again.
+struct CapabilityList {
+  std::string etag;
+  std::vector<base::json::Object> records;
+};
+
 /// The answer of a tool, as docs/wire-3.0.md, section 9, writes it.
 struct ToolReply {
   base::json::Array content;
@@ -75,6 +81,9 @@ class SecureClient {
   [[nodiscard]] base::Task<Outcome<SessionInfo>> connect();
   /// Every capability that the caller may see, as records of section 10.
   [[nodiscard]] base::Task<Outcome<std::vector<base::json::Object>>> list_capabilities();
+  /// The same; `known`, which may be null, where the server says that it is still so.
+  [[nodiscard]] base::Task<Outcome<std::shared_ptr<const CapabilityList>>> list_capabilities(
+      std::shared_ptr<const CapabilityList> known);
   [[nodiscard]] base::Task<Outcome<ToolReply>> invoke_tool(std::string tool,
                                                            base::json::Object args,
                                                            InvokeOptions options = {});

@@ -205,7 +205,9 @@ base::Task<Reply> Dispatcher::call_tool(std::shared_ptr<const Call> call) const 
           fault.code == Code::kPolicy || fault.code == Code::kConsent || fault.code == Code::kShape;
       if (!readable) {
         reply = fault_reply(fault);
-        if (fault.code == Code::kScope) reply.wanted_scope = tools_.scope_of(*name);
+        if (fault.code == Code::kScope) {
+          reply.wanted_scope = co_await tools_.scope_of(call, *name, *arguments);
+        }
         co_return reply;
       }
       reply.body = mcp::write_result(error_result(fault), call->revision);

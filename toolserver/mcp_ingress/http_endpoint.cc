@@ -77,6 +77,7 @@ class Endpoint {
     http::Request http;
     Caller caller;
     std::string principal;  ///< pipeline::key_of().
+    ToolsWanted wanted = ToolsWanted::kDefault;
     asio::any_io_executor loop;
     Accepts accepts;
   };
@@ -126,6 +127,11 @@ base::Task<http::Response> Endpoint::answer(base::RequestContext context,
     co_return refuse_credential(principal.error(), access());
   }
   Incoming in;
+  if (auto word = request.query("tools")) {
+    auto wanted = tools_wanted(*word);
+    if (!wanted) co_return plain_error(400, "tools: must be all or search");
+    in.wanted = *wanted;
+  }
   in.loop = co_await asio::this_coro::executor;
   in.http = std::move(request);
   in.caller = std::make_shared<const Principal>(std::move(*principal));
@@ -335,6 +341,7 @@ base::Task<http::Response> Endpoint::run(Incoming in, Call call) const {
   };
   call.caller = in.caller;
   call.peer = in.http.peer;
+  call.wanted = in.wanted;
   call.side = running->exchange;
   // The work outlives a handler that is cut off, and tells nobody then.
   running->exchange->start(running->id,

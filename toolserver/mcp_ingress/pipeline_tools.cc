@@ -30,26 +30,32 @@ std::string checked_traceparent(const std::string& text) {
   return text;
 }
 
-}  // namespace
-
-std::string PipelineTools::shown(const ToolId& id) const {
-  return !bare_.empty() && id.space() == bare_ ? std::string(id.name()) : id.text();
+std::string shown(const ToolId& id, const std::string& bare) {
+  return !bare.empty() && id.space() == bare ? std::string(id.name()) : id.text();
 }
+
+}  // namespace
 
 // A name with a dot is an id, so no bare name stands for two tools.
 std::string PipelineTools::id_of(const std::string& name) const {
   return bare_.empty() || name.contains('.') ? name : bare_ + "." + name;
 }
 
-base::Task<Outcome<std::vector<json::Object>>> PipelineTools::list(
-    std::shared_ptr<const Call> call) {
+base::Task<Outcome<ToolList>> PipelineTools::list(std::shared_ptr<const Call> call) {
   auto listing = pipeline_.capabilities_for(*call->caller, mode_);
-  std::vector<json::Object> tools;
-  tools.reserve(listing->tools.size());
-  for (const auto& entry : listing->tools) {
-    tools.push_back(mcp::write_tool(entry->capability, shown(entry->capability.id)));
-  }
-  co_return tools;
+  ToolList list;
+  list.etag = listing->etag;
+  list.size = listing->tools.size();
+  list.tool = [listing, bare = bare_](std::size_t at) {
+    const Capability& capability = listing->tools.at(at)->capability;
+    return mcp::write_tool(capability, shown(capability.id, bare));
+  };
+  co_return list;
+}
+
+base::Task<std::string> PipelineTools::scope_of(std::shared_ptr<const Call>, std::string name,
+                                                json::Object) {
+  co_return "tool:invoke:" + id_of(name);
 }
 
 base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> call,

@@ -30,19 +30,16 @@ class PipelineTools final : public ToolBackend {
   [[nodiscard]] Outcome<void> admit(const Call& call) override {
     return pipeline_.take(*call.caller);
   }
-  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Object>>> list(
-      std::shared_ptr<const Call> call) override;
+  [[nodiscard]] base::Task<Outcome<ToolList>> list(std::shared_ptr<const Call> call) override;
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(std::shared_ptr<const Call> call,
                                                      ToolCall tool) override;
   [[nodiscard]] Outcome<void> record(const Call& call, std::string_view what,
                                      std::string_view name) override;
   [[nodiscard]] bool tells_changes() const override { return true; }
-  [[nodiscard]] std::string scope_of(const std::string& name) const override {
-    return "tool:invoke:" + id_of(name);
-  }
+  [[nodiscard]] base::Task<std::string> scope_of(std::shared_ptr<const Call> call, std::string name,
+                                                 base::json::Object arguments) override;
 
  private:
-  [[nodiscard]] std::string shown(const ToolId& id) const;
   [[nodiscard]] std::string id_of(const std::string& name) const;
 
   pipeline::Pipeline& pipeline_;

@@ -118,6 +118,7 @@ std::expected<Call, Reply> Connection::call_of(mcp::Request& message) const {
   call.request = std::move(message);
   call.meta = std::move(*meta);
   call.caller = options_.caller;
+  call.wanted = options_.wanted;
   return call;
 }
 

@@ -17,6 +17,7 @@ namespace tool::mcp_ingress {
 
 struct StdioOptions {
   Caller caller;
+  ToolsWanted wanted = ToolsWanted::kDefault;
   mcp::MessageBounds bounds = {.bytes = 4 << 20};
   std::size_t most_running = 64;  ///< Requests at once; more are refused.
   int input = 0;                  ///< File descriptors, which stay open.

@@ -4,6 +4,7 @@
 // or behind that of a service it is connected to. Either way each call passes
 // the whole of it.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,14 +24,24 @@
 
 namespace tool::mcp_ingress {
 
+/// Which tools a client has asked to be listed.
+enum class ToolsWanted : std::uint8_t {
+  kDefault,  ///< It said nothing.
+  kAll,
+  kSearch,  ///< Three that find, describe and call all others: see few_tools.h.
+};
+/// "all" or "search".
+[[nodiscard]] std::optional<ToolsWanted> tools_wanted(std::string_view text);
+
 /// A request with all that is known of who made it.
 struct Call {
   mcp::Revision revision = mcp::kNewest;
   mcp::Request request;
   mcp::RequestMeta meta;
   Caller caller;
-  std::string peer;                        ///< Network address, without port.
-  base::json::Object client;               ///< What the client can do.
+  std::string peer;           ///< Network address, without port.
+  base::json::Object client;  ///< What the client can do.
+  ToolsWanted wanted = ToolsWanted::kDefault;
   std::shared_ptr<ClientSession> session;  ///< Null: it has none.
   std::shared_ptr<ClientSide> side;        ///< Never null.
 };
@@ -44,6 +55,14 @@ struct ToolCall {
   std::shared_ptr<pipeline::ConsentHook> asker;
 };
 
+/// The tools that a caller may know of, as they are when it asks, in an order that
+/// stays. A copy is cheap.
+struct ToolList {
+  std::string etag;  ///< Equal for equal lists, and for no others.
+  std::size_t size = 0;
+  std::function<base::json::Object(std::size_t)> tool;  ///< One of them, as MCP lists it.
+};
+
 /// Safe to call from the loops that its user says.
 class ToolBackend {
  public:
@@ -52,10 +71,7 @@ class ToolBackend {
   /// Whether a request that calls no tool may be answered now.
   /// Errors: E_RATE, E_BUSY.
   [[nodiscard]] virtual Outcome<void> admit(const Call& call) = 0;
-  /// The tools that the caller may know of, as MCP lists them, in an order that
-  /// stays.
-  [[nodiscard]] virtual base::Task<Outcome<std::vector<base::json::Object>>> list(
-      std::shared_ptr<const Call> call) = 0;
+  [[nodiscard]] virtual base::Task<Outcome<ToolList>> list(std::shared_ptr<const Call> call) = 0;
   /// Errors: those of pipeline::Pipeline::run().
   [[nodiscard]] virtual base::Task<Outcome<ToolResult>> call(std::shared_ptr<const Call> call,
                                                              ToolCall tool) = 0;
@@ -66,7 +82,9 @@ class ToolBackend {
   /// Whether the list of tools can change while clients are told.
   [[nodiscard]] virtual bool tells_changes() const = 0;
   /// The scope that a call of the tool needs.
-  [[nodiscard]] virtual std::string scope_of(const std::string& name) const = 0;
+  [[nodiscard]] virtual base::Task<std::string> scope_of(std::shared_ptr<const Call> call,
+                                                         std::string name,
+                                                         base::json::Object arguments) = 0;
 };
 
 }  // namespace tool::mcp_ingress

@@ -6,6 +6,7 @@ namespace tool::settings {
 
 using base::config::ChoiceType;
 using base::config::FlagType;
+using base::config::IntegerType;
 using base::config::TextType;
 
 namespace {
@@ -37,7 +38,10 @@ std::vector<Row> ingress_rows() {
            "1 lets the user of an MCP client give consent in the client, where no hook is set.")
       .add("mcp.bare_namespace", SETTINGS_MEMBER(mcp.bare_namespace),
            TextType{namespace_rule, kNamespaceRule}, "",
-           "Namespace whose tools MCP clients see by their names alone.");
+           "Namespace whose tools MCP clients see by their names alone.")
+      .add("mcp.search_above", SETTINGS_MEMBER(mcp.search_above), IntegerType{0, 100'000}, "0",
+           "MCP clients whose caller may see more tools than this get search, describe and execute "
+           "in their place, unless they ask for all; 0 gives them to those that ask.");
   return std::move(rows).done();
 }
 

@@ -220,6 +220,8 @@ struct McpIngress {
   std::string resource;         ///< The endpoint as clients know it; empty: of server_url.
   bool elicit_consent = false;
   std::string bare_namespace;  ///< Whose tools are named without it; empty for none.
+  /// Who may see more tools gets three that find and call them; 0: who asks for it.
+  std::size_t search_above = 0;
 };
 
 struct SqlConnector {

@@ -11,8 +11,8 @@ from tool_clients import BINARY
 
 
 class Process:
-    def __init__(self, env):
-        self.process = subprocess.Popen([BINARY, 'mcp'], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, env, *flags):
+        self.process = subprocess.Popen([BINARY, 'mcp', *flags], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def send(self, message):
         self.process.stdin.write((message if isinstance(message, str) else json.dumps({'jsonrpc': '2.0', **message})) + '\n')
