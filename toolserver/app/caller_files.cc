@@ -27,7 +27,27 @@ base::Error line_error(const std::filesystem::path& path, std::size_t line, std:
   return fail(ErrorKind::kInvalid, fmt::format("{}:{}: {}", path.filename().string(), line, rule));
 }
 
-// Gives each line to `take`, which answers the broken rule or nothing.
+// Lines "scope scope = NAME", where a name is a `what`.
+base::Result<std::map<std::string, Scopes, std::less<>>> read_scopes(
+    const std::filesystem::path& path, std::string_view what) {
+  std::map<std::string, Scopes, std::less<>> all;
+  RETURN_IF_ERROR(for_each_line(path, [&](std::string_view line) -> std::string {
+    auto equals = line.find(" = ");
+    if (equals == std::string_view::npos) {
+      return fmt::format("must have the form `scope scope = NAME`, the name of a {}", what);
+    }
+    auto scopes = Scopes::parse(trim(line.substr(0, equals)));
+    if (!scopes) return scopes.error().message();
+    std::string_view name = trim(line.substr(equals + 3));
+    if (name.empty()) return fmt::format("must name a {}", what);
+    bool is_new = all.try_emplace(std::string(name), std::move(*scopes)).second;
+    return is_new ? "" : fmt::format("names a {} a second time", what);
+  }));
+  return all;
+}
+
+}  // namespace
+
 base::Status for_each_line(const std::filesystem::path& path,
                            const std::function<std::string(std::string_view)>& take) {
   if (path.empty()) return {};
@@ -52,8 +72,6 @@ base::Status for_each_line(const std::filesystem::path& path,
   return {};
 }
 
-}  // namespace
-
 base::Result<transport::DenyList> read_deny_list(const std::filesystem::path& path) {
   transport::DenyList list;
   RETURN_IF_ERROR(for_each_line(path, [&](std::string_view line) -> std::string {
@@ -72,18 +90,12 @@ base::Result<transport::DenyList> read_deny_list(const std::filesystem::path& pa
 
 base::Result<std::map<std::string, Scopes, std::less<>>> read_subject_scopes(
     const std::filesystem::path& path) {
-  std::map<std::string, Scopes, std::less<>> all;
-  RETURN_IF_ERROR(for_each_line(path, [&](std::string_view line) -> std::string {
-    auto equals = line.find(" = ");
-    if (equals == std::string_view::npos) return "must have the form `scope scope = SUBJECT`";
-    auto scopes = Scopes::parse(trim(line.substr(0, equals)));
-    if (!scopes) return scopes.error().message();
-    std::string_view subject = trim(line.substr(equals + 3));
-    if (subject.empty()) return "must name a subject";
-    bool is_new = all.try_emplace(std::string(subject), std::move(*scopes)).second;
-    return is_new ? "" : "names a subject a second time";
-  }));
-  return all;
+  return read_scopes(path, "subject");
+}
+
+base::Result<std::map<std::string, Scopes, std::less<>>> read_role_scopes(
+    const std::filesystem::path& path) {
+  return read_scopes(path, "role");
 }
 
 }  // namespace tool::app

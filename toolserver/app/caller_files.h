@@ -1,17 +1,26 @@
 #pragma once
 
 // Files that say something of single callers: who is refused, and which scopes
-// the subject of a certificate has. Read at the start and at each reload.
+// the subject of a certificate or a role has. Read at the start and at each reload.
 // Source: docs/tools/access.md.
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/core/result.h"
 #include "toolserver/transport/credential_check.h"
 
 namespace tool::app {
+
+/// Gives each line of a file to `take`, which answers the broken rule or nothing; without blanks at
+/// its ends, and without empty ones and those that begin with '#'. An empty path has none.
+/// Errors: kInvalid  the file cannot be read, is over 1 MiB, or a rule was broken; names the file
+///         and the line.
+[[nodiscard]] base::Status for_each_line(const std::filesystem::path& path,
+                                         const std::function<std::string(std::string_view)>& take);
 
 /// Lines "jti ID" and "sub SUBJECT"; empty ones and those that begin with '#'
 /// are passed over. An empty path is an empty list.
@@ -22,6 +31,11 @@ namespace tool::app {
 /// Lines "scope scope = SUBJECT", with the subject as RFC 2253 writes it.
 /// Errors: kInvalid  as above; a scope that breaks its rule; a subject twice.
 [[nodiscard]] base::Result<std::map<std::string, Scopes, std::less<>>> read_subject_scopes(
+    const std::filesystem::path& path);
+
+/// Lines "scope scope = ROLE", with the role as the identity provider writes it.
+/// Errors: as above; a role twice.
+[[nodiscard]] base::Result<std::map<std::string, Scopes, std::less<>>> read_role_scopes(
     const std::filesystem::path& path);
 
 }  // namespace tool::app

@@ -71,6 +71,18 @@ struct EndFlags {
 /// Ends sessions and prints how many; 1 when there was none.
 [[nodiscard]] int end_sessions(const ConfigFlags& flags, const EndFlags& end);
 
+struct KeyFlags {
+  std::string name;
+  std::string scope;  ///< Of a new one, parted by spaces.
+  std::string until;  ///< Likewise: a day, "never", or empty for 90 days.
+};
+/// Makes an API key with a name, prints it this once, and writes its hash into
+/// security.api_keys_file.
+[[nodiscard]] int add_key(const ConfigFlags& flags, const KeyFlags& key);
+/// Prints the keys of the file, a line each, or as JSON.
+[[nodiscard]] int list_keys(const ConfigFlags& flags, const ListFlags& list);
+[[nodiscard]] int revoke_key(const ConfigFlags& flags, const KeyFlags& key);
+
 struct KeygenFlags {
   std::string kind;  ///< secrets, rsa, ed25519
   std::string out;   ///< Of a key pair: <out>.key and <out>.pub; never overwritten.

@@ -85,6 +85,29 @@ void add_init(CLI::App& app, Action& action) {
   command->callback([&action, flags] { action = [flags] { return init(*flags); }; });
 }
 
+void add_keys(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* keys = app.add_subcommand("keys", "make, list and revoke API keys that have names");
+  keys->require_subcommand(1);
+  auto flags = std::make_shared<KeyFlags>();
+  auto* add = keys->add_subcommand("add", "make a key and print it this once");
+  add->add_option("name", flags->name, "1 to 64 of a-z, 0-9 and '-'")->required();
+  add->add_option("--scope", flags->scope, "what it may do, parted by spaces")->required();
+  add->add_option("--until", flags->until, "its end: YYYY-MM-DD or never; 90 days by default");
+  auto* revoke = keys->add_subcommand("revoke", "take a key back");
+  revoke->add_option("name", flags->name, "the key")->required();
+  auto* list = keys->add_subcommand("list", "list them, with their ends and scopes");
+  auto list_flags = std::make_shared<ListFlags>();
+  list->add_flag("--json", list_flags->json, "whole records, one on a line");
+  for (auto* one : {add, revoke, list}) add_config(*one, config);
+  add->callback(
+      [&config, &action, flags] { action = [&, flags] { return add_key(config, *flags); }; });
+  revoke->callback(
+      [&config, &action, flags] { action = [&, flags] { return revoke_key(config, *flags); }; });
+  list->callback([&config, &action, list_flags] {
+    action = [&, list_flags] { return list_keys(config, *list_flags); };
+  });
+}
+
 void add_keygen(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("keygen", "make secrets or a key pair");
   auto flags = std::make_shared<KeygenFlags>();
@@ -241,6 +264,7 @@ int main(int argc, char** argv) {
   add_call(app, config, action);
   add_list(app, config, action);
   add_sessions(app, config, action);
+  add_keys(app, config, action);
   add_keygen(app, action);
   add_mint(app, config, action);
   add_audit(app, config, action);

@@ -9,6 +9,7 @@
 
 #include "base/crypto/signing_key.h"
 #include "base/crypto/verify_key.h"
+#include "toolserver/app/api_keys_file.h"
 #include "toolserver/app/caller_files.h"
 #include "toolserver/session/credentials.h"
 #include "toolserver/session/tokens.h"
@@ -102,6 +103,8 @@ base::Result<transport::AccessTokens> access_tokens(const SecureConfig& config) 
                                              to<std::chrono::seconds>(config.oauth2.leeway));
   tokens.keys.url = config.oauth2.jwks_url;
   tokens.keys.ca_file = config.oauth2.ca_cert_path;
+  tokens.roles.claims = config.oauth2.role_claims;
+  ASSIGN_OR_RETURN(tokens.roles.scopes, read_role_scopes(config.oauth2.role_scopes_file));
   if (!config.oauth2.local_public_key_path.empty()) {
     ASSIGN_OR_RETURN(tokens.key, rs256_verifier(config.oauth2.local_public_key_path,
                                                 "oauth2.local_public_key_path"));
@@ -214,6 +217,7 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
   }
   rules.api_key = config.core.api_key;
   rules.api_key_previous = config.core.api_key_previous;
+  ASSIGN_OR_RETURN(rules.api_keys, read_api_keys(config.security.api_keys_file));
   ASSIGN_OR_RETURN(rules.api_key_scopes, scopes_of(config.security.api_key_scopes));
   ASSIGN_OR_RETURN(auto verifier, client_token_verifier(config));
   rules.client_tokens.emplace(client_token_issuer(config), client_token_audience(config),

@@ -1,6 +1,7 @@
 #include "toolserver/session/credentials.h"
 
 #include "base/crypto/encoding.h"
+#include "toolserver/session/named_keys.h"
 
 namespace tool::session {
 
@@ -27,6 +28,9 @@ bool fits(Method method, Mode mode) {
 bool takes_holder(Method method) { return method == Method::kJwt || method == Method::kOauth2; }
 
 std::string api_key_credential(const base::Secret& api_key, const base::crypto::Digest& th1) {
+  if (auto name = name_in_key(api_key.reveal()); !name.empty()) {
+    return named_key_credential(name, base::crypto::sha256(api_key.reveal()), th1);
+  }
   base::crypto::HmacKey key(api_key.reveal());
   auto mac = key.mac({"scp3 apikey", base::crypto::view(th1)});
   return base::crypto::to_base64url(base::crypto::view(mac));

@@ -109,9 +109,11 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"server.tls_key", &config.server.tls_key},
           {"security.jwt_private_key_path", &config.security.jwt_private_key_path},
           {"security.proof_signing_key_path", &config.security.proof_signing_key_path},
+          {"security.api_keys_file", &config.security.api_keys_file},
           {"security.certificate_scopes_file", &config.security.certificate_scopes_file},
           {"security.deny_file", &config.security.deny_file},
           {"cluster.peer_scopes_file", &config.cluster.peer_scopes_file},
+          {"oauth2.role_scopes_file", &config.oauth2.role_scopes_file},
           {"guard.rules_key_path", &config.guard.rules_key_path},
           {"guard.quarantine_file", &config.guard.quarantine_file},
           {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path},
@@ -165,9 +167,15 @@ void check_server(Checker& check, const SecureConfig& config) {
   check.file("server.client_ca", config.server.client_ca, Kind::kPublicFile);
   check.file("security.jwt_private_key_path", config.security.jwt_private_key_path,
              Kind::kPrivateKey);
+  // The first key makes it.
+  std::error_code error;
+  if (std::filesystem::exists(config.security.api_keys_file, error)) {
+    check.file("security.api_keys_file", config.security.api_keys_file, Kind::kPrivateKey);
+  }
   check.file("security.certificate_scopes_file", config.security.certificate_scopes_file,
              Kind::kRules);
   check.file("security.deny_file", config.security.deny_file, Kind::kRules);
+  check.file("oauth2.role_scopes_file", config.oauth2.role_scopes_file, Kind::kRules);
   check.file("security.federation_jwt_public_key_path",
              config.security.federation_jwt_public_key_path, Kind::kPublicFile);
   check.file("security.proof_signing_key_path", config.security.proof_signing_key_path,

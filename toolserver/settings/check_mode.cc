@@ -145,6 +145,15 @@ Findings check_mode(const SecureConfig& config, Role role) {
     out.push_back({"oauth2.jwks_url",
                    "must be set in mode enterprise, or oauth2.local_public_key_path instead"});
   }
+  if (role == Role::kServer &&
+      config.oauth2.role_claims.empty() != config.oauth2.role_scopes_file.empty()) {
+    out.push_back({"oauth2.role_scopes_file", "must be set with oauth2.role_claims, or neither"});
+  }
+  // A server has no more of such a key than its hash, and proves itself by secret_key.
+  if (role == Role::kClient && config.core.mode == Mode::kSimple &&
+      config.core.secret_key.empty() && config.core.api_key.reveal().starts_with("scpk_")) {
+    out.push_back({"secret_key", "must be set with an api_key that has a name"});
+  }
   if (!config.core.secret_key.empty() && config.core.kdf_salt.empty() &&
       config.core.mode == Mode::kSimple) {
     out.push_back({"kdf_salt", "must be set with secret_key"});

@@ -15,6 +15,16 @@ using std::chrono::seconds;
 
 namespace {
 
+constexpr std::string_view kPointerRule = "a JSON Pointer (RFC 6901) of at most 256 bytes";
+
+std::string_view pointer_rule(std::string_view text) {
+  bool good = text.starts_with('/') && text.size() <= 256;
+  for (std::size_t at = 0; good && (at = text.find('~', at)) != std::string_view::npos; ++at) {
+    good = at + 1 < text.size() && (text[at + 1] == '0' || text[at + 1] == '1');
+  }
+  return good ? "" : "must be a JSON Pointer of at most 256 bytes, such as /groups";
+}
+
 std::vector<Row> node_rows() {
   Rows rows("Cluster", Change::kRestart);
   rows.add("cluster.name", SETTINGS_MEMBER(cluster.name), TextType{name_rule, kNameRule, 64},
@@ -70,6 +80,15 @@ std::vector<Row> oauth2_rows() {
            "when not set.")
       .add("oauth2.leeway", SETTINGS_MEMBER(oauth2.leeway), DurationType{seconds(0), seconds(300)},
            "30", "How far clocks may be apart when a token's times are checked.")
+      .add("oauth2.role_claims", SETTINGS_MEMBER(oauth2.role_claims),
+           ListType{pointer_rule, kPointerRule, 16}, "",
+           "Where an access token names roles or groups of its caller, such as /groups or "
+           "/realm_access/roles: a text, or a list of texts.",
+           Change::kLive)
+      .add("oauth2.role_scopes_file", SETTINGS_MEMBER(oauth2.role_scopes_file), TextType{}, "",
+           "File with a line `scope scope = role` for each role that has scopes, beside those of "
+           "the token; read again at a reload.",
+           Change::kLive)
       .add("oauth2.client_id", SETTINGS_MEMBER(oauth2.client_id), TextType{}, "",
            "Client id of a client's client-credentials grant.")
       .add("oauth2.client_secret", SETTINGS_MEMBER(oauth2.client_secret), SecretType{}, "",

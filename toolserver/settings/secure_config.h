@@ -86,6 +86,7 @@ struct Security {
   Duration session_token_lifetime{};
   Duration session_lifetime{};
   std::vector<std::string> certificate_scopes;  ///< Likewise, of a TLS client certificate.
+  Path api_keys_file;                           ///< Keys with a name, scopes and an end each.
   Path certificate_scopes_file;  ///< Scopes of single subjects, in place of certificate_scopes.
   Path deny_file;                ///< Callers and tokens that are refused.
   std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
@@ -137,7 +138,9 @@ struct Oauth2 {
   Path local_public_key_path;
   Path ca_cert_path;
   Duration leeway{};
-  std::string client_id;  ///< From here on a client's: client-credentials grant.
+  std::vector<std::string> role_claims;  ///< JSON Pointers to where a token names roles.
+  Path role_scopes_file;                 ///< What each of them may do.
+  std::string client_id;                 ///< From here on a client's: client-credentials grant.
   base::Secret client_secret;
   std::string token_url;
   std::string scope;

@@ -91,6 +91,10 @@ std::vector<Row> session_rows() {
            ListType{scope_rule, kScopeRule, 256}, "cap:list",
            "What a caller with the api_key may do; it can call no tool until a scope names it.",
            Change::kLive)
+      .add("security.api_keys_file", SETTINGS_MEMBER(security.api_keys_file), TextType{}, "",
+           "File with the keys of `securetool keys`, beside api_key; read again at a reload, which "
+           "also ends the sessions of those that are gone.",
+           Change::kLive)
       .add("security.certificate_scopes", SETTINGS_MEMBER(security.certificate_scopes),
            ListType{scope_rule, kScopeRule, 256}, "",
            "What a caller with a TLS client certificate may do; empty, and without "

@@ -99,6 +99,27 @@ TEST(ValidateTest, a_pinned_key_is_a_key_source_too) {
   EXPECT_THAT(validate(config, Role::kServer), IsEmpty());
 }
 
+TEST(ValidateTest, roles_need_both_where_they_stand_and_what_they_may_do) {
+  auto config = good_config(Mode::kEnterprise, Role::kServer);
+  config.oauth2.role_claims = {"/groups"};
+  EXPECT_THAT(names(validate(config, Role::kServer)),
+              testing::ElementsAre("oauth2.role_scopes_file"));
+  config.oauth2.role_scopes_file = "/etc/roles";
+  EXPECT_THAT(validate(config, Role::kServer), IsEmpty());
+  config.oauth2.role_claims = {};
+  EXPECT_THAT(names(validate(config, Role::kServer)),
+              testing::ElementsAre("oauth2.role_scopes_file"));
+}
+
+TEST(ValidateTest, a_key_with_a_name_needs_the_shared_secret_beside_it) {
+  auto config = good_config(Mode::kSimple, Role::kClient);
+  config.core.secret_key = {};
+  config.core.kdf_salt = {};
+  EXPECT_THAT(validate(config, Role::kClient), IsEmpty());
+  config.core.api_key = base::Secret("scpk_reports_Zr5Xq8Wn2Vb7Mc4Kj9Hg3Fd6Sa1PoIu0Zr5Xq8Wn2Vb");
+  EXPECT_THAT(names(validate(config, Role::kClient)), testing::ElementsAre("secret_key"));
+}
+
 // jwt_secret mints every scope there is: no client has to hold it.
 TEST(ValidateTest, a_client_needs_one_credential_and_no_jwt_secret) {
   auto basic = good_config(Mode::kBasic, Role::kClient);

@@ -8,6 +8,19 @@
 
 namespace tool::transport {
 
+namespace {
+
+Outcome<Principal> caller_of(const base::jose::Claims& claims, const AccessTokens& tokens) {
+  auto principal = session::principal_of(claims, Method::kOauth2, tokens.rules.leeway);
+  if (!principal) return principal;
+  auto scopes = session::with_roles(tokens.roles, claims.all(), principal->scopes);
+  if (!scopes) return std::move(scopes).error();
+  principal->scopes = std::move(*scopes);
+  return principal;
+}
+
+}  // namespace
+
 CredentialCheck::CredentialCheck(const CredentialRules& rules, const base::Clock& clock,
                                  std::unique_ptr<base::jose::KeyCache> keys)
     : rules_(rules), clock_(clock), keys_(std::move(keys)) {}
@@ -60,6 +73,11 @@ base::Task<Outcome<Principal>> CredentialCheck::verify_method(base::RequestConte
 }
 
 Outcome<Principal> CredentialCheck::api_key(const Presented& presented) const {
+  if (session::is_of_named_key(presented.credential.reveal())) {
+    return session::verify_named_key(presented.credential.reveal(), rules_.api_keys, presented.th1,
+                                     rules_.node_id, clock_.now(),
+                                     clock_.now() + rules_.api_key_life);
+  }
   session::ApiKeyPrincipal principal;
   principal.issuer = rules_.node_id;
   principal.scopes = rules_.api_key_scopes;
@@ -117,11 +135,13 @@ base::Task<Outcome<Principal>> CredentialCheck::access_token(base::RequestContex
                                                              base::Secret token) {
   const AccessTokens& tokens = *rules_.access_tokens;
   if (tokens.key) {
-    co_return session::verify_access_token(token.reveal(), *tokens.key, tokens.rules, clock_.now());
+    auto claims = base::jose::verify(token.reveal(), *tokens.key, tokens.rules, clock_.now());
+    if (!claims) co_return session::credential_fault(claims.error());
+    co_return caller_of(*claims, tokens);
   }
   auto claims = co_await keys_->verify(context, token.reveal(), tokens.rules);
   if (!claims) co_return session::credential_fault(claims.error());
-  co_return session::principal_of(*claims, Method::kOauth2, tokens.rules.leeway);
+  co_return caller_of(*claims, tokens);
 }
 
 base::Task<void> CredentialCheck::finish() {

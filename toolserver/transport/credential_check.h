@@ -22,6 +22,8 @@
 #include "toolserver/model/fault.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/session/holder_proof.h"
+#include "toolserver/session/named_keys.h"
+#include "toolserver/session/role_scopes.h"
 #include "toolserver/session/tokens.h"
 
 namespace tool::transport {
@@ -32,6 +34,7 @@ struct AccessTokens {
   base::jose::Rules rules;
   base::jose::KeyCacheOptions keys;
   std::optional<base::jose::Verifier> key;
+  session::RoleScopes roles;  ///< Beside the claim `scope`.
 };
 
 /// Callers and tokens that are refused before their time is over.
@@ -52,6 +55,7 @@ struct CredentialRules {
   base::Secret api_key_previous;  ///< Taken as well while the key is changed; or empty.
   Scopes api_key_scopes;
   std::chrono::seconds api_key_life{12 * 3600};
+  session::NamedKeys api_keys;  ///< Beside api_key.
   std::optional<session::ClientTokens> client_tokens;
   std::optional<session::ClientTokens> client_tokens_previous;  ///< Of the key before; likewise.
   std::optional<AccessTokens> access_tokens;

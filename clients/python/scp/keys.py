@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac as _hmac
+import re
 
 from cryptography.hazmat.primitives.asymmetric import ec, x25519
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
@@ -111,6 +112,9 @@ def proof(psk, th1_):
 
 
 def api_key_credential(api_key, th1_):
+    named = re.fullmatch(r'scpk_([a-z][a-z0-9-]{0,63})_[A-Za-z0-9_-]{43}', api_key)
+    if named:
+        return named[1] + '.' + b64(hmac(hashlib.sha256(api_key.encode()).digest(), b'scp3 apikey' + th1_))
     return b64(hmac(api_key.encode(), b'scp3 apikey' + th1_))
 
 

@@ -48,6 +48,8 @@ export function proof(psk: Uint8Array, th1: Uint8Array): Buffer {
 
 /** The credential of method api_key: good for one connection, and not the key. */
 export function apiKeyCredential(apiKey: string, th1: Uint8Array): string {
+  const named = /^scpk_([a-z][a-z0-9-]{0,63})_[A-Za-z0-9_-]{43}$/.exec(apiKey);
+  if (named) return `${named[1]}.${b64(hmac(sha256(utf8(apiKey)), utf8('scp3 apikey'), th1))}`;
   return b64(hmac(utf8(apiKey), utf8('scp3 apikey'), th1));
 }
 
