@@ -159,7 +159,25 @@ void FixtureTools::add(std::string name, std::string description, Run run,
   fixtures_[std::move(name)] = {std::move(description), std::move(schema), std::move(run)};
 }
 
+// Every keyword of it has to come out as it went in.
+constexpr std::string_view kSchema = R"({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "$defs": {"address": {"$anchor": "addressDef", "type": "object",
+                        "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+  "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+                 "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+                 "phone": {"type": "string"}, "email": {"type": "string"}},
+  "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+  "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+  "then": {"required": ["phone"]},
+  "else": {"required": ["email"]},
+  "additionalProperties": false})";
+
 void FixtureTools::add_contents() {
+  fixtures_["json_schema_2020_12_tool"] = {"Takes a contact.",
+                                           json::parse(kSchema).value().as_object(),
+                                           [](const Asked&) { return text("ok"); }};
   add("test_simple_text", "Answers with a text.",
       [](const Asked&) { return text("This is a simple text response for testing."); });
   add("test_image_content", "Answers with a picture.", [](const Asked&) -> Outcome<ToolResult> {
