@@ -11,8 +11,9 @@ import pytest
 import requests
 
 from by_hand import Watched
-from gateway import GatewayKeys, GatewayStore, Raw, gateway_beside, on_plain_store
+from gateway import GatewayKeys, GatewayStore, gateway_beside, on_plain_store
 from lake_clients import iceberg as iceberg_client
+from raw_s3 import Raw
 from rest import table_body
 from vended import CLIENTS, SETTINGS, Store, as_client
 
