@@ -139,6 +139,9 @@ base::Result<std::vector<FileToMask>> files_to_mask(const model::TableMetadata& 
   ASSIGN_OR_RETURN(Deletes deletes, deletes_of(metadata, list));
   const std::string columns = text_of(schema);
   const std::string folder = masked_folder(metadata.location, plan.signature);
+  // An entry that this process has written itself still has what version 2 does not hold. Every
+  // server must come to the same name.
+  const bool row_ids = metadata.format_version >= 3;
   std::vector<FileToMask> files;
   for (const ListedManifest& manifest : list) {
     if (manifest.manifest.content != model::ManifestContent::kData) continue;
@@ -154,7 +157,7 @@ base::Result<std::vector<FileToMask>> files_to_mask(const model::TableMetadata& 
       file.copy.source = entry.data_file;
       file.copy.rules = rules;
       file.copy.origin = {.deleted = {},
-                          .first_row_id = entry.data_file.first_row_id,
+                          .first_row_id = row_ids ? entry.data_file.first_row_id : std::nullopt,
                           .sequence_number = data.sequence_number,
                           .path_columns = path_columns(*spec)};
       for (std::uint32_t place : deletes.index.find(data)) {

@@ -200,6 +200,22 @@ TEST_F(ShadowTables, are_refused_where_the_plan_is_of_other_columns) {
   EXPECT_FALSE(files_to_mask(base_->metadata, list_, plan));
 }
 
+TEST_F(ShadowTables, a_copy_has_the_same_name_where_an_entry_tells_what_version_2_does_not_hold) {
+  const std::string read = files(plan_of())[0].name;
+  auto written = *list_[0].entries;
+  written[0].data_file.first_row_id = 7;
+  list_[0].entries = std::make_shared<const std::vector<model::ManifestEntry>>(written);
+  auto all = files(plan_of());
+  EXPECT_EQ(all[0].name, read);
+  EXPECT_FALSE(all[0].copy.origin.first_row_id);
+  model::TableMetadata newer = base_->metadata;
+  newer.format_version = 3;
+  auto of_3 = files_to_mask(newer, list_, plan_of());
+  ASSERT_TRUE(of_3) << of_3.error().message();
+  EXPECT_NE((*of_3)[0].name, read);
+  EXPECT_EQ((*of_3)[0].copy.origin.first_row_id, 7);
+}
+
 TEST_F(ShadowTables, are_refused_without_one_of_the_copies) {
   EXPECT_FALSE(shadow_table(*base_, plan_of(), files(plan_of()), {}, nullptr));
 }

@@ -4,7 +4,8 @@ import secrets
 import subprocess
 
 import pytest
-from masked import NAMESPACE, rows
+from by_hand import Watched
+from masked import NAMESPACE, SETTINGS, as_client, rows
 
 
 @pytest.fixture
@@ -98,6 +99,17 @@ def test_another_policy_is_another_folder_and_the_old_keys_open_nothing_of_it(ta
     new = store.under(store.key(now.metadata.location) + '/data/')
     assert new and not new & before
     assert all(keys.get(key) is None for key in new)
+
+
+def test_a_server_that_starts_later_shows_copies_that_are_there_at_once(table, copies, duck, stack, store):
+    """As after a restart: they are recorded for all servers, under names that all come to."""
+    duck.execute(f'DELETE FROM lake.{NAMESPACE}.{table} WHERE id = 2')
+    before = copies.now([1, 3, 4, 5])
+    with Watched.beside(stack, **SETTINGS) as other:
+        caller = as_client(other, 'analyst')
+        answer = caller.get(caller.table(table))
+        assert answer.status_code == 200, answer.text
+        assert Copies(caller, table, store).now([1, 3, 4, 5]) == before
 
 
 def test_a_policy_that_is_detached_gives_the_raw_rows_at_the_next_request(table, copies, governance, analyst):
