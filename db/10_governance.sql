@@ -123,9 +123,10 @@ $$;
 -- A second mask ----------------------------------------------------------------------------
 
 -- Where two masks meet, of all that is live: on a column, on all columns of a table, on all tables of a
--- schema; no row where none do. A new column or table gets what its table or schema has, so asking
+-- schema; no row where none do. A table that came back from a drop may stand there, too, which holds
+-- no other change up: only one that adds a row is refused. A new column or table gets what its table or schema has, so asking
 -- when governance changes is enough.
-CREATE FUNCTION lakeproxy_second_mask(OUT place text, OUT policies text[]) RETURNS record
+CREATE FUNCTION lakeproxy_second_mask(OUT of_object bigint, OUT of_column bigint, OUT place text, OUT policies text[]) RETURNS SETOF record
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   WITH tagged AS MATERIALIZED (
     SELECT o.object_kind, o.object_id, o.column_id, a.policy_name
@@ -153,8 +154,8 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT s.schema_id, 0, format('the schema %s', replace(s.flat_name, E'\x1f', '.')), g.policy_name
       FROM tagged g JOIN lakeproxy_schemas() s ON g.object_kind = 'schema' AND g.object_id = s.schema_id
   )
-  SELECT r.place, array_agg(r.policy_name ORDER BY r.policy_name) FROM reached r
-   GROUP BY r.table_id, r.column_id, r.place HAVING count(*) > 1 ORDER BY 1 LIMIT 1
+  SELECT r.table_id, r.column_id, r.place, array_agg(r.policy_name ORDER BY r.policy_name) FROM reached r
+   GROUP BY r.table_id, r.column_id, r.place HAVING count(*) > 1 ORDER BY r.place, r.table_id
 $$;
 
 -- The same of one table, were it in that schema: a table that moves gets the tags of another one.

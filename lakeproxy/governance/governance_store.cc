@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <tuple>
+
 #include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/governance/governance_change.h"
 
@@ -127,9 +130,25 @@ Result<std::optional<CompiledBody>> compile(const GovernanceObject& object) {
   return std::optional(std::move(*compiled));
 }
 
-base::Error second_mask(const base::pg::Rows& rows) {
-  return fail(ErrorKind::kConflict,
-              fmt::format("A second mask would reach {}: {}", rows.text(0, 0), rows.text(0, 1)));
+// Where two masks meet, and which.
+constexpr auto kMeetings =
+    "SELECT m.place, array_to_string(m.policies, ', '), m.of_object, m.of_column FROM "
+    "@lakeproxy_second_mask() m";
+
+// The first that was not there before. One that was is a table's that came back from a drop: it
+// refuses that table's reads, and no other change.
+base::Status check_meetings(const base::pg::Rows& before, const base::pg::Rows& now) {
+  auto key = [](const base::pg::Rows& rows, std::size_t row) {
+    return std::tuple(rows.int64(row, 2), rows.int64(row, 3), std::string(rows.text(row, 1)));
+  };
+  std::set<std::tuple<std::int64_t, std::int64_t, std::string>> known;
+  for (std::size_t i = 0; i < before.size(); ++i) known.insert(key(before, i));
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (known.contains(key(now, i))) continue;
+    return fail(ErrorKind::kConflict,
+                fmt::format("A second mask would reach {}: {}", now.text(i, 0), now.text(i, 1)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -143,19 +162,18 @@ Task<Result<Changed>> GovernanceStore::change(base::RequestContext context, Gove
   }
   std::vector<Query> first{{sql_(kLock), {}}};
   first.push_back(find(sql_, object, kind, compiled));
+  first.push_back({sql_(kMeetings), {}});
   CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, std::move(first)));
   CO_ASSIGN_OR_RETURN(const Found found, read_found(*begun.rows[1]));
   CO_ASSIGN_OR_RETURN(auto queries, writes(sql_, object, kind, found, compiled));
   const std::size_t last = queries.size() - 1;
-  queries.push_back({sql_("SELECT place, array_to_string(policies, ', ') FROM "
-                          "@lakeproxy_second_mask() WHERE place IS NOT NULL"),
-                     {}});
+  queries.push_back({sql_(kMeetings), {}});
   CO_ASSIGN_OR_RETURN(auto rows, co_await begun.transaction->run(std::move(queries)));
   if (rows[last]->affected() == 0) {
     co_return fail(ErrorKind::kNotFound, "Not there: " + audited_name(object))
         .with_reason(kNoSuchObject);
   }
-  if (!removes && !rows.back()->empty()) co_return second_mask(*rows.back());
+  if (!removes) CO_RETURN_IF_ERROR(check_meetings(*begun.rows[2], *rows.back()));
   audit::AuditRecord record = audit::record_of(principal, std::string(operation_of(object, kind)),
                                                audited_name(object), "allowed");
   record.detail = base::json::write(detail_of(object, kind));
@@ -200,7 +218,8 @@ Task<base::Status> GovernanceStore::audit_events(base::RequestContext context) c
       {sql_("WITH taken AS (DELETE FROM @lakeproxy_governance_event WHERE id IN (SELECT e.id FROM "
             "@lakeproxy_governance_event e ORDER BY e.id LIMIT $1 FOR UPDATE SKIP LOCKED) "
             "RETURNING *) "
-            "SELECT (extract(epoch FROM t.ts) * 1000000)::bigint, t.operation, t.object, t.detail "
+            "SELECT (extract(epoch FROM t.ts) * 1000000)::bigint, t.operation, t.object, t.detail, "
+            "'lake:' || coalesce(t.detail->>'login', '') "
             "FROM taken t ORDER BY t.id"),
        {param(static_cast<std::int64_t>(kMostEvents))}}};
   CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, std::move(take)));
@@ -210,7 +229,8 @@ Task<base::Status> GovernanceStore::audit_events(base::RequestContext context) c
     audit::AuditRecord record{.operation = std::string(rows.text(i, 1)),
                               .object = std::string(rows.text(i, 2)),
                               .decision = "allowed",
-                              .detail = std::string(rows.text(i, 3))};
+                              .detail = std::string(rows.text(i, 3)),
+                              .principal = std::string(rows.text(i, 4))};
     const base::WallTime time{std::chrono::microseconds(rows.int64(i, 0))};
     lines.push_back(audit::line_of(std::move(record), time, context.id_text()));
   }

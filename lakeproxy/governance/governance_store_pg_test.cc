@@ -140,6 +140,25 @@ TEST_F(Governance, leaves_nothing_of_a_change_that_is_refused) {
   EXPECT_NE(ask("SELECT version FROM @lakeproxy_policy_version"), version);
 }
 
+TEST_F(Governance, two_masks_that_meet_already_hold_no_other_change_up) {
+  attach_mask();
+  ASSERT_TRUE(put(Collection::kMaskingPolicies,
+                  R"j({"name":"n","signature":"(v VARCHAR)","body":"'x'"})j"));
+  exec(
+      "INSERT INTO lakeproxy_policy_attachment (policy_kind, policy_name, target_kind, table_id, "
+      "column_id) VALUES ('masking', 'n', 'column', 1, 2)");
+  ASSERT_EQ(plan(std::nullopt).kind(), ReadKind::kRefused);
+  EXPECT_TRUE(put(Collection::kRoles, R"j({"name":"r"})j"));
+  EXPECT_TRUE(put(
+      Collection::kPolicyAttachments,
+      R"j({"policy-kind":"masking","policy-name":"m","target-kind":"column","schema":"main","object":"t","column":"id"})j"));
+  auto another = put(
+      Collection::kPolicyAttachments,
+      R"j({"policy-kind":"masking","policy-name":"n","target-kind":"column","schema":"main","object":"t","column":"id"})j");
+  ASSERT_FALSE(another);
+  EXPECT_EQ(another.error().kind(), ErrorKind::kConflict);
+}
+
 TEST_F(Governance, moves_what_the_lake_did_into_the_trail) {
   attach_mask();
   exec("UPDATE ducklake_table SET end_snapshot = 1 WHERE table_id = 1");
@@ -149,6 +168,8 @@ TEST_F(Governance, moves_what_the_lake_did_into_the_trail) {
   EXPECT_EQ(ask("SELECT count(*) FROM @lakeproxy_governance_event"), "0");
   EXPECT_EQ(ask("SELECT string_agg(operation, ' ' ORDER BY id) FROM @lakeproxy_audit"),
             "create_masking_policy attach_policy purge_table_governance");
+  EXPECT_EQ(ask("SELECT principal FROM @lakeproxy_audit WHERE operation LIKE 'purge%'"),
+            "lake:" + ask("SELECT session_user"));
   const audit::AuditLog log(*pool_, options_.metadata_schema);
   EXPECT_FALSE(run(log.verify(soon(), std::nullopt))->broken);
 }
