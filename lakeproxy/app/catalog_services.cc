@@ -29,6 +29,21 @@ base::Task<base::Result<policy::ReadPlan>> find_read_plan(base::RequestContext c
   co_return co_await resolver->plan(context, std::move(principal), std::move(state), policies);
 }
 
+constexpr std::chrono::seconds kTimeForEvents{30};
+
+// What fails is there for the next version of the lake, and for whoever reads the trail.
+base::Task<void> move_events(operation::Catalog* catalog) {
+  base::RequestContext context;
+  context.deadline = std::chrono::steady_clock::now() + kTimeForEvents;
+  base::Status moved = co_await catalog->unhurried->governance->audit_events(context);
+  if (!moved) {
+    catalog->log->warning("renames and drops wait for the audit trail",
+                          {{"catalog", catalog->lake.catalog},
+                           {"error", moved.error().message()},
+                           {"detail", moved.error().detail()}});
+  }
+}
+
 base::pg::Pool& pool_for(const LoopTools& tools, Pace pace) {
   return pace == Pace::kRequests ? *tools.pool : *tools.background_pool;
 }
@@ -46,6 +61,15 @@ std::shared_ptr<operation::Catalog> CatalogServices::create(const LoopTools& too
   auto catalog = make(Pace::kRequests);
   catalog->unhurried = make(Pace::kUnhurried);
   return catalog;
+}
+
+void CatalogServices::move_events_behind() {
+  const bool is_of_requests = catalog_.unhurried != nullptr;
+  if (!is_of_requests || loaded_tables_.policy_version() == operation::kNoPolicies) return;
+  const model::LakeVersion version = shared_->tables.invalidation.state().version;
+  if (events_asked_at_ == version) return;
+  events_asked_at_ = version;
+  catalog_.background.spawn(&move_events);
 }
 
 publish::PublisherTools CatalogServices::publisher_tools(const LoopTools& tools, Pace pace) {
@@ -95,6 +119,7 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
   catalog_.resolver = &resolver_;
   catalog_.read_plan = [this](base::RequestContext context, auth::Principal principal,
                               publish::LoadedTablePtr loaded) {
+    move_events_behind();
     return find_read_plan(context, &resolver_, loaded_tables_.policy_version(),
                           std::move(principal), std::move(loaded));
   };

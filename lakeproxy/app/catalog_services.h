@@ -102,6 +102,9 @@ class CatalogServices {
 
  private:
   publish::PublisherTools publisher_tools(const LoopTools& tools, Pace pace);
+  /// Renames and drops by whichever writer go into the audit trail: behind the first request for a
+  /// table that sees another version of the lake, since each of them makes one.
+  void move_events_behind();
 
   std::shared_ptr<SharedCatalog> shared_;
   ducklake::LakeReader reader_;
@@ -117,6 +120,7 @@ class CatalogServices {
   std::shared_ptr<audit::AuditTrail> audit_;
   governance::GovernanceStore governance_;
   governance::Resolver resolver_;
+  std::optional<model::LakeVersion> events_asked_at_;  ///< See move_events_behind().
   operation::Catalog catalog_;
 };
 

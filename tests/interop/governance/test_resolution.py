@@ -4,6 +4,7 @@ import pytest
 from by_hand import Watched
 from governed import clients_of
 from rest import assert_error
+from stack import process
 
 
 def test_a_table_without_policies_is_raw(governed):
@@ -132,6 +133,28 @@ def test_policies_go_with_a_table_and_a_column_that_are_renamed(governed, catalo
     # The name that is free again is nobody's: a new table has no policies.
     governed.duck.execute(f'CREATE TABLE lake.{governed.schema}.t(ssn VARCHAR)')
     assert governed.plan()['kind'] == 'raw'
+
+
+@pytest.mark.parametrize('by', ['DuckDB', 'Iceberg'])
+def test_what_happens_to_a_governed_table_is_in_the_trail_before_anybody_reads_it(governed, catalog, by):
+    """Behind the next request of any kind; the principal says whose login of PostgreSQL it was."""
+    governed.post('policy-attachments', **governed.on_column(governed.mask()))
+    identifier = table_id(governed, 't')
+    if by == 'DuckDB':
+        governed.duck.execute(f'ALTER TABLE lake.{governed.schema}.t RENAME COLUMN ssn TO number')
+    else:
+        with catalog.load_table(f'{governed.schema}.t').update_schema() as change:
+            change.rename_column('ssn', 'number')
+    of_table = f"(detail->>'table_id')::bigint = {identifier}"
+
+    def moved():
+        assert governed.clients['bob'].get(f'namespaces/{governed.schema}/tables/t').status_code == 200
+        return governed.ask(f"SELECT principal FROM lakeproxy_audit WHERE operation = 'rename_column_governance' AND {of_table}")
+    assert process.wait_until(moved, 60), 'the rename is not in the trail'
+    assert moved() == 'lake:' + governed.ask('SELECT session_user')
+    assert governed.ask(f'SELECT count(*) FROM lakeproxy_governance_event WHERE {of_table}') == '0'
+    entries = [entry for entry in governed.audited('rename_column_governance') if entry['detail']['table_id'] == identifier]
+    assert [entry['principal'] for entry in entries] == [moved()]
 
 
 def test_a_table_that_moves_gets_the_tags_of_its_new_namespace_but_no_second_mask(governed, catalog):
