@@ -16,7 +16,7 @@ FOLDERS_tables_1_1=("$ROOT/tests/interop/api/test_views.py" "$ROOT/tests/interop
 FOLDERS_upkeep=("$ROOT/tests/interop/hostile" "$ROOT/tests/interop/server" "$ROOT/tests/interop/upkeep")
 FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
-FOLDERS_oracle=("$ROOT/tests/oracle")
+FOLDERS_oracle=("$ROOT/tests/oracle" "$ROOT/tests/policy_oracle")
 PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}"
   "${FOLDERS_keys[@]}" "${FOLDERS_governance[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 

@@ -8,11 +8,18 @@ SECONDS = 120
 
 
 def shrink(world, failure, schema, spark=None, seconds=SECONDS):
+    def again(steps):
+        return history.run(world, schema, steps, Tally(), thorough=True, spark=spark_sample.Sample(1) if spark else None)
+    return shortest(failure, again, seconds)
+
+
+def shortest(failure, again, seconds=SECONDS):
+    """`again` runs steps, and gives the failure that ended them or None."""
     ends = time.monotonic() + seconds
     best = failure
 
     def fails(steps):
-        found = history.run(world, schema, steps, Tally(), thorough=True, spark=spark_sample.Sample(1) if spark else None)
+        found = again(steps)
         return found if found and kind_of(found) == kind_of(failure) else None
 
     part = max(len(best.steps) // 2, 1)
