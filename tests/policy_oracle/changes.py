@@ -270,6 +270,42 @@ def drop(world, source):
     table.gone = True
 
 
+@operation('table.replace', 1)
+def replace(world, source):
+    """In one transaction of DuckDB: another table under the name and in the folder of this one, and none of its policies."""
+    table = world.pick(source)
+    shown = world.owner.get(path_of(table))
+    made = Table(table.schema, table.name, [Column('id', 'BIGINT'), Column('region', 'VARCHAR'), Column('a', 'VARCHAR')])
+    columns = ', '.join(f'{column.name} {column.kind}' for column in made.columns)
+    world.direct(f"BEGIN; DROP TABLE lake.{table.place}; CREATE TABLE lake.{table.place} ({columns}); "
+                 f"INSERT INTO lake.{table.place} VALUES ({bodies.RAW_NUMBER}, 'raw-eu', 'raw-a-0'); COMMIT")
+    table.metadata = shown.json()['metadata-location']
+    table.gone = True
+    world.rules.tables.append(made)
+    world.changes(made)
+
+
+@operation('commit.both', 1)
+def commit_both(world, source):
+    """Two tables in one transaction of REST: both are changed or none."""
+    if len(world.rules.live) < 2:
+        raise Skip('one table is not two')
+    tables, who = source.sample(world.rules.live, 2), source.choice(list(PRINCIPALS))
+    world.made += 1
+    updates = [{'action': 'set-properties', 'updates': {'mark': str(world.made)}}]
+    body = {'table-changes': [{'identifier': {'namespace': [table.schema], 'name': table.name}, 'requirements': [], 'updates': updates}
+                              for table in tables]}
+    may = all(world.rules.may_commit(table, world.roles(who)) for table in tables)
+    world.answer = world.client(who).post('transactions/commit', body)
+    world.note(f'{who}: commits to {tables[0].place} and {tables[1].place} -> {world.answer.status_code}')
+    world.demand(world.answer.status_code, 204 if may else 403)
+    for table in tables:
+        marked = world.owner.get(path_of(table)).json()['metadata']['properties'].get('mark') == str(world.made)
+        if marked != may:
+            raise Difference('a transaction', f'{who}: {table.place} is {"" if marked else "not "}changed')
+        world.changes(table)
+
+
 @operation('table.register', 2)
 def register(world, source):
     """Nobody takes a mask off by dropping a table."""

@@ -3,7 +3,7 @@ import json
 import time
 
 from oracle.steps import Difference
-from policy_oracle import bodies, reading
+from policy_oracle import bodies, doors, reading
 from policy_oracle.clients import OWNER, PRINCIPALS, VENDED
 from policy_oracle.world import path_of
 
@@ -103,6 +103,8 @@ class Checker:
         demand('status of a load', 200, answer.status_code, f'{where}: {answer.text[:300]}')
         self.told(table, plan, answer.json(), where, source)
         self.other_tags(table, plan, who, answer, source)
+        location = answer.json()['metadata-location']
+        doors.check(self.world, self.tally, table, who, plan.kind, location, reading.key_of(self.world, location), source)
         if source.random() < 0.3:
             self.keys_beside(table, who, source)
 
@@ -157,7 +159,8 @@ class Checker:
                [name for name in metadata['properties'].get(MASKED_COLUMNS, '').split(',') if name], where)
         found = reading.rows_of(world, metadata, keys)
         demand('rows', bag(world.rows(bodies.select(plan, table))), bag(found), where)
-        self.nothing_else(base, keys, metadata, where, source)
+        tried = self.nothing_else(base, keys, metadata, where, source)
+        doors.check(world, self.tally, table, who, plan.kind, answer.json()['metadata-location'], tried, source)
         self.everywhere(table, who, metadata, where)
         self.older_states(table, who, base, source)
         self.other_tags(table, plan, who, answer, source)
@@ -189,13 +192,14 @@ class Checker:
                 raise Difference('raw values', f'{where}: {raw}')
 
     def nothing_else(self, base, keys, metadata, where, source):
-        """The keys open no object of the table itself."""
+        """The keys open no object of the table itself. One that was tried."""
         own = reading.key_of(self.world, metadata['location'])
         objects = reading.base_objects(self.world, base['location'], own)
         for key in source.sample(objects, min(len(objects), 2)):
             self.tally.probes += 1
             if keys.get(key) is not None:
                 raise Difference('keys', f'{where}: they open {key}')
+        return objects[0] if objects else None
 
     def keys_beside(self, table, who, source):
         """Keys to this table open nothing of one that is masked in the files for the same principal."""

@@ -15,7 +15,7 @@ from policy_oracle.world import World
 from stack.stack import Stack
 
 SEEDS = (1, 2, 3)
-LONGEST = 48  # Steps of a history, after those that begin each; all together take about a minute.
+LONGEST = 36  # Steps of a history, after those that begin each; all together take about a minute.
 SHRINK_SECONDS = 60
 
 

@@ -213,6 +213,28 @@ def test_a_table_that_is_registered_again_is_masked_as_before(governed, catalog)
     assert governed.plan()['masks'] == {'ssn': "'***'"}
 
 
+def test_a_table_comes_back_though_who_registers_it_may_not_see_it(governed, catalog):
+    """The answer says that it is there, instead of a refusal as if nothing had been done."""
+    tag, rows = governed.tag(), governed.filter()
+    governed.duck.execute(f'ALTER TABLE lake.{governed.schema}.t DROP COLUMN region')
+    location = catalog.load_table(f'{governed.schema}.t').metadata_location
+    governed.post('policy-attachments', **governed.on_tag(rows, tag, 'row_access'))
+    governed.post('object-tags', **governed.tagged(tag, 'table'))
+    bob, path = governed.clients['bob'], f'namespaces/{governed.schema}/tables/t'
+    assert_error(bob.get(path), 403)
+    assert bob.send('DELETE', path).status_code == 204
+    answer = bob.post(f'namespaces/{governed.schema}/register', {'name': 't', 'metadata-location': location})
+    assert_error(answer, 503)
+    assert 'was made' in answer.json()['error']['message'] and rows in answer.json()['error']['message']
+    assert bob.send('HEAD', path).status_code == 204
+    # One who may see it is answered with it.
+    governed.delete('object-tags', **governed.tagged(tag, 'table'))
+    location = catalog.load_table(f'{governed.schema}.t').metadata_location
+    assert bob.send('DELETE', path).status_code == 204
+    answer = bob.post(f'namespaces/{governed.schema}/register', {'name': 't', 'metadata-location': location})
+    assert answer.status_code == 200, answer.text
+
+
 def test_a_dropped_column_takes_its_policies_along(governed):
     mask, rows = governed.mask(), governed.filter()
     governed.post('policy-attachments', **governed.on_column(mask))
