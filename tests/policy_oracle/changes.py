@@ -321,4 +321,4 @@ def register(world, source):
     world.changes(table)
     # It is there for everybody, and shown to who may see it: copies may not be there yet.
     kind = world.plan(table, who).kind
-    world.demand(world.answer.status_code, *{'file_mask': (200, 503), 'refused': (503,)}.get(kind, (200,)))
+    world.demand(world.answer.status_code, *{'file_mask': (200, 503), 'refused': (403,)}.get(kind, (200,)))

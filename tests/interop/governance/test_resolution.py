@@ -224,7 +224,7 @@ def test_a_table_comes_back_though_who_registers_it_may_not_see_it(governed, cat
     assert_error(bob.get(path), 403)
     assert bob.send('DELETE', path).status_code == 204
     answer = bob.post(f'namespaces/{governed.schema}/register', {'name': 't', 'metadata-location': location})
-    assert_error(answer, 503)
+    assert_error(answer, 403)
     assert 'was made' in answer.json()['error']['message'] and rows in answer.json()['error']['message']
     assert bob.send('HEAD', path).status_code == 204
     # One who may see it is answered with it.
