@@ -4,8 +4,16 @@
 TEST_STACK=test
 PYTEST_OPTIONS=(-q --tb=short -p no:cacheprovider)
 # What runs side by side, longest first. Each has servers of its own.
-LANES=(faults tables lake oracle engines upkeep tools keys governance tables_1_1 unit kit)
-FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec" "$ROOT/tests/museum" "$ROOT/tests/interop/tools")
+LANES=(faults tools tables agents lake oracle engines upkeep governance keys tables_1_1 unit kit)
+FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec")
+# What agents and other servers bring to the tool service.
+FOLDERS_agents=("$ROOT/tests/museum")
+for file in "$ROOT"/tests/interop/tools/test_*.py; do
+  case ${file##*/test_} in
+    bridge* | federation* | guard* | mcp* | sql_bombs* | tool_tour*) FOLDERS_agents+=("$file") ;;
+    *) FOLDERS_tools+=("$file") ;;
+  esac
+done
 FOLDERS_lake=("$ROOT/tests/interop/from_duckdb" "$ROOT/tests/interop/from_clients")
 FOLDERS_tables=("$ROOT/tests/interop/api" "$ROOT/tests/interop/tables")
 FOLDERS_keys=("$ROOT/tests/interop/keys")
@@ -17,7 +25,7 @@ FOLDERS_upkeep=("$ROOT/tests/interop/hostile" "$ROOT/tests/interop/server" "$ROO
 FOLDERS_engines=("$ROOT/tests/interop/engines")
 FOLDERS_faults=("$ROOT/tests/faults")
 FOLDERS_oracle=("$ROOT/tests/oracle" "$ROOT/tests/policy_oracle")
-PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}"
+PYTEST_FOLDERS=("${FOLDERS_tools[@]}" "${FOLDERS_agents[@]}" "${FOLDERS_lake[@]}" "${FOLDERS_tables[@]}" "${FOLDERS_upkeep[@]}"
   "${FOLDERS_keys[@]}" "${FOLDERS_governance[@]}" "${FOLDERS_engines[@]}" "${FOLDERS_faults[@]}" "${FOLDERS_oracle[@]}")
 
 test_command() {
