@@ -128,7 +128,7 @@ module(lakeproxy/to_iceberg/publish USES base/core base/gzip base/json base/log 
   lakeproxy/ducklake/read lakeproxy/ducklake/table lakeproxy/engine/files lakeproxy/from_iceberg/write
   lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/puffin lakeproxy/iceberg/schema
   lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/mapping lakeproxy/model lakeproxy/storage
-  lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
+  lakeproxy/to_iceberg/definition lakeproxy/to_iceberg/snapshot TEST_USES base/testing)
 module(lakeproxy/from_iceberg/rows USES base/core base/json base/postgres lakeproxy/derive/plan
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/table lakeproxy/iceberg/manifest
   lakeproxy/iceberg/metadata lakeproxy/iceberg/schema lakeproxy/iceberg/value lakeproxy/mapping)
@@ -195,7 +195,7 @@ module(lakeproxy/operation USES base/core base/crypto base/duckdb base/json base
   lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
-  lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal
+  lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal lakeproxy/model
   lakeproxy/operation/catalog lakeproxy/planning lakeproxy/policy lakeproxy/storage lakeproxy/to_iceberg/definition lakeproxy/to_iceberg/masked
   lakeproxy/to_iceberg/publish
   TEST_USES base/gzip)
