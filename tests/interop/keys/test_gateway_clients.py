@@ -1,4 +1,5 @@
-"""Real clients on a store that makes no keys: they read and write with keys of the gateway, and no step further."""
+"""Real clients with keys of the gateway: they read and write, and no step further; on a store whose STS is not asked, and on one
+that has none."""
 import duckdb
 import pyarrow as pa
 import pyarrow.fs
@@ -7,7 +8,7 @@ from minio import Minio
 from minio.error import S3Error
 from pyiceberg.exceptions import ForbiddenError
 
-from gateway import gateway_beside
+from gateway import gateway_beside, on_plain_store
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from test_vended_clients import duck_iceberg, pyiceberg, spark_catalog
@@ -16,9 +17,18 @@ from vended import as_client
 ROWS = pa.table({'a': [1, 2, 3]})
 
 
+@pytest.fixture(scope='module', params=['minio', 'versitygw'])
+def place(request, stack, lake, tmp_path_factory):
+    if request.param == 'minio':
+        yield stack, lake
+        return
+    with on_plain_store(stack, lake, tmp_path_factory.mktemp('plain'), 'gateway_clients') as made:
+        yield made
+
+
 @pytest.fixture(scope='module')
-def server(stack):
-    with gateway_beside(stack) as made:
+def server(place):
+    with gateway_beside(place[0]) as made:
         yield made
 
 
@@ -28,8 +38,8 @@ def uri(server):
 
 
 @pytest.fixture(scope='module')
-def tables(lake):
-    catalog = iceberg_client.connect(lake)
+def tables(place):
+    catalog = iceberg_client.connect(place[1])
     for name in ('keys', 'others'):
         catalog.create_namespace_if_not_exists(name)
     for name in ('keys.gw_pyiceberg', 'keys.gw_duckdb', 'keys.gw_spark', 'keys.gw_read', 'others.gw'):
