@@ -6,7 +6,7 @@ import load
 import measure
 
 HEADER = 'X-Iceberg-Access-Delegation: vended-credentials'
-ROUNDS = 3
+ROUNDS = 7
 
 
 def told(servers, seconds):
