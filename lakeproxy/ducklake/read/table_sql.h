@@ -126,8 +126,9 @@ SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
 // index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
 // lacks, and nothing tells in which type it holds another. A file that was added as it
-// is may lack the column whenever it came; its name map says so. With $5 copies stand for such files,
-// but for added ones in whose path the column stands, and inlined rows are written in the types of now.
+// is may lack the column whenever it came; its name map says so. With $5 copies stand for such
+// files, but for added ones in whose path the column stands, and inlined rows are written in the
+// types of now.
 inline constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
   FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $6::bigint[]) WITH ORDINALITY
