@@ -89,11 +89,12 @@ void set_copies(const base::pg::Rows& made, const CopyRules& rules, const LakeTa
   const std::string& location = table.metadata.location;
   AddedAs added(table);
   for (auto& [id, file] : changes.data_files) {
-    auto added_as = added.of(file);
-    if (auto copy = rules.copy_of(file, added_as, location, newest)) {
+    auto copy = rules.copy_of(file, added.of(file), location, newest);
+    if (!copy) continue;
+    if (copy->columns.empty()) {
+      changes.copies_if_unlike.emplace(id, std::move(*copy));
+    } else {
       show_as_copy(std::move(*copy), file);
-    } else if (auto unlike = rules.copy_if_unlike(file, added_as, location, newest)) {
-      changes.copies_if_unlike.emplace(id, std::move(*unlike));
     }
   }
   for (std::size_t i = 0; i < made.size(); ++i) {

@@ -195,11 +195,12 @@ CopyRules::CopyRules(const LakeColumns& columns)
   std::erase_if(spans_, [](const auto& item) { return !may_differ(item.second); });
 }
 
-std::optional<model::ReadableCopy> CopyRules::describe(
+std::optional<model::ReadableCopy> CopyRules::copy_of(
     const LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
     std::string_view table_location, SnapshotId newest) const {
+  if (!makes_copies_ || (spans_.empty() && added_as == nullptr)) return std::nullopt;
   // An added file whose names are gone cannot be read at all.
-  if (!makes_copies_ || file.mapping_id.has_value() != (added_as != nullptr)) return std::nullopt;
+  if (file.mapping_id.has_value() != (added_as != nullptr)) return std::nullopt;
   const SnapshotId at = file.end ? std::min(newest, SnapshotId(file.end->value - 1)) : newest;
   model::ReadableCopy copy{.source = file.path,
                            .added = std::move(added_as),
@@ -211,22 +212,6 @@ std::optional<model::ReadableCopy> CopyRules::describe(
   copy.location = location_of(table_location, copy.signature);
   copy.since = since(spans_, file, in_, copy);
   return copy;
-}
-
-std::optional<model::ReadableCopy> CopyRules::copy_of(
-    const LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
-    std::string_view table_location, SnapshotId newest) const {
-  if (spans_.empty()) return std::nullopt;
-  auto copy = describe(file, std::move(added_as), table_location, newest);
-  if (copy && copy->columns.empty()) return std::nullopt;
-  return copy;
-}
-
-std::optional<model::ReadableCopy> CopyRules::copy_if_unlike(
-    const LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
-    std::string_view table_location, SnapshotId newest) const {
-  if (added_as == nullptr) return std::nullopt;
-  return describe(file, std::move(added_as), table_location, newest);
 }
 
 std::optional<model::ChangedColumns> CopyRules::changed_in_rows(SnapshotId inserted_at,

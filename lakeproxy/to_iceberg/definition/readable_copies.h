@@ -24,14 +24,11 @@ class CopyRules {
   /// The copy that clients need of `file` at the snapshots from ReadableCopy::since to
   /// `newest`, or to the file's last one; nothing where they read the file itself. A column
   /// that is gone counts with its last type: what stands for a file changes only where a type
-  /// does. `added_as` says how a file that was added as it is finds its columns; it needs one for
-  /// what the lake says. What its footer says is another matter: see copy_if_unlike().
+  /// does.
+  /// `added_as` says how a file that was added as it is finds its columns; null for any other.
+  /// Such a file has a copy wherever copies are made. Where no column of it changed, the copy
+  /// stands for it only if clients would read it otherwise than DuckDB, which its footer says.
   [[nodiscard]] std::optional<model::ReadableCopy> copy_of(
-      const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
-      std::string_view table_location, model::SnapshotId newest) const;
-  /// The copy of a file that was added as it is whose footer says that clients read it otherwise
-  /// than DuckDB; nothing where no copies are made, or for any other file.
-  [[nodiscard]] std::optional<model::ReadableCopy> copy_if_unlike(
       const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
       std::string_view table_location, model::SnapshotId newest) const;
 
@@ -42,10 +39,6 @@ class CopyRules {
       model::SnapshotId inserted_at, model::SnapshotId shown_at) const;
 
  private:
-  [[nodiscard]] std::optional<model::ReadableCopy> describe(
-      const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
-      std::string_view table_location, model::SnapshotId newest) const;
-
   bool makes_copies_;
   ShownIn in_;
   ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.

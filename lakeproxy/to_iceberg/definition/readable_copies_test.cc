@@ -51,7 +51,9 @@ Added added_with(std::vector<LakeColumn> columns,
   auto as = std::make_shared<model::AddedColumns>();
   as->names.columns = std::move(names);
   const CopyRules rules(all);
-  return {rules.copy_of(of, as, kTable, kNewest), rules.copy_if_unlike(of, as, kTable, kNewest)};
+  auto copy = rules.copy_of(of, as, kTable, kNewest);
+  const bool is_needed = copy && !copy->columns.empty();
+  return is_needed ? Added{.needed = copy} : Added{.if_unlike = copy};
 }
 
 std::vector<model::CopiedColumn> changed_in_rows(std::vector<LakeColumn> columns,
@@ -176,12 +178,16 @@ TEST(CopyOfAnAddedFile, is_another_for_other_names_of_the_same_file) {
 }
 
 TEST(CopyOfAnAddedFile, is_none_where_the_lake_lost_its_names_or_nobody_added_it) {
-  const LakeColumns all{
+  const LakeColumns plain{
       .columns = {column(1, "int32", 1)}, .format_version = 2, .copies = ReadableCopies::kOn};
+  EXPECT_FALSE(CopyRules(plain).copy_of(file(2), nullptr, kTable, kNewest));
+  // Of a column that would need one in a file of DuckDB's.
+  const LakeColumns unlike{
+      .columns = {column(1, "uint32", 1)}, .format_version = 2, .copies = ReadableCopies::kOn};
   auto of = file(2);
-  EXPECT_FALSE(CopyRules(all).copy_if_unlike(of, nullptr, kTable, kNewest));
+  EXPECT_TRUE(CopyRules(unlike).copy_of(of, nullptr, kTable, kNewest));
   of.mapping_id = 1;
-  EXPECT_FALSE(CopyRules(all).copy_if_unlike(of, nullptr, kTable, kNewest));
+  EXPECT_FALSE(CopyRules(unlike).copy_of(of, nullptr, kTable, kNewest));
 }
 
 TEST(ReadableCopy, follows_a_change_of_type_that_clients_cannot_promote) {
