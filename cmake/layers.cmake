@@ -3,6 +3,7 @@
 # Direct arrows only; a folder lists every folder whose headers it includes.
 
 module(base/core LINKS fmt::fmt OpenSSL::Crypto)
+module(base/files USES base/core)
 module(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
 module(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 module(base/metrics USES base/core LINKS prometheus-cpp::core)
@@ -227,7 +228,7 @@ module(lakeproxy/http USES base/core base/crypto base/http base/json base/metric
   TEST_USES base/testing)
 
 # Wiring.
-module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/http base/json base/log base/metrics
+module(lakeproxy/app USES base/config base/core base/crypto base/duckdb base/files base/http base/json base/log base/metrics
   base/postgres base/runtime lakeproxy/audit lakeproxy/auth lakeproxy/console lakeproxy/delegation lakeproxy/derive
   lakeproxy/ducklake/commit lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers
   lakeproxy/ducklake/registry lakeproxy/engine/files lakeproxy/gateway lakeproxy/governance lakeproxy/http
@@ -246,17 +247,17 @@ module(toolserver/settings USES base/core base/config base/json base/log toolser
   LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/audit USES base/core base/json base/crypto base/runtime toolserver/model TEST_USES base/testing)
 # What became of calls, for whoever asks again.
-module(toolserver/outcomes USES base/core base/json base/crypto base/runtime toolserver/model toolserver/audit
+module(toolserver/outcomes USES base/core base/files base/json base/crypto base/runtime toolserver/model toolserver/audit
   TEST_USES base/testing)
 # Child processes with walls around them.
-module(toolserver/isolate USES base/core base/json base/runtime TEST_USES base/testing)
+module(toolserver/isolate USES base/core base/files base/json base/runtime TEST_USES base/testing)
 module(toolserver/connectors USES base/core base/json base/runtime toolserver/definition toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
 module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/isolate toolserver/connectors
   TEST_USES base/testing)
-module(toolserver/connectors/files USES base/core base/json base/runtime base/crypto toolserver/model toolserver/connectors
+module(toolserver/connectors/files USES base/core base/files base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
-module(toolserver/connectors/command USES base/core base/json base/runtime toolserver/connectors toolserver/definition
+module(toolserver/connectors/command USES base/core base/files base/json base/runtime toolserver/connectors toolserver/definition
   toolserver/model TEST_USES base/testing)
 module(toolserver/connectors/http USES base/core base/http base/json base/runtime toolserver/connectors
   toolserver/definition toolserver/model TEST_USES base/testing)
@@ -264,12 +265,12 @@ module(toolserver/pipeline USES base/core base/json base/crypto base/runtime bas
   toolserver/connectors toolserver/audit toolserver/outcomes LINKS PkgConfig::re2 TEST_USES base/testing)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 # Logins at foreign MCP servers.
-module(toolserver/mcp_login USES base/config base/core base/crypto base/http base/jose base/json base/runtime
+module(toolserver/mcp_login USES base/config base/core base/crypto base/files base/http base/jose base/json base/runtime
   toolserver/definition toolserver/model TEST_USES base/testing)
 # Which of many tools a few words mean.
 module(toolserver/tool_search TEST_USES base/testing)
 # Foreign MCP servers, whose tools are connectors of ours.
-module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
+module(toolserver/mcp_bridge USES base/core base/files base/json base/runtime base/http base/log toolserver/model toolserver/settings
   toolserver/mcp toolserver/mcp_login toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2
   TEST_USES base/testing)
 # Judges of calls behind the pipeline's guard stages: rules of patterns, a policy engine.
@@ -290,7 +291,7 @@ module(toolserver/client USES base/core base/json base/runtime base/http base/we
 # The other nodes of a federation, whose tools are connectors of ours.
 module(toolserver/federation USES base/core base/json base/runtime base/crypto base/log toolserver/client
   toolserver/connectors toolserver/federation/proof toolserver/mcp toolserver/model toolserver/pipeline toolserver/session)
-module(toolserver/app USES base/core base/config base/json base/log base/metrics base/runtime base/http base/websocket
+module(toolserver/app USES base/core base/files base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http

@@ -14,6 +14,7 @@
 #include "base/core/clock.h"
 #include "base/crypto/encoding.h"
 #include "base/crypto/password_hash.h"
+#include "base/files/descriptor.h"
 #include "base/json/json.h"
 #include "lakeproxy/app/subcommands.h"
 #include "lakeproxy/auth/clients.h"
@@ -38,21 +39,11 @@ int fail(const std::string& message) {
   return 1;
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ::fsync(file) == 0;
-}
-
 // Nobody else may read it from its first byte on. Empty: done; else what went wrong.
 std::string add_to_file(const fs::path& path, int flags, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
   if (file < 0) return fmt::format("{}: {}", path.string(), std::strerror(errno));
-  const bool written = write_all(file, text);
+  const bool written = base::files::write_all(file, text) && ::fsync(file) == 0;
   const int error = errno;
   ::close(file);
   return written ? "" : fmt::format("{}: {}", path.string(), std::strerror(error));

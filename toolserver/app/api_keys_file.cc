@@ -10,12 +10,12 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "base/config/file_text.h"
 #include "base/crypto/encoding.h"
+#include "base/files/descriptor.h"
 #include "toolserver/app/caller_files.h"
 #include "toolserver/app/new_files.h"
 
@@ -77,19 +77,14 @@ base::Error unavailable(const std::filesystem::path& path) {
 class Lock {
  public:
   explicit Lock(const std::filesystem::path& path)
-      : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly)) {
-    held_ = fd_ >= 0;
-    while (held_ && ::flock(fd_, LOCK_EX) != 0) held_ = errno == EINTR;
+      : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly)),
+        held_(file_.valid()) {
+    while (held_ && ::flock(file_.get(), LOCK_EX) != 0) held_ = errno == EINTR;
   }
-  ~Lock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
   [[nodiscard]] bool held() const { return held_; }
 
  private:
-  int fd_;
+  base::files::Descriptor file_;
   bool held_;
 };
 
@@ -101,11 +96,6 @@ base::Status put(const std::filesystem::path& path, std::string_view text) {
   RETURN_IF_ERROR(write_new(next, text, mode));
   return ::rename(next.c_str(), path.c_str()) == 0 ? base::Status()
                                                    : base::Status(unavailable(path));
-}
-
-std::string text_in(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace
@@ -154,7 +144,7 @@ base::Status add_api_key(const std::filesystem::path& path, const std::string& n
   if (keys.contains(name)) {
     return fail(ErrorKind::kAlreadyExists, fmt::format("{}: there is such a key", name));
   }
-  std::string text = text_in(path);
+  std::string text = base::config::read_file(path).text;
   if (!text.empty() && text.back() != '\n') text += '\n';
   return put(path, text + line_of(name, key));
 }
@@ -167,7 +157,7 @@ base::Status remove_api_key(const std::filesystem::path& path, const std::string
     return fail(ErrorKind::kNotFound, fmt::format("{}: there is no such key", name));
   }
   std::string kept;
-  std::string text = text_in(path);
+  std::string text = base::config::read_file(path).text;
   std::string_view rest = text;
   while (!rest.empty()) {
     std::string_view line = rest.substr(0, rest.find('\n'));

@@ -238,7 +238,7 @@ TEST_P(AttackTest, takes_no_more_memory_than_it_was_given) {
 INSTANTIATE_TEST_SUITE_P(, AttackTest, ::testing::Bool(),
                          [](const auto& p) { return p.param ? "namespaces" : "none"; });
 
-bool ends(const Descriptor& process) {
+bool ends(const base::files::Descriptor& process) {
   pollfd waits{process.get(), POLLIN, 0};
   return ::poll(&waits, 1, 60'000) == 1;
 }
@@ -257,7 +257,7 @@ TEST(LaunchTest, a_child_ends_with_its_parent) {
   pid_t child = -1;
   ASSERT_EQ(::read(tells[0], &child, sizeof(child)), static_cast<ssize_t>(sizeof(child)));
   ASSERT_GT(child, 0);
-  Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  base::files::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   ASSERT_TRUE(process.valid());
   pollfd alive{process.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&alive, 1, 0), 0);

@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "toolserver/isolate/descriptor.h"
+#include "base/files/descriptor.h"
 #include "toolserver/isolate/landlock.h"
 #include "toolserver/isolate/seccomp.h"
 #include "toolserver/isolate/walls.h"
@@ -62,7 +62,7 @@ base::Status set_limits(const Walls& walls, Tenant tenant) {
 }
 
 bool write_text(const char* path, const std::string& text) {
-  Descriptor file(::open(path, O_WRONLY | O_CLOEXEC));
+  base::files::Descriptor file(::open(path, O_WRONLY | O_CLOEXEC));
   return file.valid() &&
          ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }

@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "toolserver/isolate/descriptor.h"
+#include "base/files/descriptor.h"
 
 namespace tool::isolate {
 namespace {
@@ -69,7 +69,7 @@ base::Error not_taken(const char* step) {
 }
 
 base::Status allow(int ruleset, const Place& place, std::uint64_t known) {
-  Descriptor at(::open(place.path.c_str(), O_PATH | O_CLOEXEC));
+  base::files::Descriptor at(::open(place.path.c_str(), O_PATH | O_CLOEXEC));
   if (!at.valid()) return {};
   struct stat facts{};
   if (::fstat(at.get(), &facts) != 0) return not_taken("fstat");
@@ -95,7 +95,7 @@ int landlock_version() {
 base::Status close_files(const Walls& walls, Tenant tenant) {
   int version = landlock_version();
   Rules rules = rules_of(version, walls);
-  Descriptor ruleset(
+  base::files::Descriptor ruleset(
       static_cast<int>(::syscall(__NR_landlock_create_ruleset, &rules, size_for(version), 0)));
   if (!ruleset.valid()) return not_taken("landlock_create_ruleset");
   for (Place place : walls.places) {

@@ -37,14 +37,14 @@ base::Error no_process(const char* step) {
 }
 
 struct Pair {
-  Descriptor ours;
-  Descriptor theirs;
+  base::files::Descriptor ours;
+  base::files::Descriptor theirs;
 };
 
 // Out of the way of the numbers that the child knows them by.
-Descriptor moved(int fd) {
-  Descriptor low(fd);
-  return Descriptor(::fcntl(low.get(), F_DUPFD_CLOEXEC, kOutOfTheWay));
+base::files::Descriptor moved(int fd) {
+  base::files::Descriptor low(fd);
+  return base::files::Descriptor(::fcntl(low.get(), F_DUPFD_CLOEXEC, kOutOfTheWay));
 }
 
 base::Result<Pair> socket_pair() {
@@ -60,8 +60,8 @@ base::Result<Pair> socket_pair() {
 base::Result<Pair> pipe_pair(bool child_reads) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return no_process("pipe");
-  Descriptor reads = moved(ends[0]);
-  Descriptor writes = moved(ends[1]);
+  base::files::Descriptor reads = moved(ends[0]);
+  base::files::Descriptor writes = moved(ends[1]);
   if (!reads.valid() || !writes.valid()) return no_process("fcntl");
   if (child_reads) return Pair{std::move(writes), std::move(reads)};
   return Pair{std::move(reads), std::move(writes)};
@@ -87,7 +87,7 @@ class Spawn {
   Spawn(const Spawn&) = delete;
   Spawn& operator=(const Spawn&) = delete;
 
-  void give(const Descriptor& fd, int as) {
+  void give(const base::files::Descriptor& fd, int as) {
     posix_spawn_file_actions_adddup2(&actions_, fd.get(), as);
   }
   void give_nothing(int as) {
@@ -107,7 +107,8 @@ class Spawn {
       errno = failed;
       return no_process("posix_spawn");
     }
-    started.process = Descriptor(static_cast<int>(::syscall(__NR_pidfd_open, started.pid, 0)));
+    started.process =
+        base::files::Descriptor(static_cast<int>(::syscall(__NR_pidfd_open, started.pid, 0)));
     return started;
   }
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/core/result.h"
-#include "toolserver/isolate/descriptor.h"
+#include "base/files/descriptor.h"
 #include "toolserver/isolate/walls.h"
 
 namespace tool::isolate {
@@ -48,11 +48,11 @@ struct ProgramLaunch {
 /// A child that has begun, with its walls up.
 struct Started {
   pid_t pid = -1;
-  Descriptor process;  ///< Readable when it has ended (pidfd_open(2)).
-  Descriptor channel;  ///< Of a role: a stream socket.
-  Descriptor input;    ///< Of a program, as the next two: pipes.
-  Descriptor output;
-  Descriptor errors;
+  base::files::Descriptor process;  ///< Readable when it has ended (pidfd_open(2)).
+  base::files::Descriptor channel;  ///< Of a role: a stream socket.
+  base::files::Descriptor input;    ///< Of a program, as the next two: pipes.
+  base::files::Descriptor output;
+  base::files::Descriptor errors;
   std::vector<std::string> missing;  ///< Walls that the kernel does not have, by name.
 };
 

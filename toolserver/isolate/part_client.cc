@@ -333,7 +333,7 @@ void PartClient::Supervisor::write_out() {
     if (call == calls_.end()) continue;
     if (next.is_request) call->second->sent = true;
     // A copy of the descriptor, which another thread closes with its child.
-    Descriptor channel(::fcntl(channel_, F_DUPFD_CLOEXEC, 0));
+    base::files::Descriptor channel(::fcntl(channel_, F_DUPFD_CLOEXEC, 0));
     lock.unlock();
     for (std::size_t sent = 0; channel.valid() && sent < next.bytes.size();) {
       ssize_t now =

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/files/descriptor.h"
 #include "base/json/fields.h"
 
 namespace tool::bridge {
@@ -19,23 +20,9 @@ namespace {
 namespace json = base::json;
 using base::ErrorKind;
 using base::fail;
+using base::files::Descriptor;
 
 constexpr std::int64_t kVersion = 1;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 base::Error unavailable(const std::filesystem::path& path) {
   return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", path.string(), std::strerror(errno)));
@@ -87,21 +74,11 @@ base::Result<PinFile> parse(std::string_view text) {
   return file;
 }
 
-base::Status write_all(const std::filesystem::path& path, int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return unavailable(path);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ::fsync(fd) == 0 ? base::Status() : base::Status(unavailable(path));
-}
-
 // Held by whoever reads in order to write, in this process and others.
 base::Result<std::unique_ptr<Descriptor>> lock(const std::filesystem::path& path) {
   auto file = std::make_unique<Descriptor>(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file->is_open()) return unavailable(path);
+  if (!file->valid()) return unavailable(path);
   while (::flock(file->get(), LOCK_EX) != 0) {
     if (errno != EINTR) return unavailable(path);
   }
@@ -161,8 +138,8 @@ base::Result<PinStore> PinStore::open(const std::filesystem::path& folder,
 
 base::Result<PinFile> PinStore::read() const {
   Descriptor file(::open(path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.is_open() && errno == ENOENT) return PinFile();
-  if (!file.is_open()) return unavailable(path());
+  if (!file.valid() && errno == ENOENT) return PinFile();
+  if (!file.valid()) return unavailable(path());
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return unavailable(path());
   if (!S_ISREG(facts.st_mode)) {
@@ -198,18 +175,20 @@ base::Status PinStore::write(const PinFile& pins) const {
   {
     Descriptor file(
         ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.is_open()) return unavailable(part);
+    if (!file.valid()) return unavailable(part);
     struct stat facts{};
     // An operator who is root leaves the file to the service.
     if (::geteuid() == 0 && ::stat(folder_.c_str(), &facts) == 0 &&
         ::fchown(file.get(), facts.st_uid, facts.st_gid) != 0) {
       return unavailable(part);
     }
-    RETURN_IF_ERROR(write_all(part, file.get(), text));
+    if (!base::files::write_all(file.get(), text) || ::fsync(file.get()) != 0) {
+      return unavailable(part);
+    }
   }
   if (::rename(part.c_str(), path().c_str()) != 0) return unavailable(path());
   Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open() || ::fsync(folder.get()) != 0) return unavailable(folder_);
+  if (!folder.valid() || ::fsync(folder.get()) != 0) return unavailable(folder_);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/config/file_text.h"
+#include "base/files/descriptor.h"
 #include "base/json/fields.h"
 
 namespace tool::login {
@@ -19,6 +20,7 @@ namespace {
 namespace json = base::json;
 using base::ErrorKind;
 using base::fail;
+using base::files::Descriptor;
 using std::filesystem::path;
 
 constexpr std::int64_t kVersion = 1;
@@ -29,31 +31,6 @@ base::Error unavailable(const path& where) {
 
 base::Error corrupt(const path& where) {
   return fail(ErrorKind::kCorrupt, where.string() + ": is no file of a login; sign in again");
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-base::Status write_all(const path& where, int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return unavailable(where);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ::fsync(fd) == 0 ? base::Status() : base::Status(unavailable(where));
 }
 
 std::string text_of(const StoredLogin& login) {
@@ -140,18 +117,20 @@ base::Status LoginStore::write(const StoredLogin& login) const {
     if (::unlink(part.c_str()) != 0 && errno != ENOENT) return unavailable(part);
     Descriptor file(
         ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.is_open()) return unavailable(part);
+    if (!file.valid()) return unavailable(part);
     struct stat facts{};
     // An operator who is root leaves the file to the service.
     if (::geteuid() == 0 && ::stat(folder_.c_str(), &facts) == 0 &&
         ::fchown(file.get(), facts.st_uid, facts.st_gid) != 0) {
       return unavailable(part);
     }
-    RETURN_IF_ERROR(write_all(part, file.get(), text_of(login)));
+    if (!base::files::write_all(file.get(), text_of(login)) || ::fsync(file.get()) != 0) {
+      return unavailable(part);
+    }
   }
   if (::rename(part.c_str(), path().c_str()) != 0) return unavailable(path());
   Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open() || ::fsync(folder.get()) != 0) return unavailable(folder_);
+  if (!folder.valid() || ::fsync(folder.get()) != 0) return unavailable(folder_);
   return {};
 }
 

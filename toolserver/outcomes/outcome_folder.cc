@@ -10,8 +10,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/files/descriptor.h"
+
 namespace tool::outcomes {
 namespace {
+
+using base::files::Descriptor;
 
 constexpr std::size_t kNameLength = 64;
 constexpr std::string_view kEnd = ".json";
@@ -23,42 +27,17 @@ base::Error unavailable(std::string_view what) {
       .with_detail(std::strerror(errno));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 bool is_name(std::string_view text) {
   return text.size() == kNameLength && std::ranges::all_of(text, [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
 }
 
-base::Status write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return unavailable("a file cannot be written");
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 OutcomeFolder::File read_file(const std::string& path, std::string name) {
   OutcomeFolder::File out{.name = std::move(name), .changed = {}, .text = {}};
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat facts{};
-  if (!file.is_open() || ::fstat(file.get(), &facts) != 0) return out;
+  if (!file.valid() || ::fstat(file.get(), &facts) != 0) return out;
   out.changed = base::WallTime(std::chrono::seconds(facts.st_mtim.tv_sec));
   if (!S_ISREG(facts.st_mode) || facts.st_size > kMostFileBytes) return out;
   std::string text(static_cast<std::size_t>(facts.st_size), '\0');
@@ -115,8 +94,8 @@ base::Status OutcomeFolder::write(const std::string& name, std::string_view text
   {
     Descriptor file(
         ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.is_open()) return unavailable("a file cannot be made");
-    RETURN_IF_ERROR(write_all(file.get(), text));
+    if (!file.valid()) return unavailable("a file cannot be made");
+    if (!base::files::write_all(file.get(), text)) return unavailable("a file cannot be written");
     if (durability_ == Durability::kSynced && ::fsync(file.get()) != 0) {
       return unavailable("a file cannot be synced");
     }
@@ -126,7 +105,7 @@ base::Status OutcomeFolder::write(const std::string& name, std::string_view text
   }
   if (durability_ == Durability::kWritten) return {};
   Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open() || ::fsync(folder.get()) != 0) return unavailable("it cannot be synced");
+  if (!folder.valid() || ::fsync(folder.get()) != 0) return unavailable("it cannot be synced");
   return {};
 }
 

@@ -23,6 +23,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/files/descriptor.h"
+
 namespace tool::command {
 namespace {
 
@@ -30,6 +32,7 @@ namespace asio = boost::asio;
 using asio::posix::stream_descriptor;
 using base::ErrorKind;
 using base::fail;
+using base::files::Descriptor;
 
 constexpr auto kToTuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kPart = 16 << 10;
@@ -37,24 +40,6 @@ constexpr int kSignalBase = 128;
 constexpr int kFirstForeign = 3;
 // The kernel ends a killed process at once, unless it hangs in a device.
 constexpr auto kTimeToDie = std::chrono::seconds(5);
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 struct Pipe {
   Descriptor read;

@@ -39,8 +39,8 @@ TEST(CrashTest, a_kill_while_writing_leaves_the_old_file_or_the_new_one) {
   for (int kill = 0; kill < kKills; ++kill) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
-    UniqueFd in(ends[0]);
-    UniqueFd out(ends[1]);
+    base::files::Descriptor in(ends[0]);
+    base::files::Descriptor out(ends[1]);
     pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) write_forever(files.options(), out.get());

@@ -107,7 +107,7 @@ void plant_other_kinds(const FilesFixture& fixture) {
   put_file(fixture.root("twin.txt"), "twin");
   ASSERT_EQ(::link(fixture.root("twin.txt").c_str(), fixture.root("twin_too.txt").c_str()), 0);
   ASSERT_EQ(::mkfifo(fixture.root("pipe.txt").c_str(), 0600), 0);
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  base::files::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   struct sockaddr_un address{.sun_family = AF_UNIX};
   fixture.root("socket.txt").copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<struct sockaddr*>(&address), sizeof address), 0);

@@ -38,12 +38,12 @@ int call_openat2(int from, const char* path, int flags) {
   return -1;
 }
 
-UniqueFd open_step(int from, const std::string& name, int flags) {
-  return UniqueFd(::openat(from, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+base::files::Descriptor open_step(int from, const std::string& name, int flags) {
+  return base::files::Descriptor(::openat(from, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
 }
 
 bool has_openat2(int root) {
-  return UniqueFd(call_openat2(root, ".", O_PATH | O_DIRECTORY)).valid();
+  return base::files::Descriptor(call_openat2(root, ".", O_PATH | O_DIRECTORY)).valid();
 }
 
 std::string joined(std::span<const std::string> segments) {
@@ -91,7 +91,7 @@ Result<PathResolver> PathResolver::open(const std::string& root, MechanismChoice
   if (!is_root_path(root)) {
     return fail(ErrorKind::kInvalid, "root: must be the absolute path of a folder below \"/\"");
   }
-  UniqueFd fd(::open(root.c_str(), kFolderFlags | O_CLOEXEC));
+  base::files::Descriptor fd(::open(root.c_str(), kFolderFlags | O_CLOEXEC));
   if (!fd.valid()) {
     return fail(ErrorKind::kInvalid, "root: cannot be opened as a folder")
         .with_detail(std::strerror(errno));
@@ -105,7 +105,7 @@ Result<PathResolver> PathResolver::open(const std::string& root, MechanismChoice
   return PathResolver(std::move(fd), facts, mechanism);
 }
 
-Result<Opened> PathResolver::checked(UniqueFd fd) const {
+Result<Opened> PathResolver::checked(base::files::Descriptor fd) const {
   ASSIGN_OR_RETURN(FileFacts facts, facts_of(fd.get()));
   if (facts.kind == FileKind::kLink) return not_allowed("a symbolic link");
   if (!same_mount(facts, root_facts_)) return not_allowed("another mount");
@@ -119,14 +119,14 @@ Result<Opened> PathResolver::walk(int from, std::span<const std::string> segment
   Opened current;
   for (const auto& segment : segments) {
     int at = current.fd.valid() ? current.fd.get() : from;
-    UniqueFd next = open_step(at, segment, O_PATH);
+    base::files::Descriptor next = open_step(at, segment, O_PATH);
     if (!next.valid()) return system_error(errno);
     ASSIGN_OR_RETURN(Opened step, checked(std::move(next)));
     bool last = &segment == &segments.back();
     bool folder_needed = !last || (flags & O_DIRECTORY) != 0;
     if (folder_needed && step.facts.kind != FileKind::kFolder) return system_error(ENOTDIR);
     if (last && (flags & O_PATH) == 0) {
-      UniqueFd opened = open_step(at, segment, flags);
+      base::files::Descriptor opened = open_step(at, segment, flags);
       if (!opened.valid()) return system_error(errno);
       ASSIGN_OR_RETURN(Opened end, checked(std::move(opened)));
       if (!same_file(end.facts, step.facts)) return changed();
@@ -140,14 +140,14 @@ Result<Opened> PathResolver::walk(int from, std::span<const std::string> segment
 Result<Opened> PathResolver::open_beneath(int from, std::span<const std::string> segments,
                                           int flags) const {
   if (segments.empty()) {
-    UniqueFd fd = open_step(from, ".", flags);
+    base::files::Descriptor fd = open_step(from, ".", flags);
     if (!fd.valid()) return system_error(errno);
     return checked(std::move(fd));
   }
   if (mechanism_ == Mechanism::kWalk) {
     return until_stable([&] { return walk(from, segments, flags); });
   }
-  UniqueFd fd(call_openat2(from, joined(segments).c_str(), flags));
+  base::files::Descriptor fd(call_openat2(from, joined(segments).c_str(), flags));
   if (!fd.valid()) return system_error(errno);
   return checked(std::move(fd));
 }

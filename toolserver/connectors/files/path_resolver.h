@@ -22,10 +22,10 @@
 #include <string_view>
 
 #include "base/core/result.h"
+#include "base/files/descriptor.h"
 #include "toolserver/connectors/files/file_facts.h"
 #include "toolserver/connectors/files/files_options.h"
 #include "toolserver/connectors/files/relative_path.h"
-#include "toolserver/connectors/files/unique_fd.h"
 
 namespace tool::files {
 
@@ -34,7 +34,7 @@ enum class Mechanism : std::uint8_t { kOpenat2, kWalk };
 
 /// An open file or folder and what it is.
 struct Opened {
-  UniqueFd fd;
+  base::files::Descriptor fd;
   FileFacts facts;
 };
 
@@ -67,15 +67,15 @@ class PathResolver {
   [[nodiscard]] base::Result<Opened> open_file_in(int folder, const std::string& name) const;
 
  private:
-  PathResolver(UniqueFd root, FileFacts facts, Mechanism mechanism)
+  PathResolver(base::files::Descriptor root, FileFacts facts, Mechanism mechanism)
       : root_(std::move(root)), root_facts_(facts), mechanism_(mechanism) {}
   [[nodiscard]] base::Result<Opened> open_beneath(int from, std::span<const std::string> segments,
                                                   int flags) const;
   [[nodiscard]] base::Result<Opened> walk(int from, std::span<const std::string> segments,
                                           int flags) const;
-  [[nodiscard]] base::Result<Opened> checked(UniqueFd fd) const;
+  [[nodiscard]] base::Result<Opened> checked(base::files::Descriptor fd) const;
 
-  UniqueFd root_;
+  base::files::Descriptor root_;
   FileFacts root_facts_;
   Mechanism mechanism_;
 };

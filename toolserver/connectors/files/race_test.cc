@@ -39,7 +39,7 @@ void RaceTest::SetUp() {
 }
 
 void RaceTest::swap_until(const std::atomic<bool>& stop) {
-  UniqueFd at(::open(root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  base::files::Descriptor at(::open(root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   while (!stop) {
     bool swapped = ::renameat2(at.get(), "folder", at.get(), "other", RENAME_EXCHANGE) == 0;
     swapped =

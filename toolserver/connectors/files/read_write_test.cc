@@ -240,7 +240,7 @@ TEST_F(ReadWriteTest, the_start_removes_left_overs_that_nobody_holds) {
   put_file(left, "half");
   put_file(held, "half");
   put_file(root(".tool-files-mine.part"), "not ours");
-  UniqueFd holder(::open(held.c_str(), O_RDWR | O_CLOEXEC));
+  base::files::Descriptor holder(::open(held.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
 
   auto reading = options();

@@ -29,7 +29,8 @@ struct Sweeper {
 
 // A writer holds a lock on its file for as long as it lives.
 bool abandoned(int folder, const std::string& name) {
-  UniqueFd fd(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  base::files::Descriptor fd(
+      ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   return fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -60,7 +61,7 @@ Status Sweeper::folder(int fd, std::size_t depth) {
 }  // namespace
 
 Result<std::vector<std::string>> names_in(int folder, std::size_t most) {
-  UniqueFd copy(::fcntl(folder, F_DUPFD_CLOEXEC, 0));
+  base::files::Descriptor copy(::fcntl(folder, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return system_error(errno);
   std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.get()), &::closedir);
   if (!stream) return system_error(errno);

@@ -24,7 +24,7 @@ constexpr mode_t kNewFileMode = 0640;
 class TemporaryFile {
  public:
   static Result<TemporaryFile> make(int folder, std::string name) {
-    UniqueFd fd(
+    base::files::Descriptor fd(
         ::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd.valid()) return system_error(errno);
     TemporaryFile file(folder, std::move(name), std::move(fd));
@@ -43,11 +43,11 @@ class TemporaryFile {
   void keep() { kept_ = true; }
 
  private:
-  TemporaryFile(int folder, std::string name, UniqueFd fd)
+  TemporaryFile(int folder, std::string name, base::files::Descriptor fd)
       : folder_(folder), name_(std::move(name)), fd_(std::move(fd)) {}
   int folder_;
   std::string name_;
-  UniqueFd fd_;
+  base::files::Descriptor fd_;
   bool kept_ = false;
 };
 

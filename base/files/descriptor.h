@@ -4,9 +4,10 @@
 
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
 
-namespace tool::isolate {
+namespace base::files {
 
 class Descriptor {
  public:
@@ -32,4 +33,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-}  // namespace tool::isolate
+/// Writes all of `text`. False, and errno says why, when that is not possible.
+[[nodiscard]] bool write_all(int fd, std::string_view text);
+
+}  // namespace base::files
