@@ -225,15 +225,15 @@ CREATE TABLE lakeproxy_masked_copy (
   table_id bigint NOT NULL,
   signature text NOT NULL,
   name text NOT NULL, -- of the file, its deletes and the columns
-  location text NOT NULL,
-  record_count bigint, -- null where none can be made
-  file_size_bytes bigint,
+  locations text[] NOT NULL, -- its objects in the order of their rows; none where none can be made
+  record_counts bigint[] NOT NULL,
+  file_sizes bigint[] NOT NULL,
   failure text, -- why not
   made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   unused_since timestamptz, -- no newest state names it
   PRIMARY KEY (table_id, signature, name)
 );
-CREATE INDEX IF NOT EXISTS lakeproxy_masked_copy_location ON lakeproxy_masked_copy USING hash (location);
+CREATE INDEX IF NOT EXISTS lakeproxy_masked_copy_locations ON lakeproxy_masked_copy USING gin (locations);
 
 -- States of tables as principals of one signature saw them: metadata over masked copies.
 CREATE TABLE lakeproxy_masked_state (

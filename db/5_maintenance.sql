@@ -185,7 +185,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
                     AND EXISTS (SELECT 1 FROM lakeproxy_used_copies() u
                                  WHERE u.data_file_id = r.data_file_id AND u.signature = r.signature))
       OR EXISTS (SELECT 1 FROM lakeproxy_masked_copy m
-                  WHERE m.location = a.asked AND m.table_id IS DISTINCT FROM but
+                  WHERE m.locations @> ARRAY[a.asked] AND m.table_id IS DISTINCT FROM but
                     AND EXISTS (SELECT 1 FROM ducklake_table t WHERE t.table_id = m.table_id))
       OR EXISTS (SELECT 1 FROM lakeproxy_masked_state m
                   WHERE m.objects @> ARRAY[a.asked] AND m.table_id IS DISTINCT FROM but

@@ -63,6 +63,7 @@ WorkerServices::WorkerServices(Shared& shared, boost::asio::any_io_executor loop
       copies_(exporters_.copy, *background_pool_, background_, *shared.copies,
               base::log::Logger(*shared.log)),
       masks_(exporters_.mask, *background_pool_, background_, *shared.masks,
+             static_cast<std::int64_t>(shared.settings->masking.part_bytes),
              base::log::Logger(*shared.log)),
       manifests_(*store_, *shared.manifests),
       registry_(*pool_, lake_options(*shared.settings), bucket_location(*shared.settings)),

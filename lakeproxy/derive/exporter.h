@@ -42,10 +42,15 @@ struct MaskedCopy {
   std::shared_ptr<const MaskRules> rules;
   RowOrigin origin;  ///< Without `deleted`, which follows from `deletes`.
 };
-struct MaskedCopyMade {
+/// An object of a masked copy. A small copy is one object at its location; a larger one has
+/// several, named by their content behind that.
+struct MaskedPart {
+  std::string location;
   std::int64_t record_count = 0;
   std::int64_t file_size_bytes = 0;
+  friend bool operator==(const MaskedPart&, const MaskedPart&) = default;
 };
+using MaskedParts = std::vector<MaskedPart>;
 
 /// One event loop's exporter over the process's engine, for one kind of work. All referenced
 /// objects outlive it.
@@ -159,13 +164,14 @@ class Exporter {
                                                                  const model::ReadableCopy* copy,
                                                                  std::int64_t record_count);
 
-  /// Puts a masked copy at its location, unless there is an object; tells its rows and its size.
-  /// The file and its copy lie in the scratch folder meanwhile, the copy in memory while it is
-  /// put. `copy` outlives the task.
+  /// Puts a masked copy, unless there are its objects; tells them in the order of their rows. A
+  /// part is closed once it has more than `part_bytes`. The file and its copy lie in the scratch
+  /// folder meanwhile, one part in memory while it is put. `copy` outlives the task.
   /// Errors: those of write_masked_copy(); kCorrupt  a file does not exist, or a delete file
   ///         breaks its format; kUnavailable, kTimeout.
-  [[nodiscard]] base::Task<base::Result<MaskedCopyMade>> mask_file(base::RequestContext context,
-                                                                   const MaskedCopy* copy);
+  [[nodiscard]] base::Task<base::Result<MaskedParts>> mask_file(base::RequestContext context,
+                                                                const MaskedCopy* copy,
+                                                                std::int64_t part_bytes);
 
  private:
   base::duckdb::Engine* engine_;

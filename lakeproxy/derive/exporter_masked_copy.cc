@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/duckdb/engine.h"
 #include "lakeproxy/derive/exporter.h"
+#include "lakeproxy/derive/plan/content_hash.h"
 #include "lakeproxy/engine/deletes/position_deletes.h"
 #include "lakeproxy/engine/files/scratch.h"
 #include "lakeproxy/engine/files/transfer.h"
@@ -26,40 +29,59 @@ Result<Positions> deleted_of(const std::string& file, std::vector<PositionsByFil
   return all;
 }
 
+// With the positions that its delete files delete.
+Task<Result<RowOrigin>> origin_of(Exporter* exporter, storage::ObjectStore* store,
+                                  base::RequestContext context, const MaskedCopy* copy) {
+  RowOrigin origin = copy->origin;
+  if (copy->deletes.empty()) co_return origin;
+  CO_ASSIGN_OR_RETURN(auto bucket, storage::Location::parse("s3://" + store->bucket()));
+  auto read = co_await exporter->read_positions(context, bucket, copy->deletes);
+  if (!read && read.error().kind() == ErrorKind::kInvalid) {
+    co_return base::fail(ErrorKind::kCorrupt, read.error().message());
+  }
+  if (!read) co_return std::move(read).error();
+  CO_ASSIGN_OR_RETURN(origin.deleted, deleted_of(copy->source.file_path, std::move(*read)));
+  co_return origin;
+}
+
+// Another server may have drawn the lines between the parts elsewhere: each part is named by what
+// is in it, so that none takes the place of another.
+std::string part_location(const std::string& copy, std::string_view bytes) {
+  return fmt::format("{}-{}", copy, materialize::content_hash(bytes));
+}
+
 }  // namespace
 
-Task<Result<MaskedCopyMade>> Exporter::mask_file(base::RequestContext context,
-                                                 const MaskedCopy* copy) {
+Task<Result<MaskedParts>> Exporter::mask_file(base::RequestContext context, const MaskedCopy* copy,
+                                              std::int64_t part_bytes) {
   const Means means{engine_, blocking_, store_};
   CO_ASSIGN_OR_RETURN(auto key, key_of(*store_, copy->source.file_path));
   if (copy->source.file_size_in_bytes <= 0) {
     co_return base::fail(ErrorKind::kCorrupt, "it has no size");
   }
-  RowOrigin origin = copy->origin;
-  if (!copy->deletes.empty()) {
-    CO_ASSIGN_OR_RETURN(auto bucket, storage::Location::parse("s3://" + store_->bucket()));
-    auto read = co_await read_positions(context, bucket, copy->deletes);
-    if (!read && read.error().kind() == ErrorKind::kInvalid) {
-      co_return base::fail(ErrorKind::kCorrupt, read.error().message());
-    }
-    if (!read) co_return std::move(read).error();
-    CO_ASSIGN_OR_RETURN(origin.deleted, deleted_of(copy->source.file_path, std::move(*read)));
-  }
+  CO_ASSIGN_OR_RETURN(const RowOrigin origin, co_await origin_of(this, store_, context, copy));
   CO_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::make(engine_->scratch_dir()));
   const std::string from = scratch.file("from.parquet");
-  const std::string to = scratch.file("to.parquet");
+  const std::string to = scratch.file("to");
   auto brought = co_await bring(means, context, std::move(key), from, 0,
                                 static_cast<std::uint64_t>(copy->source.file_size_in_bytes));
   if (!brought) co_return as_listed(std::move(brought).error());
-  auto write = [engine = engine_, &from, &to, copy, &origin, deadline = context.deadline] {
-    return write_masked_copy(*engine, from, to, *copy->rules, origin, deadline);
+  auto write = [engine = engine_, &from, &to, copy, &origin, part_bytes,
+                deadline = context.deadline] {
+    return write_masked_copy(*engine, from, to, *copy->rules, origin, part_bytes, deadline);
   };
-  CO_ASSIGN_OR_RETURN(const std::int64_t rows, co_await blocking_->run(std::move(write)));
-  auto read = [&to] { return read_file(to); };
-  CO_ASSIGN_OR_RETURN(std::string bytes, co_await blocking_->run(std::move(read)));
-  CO_ASSIGN_OR_RETURN(const std::int64_t size,
-                      co_await upload(means, context, copy->location, std::move(bytes)));
-  co_return MaskedCopyMade{rows, size};
+  CO_ASSIGN_OR_RETURN(const auto written, co_await blocking_->run(std::move(write)));
+  MaskedParts parts;
+  for (const WrittenPart& part : written) {
+    auto read = [&part] { return read_file(part.path); };
+    CO_ASSIGN_OR_RETURN(std::string bytes, co_await blocking_->run(std::move(read)));
+    std::string location =
+        written.size() == 1 ? copy->location : part_location(copy->location, bytes);
+    CO_ASSIGN_OR_RETURN(const std::int64_t size,
+                        co_await upload(means, context, location, std::move(bytes)));
+    parts.push_back({std::move(location), part.rows, size});
+  }
+  co_return parts;
 }
 
 }  // namespace lake::exporter

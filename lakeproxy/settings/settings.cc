@@ -138,6 +138,7 @@ Engine engine(const SettingValues& values) {
 Masking masking(const SettingValues& values) {
   return {
       .states = count(values, "MASKED_RETAIN_SNAP_DIRS"),
+      .part_bytes = values.bytes("MASKED_EXPORT_FILE_SIZE").count,
       .grace = std::chrono::seconds(count(values, "MASKED_RETAIN_GRACE_SECONDS")),
       .idle = std::chrono::days(count(values, "MASKED_EXPORT_TTL_DAYS")),
       .fail_closed = values.flag("GOVERNANCE_FAIL_CLOSED"),

@@ -121,6 +121,7 @@ struct Engine {
 /// Of what is made for principals whose masks are in files.
 struct Masking {
   std::size_t states = 0;        ///< Kept of each signature.
+  std::uint64_t part_bytes = 0;  ///< Of one object of a copy.
   std::chrono::seconds grace{};  ///< How long what is no longer needed stays.
   std::chrono::seconds idle{};   ///< How long a signature stays that nobody asks for.
   bool fail_closed = false;      ///< No read where the policies cannot be told.

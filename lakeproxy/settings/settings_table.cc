@@ -288,6 +288,9 @@ Rows engine_and_log_rows() {
       {"MASKED_RETAIN_GRACE_SECONDS", IntegerType{0, 31'536'000}, "3900", "Governance",
        "Seconds for which masked copies and states stay that no newest state needs; readers with "
        "vended keys may still read them."},
+      {"MASKED_EXPORT_FILE_SIZE", BytesType{kMiB, kMiB << 20}, "256MB", "Governance",
+       "Bytes of one object of a masked copy; the copy of a larger data file has several. One ends "
+       "with the row group that reaches it."},
       {"MASKED_EXPORT_TTL_DAYS", IntegerType{1, 36'500}, "7", "Governance",
        "Days after which the masked copies of a set of masks go that nobody has asked for."},
       {"ENGINE_EXTENSIONS", TextType{absolute_path_rule, "an absolute path"}, "", "Engine",

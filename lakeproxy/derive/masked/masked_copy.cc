@@ -72,8 +72,15 @@ struct Selection {
   }
 };
 
-base::Status add_column(const MaskedColumn& column, const ParquetNode& root,
-                        const RowOrigin& origin, Selection& selection) {
+/// SQL for a column of the copy: raw, over the file's columns; and what is left of that, over the
+/// raw ones by the table's names.
+struct ColumnSql {
+  std::string raw;
+  std::string masked;
+};
+
+base::Result<ColumnSql> column_sql(const MaskedColumn& column, const ParquetNode& root,
+                                   const RowOrigin& origin) {
   const model::Field& field = column.field;
   auto held = std::ranges::find(root.children, field.id, &ParquetNode::field_id);
   const ParquetNode* node = held == root.children.end() ? nullptr : &*held;
@@ -87,13 +94,12 @@ base::Status add_column(const MaskedColumn& column, const ParquetNode& root,
     return std::move(raw).error().with_context(
         fmt::format("column '{}'", base::for_terminal(field.name)));
   }
-  std::string result = quote_identifier(field.name);
+  std::string masked = quote_identifier(field.name);
   if (column.mask) {
     ASSIGN_OR_RETURN(std::string type, engine_type(field.type));
-    result = fmt::format("CAST(({}) AS {})", *column.mask, type);
+    masked = fmt::format("CAST(({}) AS {})", *column.mask, type);
   }
-  selection.add(*raw, result, field);
-  return {};
+  return ColumnSql{std::move(*raw), std::move(masked)};
 }
 
 // Where rows are left out, a row's place no longer says its id.
@@ -120,22 +126,40 @@ std::string where(const std::vector<std::string>& filters) {
   return all;
 }
 
-base::Result<std::int64_t> count_rows(Connection& connection, const std::string& path) {
-  ASSIGN_OR_RETURN(auto rows, connection.execute(fmt::format(
-                                  "SELECT CAST(coalesce(sum(num_rows), 0) AS BIGINT) FROM "
-                                  "parquet_file_metadata({})",
-                                  quote_literal(path))));
-  ASSIGN_OR_RETURN(bool one, rows.next());
-  if (!one) return fail(ErrorKind::kInternal, "the engine gave no count of rows");
-  return rows.int64(0);
+// The rows of a file that were not deleted.
+base::Result<std::string> rows_left(Connection& connection, const std::string& path,
+                                    const RowOrigin& origin) {
+  std::string rows = fmt::format(
+      "read_parquet({}, file_row_number = true, hive_partitioning = false)", quote_literal(path));
+  if (origin.deleted.empty()) return rows;
+  RETURN_IF_ERROR(note_deleted(connection, origin.deleted));
+  return rows + " WHERE file_row_number NOT IN (SELECT pos FROM deleted)";
+}
+
+// The parts in the order in which the engine has numbered them.
+base::Result<std::vector<WrittenPart>> written_parts(Connection& connection,
+                                                     const std::string& folder) {
+  ASSIGN_OR_RETURN(
+      auto rows, connection.execute(fmt::format(
+                     "SELECT file_name, CAST(num_rows AS BIGINT) FROM parquet_file_metadata({}) "
+                     "ORDER BY CAST(regexp_extract(file_name, '([0-9]+)[.]parquet$', 1) AS BIGINT)",
+                     quote_literal(folder + "/*.parquet"))));
+  std::vector<WrittenPart> parts;
+  for (;;) {
+    ASSIGN_OR_RETURN(bool more, rows.next());
+    if (!more) break;
+    parts.push_back({std::string(rows.bytes(0)), rows.int64(1)});
+  }
+  if (parts.empty()) return fail(ErrorKind::kInternal, "the engine wrote no file");
+  return parts;
 }
 
 }  // namespace
 
-base::Result<std::int64_t> write_masked_copy(base::duckdb::Engine& engine, const std::string& from,
-                                             const std::string& to, const MaskRules& rules,
-                                             const RowOrigin& origin,
-                                             std::chrono::steady_clock::time_point deadline) {
+base::Result<std::vector<WrittenPart>> write_masked_copy(
+    base::duckdb::Engine& engine, const std::string& from, const std::string& folder,
+    const MaskRules& rules, const RowOrigin& origin, std::int64_t part_bytes,
+    std::chrono::steady_clock::time_point deadline) {
   ASSIGN_OR_RETURN(auto connection, engine.connect());
   connection.set_deadline(deadline);
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, from));
@@ -145,22 +169,19 @@ base::Result<std::int64_t> write_masked_copy(base::duckdb::Engine& engine, const
   }
   Selection selection;
   for (const MaskedColumn& column : rules.columns) {
-    RETURN_IF_ERROR(add_column(column, root, origin, selection));
+    ASSIGN_OR_RETURN(const ColumnSql sql, column_sql(column, root, origin));
+    selection.add(sql.raw, sql.masked, column.field);
   }
   add_lineage(root, origin, selection);
   ASSIGN_OR_RETURN(std::string field_ids, engine_field_ids(selection.fields));
-  std::string keep;
-  if (!origin.deleted.empty()) {
-    RETURN_IF_ERROR(note_deleted(connection, origin.deleted));
-    keep = " WHERE file_row_number NOT IN (SELECT pos FROM deleted)";
-  }
+  ASSIGN_OR_RETURN(std::string rows, rows_left(connection, from, origin));
   auto made = connection.execute(fmt::format(
-      "COPY (SELECT {} FROM (SELECT {} FROM read_parquet({}, file_row_number = true, "
-      "hive_partitioning = false){}){}) TO {} (FORMAT parquet, COMPRESSION zstd, FIELD_IDS {})",
-      selection.masked, selection.raw, quote_literal(from), keep, where(rules.filters),
-      quote_literal(to), field_ids));
+      "COPY (SELECT {} FROM (SELECT {} FROM {}){}) TO {} (FORMAT parquet, COMPRESSION zstd, "
+      "FIELD_IDS {}, FILE_SIZE_BYTES {}, FILENAME_PATTERN 'part_{{i}}')",
+      selection.masked, selection.raw, rows, where(rules.filters), quote_literal(folder), field_ids,
+      part_bytes));
   if (!made) return without_values(made.error());
-  return count_rows(connection, to);
+  return written_parts(connection, folder);
 }
 
 }  // namespace lake::exporter

@@ -41,16 +41,23 @@ struct RowOrigin {
   std::vector<model::FieldId> path_columns;  ///< Their values may stand in the path alone.
 };
 
-/// Writes the copy of the file at `from` to `to` and says how many rows it has. Blocks. No error
-/// tells a value.
+/// One file of a copy. A copy has one for each `part_bytes` that it is large, at least one.
+struct WrittenPart {
+  std::string path;
+  std::int64_t rows = 0;
+};
+
+/// Writes the copy of the file at `from` into `folder`, which is not there yet, and says which
+/// files it has, in the order of their rows. A file is closed once it has more than `part_bytes`,
+/// at the end of a row group. Blocks. No error tells a value.
 /// Errors: kCorrupt  not Parquet, or a mask or filter fails on a row, or a mask gives another type
 ///         than its column's and no cast makes it fit; kUnsupported  a column's type cannot be
 ///         written (variant, geometry, geography, nanoseconds with a zone), or the file has no
 ///         field ids, or a column's values stand in its path; kTooLarge  over the engine's memory;
 ///         kTimeout; kInternal.
-[[nodiscard]] base::Result<std::int64_t> write_masked_copy(
-    base::duckdb::Engine& engine, const std::string& from, const std::string& to,
-    const MaskRules& rules, const RowOrigin& origin,
+[[nodiscard]] base::Result<std::vector<WrittenPart>> write_masked_copy(
+    base::duckdb::Engine& engine, const std::string& from, const std::string& folder,
+    const MaskRules& rules, const RowOrigin& origin, std::int64_t part_bytes,
     std::chrono::steady_clock::time_point deadline);
 
 }  // namespace lake::exporter

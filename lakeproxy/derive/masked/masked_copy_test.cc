@@ -19,14 +19,26 @@ MaskedColumn column(model::FieldId id, const char* name, Type type,
   return {{.id = id, .name = name, .type = std::move(type)}, std::move(mask)};
 }
 
+constexpr std::int64_t kWhole = 1 << 30;
+
 class MaskedCopies : public ::testing::Test {
  protected:
   void write(const std::string& query, const std::string& ids) {
     std::filesystem::remove(from_);
     ASSERT_TRUE(write_file_at(from_, 0, engine_.parquet(query, ", FIELD_IDS " + ids)));
   }
+  // The rows of a copy of one part, which lies at `to_`.
   base::Result<std::int64_t> copy(const MaskRules& rules, const RowOrigin& origin = {}) {
-    return write_masked_copy(*engine_, from_, to_, rules, origin, kNoDeadline);
+    ASSIGN_OR_RETURN(const auto parts, parts_of(rules, kWhole, origin));
+    EXPECT_EQ(parts.size(), 1U);
+    std::filesystem::rename(parts.front().path, to_);
+    return parts.front().rows;
+  }
+  base::Result<std::vector<WrittenPart>> parts_of(const MaskRules& rules, std::int64_t part_bytes,
+                                                  const RowOrigin& origin = {}) {
+    std::filesystem::remove_all(folder_.file("parts"));
+    return write_masked_copy(*engine_, from_, folder_.file("parts"), rules, origin, part_bytes,
+                             kNoDeadline);
   }
   std::string ask(const std::string& select) {
     auto connection = *engine_->connect();
@@ -158,9 +170,38 @@ TEST_F(MaskedCopies, refuse_by_name_what_the_engine_cannot_write_and_files_witho
   refused = copy({{column(8, "part", Type(TypeKind::kInt))}, {}}, {.path_columns = {8}});
   EXPECT_EQ(kind_of(refused), ErrorKind::kUnsupported);
   ASSERT_TRUE(write_file_at(folder_.file("bare"), 0, engine_.parquet("SELECT 1 AS id")));
-  EXPECT_EQ(
-      kind_of(write_masked_copy(*engine_, folder_.file("bare"), to_, {{id_}, {}}, {}, kNoDeadline)),
-      ErrorKind::kUnsupported);
+  EXPECT_EQ(kind_of(write_masked_copy(*engine_, folder_.file("bare"), to_, {{id_}, {}}, {}, kWhole,
+                                      kNoDeadline)),
+            ErrorKind::kUnsupported);
+}
+
+TEST_F(MaskedCopies, have_a_part_for_each_so_many_bytes_in_the_order_of_the_rows) {
+  write("SELECT i AS id, md5(i::VARCHAR) AS who FROM range(400000) r(i)", "{id: 1, who: 2}");
+  const MaskRules rules{{column(1, "id", Type(TypeKind::kLong)),
+                         column(2, "who", Type(TypeKind::kString), R"(left("who", 20))")},
+                        {R"("id" % 2 = 0)"}};
+  auto parts = parts_of(rules, 1 << 20);
+  ASSERT_TRUE(parts) << parts.error().message() << parts.error().detail();
+  ASSERT_GT(parts->size(), 1U);
+  std::int64_t next = 0;
+  auto connection = *engine_->connect();
+  for (const WrittenPart& part : *parts) {
+    auto rows = connection.execute(
+        "SELECT min(id), max(id), count(*), count(*) FILTER (length(who) = 20) FROM "
+        "read_parquet('" +
+        part.path + "')");
+    ASSERT_TRUE(rows && *rows->next());
+    EXPECT_EQ(rows->int64(0), next);
+    EXPECT_EQ(rows->int64(2), part.rows);
+    EXPECT_EQ(rows->int64(3), part.rows);
+    next = rows->int64(1) + 2;
+  }
+  EXPECT_EQ(next, 400000);
+  // Of no row there is one part all the same: the copy is known to be made.
+  auto none = parts_of({rules.columns, {"false"}}, 1 << 20);
+  ASSERT_TRUE(none) << none.error().message() << none.error().detail();
+  ASSERT_EQ(none->size(), 1U);
+  EXPECT_EQ(none->front().rows, 0);
 }
 
 TEST_F(MaskedCopies, do_not_let_a_mask_reach_other_files) {

@@ -70,7 +70,7 @@ Task<void> MaskMaker::run() {
 }
 
 Task<void> MaskMaker::make_one(Job job) {
-  auto made = co_await exporter_->mask_file(within(kLongest), &job.file.copy);
+  auto made = co_await exporter_->mask_file(within(kLongest), &job.file.copy, part_bytes_);
   std::string failure;
   if (!made) failure = fmt::format("{}: {}", made.error().message(), made.error().detail());
   const bool later = !made && may_come_later(made.error().kind());
@@ -95,19 +95,26 @@ Task<void> MaskMaker::make_one(Job job) {
 }
 
 Task<base::Status> MaskMaker::record(RequestContext context, const Job* job,
-                                     base::Result<exporter::MaskedCopyMade> made) {
+                                     base::Result<exporter::MaskedParts> made) {
   const ducklake::SchemaSql sql(job->of.metadata_schema);
   const std::string failure = made ? "" : std::string(made.error().message());
-  const std::int64_t rows = made ? made->record_count : -1;
-  const std::int64_t bytes = made ? made->file_size_bytes : -1;
+  std::vector<std::optional<std::string>> locations;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> bytes;
+  for (const exporter::MaskedPart& part : made.value_or(exporter::MaskedParts{})) {
+    locations.emplace_back(part.location);
+    rows.push_back(part.record_count);
+    bytes.push_back(part.file_size_bytes);
+  }
   CO_RETURN_IF_ERROR(co_await pool_->query(
       context,
-      {sql("INSERT INTO @lakeproxy_masked_copy (table_id, signature, name, location, record_count, "
-           "file_size_bytes, failure) VALUES ($1, $2, $3, $4, nullif($5::bigint, -1), "
-           "nullif($6::bigint, -1), nullif($7, '')) ON CONFLICT DO NOTHING"),
+      {sql("INSERT INTO @lakeproxy_masked_copy (table_id, signature, name, locations, "
+           "record_counts, "
+           "file_sizes, failure) VALUES ($1, $2, $3, $4, $5, $6, nullif($7, '')) "
+           "ON CONFLICT DO NOTHING"),
        {base::pg::param(job->of.table.value), base::pg::param(job->of.signature),
-        base::pg::param(job->file.name), base::pg::param(job->file.copy.location),
-        base::pg::param(rows), base::pg::param(bytes), base::pg::param(failure)}}));
+        base::pg::param(job->file.name), base::pg::array_param(locations),
+        base::pg::array_param(rows), base::pg::array_param(bytes), base::pg::param(failure)}}));
   co_return base::Status{};
 }
 

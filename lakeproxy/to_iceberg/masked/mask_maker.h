@@ -46,9 +46,15 @@ struct MaskWork {
 /// One event loop's. What it is given outlives it, and its tasks end before it goes.
 class MaskMaker {
  public:
+  /// A copy has several objects where it is larger than `part_bytes`.
   MaskMaker(exporter::Exporter& exporter, base::pg::Pool& pool, base::TaskGroup& tasks,
-            MaskWork& work, base::log::Logger log)
-      : exporter_(&exporter), pool_(&pool), tasks_(&tasks), work_(&work), log_(std::move(log)) {}
+            MaskWork& work, std::int64_t part_bytes, base::log::Logger log)
+      : exporter_(&exporter),
+        pool_(&pool),
+        tasks_(&tasks),
+        work_(&work),
+        part_bytes_(part_bytes),
+        log_(std::move(log)) {}
 
   /// Sees to the copies of these files, those that nobody here sees to yet.
   void make(const MaskedTableName& of, const std::vector<FileToMask>& files);
@@ -63,12 +69,13 @@ class MaskMaker {
   base::Task<void> run();
   base::Task<void> make_one(Job job);
   base::Task<base::Status> record(base::RequestContext context, const Job* job,
-                                  base::Result<exporter::MaskedCopyMade> made);
+                                  base::Result<exporter::MaskedParts> made);
 
   exporter::Exporter* exporter_;
   base::pg::Pool* pool_;
   base::TaskGroup* tasks_;
   MaskWork* work_;
+  std::int64_t part_bytes_;
   base::log::Logger log_;
   std::deque<Job> jobs_;
   bool running_ = false;

@@ -172,17 +172,21 @@ Task<Result<MaskedTables::Recorded>> MaskedTables::recorded(RequestContext conte
   CO_ASSIGN_OR_RETURN(
       auto rows,
       co_await tools_.pool->query(
-          context, {sql("SELECT name, record_count, file_size_bytes, failure FROM "
-                        "@lakeproxy_masked_copy WHERE table_id = $1 AND signature = $2"),
+          context, {sql("SELECT c.name, c.failure, p.location, p.rows, p.bytes "
+                        "FROM @lakeproxy_masked_copy c LEFT JOIN LATERAL "
+                        "unnest(c.locations, c.record_counts, c.file_sizes) WITH ORDINALITY "
+                        "AS p(location, rows, bytes, place) ON true "
+                        "WHERE c.table_id = $1 AND c.signature = $2 ORDER BY c.name, p.place"),
                     {base::pg::param(of->table.value), base::pg::param(of->signature)}}));
   MadeCopies made;
   std::map<std::string, std::string> failed;
   for (std::size_t i = 0; i < rows->size(); ++i) {
     std::string name(rows->text(i, 0));
-    if (!rows->is_null(i, 3)) {
-      failed.emplace(std::move(name), rows->text(i, 3));
+    if (!rows->is_null(i, 1)) {
+      failed.emplace(std::move(name), rows->text(i, 1));
     } else {
-      made.emplace(std::move(name), exporter::MaskedCopyMade{rows->int64(i, 1), rows->int64(i, 2)});
+      made[std::move(name)].push_back(
+          {std::string(rows->text(i, 2)), rows->int64(i, 3), rows->int64(i, 4)});
     }
   }
   Recorded known;

@@ -56,16 +56,19 @@ base::Result<std::vector<ManifestEntry>> entries_of(const std::vector<FileToMask
   for (const FileToMask& file : files) {
     auto copy = made.find(file.name);
     if (copy == made.end()) return base::fail(base::ErrorKind::kInternal, "a copy is not there");
-    if (copy->second.record_count == 0) continue;
-    ManifestEntry entry{.status = model::EntryStatus::kExisting,
-                        .snapshot_id = file.snapshot_id,
-                        .sequence_number = file.sequence_number,
-                        .file_sequence_number = file.file_sequence_number};
-    entry.data_file.file_path = file.copy.location;
-    entry.data_file.record_count = copy->second.record_count;
-    entry.data_file.file_size_in_bytes = copy->second.file_size_bytes;
-    entry.data_file.first_row_id = file.copy.source.first_row_id;
-    entries.push_back(std::move(entry));
+    for (const exporter::MaskedPart& part : copy->second) {
+      if (part.record_count == 0) continue;
+      ManifestEntry entry{.status = model::EntryStatus::kExisting,
+                          .snapshot_id = file.snapshot_id,
+                          .sequence_number = file.sequence_number,
+                          .file_sequence_number = file.file_sequence_number};
+      entry.data_file.file_path = part.location;
+      entry.data_file.record_count = part.record_count;
+      entry.data_file.file_size_in_bytes = part.file_size_bytes;
+      // Of all parts: the ids of rows are columns of the copies.
+      entry.data_file.first_row_id = file.copy.source.first_row_id;
+      entries.push_back(std::move(entry));
+    }
   }
   return entries;
 }

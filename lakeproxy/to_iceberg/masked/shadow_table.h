@@ -18,7 +18,7 @@
 namespace lake::masked {
 
 /// What stands in the place of each file's name.
-using MadeCopies = std::map<std::string, exporter::MaskedCopyMade>;
+using MadeCopies = std::map<std::string, exporter::MaskedParts>;
 
 struct ShadowTable {
   std::shared_ptr<publish::LoadedTable> loaded;

@@ -109,7 +109,7 @@ class ShadowTables : public ::testing::Test {
   ShadowTable shadow(const policy::MaskPlan& plan, std::int64_t rows = 6) {
     auto all = files(plan);
     MadeCopies made;
-    for (const auto& file : all) made[file.name] = {rows, 500};
+    for (const auto& file : all) made[file.name] = {{file.copy.location, rows, 500}};
     auto shadow = shadow_table(*base_, plan, all, made, nullptr);
     EXPECT_TRUE(shadow) << shadow.error().message();
     return std::move(*shadow);

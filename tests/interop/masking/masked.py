@@ -26,7 +26,7 @@ SETTINGS = {
                                         for name, (secret, scope, roles) in CLIENTS.items()),
     'LAKEPROXY_OAUTH_JWT_SECRET': 'for tests alone: 32 bytes and more of it',
     'LAKEPROXY_REQUIRE_AUTH': '1', 'LAKEPROXY_STS_MAX_DURATION': '900',
-    'LAKEPROXY_SIGNER_CACHE_TTL': '0'}
+    'LAKEPROXY_SIGNER_CACHE_TTL': '0', 'LAKEPROXY_MASKED_EXPORT_FILE_SIZE': '1MiB'}
 VENDED = {'X-Iceberg-Access-Delegation': 'vended-credentials'}
 # Copies are made behind the answers; a machine with other work to do takes its time.
 PATIENCE_SECONDS = 120

@@ -176,3 +176,25 @@ def test_the_removal_of_orphans_keeps_what_a_masked_reader_needs(table, copies, 
     orphans = {item['key'] for item in json.loads(done.stdout)['orphans'] if item['key'].startswith(folder)}
     assert orphans == {stray}
     store.client.remove_object(store.bucket, stray)
+
+
+def test_a_large_copy_has_several_parts(table, copies, duck, analyst, store):
+    """Of one data file of several row groups: parts of the size that is set, with every row once, and none left behind."""
+    many = 400_000
+    before = copies.now([1, 2, 3, 4, 5])
+    # Numbers that no encoding makes small.
+    duck.execute(f"INSERT INTO lake.{NAMESPACE}.{table} SELECT 100 + hash(i) // 4, md5(i::VARCHAR) FROM range({many}) r(i)")
+    duck.execute(f'DELETE FROM lake.{NAMESPACE}.{table} WHERE id = (SELECT max(id) FROM lake.{NAMESPACE}.{table})')
+    for _ in range(600):
+        assert analyst.load(table).status_code == 200
+        loaded = analyst.pyiceberg().load_table(f'{NAMESPACE}.{table}')
+        files = [task.file for task in loaded.scan().plan_files()]
+        if sum(file.record_count for file in files) == many + 4:
+            break
+    parts = [file for file in files if file.record_count > 5]
+    assert len(parts) > 1 and all(file.file_size_in_bytes > 1_000_000 for file in parts[:-1])
+    read = loaded.scan().to_arrow()
+    assert sorted(read['id'].to_pylist()) == [row[0] for row in duck.execute(f'SELECT id FROM lake.{NAMESPACE}.{table} ORDER BY id').fetchall()]
+    assert all(value.endswith('***') and len(value) == 5 for value in read['ssn'].to_pylist()[:1000])
+    there = store.under(store.key(loaded.metadata.location) + '/data/')
+    assert before < there and {store.key(file.file_path) for file in files} <= there
