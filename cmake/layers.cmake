@@ -193,7 +193,7 @@ module(lakeproxy/operation/catalog USES base/core base/json base/log base/metric
   lakeproxy/policy lakeproxy/auth lakeproxy/table_cache lakeproxy/to_iceberg/masked lakeproxy/to_iceberg/publish
   lakeproxy/views)
 module(lakeproxy/operation USES base/core base/crypto base/duckdb base/json base/metrics base/runtime lakeproxy/auth lakeproxy/ducklake/lake
-  lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
+  lakeproxy/engine/files lakeproxy/engine/parquet lakeproxy/governance lakeproxy/iceberg/schema
   lakeproxy/ducklake/maintenance lakeproxy/ducklake/readers lakeproxy/ducklake/registry lakeproxy/from_iceberg/commit
   lakeproxy/from_iceberg/import lakeproxy/iceberg/metadata lakeproxy/iceberg/update lakeproxy/iceberg/view
   lakeproxy/iceberg/scan lakeproxy/maintenance/compaction lakeproxy/maintenance/removal lakeproxy/model

@@ -1,6 +1,6 @@
-// What one principal would see of one table, and why: the server's own answer, in words.
+// What one principal would see of one table, and why: the server's own answer, in words, and some rows of it.
 
-import { code, element, field as labelled, heading, link, note, place, section, table } from './dom.js';
+import { announce, code, element, field as labelled, heading, link, note, place, refusal, section, table } from './dom.js';
 import { get } from './api.js';
 
 // Source: docs/lake/governance.md, "enforcement".
@@ -26,7 +26,39 @@ function question({ table: name = '', principal = '', roles = '' }, go) {
 
 const effect = (policy) => (policy.bypassed ? `does not bind: one of its roles is ${policy['unmasked-roles'].join(' or ')}` : 'binds');
 
-function explanation(answer) {
+const NOT_YET = 'The server makes the copies in the background. Ask again in a moment.';
+
+const value = (text) => (text === null ? element('span', { class: 'quiet' }, 'null') : text);
+
+function rowsOf(answer) {
+  const columns = answer.columns.map((one) => `${one.name}${one.masked ? ', masked' : ''}${one.shown ? '' : ', not shown'}`);
+  const all = answer.is_all ? 'It sees no other rows.' : 'It may see more rows.';
+  const left = answer.more_columns === 0 ? '' : ` ${answer.more_columns} more columns are left out.`;
+  return [table('Its rows', columns, answer.rows.map((row) => row.map(value)), 'No row.'),
+    note(`${all}${left} Values longer than 200 characters end in \u2026.`)];
+}
+
+// Rows are read once somebody asks for them: each look is in the audit trail.
+function preview(query) {
+  const box = element('div');
+  const button = element('button', { type: 'button', class: 'main', on: { click: () => show() } }, 'Show ten rows');
+  const show = async () => {
+    button.disabled = true;
+    box.replaceChildren();
+    try {
+      const answer = await get(`governance/preview?${query()}`);
+      box.replaceChildren(...(answer.kind === 'refused' ? [note(`No row: ${answer.reason}`)] : rowsOf(answer)));
+      announce(`${answer.rows.length} rows are shown.`);
+    } catch (error) {
+      box.replaceChildren(refusal(error, error.status === 503 ? NOT_YET : ''));
+    } finally {
+      button.disabled = false;
+    }
+  };
+  return [section('Some of its rows'), note('With its masks and filters. The audit trail notes that you looked, and for whom.'), button, box];
+}
+
+function explanation(answer, query) {
   const plan = answer.enforcement;
   const [kind, words] = OUTCOME[plan.kind] ?? ['bad', `has a plan of the kind ${plan.kind}.`];
   const masks = answer.column_masks.flatMap((one) => one.masking_policies.map((policy) => [one.column, policy.name, policy.why, effect(policy),
@@ -38,6 +70,7 @@ function explanation(answer) {
     ...(masks.length === 0 ? [] : [note('All other columns are seen as they are.')]),
     section('Rows'), table('Rows', ['Policy', 'Because', 'For this principal'], filters, 'No policy leaves rows out.'),
     ...(plan.row_filter === null ? [] : [note('It sees the rows where this is true; the filter reads raw values:'), element('pre', {}, plan.row_filter)]),
+    ...preview(query),
     ...(plan.view_sql === null ? [] : [section('The same as one query'), element('pre', {}, plan.view_sql)]),
     element('p', {}, link(place('table', { name: answer.table }), 'The table'), ' ', link(place('audit', { principal: answer.principal }), 'What it did'))];
 }
@@ -47,6 +80,6 @@ export async function seePage(parameters, go) {
   const query = () => new URLSearchParams({ table: parameters.table, principal: parameters.principal, ...(parameters.roles ? { roles: parameters.roles } : {}) });
   // A form alone would let somebody fill it in who may not ask.
   if (!asked) await get('governance/roles');
-  const answer = asked ? explanation(await get(`governance/effective-policies?${query()}`)) : [];
+  const answer = asked ? explanation(await get(`governance/effective-policies?${query()}`), query) : [];
   return [heading('What would somebody see?'), question(parameters, go), ...answer];
 }

@@ -52,6 +52,14 @@ struct MaskedPart {
 };
 using MaskedParts = std::vector<MaskedPart>;
 
+/// The first rows of a data file, as a plan leaves them. What is pointed to outlives the task.
+struct FirstRowsWanted {
+  const MaskedCopy* file = nullptr;             ///< `location` does not count.
+  const model::NameMapping* mapping = nullptr;  ///< The table's, for a file without field ids.
+  FirstRowsBounds bounds;                       ///< `looked_at` follows from the budget.
+  ByteBudget* budget = nullptr;                 ///< Of data files; delete files are read whole.
+};
+
 /// One event loop's exporter over the process's engine, for one kind of work. All referenced
 /// objects outlive it.
 class Exporter {
@@ -172,6 +180,13 @@ class Exporter {
   [[nodiscard]] base::Task<base::Result<MaskedParts>> mask_file(base::RequestContext context,
                                                                 const MaskedCopy* copy,
                                                                 std::int64_t part_bytes);
+
+  /// The first rows of a file: its first row groups, as many as the budget holds, are brought to
+  /// the scratch folder. Errors: those of read_first_rows(); kTooLarge  not one row group fits;
+  ///         kCorrupt  a file does not exist, or a delete file breaks its format; kUnavailable,
+  ///         kTimeout.
+  [[nodiscard]] base::Task<base::Result<FirstRows>> first_rows(base::RequestContext context,
+                                                               FirstRowsWanted wanted);
 
  private:
   base::duckdb::Engine* engine_;

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "lakeproxy/derive/exporter_fixture_test.h"
+#include "lakeproxy/engine/files/transfer.h"
 
 namespace lake::exporter {
 namespace {
 
+using base::ErrorKind;
 using model::Type;
 using model::TypeKind;
 using ::testing::StartsWith;
@@ -26,6 +28,12 @@ class ExporterMaskedCopies : public ExporterFixture {
         {{.id = 1, .name = "id", .type = Type(TypeKind::kLong)}, std::nullopt},
         {{.id = 2, .name = "who", .type = Type(TypeKind::kString)}, R"(left("who", 24))"}};
     copy_.rules = std::make_shared<const MaskRules>(rules_);
+  }
+  base::Result<FirstRows> first(std::uint64_t bytes) {
+    ByteBudget budget(bytes);
+    return run(exporter->first_rows(
+        context(),
+        {.file = &copy_, .bounds = {.rows = 3, .columns = 2, .characters = 4}, .budget = &budget}));
   }
 
   MaskRules rules_;
@@ -53,6 +61,29 @@ TEST_F(ExporterMaskedCopies, are_one_object_or_several_that_are_named_by_their_c
   auto again = run(exporter->mask_file(context(), &copy_, 1 << 20));
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, *parts);
+}
+
+TEST_F(ExporterMaskedCopies, show_first_rows_of_as_many_row_groups_as_are_paid_for) {
+  const auto size = static_cast<std::uint64_t>(copy_.source.file_size_in_bytes);
+  auto rows = first(size / 2);
+  ASSERT_TRUE(rows) << rows.error().message() << rows.error().detail();
+  ASSERT_EQ(rows->rows.size(), 3U);
+  EXPECT_EQ(rows->rows[2][0], "2");
+  EXPECT_EQ(rows->rows[2][1], "c81e\u2026");
+  EXPECT_FALSE(rows->is_all);
+  rules_.filters = {R"("id" = 199999)"};
+  copy_.rules = std::make_shared<const MaskRules>(rules_);
+  rows = first(size / 2);
+  ASSERT_TRUE(rows);
+  EXPECT_TRUE(rows->rows.empty());
+  EXPECT_FALSE(rows->is_all) << "not all of it was looked at";
+  rows = first(2 * size);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->rows.size(), 1U);
+  EXPECT_TRUE(rows->is_all);
+  rows = first(200 << 10);
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().kind(), ErrorKind::kTooLarge);
 }
 
 }  // namespace

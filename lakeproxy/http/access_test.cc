@@ -92,6 +92,7 @@ const std::map<std::string_view, Asked> kGuarded = {
     {"removeObjectGrant",
      {"catalog", R"({"object-kind":"schema","schema":"s","privilege":"select","role":"r"})"}},
     {"effectivePolicies", {"catalog"}},
+    {"previewRows", {"table a.t"}},
     {"signRequest",
      {"table a.t", R"({"region":"r","uri":"http://s/b/k","method":"GET","headers":{}})"}},
     {"signS3Request",
@@ -152,7 +153,9 @@ base::http::Request request_of(const Route& route) {
   if (auto asked = kGuarded.find(route.operation); asked != kGuarded.end()) {
     request.body = asked->second.body;
   }
-  if (route.operation == "effectivePolicies") request.target += "?table=a.t&principal=p";
+  if (route.operation == "effectivePolicies" || route.operation == "previewRows") {
+    request.target += "?table=a.t&principal=p";
+  }
   return request;
 }
 

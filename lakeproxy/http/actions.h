@@ -14,6 +14,7 @@
 #include "lakeproxy/operation/effective_policies.h"
 #include "lakeproxy/operation/namespaces.h"
 #include "lakeproxy/operation/plan_scan.h"
+#include "lakeproxy/operation/preview_rows.h"
 #include "lakeproxy/operation/tables.h"
 #include "lakeproxy/operation/vend_ducklake.h"
 #include "lakeproxy/operation/views.h"
@@ -256,6 +257,9 @@ ActionResult list_governance(RequestContext context, Call* call,
 base::Result<operation::EffectivePolicies> effective_policies_of(const Call& call);
 ActionResult effective_policies(RequestContext context, Call* call,
                                 Authorized<operation::EffectivePolicies> request);
+base::Result<operation::PreviewRows> preview_rows_of(const Call& call);
+ActionResult preview_rows(RequestContext context, Call* call,
+                          Authorized<operation::PreviewRows> request);
 
 // upkeep_actions.cc
 base::Result<operation::CompactTable> compact_table_of(const Call& call);

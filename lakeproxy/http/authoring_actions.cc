@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "lakeproxy/audit/audit_trail.h"
 #include "lakeproxy/governance/governance_store.h"
 #include "lakeproxy/http/actions.h"
 #include "lakeproxy/http/wire.h"
@@ -59,6 +60,54 @@ base::Result<std::vector<std::string>> roles_of(const Call& call) {
     roles.emplace_back(role);
   }
   return roles;
+}
+
+json::Array texts(const std::vector<std::string>& all) {
+  return json::Array(all.begin(), all.end());
+}
+
+// A read in the place of somebody: who asked is the principal of the record.
+audit::AuditRecord record_of(const Call& call, const operation::PreviewRows& asked,
+                             const operation::Preview& preview) {
+  const bool refused = preview.kind == policy::ReadKind::kRefused;
+  auto record = audit::record_of(call.principal, "preview_rows", policy::display(targets(asked)),
+                                 refused                   ? "refused"
+                                 : preview.mask == nullptr ? "unmasked"
+                                                           : "masked");
+  json::Object detail{{"on_behalf_of", asked.of.principal},
+                      {"roles", texts(preview.roles)},
+                      {"kind", to_string(preview.kind)},
+                      {"rows", preview.rows.size()}};
+  if (preview.mask != nullptr) {
+    record.masked_cols = policy::masked_columns_of(*preview.mask);
+    record.applied_policies = policy::policies_of(*preview.mask);
+    detail["signature"] = preview.mask->signature;
+  }
+  record.detail = json::write(detail);
+  return record;
+}
+
+json::Object told(const operation::PreviewRows& asked, const operation::Preview& preview) {
+  json::Array columns;
+  for (const operation::PreviewColumn& column : preview.columns) {
+    columns.push_back(json::Object{{"name", column.name},
+                                   {"type", column.type},
+                                   {"masked", column.masked},
+                                   {"shown", column.shown}});
+  }
+  json::Array rows;
+  for (const auto& row : preview.rows) {
+    json::Array values;
+    for (const auto& value : row) values.push_back(value ? json::Value(*value) : json::Value());
+    rows.push_back(std::move(values));
+  }
+  json::Object answer{{"principal", asked.of.principal},   {"roles", texts(preview.roles)},
+                      {"table", asked.of.table.display()}, {"kind", to_string(preview.kind)},
+                      {"columns", std::move(columns)},     {"more_columns", preview.more_columns},
+                      {"rows", std::move(rows)},           {"is_all", preview.is_all}};
+  if (preview.kind == policy::ReadKind::kRefused) answer["reason"] = preview.reason;
+  if (preview.snapshot_id) answer["snapshot_id"] = preview.snapshot_id->value;
+  return answer;
 }
 
 }  // namespace
@@ -156,6 +205,24 @@ ActionResult effective_policies(RequestContext context, Call* call,
   CO_ASSIGN_OR_RETURN(auto answer,
                       co_await operation::effective_policies(context, call->catalog(), request));
   co_return json_response(200, json::Value(std::move(answer)));
+}
+
+base::Result<operation::PreviewRows> preview_rows_of(const Call& call) {
+  ASSIGN_OR_RETURN(auto asked, effective_policies_of(call));
+  return operation::PreviewRows{std::move(asked)};
+}
+
+ActionResult preview_rows(RequestContext context, Call* call,
+                          Authorized<operation::PreviewRows> request) {
+  CO_ASSIGN_OR_RETURN(const operation::Preview preview,
+                      co_await operation::preview_rows(context, call->catalog(), request));
+  // Nobody has seen a value of which the trail knows nothing.
+  if (auto* trail = call->catalog()->audit) {
+    CO_RETURN_IF_ERROR(co_await trail->write(context, record_of(*call, *request, preview)));
+  }
+  auto response = json_response(200, json::Value(told(*request, preview)));
+  response.headers.add("Cache-Control", "no-store");
+  co_return response;
 }
 
 }  // namespace lake::http

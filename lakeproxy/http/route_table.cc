@@ -43,6 +43,7 @@ constexpr std::string_view kRole = "/v1/{prefix}/governance/roles/{role}";
 constexpr std::string_view kRoleGrants = "/v1/{prefix}/governance/role-grants";
 constexpr std::string_view kObjectGrants = "/v1/{prefix}/governance/object-grants";
 constexpr std::string_view kEffective = "/v1/{prefix}/governance/effective-policies";
+constexpr std::string_view kPreview = "/v1/{prefix}/governance/preview";
 constexpr std::string_view kAudit = "/v1/{prefix}/governance/audit";
 constexpr std::string_view kPlans = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/plan";
 constexpr std::string_view kPlan =
@@ -195,6 +196,8 @@ constexpr Route kRoutes[] = {
      BodyForm::json(), answers<remove_governance_of<Collection::kObjectGrants>, remove_governance>()},
     {Method::kGet,    kEffective,      "effectivePolicies", Permission::kManageCatalogs,  Effect::kRead,
      BodyForm::none(), answers<effective_policies_of, effective_policies>()},
+    {Method::kGet,    kPreview,        "previewRows",      Permission::kReadOnBehalf,     Effect::kRead,
+     BodyForm::none(), answers<preview_rows_of, preview_rows>()},
     {Method::kGet,    kAudit,          "listAuditRecords", Permission::kManageCatalogs,   Effect::kRead,
      BodyForm::none(), answers<list_audit_of, list_audit>()},
     {Method::kPost,   kRename,         "renameTable",      Permission::kWriteNamespace,   Effect::kChange,

@@ -118,27 +118,35 @@ TableState governed_state(const publish::LoadedTable& loaded, const model::Schem
   return state;
 }
 
-base::Task<base::Result<Object>> effective_policies(base::RequestContext context, Catalog* catalog,
-                                                    policy::Authorized<EffectivePolicies> request) {
-  const EffectivePolicies& asked = *request;
+base::Task<base::Result<PlanFor>> plan_for(base::RequestContext context, Catalog* catalog,
+                                           EffectivePolicies asked) {
   CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, asked.table));
   CO_ASSIGN_OR_RETURN(
-      const governance::TablePolicies policies,
+      governance::TablePolicies policies,
       co_await catalog->resolver->read(context, loaded->table.table_id, asked.principal));
   auth::Principal principal{.subject = asked.principal};
   auth::Grants grants;
   grants.roles = asked.token_roles;
   principal.grants = std::make_shared<const auth::Grants>(std::move(grants));
-  const auto roles = governance::Resolver::roles_of(principal, policies);
-  const TableState state = governed_state(*loaded, loaded->metadata.current_schema());
-  const policy::ReadPlan plan = resolve(policies.reaches, roles, state, policies.version);
-  co_return Object{
-      {"principal", asked.principal},
-      {"roles", names_of(roles)},
-      {"table", asked.table.display()},
-      {"column_masks", column_masks(policies.reaches, roles, state)},
-      {"row_access_policies", row_access_policies(policies.reaches, roles)},
-      {"enforcement", enforcement(plan, loaded->metadata.current_schema(), asked.table)}};
+  auto roles = governance::Resolver::roles_of(principal, policies);
+  TableState state = governed_state(*loaded, loaded->metadata.current_schema());
+  policy::ReadPlan plan = resolve(policies.reaches, roles, state, policies.version);
+  co_return PlanFor{std::move(loaded), std::move(state), std::move(policies), std::move(roles),
+                    std::move(plan)};
+}
+
+base::Task<base::Result<Object>> effective_policies(base::RequestContext context, Catalog* catalog,
+                                                    policy::Authorized<EffectivePolicies> request) {
+  const EffectivePolicies& asked = *request;
+  CO_ASSIGN_OR_RETURN(const PlanFor found, co_await plan_for(context, catalog, asked));
+  const auto& reaches = found.policies.reaches;
+  co_return Object{{"principal", asked.principal},
+                   {"roles", names_of(found.roles)},
+                   {"table", asked.table.display()},
+                   {"column_masks", column_masks(reaches, found.roles, found.state)},
+                   {"row_access_policies", row_access_policies(reaches, found.roles)},
+                   {"enforcement",
+                    enforcement(found.plan, found.loaded->metadata.current_schema(), asked.table)}};
 }
 
 }  // namespace lake::operation

@@ -25,6 +25,18 @@ struct EffectivePolicies {
   return {policy::Target::catalog()};
 }
 
+/// What follows from the policies of now for somebody who need not be there.
+struct PlanFor {
+  publish::LoadedTablePtr loaded;
+  governance::TableState state;
+  governance::TablePolicies policies;
+  std::vector<std::string> roles;  ///< Of its token and granted here.
+  policy::ReadPlan plan;
+};
+/// `catalog` outlives the task. Errors: those of LoadedTables::get() and Resolver::read().
+[[nodiscard]] base::Task<base::Result<PlanFor>> plan_for(base::RequestContext context,
+                                                         Catalog* catalog, EffectivePolicies asked);
+
 /// The columns of one schema of a loaded table, for the resolver. A column that the current schema
 /// has not counts as dropped.
 [[nodiscard]] governance::TableState governed_state(const publish::LoadedTable& loaded,

@@ -54,6 +54,7 @@ bool opens(const auth::Scopes& scopes, Permission permission, const Target& targ
       return name != nullptr ? scopes.open(*name, Access::kWrite) : scopes.open_all(Access::kWrite);
     case Permission::kManageNamespaces: return scopes.open_all(Access::kWrite);
     case Permission::kManageCatalogs:
+    case Permission::kReadOnBehalf:
     case Permission::kPublic:
     case Permission::kGreeting: break;
   }

@@ -34,6 +34,7 @@ enum class Permission : std::uint8_t {
   kWriteNamespace,    ///< w on the namespace: its tables' data and definitions.
   kManageNamespaces,  ///< w on all namespaces: create and drop them.
   kManageCatalogs,    ///< Admin scope: provision catalogs, and look after what is in them.
+  kReadOnBehalf,      ///< Admin scope: see rows as somebody else would read them.
 };
 /// Whether strangers may ask.
 [[nodiscard]] inline bool is_open(Permission permission) {

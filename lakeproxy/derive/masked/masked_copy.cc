@@ -126,14 +126,18 @@ std::string where(const std::vector<std::string>& filters) {
   return all;
 }
 
-// The rows of a file that were not deleted.
+// The rows of a file that were not deleted; with `looked_at`, among so many of its first. The
+// engine knows where a row group's numbers begin, so it touches none behind them.
 base::Result<std::string> rows_left(Connection& connection, const std::string& path,
-                                    const RowOrigin& origin) {
-  std::string rows = fmt::format(
-      "read_parquet({}, file_row_number = true, hive_partitioning = false)", quote_literal(path));
+                                    const RowOrigin& origin,
+                                    std::optional<std::int64_t> looked_at) {
+  std::string rows =
+      fmt::format("read_parquet({}, file_row_number = true, hive_partitioning = false) WHERE true",
+                  quote_literal(path));
+  if (looked_at) rows += fmt::format(" AND file_row_number < {}", *looked_at);
   if (origin.deleted.empty()) return rows;
   RETURN_IF_ERROR(note_deleted(connection, origin.deleted));
-  return rows + " WHERE file_row_number NOT IN (SELECT pos FROM deleted)";
+  return rows + " AND file_row_number NOT IN (SELECT pos FROM deleted)";
 }
 
 // The parts in the order in which the engine has numbered them.
@@ -152,6 +156,12 @@ base::Result<std::vector<WrittenPart>> written_parts(Connection& connection,
   }
   if (parts.empty()) return fail(ErrorKind::kInternal, "the engine wrote no file");
   return parts;
+}
+
+// A value as text, cut. Over a column that is named so.
+std::string cut_text(const std::string& name, std::size_t characters) {
+  return fmt::format("CASE WHEN length({0}) > {1} THEN left({0}, {1}) || {2} ELSE {0} END", name,
+                     characters, quote_literal(kCut));
 }
 
 }  // namespace
@@ -174,7 +184,7 @@ base::Result<std::vector<WrittenPart>> write_masked_copy(
   }
   add_lineage(root, origin, selection);
   ASSIGN_OR_RETURN(std::string field_ids, engine_field_ids(selection.fields));
-  ASSIGN_OR_RETURN(std::string rows, rows_left(connection, from, origin));
+  ASSIGN_OR_RETURN(std::string rows, rows_left(connection, from, origin, std::nullopt));
   auto made = connection.execute(fmt::format(
       "COPY (SELECT {} FROM (SELECT {} FROM {}){}) TO {} (FORMAT parquet, COMPRESSION zstd, "
       "FIELD_IDS {}, FILE_SIZE_BYTES {}, FILENAME_PATTERN 'part_{{i}}')",
@@ -182,6 +192,44 @@ base::Result<std::vector<WrittenPart>> write_masked_copy(
       part_bytes));
   if (!made) return without_values(made.error());
   return written_parts(connection, folder);
+}
+
+base::Result<FirstRows> read_first_rows(base::duckdb::Engine& engine, const std::string& path,
+                                        const ParquetNode& root, const MaskRules& rules,
+                                        const RowOrigin& origin, const FirstRowsBounds& bounds,
+                                        std::chrono::steady_clock::time_point deadline) {
+  ASSIGN_OR_RETURN(auto connection, engine.connect());
+  connection.set_deadline(deadline);
+  FirstRows first;
+  std::string raw;
+  std::string values;
+  std::string texts;
+  for (const MaskedColumn& column : rules.columns) {
+    auto sql = column_sql(column, root, origin);
+    if (!sql && sql.error().kind() != ErrorKind::kUnsupported) return std::move(sql).error();
+    // Filters read columns that are not shown, too.
+    if (sql) raw += fmt::format("{} AS {}, ", sql->raw, quote_identifier(column.field.name));
+    if (first.shown.size() == bounds.columns) continue;
+    const std::string text = fmt::format("c{}", first.shown.size());
+    first.shown.push_back(sql.has_value());
+    values += fmt::format("CAST({} AS VARCHAR) AS {}, ", sql ? sql->masked : "NULL", text);
+    texts += cut_text(text, bounds.characters) + ", ";
+  }
+  ASSIGN_OR_RETURN(std::string rows, rows_left(connection, path, origin, bounds.looked_at));
+  auto found = connection.execute(
+      fmt::format("SELECT {}0 FROM (SELECT {}0 FROM (SELECT {}0 FROM {}){}) LIMIT {}", texts,
+                  values, raw, rows, where(rules.filters), bounds.rows + 1));
+  if (!found) return without_values(found.error());
+  for (;;) {
+    auto more = found->next();
+    if (!more) return without_values(more.error());
+    first.is_all = !*more && !bounds.looked_at;
+    if (!*more || first.rows.size() == bounds.rows) return first;
+    auto& row = first.rows.emplace_back();
+    for (std::size_t i = 0; i < first.shown.size(); ++i) {
+      row.push_back(found->is_null(i) ? std::nullopt : std::optional<std::string>(found->bytes(i)));
+    }
+  }
 }
 
 }  // namespace lake::exporter

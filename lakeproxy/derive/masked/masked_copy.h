@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
+#include "lakeproxy/engine/parquet/foreign_parquet.h"
 #include "lakeproxy/iceberg/schema/schema.h"
 
 namespace lake::exporter {
@@ -58,6 +60,33 @@ struct WrittenPart {
 [[nodiscard]] base::Result<std::vector<WrittenPart>> write_masked_copy(
     base::duckdb::Engine& engine, const std::string& from, const std::string& folder,
     const MaskRules& rules, const RowOrigin& origin, std::int64_t part_bytes,
+    std::chrono::steady_clock::time_point deadline);
+
+/// How much is shown of a file, and how much of each value.
+struct FirstRowsBounds {
+  std::size_t rows = 0;
+  std::size_t columns = 0;     ///< Of the rules, the first.
+  std::size_t characters = 0;  ///< Of a value; a longer one ends in kCut behind so many.
+  /// Of the file, the first that are looked at; nothing: all.
+  std::optional<std::int64_t> looked_at = std::nullopt;
+};
+inline constexpr std::string_view kCut = "\u2026";
+
+/// Rows as the engine prints their values; nothing: null.
+struct FirstRows {
+  std::vector<std::vector<std::optional<std::string>>> rows;
+  /// Of each column: whether its values are told. Of a type that cannot be read they are not, and
+  /// null stands there.
+  std::vector<bool> shown;
+  bool is_all = false;  ///< The file has no other row to show.
+};
+
+/// The first rows of the file at `path` that the rules leave, through their masks. `root` has its
+/// columns with their field ids. Blocks. No error tells a value.
+/// Errors: those of write_masked_copy(), but for columns whose type cannot be written.
+[[nodiscard]] base::Result<FirstRows> read_first_rows(
+    base::duckdb::Engine& engine, const std::string& path, const ParquetNode& root,
+    const MaskRules& rules, const RowOrigin& origin, const FirstRowsBounds& bounds,
     std::chrono::steady_clock::time_point deadline);
 
 }  // namespace lake::exporter

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lakeproxy/engine/files/engine_fixture_test.h"
+#include "lakeproxy/engine/parquet/column_ranges.h"
 
 namespace lake::exporter {
 namespace {
@@ -39,6 +40,13 @@ class MaskedCopies : public ::testing::Test {
     std::filesystem::remove_all(folder_.file("parts"));
     return write_masked_copy(*engine_, from_, folder_.file("parts"), rules, origin, part_bytes,
                              kNoDeadline);
+  }
+  base::Result<FirstRows> first(const MaskRules& rules, FirstRowsBounds bounds,
+                                const RowOrigin& origin = {}) {
+    auto connection = *engine_->connect();
+    auto root = read_parquet_tree(connection, from_);
+    if (!root) return std::move(root).error();
+    return read_first_rows(*engine_, from_, *root, rules, origin, bounds, kNoDeadline);
   }
   std::string ask(const std::string& select) {
     auto connection = *engine_->connect();
@@ -202,6 +210,73 @@ TEST_F(MaskedCopies, have_a_part_for_each_so_many_bytes_in_the_order_of_the_rows
   ASSERT_TRUE(none) << none.error().message() << none.error().detail();
   ASSERT_EQ(none->size(), 1U);
   EXPECT_EQ(none->front().rows, 0);
+}
+
+TEST_F(MaskedCopies, give_their_first_rows_as_texts) {
+  write_people();
+  const MaskRules rules{{id_, column(2, "who", Type(TypeKind::kString), R"(left("who", 3) || '*')"),
+                         column(3, "amount", Type(TypeKind::kLong))},
+                        {R"("amount" < 40)"}};
+  auto rows = first(rules, {.rows = 10, .columns = 2, .characters = 3}, {.deleted = {0}});
+  ASSERT_TRUE(rows) << rows.error().message() << rows.error().detail();
+  using Row = std::vector<std::optional<std::string>>;
+  EXPECT_EQ(rows->rows, (std::vector<Row>{{"2", "ber\u2026"}, {"3", std::nullopt}}));
+  EXPECT_EQ(rows->shown, (std::vector<bool>{true, true}));
+  EXPECT_TRUE(rows->is_all);
+  rows = first(rules, {.rows = 2, .columns = 1, .characters = 9});
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->rows, (std::vector<Row>{{"1"}, {"2"}}));
+  EXPECT_FALSE(rows->is_all);
+  rows = first({{id_, column(2, "who", Type(TypeKind::kVariant))}, {}},
+               {.rows = 1, .columns = 2, .characters = 9});
+  ASSERT_TRUE(rows) << rows.error().message();
+  EXPECT_EQ(rows->rows, (std::vector<Row>{{"1", std::nullopt}}));
+  EXPECT_EQ(rows->shown, (std::vector<bool>{true, false}));
+  // A mask that fails tells no value.
+  auto failed = first({{column(1, "id", Type(TypeKind::kInt)),
+                        column(2, "who", Type(TypeKind::kString), R"(CAST("who" AS INTEGER))")},
+                       {}},
+                      {.rows = 1, .columns = 2, .characters = 9});
+  ASSERT_FALSE(failed);
+  EXPECT_FALSE((std::string(failed.error().message()) + std::string(failed.error().detail()))
+                   .contains("anna"));
+}
+
+// Of a large file only the beginning is there: what lies behind is never touched.
+TEST_F(MaskedCopies, give_first_rows_of_a_file_whose_later_row_groups_are_holes) {
+  write("SELECT i AS id, 'v' || i AS who FROM range(30000) r(i)",
+        "{id: 1, who: 2}, ROW_GROUP_SIZE 10240");
+  auto connection = *engine_->connect();
+  auto groups = row_groups(connection, from_, std::filesystem::file_size(from_));
+  ASSERT_TRUE(groups) << groups.error().message();
+  ASSERT_EQ(groups->size(), 3U);
+  ASSERT_EQ(groups->front().rows, 10240);
+  // But for some bytes at its beginning, which are counted to the group before, too.
+  const std::uint64_t begin = groups->at(1).bytes.begin + 200;
+  const auto length = static_cast<std::size_t>(groups->back().bytes.end - 200 - begin);
+  ASSERT_TRUE(write_file_at(from_, begin, std::string(length, '\0')));
+  const std::vector<MaskedColumn> columns = {column(1, "id", Type(TypeKind::kLong)),
+                                             column(2, "who", Type(TypeKind::kString))};
+  struct Case {
+    std::vector<std::string> filters;
+    std::vector<std::int64_t> deleted;
+    std::size_t rows;
+  };
+  const Case cases[] = {{{}, {}, 100},
+                        {{}, {0, 10239}, 100},
+                        {{R"("id" >= 10190)"}, {}, 50},
+                        {{R"("id" >= 10190)"}, {10190, 20000}, 49},
+                        {{R"("id" > 20000)"}, {}, 0}};
+  for (const Case& c : cases) {
+    auto rows = first({columns, c.filters},
+                      {.rows = 100, .columns = 2, .characters = 9, .looked_at = 10240},
+                      {.deleted = c.deleted});
+    ASSERT_TRUE(rows) << rows.error().message() << rows.error().detail();
+    EXPECT_EQ(rows->rows.size(), c.rows);
+    EXPECT_FALSE(rows->is_all) << "not all of it was looked at";
+  }
+  EXPECT_FALSE(first({columns, {R"("id" > 20000)"}}, {.rows = 1, .columns = 2, .characters = 9}))
+      << "the holes are there";
 }
 
 TEST_F(MaskedCopies, do_not_let_a_mask_reach_other_files) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/duckdb/sql_text.h"
 #include "lakeproxy/engine/parquet/foreign_parquet.h"
@@ -109,6 +110,32 @@ base::Result<std::vector<std::vector<ByteRange>>> column_ranges(
     RETURN_IF_ERROR(check_size(of_file));
   }
   return ranges;
+}
+
+base::Result<std::vector<RowGroup>> row_groups(base::duckdb::Connection& connection,
+                                               const std::string& path, std::uint64_t there) {
+  auto rows = connection.execute(fmt::format(
+      "SELECT row_group_id, dictionary_page_offset, data_page_offset, total_compressed_size, "
+      "row_group_num_rows FROM parquet_metadata({}) ORDER BY row_group_id",
+      base::duckdb::quote_literal(path)));
+  if (!rows) return as_foreign(std::move(rows).error());
+  std::vector<RowGroup> groups;
+  std::optional<std::int64_t> last;
+  for (;;) {
+    ASSIGN_OR_RETURN(bool more, rows->next());
+    if (!more) break;
+    if (rows->is_null(0) || rows->is_null(4) || rows->int64(4) < 0) return corrupt();
+    ASSIGN_OR_RETURN(ByteRange range, chunk_range(*rows));
+    range = {std::min(range.begin, there), std::min(range.end, there)};
+    if (last != rows->int64(0)) {
+      groups.push_back({rows->int64(4), range});
+    } else {
+      ByteRange& all = groups.back().bytes;
+      all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+    }
+    last = rows->int64(0);
+  }
+  return groups;
 }
 
 }  // namespace lake::exporter

@@ -59,4 +59,18 @@ struct WantedColumns {
 [[nodiscard]] base::Result<std::vector<std::vector<ByteRange>>> column_ranges(
     base::duckdb::Connection& connection, const std::vector<WantedColumns>& files);
 
+/// A row group: its rows, and where their values are.
+struct RowGroup {
+  std::int64_t rows = 0;
+  ByteRange bytes;
+};
+
+/// The row groups of the file at `path`, of which [there, its end) is there, in the order of their
+/// rows; no range reaches beyond `there`. Errors: kCorrupt  not Parquet, or a chunk without a
+/// place;
+///         kTimeout; kInternal.
+[[nodiscard]] base::Result<std::vector<RowGroup>> row_groups(base::duckdb::Connection& connection,
+                                                             const std::string& path,
+                                                             std::uint64_t there);
+
 }  // namespace lake::exporter

@@ -113,6 +113,7 @@ struct Catalog {
   bool governance_fails_closed = false;  ///< No read where read_plan() fails.
   publish::ManifestStore* manifests = nullptr;
   exporter::Exporter* exporter = nullptr;
+  std::size_t previews = 0;  ///< Of rows, that are being read.
   storage::ObjectStore* store = nullptr;
   storage::RemovalQueue* removals = nullptr;
   CatalogTasks background;  ///< Work behind an answer.

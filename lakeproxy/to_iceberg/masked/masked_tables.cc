@@ -33,10 +33,11 @@ constexpr std::size_t kMostPlans = 64;  // Of one table.
 // PostgreSQL is told so often within the time that an idle signature stays.
 constexpr int kNotesInIdleTime = 4;
 
-// The newest snapshot's manifests with their entries.
-Task<Result<std::vector<ListedManifest>>> manifests_of(RequestContext context,
-                                                       publish::ManifestStore* manifests,
-                                                       LoadedTablePtr base) {
+}  // namespace
+
+Task<Result<std::vector<ListedManifest>>> newest_manifests(RequestContext context,
+                                                           publish::ManifestStore* manifests,
+                                                           LoadedTablePtr base) {
   std::vector<ListedManifest> list;
   const model::Snapshot* newest = base->metadata.current_snapshot();
   if (newest == nullptr) co_return list;
@@ -52,8 +53,6 @@ Task<Result<std::vector<ListedManifest>>> manifests_of(RequestContext context,
   CO_RETURN_IF_ERROR(co_await base::gather_few(kReadsAtOnce, list.size(), read, keep));
   co_return list;
 }
-
-}  // namespace
 
 Task<Result<LoadedTablePtr>> MaskedTables::get(RequestContext context, LoadedTablePtr base,
                                                std::shared_ptr<const policy::MaskPlan> plan) {
@@ -139,7 +138,7 @@ Task<Result<LoadedTablePtr>> MaskedTables::build(RequestContext context, std::st
                                                  std::shared_ptr<const policy::MaskPlan> plan) {
   const MaskedTableName of{metadata_schema_, base->table.table_id, plan->signature,
                            base->table.name};
-  CO_ASSIGN_OR_RETURN(auto list, co_await manifests_of(context, tools_.manifests, base));
+  CO_ASSIGN_OR_RETURN(auto list, co_await newest_manifests(context, tools_.manifests, base));
   CO_ASSIGN_OR_RETURN(auto files, files_to_mask(base->metadata, list, *plan));
   CO_ASSIGN_OR_RETURN(Recorded known, co_await recorded(context, &of, &files));
   if (!known.failure.empty()) {

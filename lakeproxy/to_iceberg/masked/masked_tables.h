@@ -71,6 +71,11 @@ struct MaskedTools {
   MaskedCache* cache = nullptr;
 };
 
+/// The newest snapshot's manifests with their entries; none of a table without a snapshot.
+/// `manifests` outlives the task. Errors: those of ManifestStore.
+[[nodiscard]] base::Task<base::Result<std::vector<materialize::ListedManifest>>> newest_manifests(
+    base::RequestContext context, publish::ManifestStore* manifests, publish::LoadedTablePtr base);
+
 /// One event loop's, of one lake.
 class MaskedTables {
  public:

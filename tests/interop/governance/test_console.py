@@ -288,6 +288,39 @@ def test_what_somebody_would_see_is_explained(console, governed):
     tab.refused('Not found', 'none')
 
 
+def test_some_rows_are_shown_as_they_would_see_them(console, governed):
+    mask, rows = governed.mask(unmasked_roles=['auditor']), governed.filter(unmasked_roles=['auditor'])
+    governed.post('policy-attachments', **governed.on_column(mask))
+    governed.post('policy-attachments', **governed.on_table(rows))
+    governed.duck.execute(f"INSERT INTO lake.{governed.schema}.t VALUES (3, '{MARKUP}', 'eu'), (4, NULL, NULL)")
+    tab = console(refusals={503})
+    tab.sign_in('admin')
+    tab.go('What would they see?')
+    tab.submit('What would this principal see?', Table=f'{governed.schema}.t', Principal='ana')
+    assert not governed.audited('preview_rows', object=f'table {governed.schema}.t')  # Nobody has looked yet.
+    button = tab.page.get_by_role('button', name='Show ten rows')
+    button.focus()
+    tab.page.keyboard.press('Enter')
+    tab.told('2 rows are shown.')
+    for row in ('1', '3'):
+        expect(tab.row('Its rows', row)).to_contain_text('***')
+    expect(tab.row('Its rows', 'ssn, masked')).to_have_count(1)
+    tab.reads('It sees no other rows.')
+    assert '123-45' not in tab.page.content() and MARKUP not in tab.page.content()
+    tab.submit('What would this principal see?', Roles='auditor')
+    button.click()
+    tab.told('4 rows are shown.')
+    expect(tab.row('Its rows', '4')).to_contain_text('null')
+    tab.reads(MARKUP, '123-45')
+    assert tab.page.locator('img').count() == 0
+    # Copies that are being made are said to be so.
+    tab.context.route('**/governance/preview?**', lambda route: route.fulfill(
+        status=503, headers={'Retry-After': '1'}, json={'error': {'message': 'masked 0 of 4 files', 'type': 'x', 'code': 503}}))
+    button.click()
+    tab.refused('masked 0 of 4 files', 'Ask again in a moment')
+    expect(tab.page.get_by_role('region', name='Its rows')).to_have_count(0)
+
+
 # Writing
 
 
@@ -529,9 +562,14 @@ def test_the_pictures_of_the_documents_can_be_taken(console, shop, tmp_path):
     tab.sign_in('admin')
     tab.titled('Catalog lake')
     for name, place, title in [('table', '#/table?name=shop.customers', 'Table customers'),
-                               ('see', '#/see?table=shop.customers&principal=dashboard', 'What would somebody see?')]:
+                               ('see', '#/see?table=shop.customers&principal=dashboard', 'What would somebody see?'),
+                               ('rows', '#/see?table=shop.customers&principal=dashboard', 'What would somebody see?')]:
         tab.open(place)
         tab.titled(title)
+        if name == 'rows':
+            tab.page.get_by_role('button', name='Show ten rows').click()
+            expect(tab.row('Its rows', 'customer').first).to_contain_text('c***')
+            tab.page.get_by_role('heading', name='Some of its rows').evaluate('heading => heading.scrollIntoView()')
         tab.page.mouse.move(1, 1)
         for scheme in ('light', 'dark'):
             tab.page.emulate_media(color_scheme=scheme)
