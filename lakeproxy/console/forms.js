@@ -2,17 +2,24 @@
 
 import { announce, confirmed, element, field as labelled, refusal } from './dom.js';
 
-/// A field: {name, label, options, required, when, secret}. `options` makes a choice of [value, text] pairs. `when`, a
-/// function of the form's values, says whether the field is there.
+/// A field: {name, label, options, required, when, long}. `options` makes a choice of [value, text] pairs, `long` room for
+/// several lines. `when`, a function of the form's values, says whether the field is there.
 function control(field) {
   const attributes = { name: field.name, required: field.required !== false };
+  if (field.long) return element('textarea', { ...attributes, autocomplete: 'off', spellcheck: 'false', maxlength: '8000' });
   if (field.options === undefined) {
     return element('input', { ...attributes, autocomplete: 'off', spellcheck: 'false', maxlength: '1000' });
   }
   return element('select', attributes, field.options.map(([value, text]) => element('option', { value }, text)));
 }
 
-/// `send` makes the request of the values, `done` says it in words; `advice` tells by an error's status what to do about it.
+const adviceOn = (error, advice) => {
+  const words = advice[error.status] ?? '';
+  return typeof words === 'function' ? words(error.said) : words;
+};
+
+/// `send` makes the request of the values, `done` says it in words; `advice` tells by an error's status what to do about it,
+/// as words or as a function of what the server said.
 /// `again` shows the page anew, and returns once it is there.
 export function form({ legend, fields, button, send, done, advice = {}, again }) {
   const controls = fields.map((field) => ({ field, input: control(field) }));
@@ -38,7 +45,7 @@ export function form({ legend, fields, button, send, done, advice = {}, again })
       await again();  // It is said once it can be seen.
       announce(done(given));
     } catch (error) {
-      answer.replaceChildren(refusal(error, advice[error.status] ?? ''));
+      answer.replaceChildren(refusal(error, adviceOn(error, advice)));
     } finally {
       submit.disabled = false;
     }
@@ -57,7 +64,7 @@ export function removal({ label, question, send, done, advice = {}, again, box }
       await again();
       announce(done);
     } catch (error) {
-      box.replaceChildren(refusal(error, advice[error.status] ?? ''));
+      box.replaceChildren(refusal(error, adviceOn(error, advice)));
     }
   };
   return element('button', { type: 'button', class: 'small', 'aria-label': question.replace('?', ''), on: { click: run } }, label);

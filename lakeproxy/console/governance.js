@@ -1,8 +1,7 @@
-// Tags, policies and grants: what is written, where it applies, and the forms that write it. Policies themselves are shown
-// and not written here: their SQL is kept with the code that is reviewed.
+// Tags, policies and grants: what is written, where it applies, and the forms that write it.
 
-import { code, element, heading, link, note, place, section, table } from './dom.js';
-import { listed, part, post, remove } from './api.js';
+import { code, confirmed, element, heading, link, note, place, section, table } from './dom.js';
+import { listed, part, post, Refusal, remove } from './api.js';
 import { kindText } from './catalog.js';
 import { form, removal } from './forms.js';
 
@@ -69,6 +68,49 @@ export async function tagsPage(parameters, go, again) {
 const rolesText = (one) => ((one['unmasked-roles'] ?? []).length === 0 ? 'nobody' : one['unmasked-roles'].join(', '));
 const targetText = (one) => (one['target-kind'] === 'tag' ? `tag ${tagText(one)}` : `${one['target-kind']} ${objectText(one)}`);
 
+// What to do about what the engine says to a body. The first that fits; the server's own words stand before it.
+const BODY_ADVICE = [
+  [/none of the signature's arguments/, 'A body reads its arguments alone, by the names that the signature gives them.'],
+  [/one expression|must have no name|of the kind|near "(select|from|;)/i, 'Write one expression over the arguments: no SELECT, no FROM, no second statement, no subquery.'],
+  [/is not allowed|without a schema/, 'Use functions of texts, numbers, dates, lists and JSON: none that reads files, settings or the time, or that is random.'],
+  [/a million times|the length must be/, 'Keep what it makes short: give repeat and the like a small number.'],
+  [/must be BOOLEAN/, 'A row-access policy keeps the rows where its body is true: write a comparison.'],
+  [/must have one argument/, 'A mask has one argument, as (v VARCHAR).'],
+  [/has no type/, 'Give each argument a name and a type: (region VARCHAR, amount BIGINT).'],
+  [/^signature:/, 'Arguments stand in brackets, parted by commas, each with a name and a type: (region VARCHAR, amount BIGINT).'],
+  [/syntax error|unterminated/i, 'The SQL breaks off or has a stray sign where the message points: count quotes and brackets. A text stands in single quotes.'],
+  [/No function matches|does not exist|cannot (be )?cast|no such/i, 'Check the names of functions and the types: a text becomes a number with TRY_CAST(v AS BIGINT).'],
+  [/could not convert|conversion/i, 'A cast that fails would tell the value: write TRY_CAST instead of CAST.'],
+];
+const bodyAdvice = (said) => (BODY_ADVICE.find(([pattern]) => pattern.test(said)) ?? ['', ''])[1];
+
+// A policy of that name is replaced, wherever it is attached: only once its user has said yes.
+async function mayWrite(there, name) {
+  if (!there.some((one) => one.name === name)) return;
+  const question = `Replace the policy ${name}? Wherever it is attached, the new body is in force from the next request on.`;
+  if (!await confirmed(question, 'Replace')) throw new Refusal(0, 'Nothing was changed.');
+}
+
+function writing(legend, collection, there, example, more, again) {
+  return form({
+    legend, button: 'Write', again, advice: { 400: bodyAdvice, 409: 'Its arguments are bound to columns of a table: detach it there first.' },
+    fields: [{ name: 'name', label: 'Name' }, { name: 'signature', label: `Arguments, as ${example}` },
+      { name: 'body', label: 'Body: one expression over the arguments', long: true },
+      { name: 'lifted', label: 'Roles that it does not bind, parted by commas', required: false }, ...more],
+    send: async (given) => {
+      await mayWrite(there, given.name);
+      const files = given.files === undefined ? {} : { 'file-layer-masking': given.files === 'yes' };
+      await post(`governance/${collection}`, { name: given.name, signature: given.signature, body: given.body, 'unmasked-roles': words(given.lifted), ...files });
+    },
+    done: (given) => `The policy ${given.name} is written.`,
+  });
+}
+
+function deletable(collection, name) {
+  return { label: 'Delete', question: `Delete the policy ${name}?`, done: 'The policy is deleted.', advice: { 409: 'Detach it first.' },
+    send: () => remove(`governance/${collection}/${part(name)}`) };
+}
+
 export async function policiesPage(parameters, go, again) {
   const [masks, filters, attachments, tags] = await Promise.all(['masking-policies', 'row-access-policies', 'policy-attachments', 'tags'].map(listed));
   const attachedRows = attachments.map((one) => [[one['policy-name'], kindText(one['policy-kind']), targetText(one), (one.columns ?? []).join(', ')], {
@@ -84,10 +126,15 @@ export async function policiesPage(parameters, go, again) {
   });
   const columns = { name: 'columns', label: 'Columns that are its arguments, in order; none: those of the same names', required: false, when: is('table') };
   return [heading('Policies'),
-    section('Masks'), table('Masks', ['Name', 'Arguments', 'Body', 'Does not bind', 'In the files'], masks.map((one) => [one.name, code(one.signature),
-      code(one.body), rolesText(one), one['file-layer-masking'] ? 'yes' : 'no: the reader applies it']), 'No mask.'),
-    section('Row-access policies'), table('Row-access policies', ['Name', 'Arguments', 'Keeps rows where', 'Does not bind'],
-      filters.map((one) => [one.name, code(one.signature), code(one.body), rolesText(one)]), 'No row-access policy.'),
+    section('Masks'), ...removable('Masks', ['Name', 'Arguments', 'Body', 'Does not bind', 'In the files'], masks.map((one) => [[one.name,
+      code(one.signature), code(one.body), rolesText(one), one['file-layer-masking'] ? 'yes' : 'no: the reader applies it'],
+    deletable('masking-policies', one.name)]), 'No mask.', again),
+    writing('Write a mask', 'masking-policies', masks, '(v VARCHAR)', [{ name: 'files', label: 'Where', options: kinds({
+      no: 'told to readers, who apply it', yes: 'in the files: nobody reaches a raw value' }) }], again),
+    section('Row-access policies'), ...removable('Row-access policies', ['Name', 'Arguments', 'Keeps rows where', 'Does not bind'],
+      filters.map((one) => [[one.name, code(one.signature), code(one.body), rolesText(one)], deletable('row-access-policies', one.name)]),
+      'No row-access policy.', again),
+    writing('Write a row-access policy', 'row-access-policies', filters, '(region VARCHAR)', [], again),
     section('Where they apply'), ...removable('Where they apply', ['Policy', 'Kind', 'Attached to', 'Arguments'], attachedRows, 'No policy is attached.', again),
     attach('Attach a mask', 'masking', masks, { tag: 'a tag', column: 'a column' }, objectFields, () => ({})),
     attach('Attach a row-access policy', 'row_access', filters, { table: 'a table', tag: 'a tag' }, [...objectFields, columns],

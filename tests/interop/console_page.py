@@ -8,7 +8,7 @@ from playwright.sync_api import expect, sync_playwright
 
 BROWSER = shutil.which('chromium')
 SECONDS = 60  # Awaited at most; a machine that is busy is slow.
-CHOICES = ('Tag', 'On', 'To', 'Policy', 'May')  # Fields with a list to choose from.
+CHOICES = ('Tag', 'On', 'To', 'Policy', 'May', 'Where')  # Fields with a list to choose from.
 REFUSED = re.compile(r'Failed to load resource: the server responded with a status of (\d+)')
 
 expect.set_options(timeout=SECONDS * 1000)
