@@ -4,7 +4,7 @@ import collections
 from oracle.steps import Skip
 from policy_oracle import bodies
 from policy_oracle.clients import OWNER, PRINCIPALS, ROLES
-from policy_oracle.rules import Attachment, Filter, Mask, Table
+from policy_oracle.rules import Attachment, Filter, Mask, Table, View
 from policy_oracle.steps import operation
 
 MASKS = ('m1', 'm2', 'm3', 'm4')
@@ -78,10 +78,12 @@ def delete_tag(world, source):
 # Tags on objects
 
 def some_object(world, source):
-    """A schema's name, a table or a column."""
-    kind = source.choice(('schema', 'table', 'column', 'column'))
+    """A schema's name, a table, a view or a column."""
+    kind = source.choice(('schema', 'table', 'table', 'view', 'column', 'column', 'column'))
     if kind == 'schema':
         return source.choice(world.schemas)
+    if kind == 'view' and world.rules.live_views:
+        return source.choice(world.rules.live_views)
     table = world.pick(source)
     return table if kind == 'table' else source.choice(table.shown)
 
@@ -90,8 +92,9 @@ def tagging(world, thing, name):
     body = {'tag-namespace': SPACE, 'tag-name': name}
     if isinstance(thing, str):
         return {'object-kind': 'schema', 'schema': thing, **body}
-    if isinstance(thing, Table):
-        return {'object-kind': 'table', 'schema': thing.schema, 'object': thing.name, **body}
+    if isinstance(thing, (Table, View)):
+        kind = 'view' if isinstance(thing, View) else 'table'
+        return {'object-kind': kind, 'schema': thing.schema, 'object': thing.name, **body}
     table = world.rules.table_of(thing)
     return {'object-kind': 'column', 'schema': table.schema, 'object': table.name, 'column': thing.name, **body}
 

@@ -187,6 +187,8 @@ def rename_table(world, source):
     refused = old[0] != schema and bool(world.rules.meetings(world.schemas) - before)
     if refused:
         table.schema, table.name = old
+    else:
+        table.moves(schema, name)
     world.demand(world.answer.status_code, 409 if refused else 204)
 
 
@@ -317,7 +319,8 @@ def register(world, source):
     name = free_name(world, source, schema)
     world.answer = world.client(who).post(f'namespaces/{schema}/register', {'name': name, 'metadata-location': table.metadata})
     world.note(f'{who}: registers {table.place} as {schema}.{name} -> {world.answer.status_code}')
-    table.gone, table.schema, table.name = False, schema, name
+    table.gone = False
+    table.moves(schema, name)
     world.changes(table)
     # It is there for everybody, and shown to who may see it: copies may not be there yet.
     kind = world.plan(table, who).kind

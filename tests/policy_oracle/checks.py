@@ -31,6 +31,7 @@ class Checker:
     def check(self, source):
         """A table that was changed, or any; for somebody, and for the last to be masked in the files."""
         world = self.world
+        world.known_rows = {}
         tables = [table for table in dict.fromkeys(world.touched) if not table.gone]
         world.touched = []
         if not tables or source.random() < 0.3:
@@ -81,9 +82,7 @@ class Checker:
 
     def same_rows(self, check, plan, table, sql, where):
         world = self.world
-        with world.duck.cursor() as cursor:
-            cursor.execute(f'USE lake.{table.schema}')
-            found = cursor.execute(sql).fetchall()
+        found = world.rows_in(table.schema, sql)
         demand(check, bag(world.rows(bodies.select(plan, table))), bag(found), f'{where}: {sql}')
         self.tally.views += 1
 
@@ -103,6 +102,11 @@ class Checker:
         demand('status of a load', 200, answer.status_code, f'{where}: {answer.text[:300]}')
         self.told(table, plan, answer.json(), where, source)
         self.other_tags(table, plan, who, answer, source)
+        view = answer.json()['metadata']['properties'].get('lakeproxy.masking-view-name')
+        demand('whether a masking view is told', plan.kind == 'cooperative', view is not None, where)
+        if view and source.random() < 0.3:
+            doors.masking_view(self.world, table, who, view, self.same_rows)
+            self.tally.doors += 1
         location = answer.json()['metadata-location']
         doors.check(self.world, self.tally, table, who, plan.kind, location, reading.key_of(self.world, location), source)
         if source.random() < 0.3:

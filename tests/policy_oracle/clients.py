@@ -1,4 +1,4 @@
-"""Servers of the oracle of governance, and who asks them. Two servers on one lake: what one is told the other knows."""
+"""Servers of the oracle of governance, and who asks them. Three servers on one lake: what one is told the others know."""
 import contextlib
 import dataclasses
 import json
@@ -16,6 +16,7 @@ PRINCIPALS = {'admin': (), 'ana': ('analyst',), 'bob': (), 'cleo': ('steward',),
 VENDED = {'X-Iceberg-Access-Delegation': 'vended-credentials'}
 SERVERS = 2
 LONGEST_TOKEN = '604800'
+READER_SECONDS = '60'  # A principal has a hundred logins at most.
 
 
 def settings(folder):
@@ -26,16 +27,22 @@ def settings(folder):
     path.write_text(json.dumps(clients))
     return {'LAKEPROXY_OAUTH_CLIENTS_FILE': str(path), 'LAKEPROXY_OAUTH_JWT_SECRET': 'for tests alone: 32 bytes and more of it',
             'LAKEPROXY_OAUTH_TTL_SECONDS': LONGEST_TOKEN, 'LAKEPROXY_STS_MAX_DURATION': '900', 'LAKEPROXY_SIGNER_CACHE_TTL': '0',
-            'LAKEPROXY_GOVERNANCE_FAIL_CLOSED': '1'}
+            'LAKEPROXY_GOVERNANCE_FAIL_CLOSED': '1', 'LAKEPROXY_READER_TTL_SECONDS': READER_SECONDS}
+
+
+def gateway_settings():
+    """Of a server that gives keys of its own gateway, as where the store makes none."""
+    return {'LAKEPROXY_STS_ENDPOINT': 'none', 'LAKEPROXY_S3_GATEWAY': '1', 'LAKEPROXY_S3_GATEWAY_PORT': str(ports.any_free())}
 
 
 @contextlib.contextmanager
 def servers(stack, count=SERVERS):
-    """That many beside the stack's own, on its lake."""
+    """That many beside the stack's own, on its lake; the last one has the gateway."""
     with contextlib.ExitStack() as ends:
         made = []
-        for _ in range(count):
-            one = catalog.Lakeproxy(stack.folder, ports.any_free(), stack.postgres, stack.store, stack.state['binary'], settings(stack.folder))
+        for more in [{}] * count + [gateway_settings()]:
+            one = catalog.Lakeproxy(stack.folder, ports.any_free(), stack.postgres, stack.store, stack.state['binary'],
+                                    {**settings(stack.folder), **more})
             one.log = stack.folder / f'policy-oracle-{one.port}.log'
             server = process.start([one.binary, 'serve'], one.log, one.environment(), one.folder)
             ends.callback(server.stop)

@@ -4,7 +4,7 @@ import secrets
 import traceback
 
 from oracle.steps import Difference, Skip
-from policy_oracle import authoring, changes  # noqa: F401  registers the operations
+from policy_oracle import authoring, changes, objects  # noqa: F401  registers the operations
 from policy_oracle.checks import Checker
 from policy_oracle.steps import OPERATIONS, written
 

@@ -16,7 +16,8 @@ class Keys:
 
     def __init__(self, world, config):
         self.bucket = world.bucket
-        self.client = world.opened_with(config['s3.access-key-id'], config['s3.secret-access-key'], config.get('s3.session-token'))
+        self.client = world.opened_with(config['s3.access-key-id'], config['s3.secret-access-key'], config.get('s3.session-token'),
+                                        config.get('s3.endpoint'))
 
     def get(self, key):
         """The object, or None where it is refused."""

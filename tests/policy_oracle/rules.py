@@ -21,9 +21,15 @@ class Table:
     metadata: str = ''  # where it can be registered from, once it is gone
     folder: str = ''  # where DuckDB put it
     version: int = 2
+    homes: set = dataclasses.field(default_factory=set)  # schemas that it was in
 
     def __post_init__(self):
         self.folder = self.place
+        self.homes.add(self.schema)
+
+    def moves(self, schema, name):
+        self.schema, self.name = schema, name
+        self.homes.add(schema)
 
     @property
     def shown(self):
@@ -31,6 +37,17 @@ class Table:
 
     def column(self, name):
         return next((column for column in self.shown if column.name == name), None)
+
+    @property
+    def place(self):
+        return f'{self.schema}.{self.name}'
+
+
+@dataclasses.dataclass(eq=False)
+class View:
+    schema: str
+    name: str
+    gone: bool = False
 
     @property
     def place(self):
@@ -84,12 +101,18 @@ class Rules:
         self.attachments = []
         self.assigned = []  # (schema's name, Table or Column; tag) each
         self.grants = set()  # (role, principal)
+        self.views = []  # those that are gone, too
+        self.object_grants = set()  # (schema's name, Table or View; privilege; role)
 
     # What is there
 
     @property
     def live(self):
         return [table for table in self.tables if not table.gone]
+
+    @property
+    def live_views(self):
+        return [view for view in self.views if not view.gone]
 
     def table_of(self, column):
         return next(table for table in self.tables if column in table.columns)
@@ -98,6 +121,8 @@ class Rules:
         """Whether an attachment's target or a tagged object holds anything up: what stands on a table does while that is there."""
         if isinstance(thing, str):
             return True
+        if isinstance(thing, View):
+            return not thing.gone
         return not (thing if isinstance(thing, Table) else self.table_of(thing)).gone
 
     def policy(self, name):
@@ -170,6 +195,25 @@ class Rules:
     def may_commit(self, table, roles):
         """Who is masked in the files does not write, nor does who may not read."""
         return self.plan(table, roles).kind in ('raw', 'cooperative')
+
+    # What a login for the lake itself is shown
+
+    def keeps_to_files(self, table, roles):
+        """Whether it is closed to logins: said too often where a column is gone or the table was in another schema, never too seldom."""
+        things = [table, *table.columns, *table.homes]
+        tags = {tag for thing, tag in self.assigned if any(thing is one or thing == one for one in things)}
+        names = {a.policy for a in self.attachments if any(a.target is one for one in things) or (isinstance(a.target, str) and a.target in tags)}
+        return any(name in self.masks and self.masks[name].in_files and not self.masks[name].lifted & roles for name in names)
+
+    def is_granted(self, thing, roles):
+        """Once any select is granted, also of what is gone: what is granted to one of the roles, and nothing else."""
+        selects = [(target, role) for target, privilege, role in self.object_grants if privilege == 'select']
+        return not selects or any(role in roles and (target is thing or target == thing.schema) for target, role in selects)
+
+    def login_sees(self, thing, roles, administers):
+        """Grants bind everybody but the administrator; masks in files bind that one, too."""
+        kept = isinstance(thing, Table) and self.keeps_to_files(thing, roles)
+        return not kept and (administers or self.is_granted(thing, roles))
 
     # Life cycles
 

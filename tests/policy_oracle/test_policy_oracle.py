@@ -6,7 +6,7 @@ import pytest
 from lake_clients.lake import Lake
 from oracle.shrink import shortest
 from oracle.steps import Difference, Step
-from policy_oracle import clients, history
+from policy_oracle import clients, doors, history
 from policy_oracle.checks import Checker
 from policy_oracle.rules import Attachment, Mask
 from policy_oracle.steps import steps_of
@@ -87,3 +87,20 @@ def test_a_fault_is_found(masked, fault):
     with pytest.raises(Difference):
         checker.effective(table, 'bob', source)
         checker.load(table, 'bob', source)
+
+
+def test_a_grant_that_is_lost_is_found(world):
+    """By what a login is shown, which nothing else asks."""
+    steps = [Step('duck.create', 1), Step('duck.create', 2), Step('view.create', 3)]
+    assert history.run(world, 'policies_granted', steps, Tally(), end=False) is None
+    first, second = world.rules.live
+    grant = {'object-kind': 'table', 'schema': first.schema, 'object': first.name, 'privilege': 'select', 'role': 'analyst'}
+    assert world.govern('POST', 'object-grants', grant) == 200
+    world.rules.object_grants.add((first, 'select', 'analyst'))
+    for table in (first, second):
+        for who in ('ana', 'bob', 'admin'):
+            doors.login(world, table, who, 'raw')
+    world.stack.postgres.query('lake', 'DELETE FROM lakeproxy_object_grant')
+    with pytest.raises(Difference, match='what a login sees'):
+        doors.login(world, second, 'bob', 'raw')
+    world.end()

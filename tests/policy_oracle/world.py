@@ -21,7 +21,9 @@ class World:
     def __init__(self, lake, stack, servers):
         self.lake, self.stack = lake, stack
         self.duck = duck.connect_lake(lake)
-        self.clients = {name: [client_of(server, name) for server in servers] for name in PRINCIPALS}
+        *others, gateway = servers
+        self.clients = {name: [client_of(server, name) for server in others] for name in PRINCIPALS}
+        self.at_gateway = {name: client_of(gateway, name) for name in PRINCIPALS}
         self.catalogs = {}
         self.bucket = lake.s3_bucket
         self.wires = urllib3.PoolManager(maxsize=4)
@@ -31,18 +33,21 @@ class World:
         self.log = []
         self.made = 0
         self.touched = []
+        self.known_rows, self.sessions = {}, {}
+        self.kept_keys = []  # of the gateway: (table, who, Keys, an object of the table's own)
         self.unseen = []  # (table, who was told that a change was made and cannot be shown)
         self.turn = random.Random(0)
 
-    def opened_with(self, key, secret, token=None):
-        host = self.lake.s3_endpoint.removeprefix('http://')
+    def opened_with(self, key, secret, token=None, endpoint=None):
+        host = (endpoint or self.lake.s3_endpoint).removeprefix('http://')
         return Minio(host, access_key=key, secret_key=secret, session_token=token, secure=False, region=self.lake.s3_region,
                      http_client=self.wires)
 
     def begin(self, schema):
+        self.forget_sessions()
         self.schema = schema
         self.rules = Rules()
-        self.log, self.made, self.touched, self.unseen = [], 0, [], []
+        self.log, self.made, self.touched, self.unseen, self.kept_keys = [], 0, [], [], []
         self.stack.postgres.query(postgres.DATABASE, FORGET)
         for name in self.schemas:
             self.duck.execute(f'DROP SCHEMA IF EXISTS lake.{name} CASCADE')
@@ -50,6 +55,7 @@ class World:
 
     def end(self):
         """Leaves nothing behind: old snapshots make each later statement slower."""
+        self.forget_sessions()
         self.stack.postgres.query(postgres.DATABASE, FORGET)
         for name in self.schemas:
             self.duck.execute(f'DROP SCHEMA IF EXISTS lake.{name} CASCADE')
@@ -105,7 +111,22 @@ class World:
         return self.duck.execute(sql)
 
     def rows(self, sql):
-        return self.duck.execute(sql).fetchall()
+        """Asked once between two steps."""
+        if sql not in self.known_rows:
+            self.known_rows[sql] = self.duck.execute(sql).fetchall()
+        return self.known_rows[sql]
+
+    def rows_in(self, schema, sql):
+        """Of a statement that names tables without their schema, or with it."""
+        if schema not in self.sessions:
+            self.sessions[schema] = self.duck.cursor()
+            self.sessions[schema].execute(f'USE lake.{schema}')
+        return self.sessions[schema].execute(sql).fetchall()
+
+    def forget_sessions(self):
+        for session in self.sessions.values():
+            session.close()
+        self.sessions = {}
 
     def govern(self, method, path, body=None, by='admin'):
         """The answer's status."""
