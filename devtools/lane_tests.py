@@ -1,6 +1,7 @@
 """A plugin for pytest: says in the file LANE_TESTS how many tests there are, and of each that ended its seconds and name.
 
-Tests that fail are named in a file beside it, which ends in .failed, in the form in which pytest takes them.
+Tests that fail are named in a file beside it, which ends in .failed, in the form in which pytest takes them; the one that runs
+in another, which ends in .now.
 """
 import os
 import pathlib
@@ -13,6 +14,10 @@ def pytest_collection_finish(session):
 def pytest_configure(config):
     global root
     root = config.rootpath
+
+
+def pytest_runtest_logstart(nodeid, location):
+    file().with_suffix('.now').write_text(nodeid)
 
 
 def pytest_runtest_logreport(report):

@@ -3,8 +3,9 @@
 usage: lanes.py RESULTS AT_ONCE PRESET LANE...
 A lane is `./dev lane NAME PRESET`. It begins in the order given as soon as a
 place is free. Its words go to RESULTS/NAME.log and are shown if it fails, its
-exit code to RESULTS/NAME.code. What each test took is kept in RESULTS/times.json
-beside the results, and the next run tells from it how long it will take.
+exit code to RESULTS/NAME.code. What each test took, and what processor time went
+where (costs.py), is kept in RESULTS/times.json beside the results, and the next run
+tells from it how long it will take.
 
 Where few tests failed, they run once more when all lanes have ended, with nothing
 beside them (docs/adr/0125). What that run leaves stands in RESULTS/again.
@@ -17,6 +18,8 @@ import signal
 import subprocess
 import sys
 import time
+
+import costs
 
 DEV = pathlib.Path(__file__).resolve().parents[1] / 'dev'
 SECONDS_BETWEEN_LINES = 30
@@ -40,6 +43,7 @@ class Lane:
         self.known = known  # seconds of each test, and of the whole, when it last ran
         self.began = self.ended = None
         self.process = None
+        self.processor = None  # seconds of it and of all that it started, once it has ended
 
     def begin(self, preset, **environment):
         self.began = time.monotonic()
@@ -47,16 +51,24 @@ class Lane:
             # A program that a shell starts behind it ignores Ctrl-C, and so would its children.
             self.process = subprocess.Popen([DEV, 'lane', self.name, preset], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True, env={**os.environ, **environment},
-                                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                                            preexec_fn=before_it_begins)
 
     def file(self, kind):
         return self.results / f'{self.name}.{kind}'
 
     def has_ended(self):
-        if self.ended is None and self.process is not None and self.process.poll() is not None:
-            self.ended = time.monotonic()
-            self.file('code').write_text(str(self.process.returncode))
+        if self.ended is None and self.process is not None:
+            self.reap(os.WNOHANG)
         return self.ended is not None
+
+    def reap(self, options=0):
+        """Waits until it has ended, or only looks."""
+        pid, status, usage = os.wait4(self.process.pid, options)
+        if pid:
+            self.ended = time.monotonic()
+            self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.processor = usage.ru_utime + usage.ru_stime
+            self.file('code').write_text(str(self.process.returncode))
 
     def end(self):
         """Like Ctrl-C: the tests end, and remove their servers."""
@@ -111,6 +123,11 @@ class Lane:
         return f'{self.name} {len(ended):,} of {total:,}' if total else f'{self.name} runs'
 
 
+def before_it_begins():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    costs.adopt_orphans()
+
+
 def time_left(lanes, at_once):
     """Minutes until all have ended; None when a lane's time is not known."""
     rests = [lane.left() for lane in lanes]
@@ -134,14 +151,18 @@ def told(lane):
 
 
 def run(lanes, at_once, preset):
+    """Returns where their processor time went."""
     waiting, running, said = list(lanes), [], time.monotonic()
+    watch = costs.Watch()
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
                 running.append(waiting.pop(0))
                 running[-1].begin(preset)
+            watch.look(running)
             for lane in [one for one in running if one.has_ended()]:
                 running.remove(lane)
+                watch.of(lane).whole(lane.processor)
                 print(told(lane), flush=True)
             if time.monotonic() - said > SECONDS_BETWEEN_LINES:
                 said = time.monotonic()
@@ -150,6 +171,7 @@ def run(lanes, at_once, preset):
     finally:
         for lane in running:
             lane.end()
+    return watch
 
 
 def run_again(lanes, preset):
@@ -167,25 +189,25 @@ def run_again(lanes, preset):
         second = Lane(lane.name, folder, None)
         second.begin(preset, LANE_AGAIN='1')
         try:
-            second.process.wait()
+            second.reap()
         except BaseException:
             second.end()
             raise
-        second.has_ended()
         print(told(second), flush=True)
         if second.process.returncode != 0:
             still.append(lane.name)
     return still
 
 
-def keep_times(file, known, lanes):
-    times = {lane.name: {'whole': max(lane.took(), 1.0), 'tests': lane.tests()[0]} for lane in lanes}
+def keep_times(file, known, lanes, watch):
+    times = {lane.name: {'whole': max(lane.took(), 1.0), 'tests': lane.tests()[0], **watch.of(lane).kept()} for lane in lanes}
     file.write_text(json.dumps({**known, **times}, indent=1))
     tests = sorted(((seconds, f'{lane}: {name}') for lane, kept in times.items() for name, seconds in kept['tests'].items()),
                    reverse=True)
     print('the slowest tests:')
     for seconds, name in tests[:15]:
         print(f'{seconds:8.1f} s  {name}')
+    print(*costs.told(times), sep='\n')
 
 
 def main():
@@ -195,11 +217,11 @@ def main():
     times = results / 'times.json'
     known = json.loads(times.read_text()) if times.exists() else {}
     for name in names:
-        for kind in ('log', 'code', 'tests', 'failed'):
+        for kind in ('log', 'code', 'tests', 'failed', 'now'):
             (results / f'{name}.{kind}').unlink(missing_ok=True)
     lanes = [Lane(name, results, known.get(name)) for name in names]
-    run(lanes, int(at_once), preset)
-    keep_times(times, known, lanes)
+    watch = run(lanes, int(at_once), preset)
+    keep_times(times, known, lanes, watch)
     sys.exit(1 if run_again(lanes, preset) else 0)
 
 

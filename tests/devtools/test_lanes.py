@@ -1,6 +1,7 @@
 """Lanes run side by side, tell how far they are, and none fails without a word."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 
 import pytest
 
+import costs
 import lanes
 from stack.process import wait_until
 
@@ -129,3 +131,38 @@ def test_lanes_end_with_the_program_that_runs_them(results):
         # A shell that starts its next program just then takes no notice, and is told again.
         assert runner.wait(sum(lanes.SECONDS_TO_END) + 30) != 0
     assert (results / 'cleaned').exists()
+
+
+BURN = 'import time; end = time.process_time() + {}\nwhile time.process_time() < end: pass'
+
+
+def test_processor_time_is_told_by_program_and_test(results, monkeypatch, capsys):
+    """Also of a program that outlives who started it, and of one that is seen by nobody."""
+    (results / 'left.sh').write_text(f'setsid {sys.executable} -c "{BURN.format(0.7)}" & echo $! >"$results/pid"\n')
+    waits = 'while kill -0 "$(<"$results/pid")" 2>/dev/null; do sleep 0.1; done'
+    does = f'echo -n "x.py::burns" >"$results/some.now"; (source "$results/left.sh"); {waits}; {sys.executable} -c pass'
+    assert run(results, monkeypatch, 1, some=does) == 0
+    kept = json.loads((results / 'times.json').read_text())['some']
+    assert kept['processor'] >= 0.7 and sum(kept['programs'].values()) == pytest.approx(kept['processor'], abs=0.5)
+    assert kept['costs']['x.py::burns'] > 0
+    assert 'some: x.py::burns' in capsys.readouterr().out
+
+
+def test_what_a_program_costs_is_counted_once():
+    """It is seen first as its own, then again as that of its parent, which waited for it."""
+    lane = costs.LaneCosts(pathlib.Path('/nowhere'))
+    shell, child = costs.Process(0, 1, 'bash', 1.0, 0.0), costs.Process(10, 2, 'duckdb', 3.0, 0.5)
+    lane.look({10: shell, 11: child})
+    lane.look({10: shell._replace(ended=4.0)})
+    assert lane.programs == {'bash': 1.0, 'duckdb': 3.0, 'ended beneath duckdb': 0.5, 'ended beneath bash': 0.5}
+    lane.look({10: shell._replace(ended=6.0), 11: child._replace(start=9, own=1.0, ended=0.0)})
+    lane.whole(9.0)
+    assert lane.programs == {'bash': 1.0, 'duckdb': 4.0, 'ended beneath duckdb': 0.5, 'ended beneath bash': 2.5, 'unseen': 1.0}
+
+
+def test_what_outlives_who_started_it_is_counted_once():
+    lane = costs.LaneCosts(pathlib.Path('/nowhere'))
+    shell, starter, server = costs.Process(0, 1, 'bash', 1.0, 0.0), costs.Process(10, 2, 'up', 0.5, 0.0), costs.Process(11, 3, 'minio', 3.0, 0.0)
+    lane.look({10: shell, 11: starter, 12: server})
+    lane.look({10: shell._replace(ended=4.5)})  # which adopted the server when the other had ended
+    assert lane.programs == {'bash': 1.0, 'up': 0.5, 'minio': 3.0, 'ended beneath bash': pytest.approx(1.0)}
