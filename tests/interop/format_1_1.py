@@ -106,10 +106,8 @@ class Tables:
     """The lake's own tables in PostgreSQL, by SQL."""
 
     def __init__(self, lake):
-        self.connection = duckdb.connect()
-        self.connection.execute(duckdb_client.load('postgres_scanner'))
         path = '' if 'search_path' in lake.pg_dsn else f' options=-csearch_path={lake.pg_schema}'
-        self.connection.execute(f"ATTACH '{lake.pg_dsn}{path}' AS pg (TYPE postgres)")
+        self.connection = duckdb_client.connect(('postgres_scanner',), f"ATTACH '{lake.pg_dsn}{path}' AS pg (TYPE postgres)")
 
     def ask(self, sql):
         return self.connection.execute(f"FROM postgres_query('pg', {quoted(sql)})").fetchall()

@@ -130,14 +130,12 @@ def test_duckdb_is_refused_one_step_beyond(uri, tables):
 
 
 def httpfs(config, scope):
-    connection = duckdb.connect()
-    connection.execute(duckdb_client.load('httpfs'))
     host = config['s3.endpoint'].removeprefix('http://')
-    connection.execute(
+    return duckdb_client.connect(
+        ('httpfs',),
         f"CREATE SECRET (TYPE s3, KEY_ID '{config['s3.access-key-id']}', SECRET '{config['s3.secret-access-key']}', "
         f"SESSION_TOKEN '{config['s3.session-token']}', ENDPOINT '{host}', REGION '{config['s3.region']}', "
         f"URL_STYLE 'path', USE_SSL false, SCOPE '{scope}')")
-    return connection
 
 
 def test_plain_httpfs_reads_and_writes_by_a_secret(server, tables, lake):

@@ -159,14 +159,12 @@ def test_pyiceberg_with_a_static_key(server, applied):
 
 
 def duck_iceberg(server, client):
-    connection = duckdb.connect()
-    for statement in (*map(duckdb_client.load, duckdb_client.ICEBERG_EXTENSIONS),
-                      f"CREATE SECRET lake_tokens (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{CLIENTS[client][0]}', "
-                      f"OAUTH2_SERVER_URI '{server.uri()}/v1/oauth/tokens')",
-                      f"ATTACH 'lake' AS ice (TYPE iceberg, ENDPOINT '{server.uri()}', SECRET lake_tokens)",
-                      'SET enable_external_file_cache = false'):
-        connection.execute(statement)
-    return connection
+    return duckdb_client.connect(
+        duckdb_client.ICEBERG_EXTENSIONS,
+        f"CREATE SECRET lake_tokens (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{CLIENTS[client][0]}', "
+        f"OAUTH2_SERVER_URI '{server.uri()}/v1/oauth/tokens')",
+        f"ATTACH 'lake' AS ice (TYPE iceberg, ENDPOINT '{server.uri()}', SECRET lake_tokens)",
+        'SET enable_external_file_cache = false')
 
 
 def test_duckdb_with_a_static_key(server, applied):

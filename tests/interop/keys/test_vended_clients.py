@@ -85,14 +85,12 @@ def test_pyiceberg_is_refused_one_step_beyond(uri, tables):
 # DuckDB
 
 def duck_iceberg(uri, client):
-    connection = duckdb.connect()
-    for statement in (*map(duckdb_client.load, duckdb_client.ICEBERG_EXTENSIONS),
-                      f"CREATE SECRET lake_tokens (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{CLIENTS[client][0]}', "
-                      f"OAUTH2_SERVER_URI '{uri}/v1/oauth/tokens')",
-                      f"ATTACH 'lake' AS ice (TYPE iceberg, ENDPOINT '{uri}', SECRET lake_tokens)",
-                      'SET enable_external_file_cache = false'):
-        connection.execute(statement)
-    return connection
+    return duckdb_client.connect(
+        duckdb_client.ICEBERG_EXTENSIONS,
+        f"CREATE SECRET lake_tokens (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{CLIENTS[client][0]}', "
+        f"OAUTH2_SERVER_URI '{uri}/v1/oauth/tokens')",
+        f"ATTACH 'lake' AS ice (TYPE iceberg, ENDPOINT '{uri}', SECRET lake_tokens)",
+        'SET enable_external_file_cache = false')
 
 
 def test_duckdb_with_vended_keys(uri, tables):

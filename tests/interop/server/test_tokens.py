@@ -503,13 +503,9 @@ def test_pyiceberg_with_a_token(server, own_lake, sales):
 
 
 def duck_iceberg(lake, secret):
-    connection = duckdb.connect()
-    for statement in (*map(duckdb_client.load, duckdb_client.ICEBERG_EXTENSIONS), duckdb_client.secret(lake),
-                      f'CREATE SECRET lake_tokens (TYPE iceberg, {secret})',
-                      f"ATTACH '{lake.warehouse}' AS ice (TYPE iceberg, ENDPOINT '{lake.uri}', SECRET lake_tokens, "
-                      "ACCESS_DELEGATION_MODE 'none')"):
-        connection.execute(statement)
-    return connection
+    return duckdb_client.connect(
+        duckdb_client.ICEBERG_EXTENSIONS, duckdb_client.secret(lake), f'CREATE SECRET lake_tokens (TYPE iceberg, {secret})',
+        f"ATTACH '{lake.warehouse}' AS ice (TYPE iceberg, ENDPOINT '{lake.uri}', SECRET lake_tokens, ACCESS_DELEGATION_MODE 'none')")
 
 
 def duck_client(lake, server, client, secret=None):
