@@ -1,8 +1,9 @@
 """Runs the lanes of ./dev test side by side, and says how far they are.
 
 usage: lanes.py RESULTS AT_ONCE PRESET LANE...
-A lane is `./dev lane NAME PRESET`. It begins in the order given as soon as a
-place is free. Its words go to RESULTS/NAME.log and are shown if it fails, its
+A lane is `./dev lane NAME PRESET`. The one that took longest in the last run begins
+first, those that are not known in the order given before them, as soon as a place
+is free. Its words go to RESULTS/NAME.log and are shown if it fails, its
 exit code to RESULTS/NAME.code. What each test took, and what processor time went
 where (costs.py), is kept in RESULTS/times.json beside the results, and the next run
 tells from it how long it will take.
@@ -128,6 +129,11 @@ def before_it_begins():
     costs.adopt_orphans()
 
 
+def longest_first(lanes):
+    """What begins last is waited for alone: it had better be short."""
+    return sorted(lanes, key=lambda lane: -lane.known['whole'] if lane.known else float('-inf'))
+
+
 def time_left(lanes, at_once):
     """Minutes until all have ended; None when a lane's time is not known."""
     rests = [lane.left() for lane in lanes]
@@ -219,7 +225,7 @@ def main():
     for name in names:
         for kind in ('log', 'code', 'tests', 'failed', 'now'):
             (results / f'{name}.{kind}').unlink(missing_ok=True)
-    lanes = [Lane(name, results, known.get(name)) for name in names]
+    lanes = longest_first([Lane(name, results, known.get(name)) for name in names])
     watch = run(lanes, int(at_once), preset)
     keep_times(times, known, lanes, watch)
     sys.exit(1 if run_again(lanes, preset) else 0)

@@ -54,7 +54,8 @@ def test_a_lane_that_fails_shows_its_words_and_fails_the_run(results, monkeypatc
 
 
 def test_as_many_lanes_run_at_once_as_were_asked_for(results, monkeypatch):
-    assert run(results, monkeypatch, 2, a='sleep 1', b='sleep 0.1', c='true') == 0
+    waits = 'for i in {1..600}; do [[ -e "$results/c.begin" ]] && break; sleep 0.1; done'
+    assert run(results, monkeypatch, 2, a=waits, b='sleep 0.1', c='true') == 0
     assert moment(results, 'b.begin') < moment(results, 'a.end')
     assert moment(results, 'b.end') <= moment(results, 'c.begin') < moment(results, 'a.end')
 
@@ -81,6 +82,12 @@ def test_without_a_last_run_the_time_left_follows_what_was_done(results):
     (results / 'some.tests').write_text('4\n5 a\n5 b\n')
     assert lane.left() == pytest.approx(10, abs=1)
     assert lane.line() == 'some 2 of 4'
+
+
+def test_the_lane_that_took_longest_begins_first(results, monkeypatch):
+    (results / 'times.json').write_text(json.dumps({name: {'whole': seconds, 'tests': {}} for name, seconds in (('a', 1), ('b', 9))}))
+    assert run(results, monkeypatch, 1, a='true', b='true', new='true') == 0
+    assert moment(results, 'new.end') <= moment(results, 'b.begin') and moment(results, 'b.end') <= moment(results, 'a.begin')
 
 
 def test_lines_of_ctest_are_read(results):
