@@ -5,6 +5,9 @@ from stack import paths
 
 LAKE_EXTENSIONS = ('httpfs', 'postgres_scanner', 'ducklake')
 ICEBERG_EXTENSIONS = ('httpfs', 'avro', 'iceberg')
+# Of each connection that is made here; None: as many as there are processors. Tests want one: while a second one waits for
+# PostgreSQL the first asks it over and over whether it is done, which was a third of their processor time.
+THREADS = None
 CHECKED = set()  # those that DuckDB found signed by its makers, in this process
 
 
@@ -42,7 +45,8 @@ def load(extension):
 
 def connect(extensions, *attach):
     # To check the signature of a file is to read and hash it, 0.6 s for the three of a lake: once in a process is enough.
-    connection = duckdb.connect(config={'allow_unsigned_extensions': CHECKED.issuperset(extensions)})
+    config = {'allow_unsigned_extensions': CHECKED.issuperset(extensions), **({'threads': THREADS} if THREADS else {})}
+    connection = duckdb.connect(config=config)
     # Clients that answer in another zone's wall-clock time would disagree on nothing but form.
     for statement in ["SET TimeZone = 'UTC'", *map(load, extensions), *attach]:
         connection.execute(statement)

@@ -127,6 +127,7 @@ class Duck(Writer):
     def __init__(self, end, lake, table, rows, batches):
         super().__init__(end)
         self.connection = duckdb_client.connect_lake(lake)
+        self.connection.execute('RESET threads')
         self.table = table
         self.rows = rows
         self.batches = batches

@@ -3,6 +3,7 @@ import pytest
 
 from agreement import assert_agree
 from duckdb_types import EDGES, EVERY_TYPE, EVERY_VALUE
+from lake_clients import duck as duckdb_client
 
 
 def make_every_type(duck, table, extra_columns='', extra_values='', rows=200):
@@ -23,6 +24,7 @@ def test_values_that_repeat_agree(duck, truth, readers, schema):
 
 def test_a_million_rows_agree(duck, truth, readers, schema):
     table = f'{schema}.big'
+    duck.execute('RESET threads')  # as many write as of a user's
     duck.execute(f'CREATE TABLE lake.{table} (id BIGINT, k VARCHAR, x DOUBLE, taken TIMESTAMP)')
     for part in range(3):
         duck.execute(f"""INSERT INTO lake.{table}
@@ -34,6 +36,7 @@ def test_a_million_rows_agree(duck, truth, readers, schema):
     duck.execute(f'DELETE FROM lake.{table} WHERE id % 17 = 0')
     duck.execute(f"UPDATE lake.{table} SET k = 'changed' WHERE id BETWEEN 399990 AND 400500")
     assert assert_agree(truth, readers, table) > 1_000_000
+    duck.execute(f'SET threads = {duckdb_client.THREADS}')
 
 
 def test_filters_on_a_large_table_skip_no_row(duck, catalog, spark, duck_iceberg, schema):
