@@ -4,6 +4,8 @@ from stack import paths
 CATALOG = 'spark.sql.catalog.lake'
 EXTENSIONS = 'org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions'
 LOG_LEVELS = paths.ROOT / 'devtools/lake_clients/log4j2.properties'
+# The start is most of a short life: half the processor time of a session went into compiling it well.
+JVM = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 
 
 def catalog_settings(lake, catalog=CATALOG):
@@ -39,7 +41,7 @@ def session_settings():
         'spark.driver.host': '127.0.0.1',
         'spark.driver.bindAddress': '127.0.0.1',
         'spark.driver.memory': '2g',
-        'spark.driver.extraJavaOptions': f'-Dlog4j2.configurationFile={LOG_LEVELS}',
+        'spark.driver.extraJavaOptions': f'{JVM} -Dlog4j2.configurationFile={LOG_LEVELS}',
         'spark.sql.session.timeZone': 'UTC',
         'spark.sql.shuffle.partitions': '1',
         'spark.sql.warehouse.dir': str(paths.DEV / 'spark-warehouse'),

@@ -77,5 +77,6 @@ def main():
 
 
 if __name__ == '__main__':
-    os.environ.setdefault('MAVEN_OPTS', '-Xmx256m')
+    # A short life: compiling it well would be most of it.
+    os.environ.setdefault('MAVEN_OPTS', '-Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC')
     main()
