@@ -4,9 +4,8 @@ import io
 import subprocess
 import tempfile
 
-import duckdb
-
 import readers
+from agreement import engine
 from faults import servers
 from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
@@ -81,8 +80,7 @@ def snapshots(duck):
 def rows_at(reader, table, snapshot=None):
     """All rows in one order, by whatever reader of readers.py."""
     found = reader.read(table, snapshot)
-    with duckdb.connect() as connection:
-        connection.register('found', found)
+    with engine(found=found) as connection:
         return connection.execute('SELECT * FROM found ORDER BY ALL').fetchall()
 
 

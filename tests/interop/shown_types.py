@@ -5,8 +5,9 @@ docs/lake/types.md is the rule: a HUGEINT is a double, a time with a zone is a t
 import re
 from datetime import timezone
 
-import duckdb
 from pyiceberg.expressions import EqualTo, GreaterThan, LessThan
+
+from agreement import engine
 
 # DuckDB's word for a type: what clients see, in DuckDB's word for that.
 SHOWN = {'HUGEINT': 'DOUBLE', 'UHUGEINT': 'DOUBLE', 'UTINYINT': 'INTEGER', 'USMALLINT': 'INTEGER', 'UINTEGER': 'BIGINT',
@@ -61,10 +62,7 @@ def quoted(name, mark='"'):
 
 def assert_same_rows(expected, found, columns, who):
     assert found.column_names == [name for name, _ in columns], who
-    local = duckdb.connect()
-    local.execute("SET TimeZone = 'UTC'")
-    local.register('expected', expected)
-    local.register('found', found)
+    local = engine(expected=expected, found=found)
     sides = {name: 'SELECT ' + ', '.join(f'CAST({quoted(column)} AS {kind})' for column, kind in columns) + f' FROM {name}'
              for name in ('expected', 'found')}
     assert expected.num_rows == found.num_rows, f'{who}: {found.num_rows} rows, not {expected.num_rows}'
@@ -94,9 +92,7 @@ class Filter:
 
     def __init__(self, rows, column, kind):
         self.column, self.kind = column, kind
-        self.local = duckdb.connect()
-        self.local.execute("SET TimeZone = 'UTC'")
-        self.local.register('rows', rows)
+        self.local = engine(rows=rows)
         self.cell = f'CAST({quoted(column)} AS {kind})'
         finite = f'AND NOT isnan({self.cell})' if kind in ('FLOAT', 'DOUBLE') else ''
         values = [row[0] for row in self.local.execute(

@@ -9,6 +9,7 @@ import requests
 from pyiceberg.exceptions import CommitFailedException
 
 import readers
+from agreement import engine
 from lake_clients import duck as duckdb_client
 from own_lake import Objects, as_shown, compact, compact_path, location_of, own_stack, rows_at, snapshots
 from rest import Rest, assert_error
@@ -77,8 +78,7 @@ def test_a_reader_that_loaded_before_still_finds_its_files(rest, duck, catalog, 
     done = compact(rest, name)
     assert done['files-removed'] == 0
     assert before <= objects.under(loaded.location())
-    with duckdb.connect() as connection:
-        connection.register('found', loaded.scan().to_arrow())
+    with engine(found=loaded.scan().to_arrow()) as connection:
         assert connection.execute('SELECT * FROM found ORDER BY ALL').fetchall() == expected
 
 
