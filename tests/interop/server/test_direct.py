@@ -295,6 +295,19 @@ def test_keys_of_one_table_read_that_table(kept):
     assert not any(keys.gets(key) for key in objects(kept, 'sales.open_p') + objects(kept, 'hidden.hush_t'))
 
 
+def test_a_table_made_anew_in_a_dropped_ones_folder_gets_no_keys(kept):
+    """The folder holds the files of the table before, which older snapshots show."""
+    with duckdb_client.connect_lake(kept.lake) as duck:
+        duck.execute('CREATE SCHEMA lake.again')
+        duck.execute('CREATE TABLE lake.again.t AS SELECT * FROM range(100)')
+        assert Keys(kept, kept.vend('wide', name_space='again', table='t')['s3']).gets(objects(kept, 'again.t')[0])
+        duck.execute('CREATE OR REPLACE TABLE lake.again.t AS SELECT * FROM range(100)')
+        duck.execute('CREATE TABLE lake.again.u AS SELECT * FROM range(100)')
+    assert kept.vend('wide', name_space='again', table='t')['s3'] is None
+    keys = Keys(kept, kept.vend('wide', name_space='again')['s3'])
+    assert keys.gets(objects(kept, 'again.u')[0]) and not any(keys.gets(key) for key in objects(kept, 'again.t'))
+
+
 def test_keys_follow_grants(kept):
     with granted(kept, 'table', table_id('open_t')):
         keys = Keys(kept, kept.vend('bob')['s3'])
