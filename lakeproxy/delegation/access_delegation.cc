@@ -23,27 +23,29 @@ constexpr std::size_t kMostShown = 64;
 // What is left of keys that are given once more while no others can be had.
 constexpr std::chrono::minutes kStillGood{5};
 
-KeyAccess access_of(const auth::Principal& principal, const ClientTable& table) {
-  const bool writes =
-      !table.seen.is_shadow() && policy::may_write(principal, table.identifier.name_space);
-  return writes ? KeyAccess::kReadWrite : KeyAccess::kRead;
+void add_part(std::string& key, std::string_view part) {
+  const fmt::format_int size(part.size());
+  key.append(1, ' ').append(size.data(), size.size()).append(1, ':').append(part);
 }
 
 // Who asks, for what, to do what. Each part with its length: no two callers have one key.
 std::string key_of(const operation::Catalog& catalog, const auth::Principal& principal,
-                   const ClientTable& table) {
-  const bool writes = access_of(principal, table) == KeyAccess::kReadWrite;
-  const std::string id = fmt::to_string(table.seen.loaded->table.table_id.value);
-  const std::string name = table.identifier.display();  // The keys say where new ones are.
-  const std::string account = principal.account.value_or("");
-  std::string key = writes ? "rw" : "r";
-  if (table.seen.is_shadow()) key += " " + table.seen.file_mask->signature;
-  for (std::string_view part :
-       {std::string_view(catalog.lake.catalog), std::string_view(id), std::string_view(name),
-        std::string_view(account), std::string_view(principal.issuer),
-        std::string_view(principal.subject)}) {
-    key += fmt::format(" {}:{}", part.size(), part);
-  }
+                   const model::TableIdentifier& identifier, const operation::SeenTable& seen) {
+  constexpr std::size_t kUsual = 256;  // Of one allocation.
+  const bool writes = !seen.is_shadow() && policy::may_write(principal, identifier.name_space);
+  const fmt::format_int id(seen.loaded->table.table_id.value);
+  std::string key;
+  key.reserve(kUsual);
+  key += seen.is_shadow() ? "masked" : writes ? "rw" : "r";
+  if (seen.is_shadow()) add_part(key, seen.file_mask->signature);
+  add_part(key, catalog.lake.catalog);
+  add_part(key, {id.data(), id.size()});
+  add_part(key, principal.account.value_or(""));
+  add_part(key, principal.issuer);
+  add_part(key, principal.subject);
+  // The keys say where new ones are. Any number of parts: the last of all.
+  for (const std::string& level : identifier.name_space.levels) add_part(key, level);
+  add_part(key, identifier.name);
   return key;
 }
 
@@ -237,11 +239,21 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::for_client(
   co_return access;
 }
 
-ClientAccessPtr AccessDelegation::ready(const std::string& key, const ClientTable& table,
+ClientAccessPtr AccessDelegation::held(const operation::Catalog& catalog,
+                                       const auth::Principal& principal,
+                                       const model::TableIdentifier& identifier,
+                                       const operation::SeenTable& seen, const Asked& asked,
+                                       Occasion occasion) const {
+  const bool takes_keys = asked.vended_credentials && has_keys() && seen.loaded != nullptr;
+  if (!takes_keys || !policy::may_read(principal, identifier.name_space)) return nullptr;
+  return ready(key_of(catalog, principal, identifier, seen), seen, occasion);
+}
+
+ClientAccessPtr AccessDelegation::ready(const std::string& key, const operation::SeenTable& seen,
                                         Occasion occasion) const {
   auto held = issued_.entries.get(key);
   if (!held || clock_.now() >= (*held)->reuse_until) return nullptr;
-  if (occasion == Occasion::kLoad && (*held)->state != table.seen.loaded->etag) return nullptr;
+  if (occasion == Occasion::kLoad && (*held)->state != seen.loaded->etag) return nullptr;
   issued_.reused.add();
   return *held;
 }
@@ -255,10 +267,10 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vended(base::Request
   if (!table.seen.loaded) {
     co_return co_await vend(context, catalog, std::move(principal), std::move(table), nullptr);
   }
-  const std::string key = key_of(*catalog, principal, table);
-  if (auto held = ready(key, table, occasion)) co_return held;
+  const std::string key = key_of(*catalog, principal, table.identifier, table.seen);
+  if (auto held = ready(key, table.seen, occasion)) co_return held;
   CO_ASSIGN_OR_RETURN(auto lease, co_await issued_.single_flight.take(context, key));
-  if (auto held = ready(key, table, occasion)) co_return held;
+  if (auto held = ready(key, table.seen, occasion)) co_return held;
   auto before = issued_.entries.get(key).value_or(nullptr);
   CO_ASSIGN_OR_RETURN(
       auto made, co_await vend(context, catalog, std::move(principal), std::move(table), before));
@@ -418,9 +430,11 @@ ClientAccess AccessDelegation::tell(const storage::TemporaryKeys& keys, const St
   };
   ClientAccess access;
   access.credentials = "[" + entry(rights.table_prefix()) + "]";
-  // An entry of its own for the metadata: it may get another endpoint than the data.
-  std::string entries = "[" + entry(rights.table_prefix() + "metadata/");
-  for (const std::string& folder : rights.readable_prefixes()) entries += "," + entry(folder);
+  std::string entries = "[";
+  for (const std::string& folder : rights.readable_prefixes()) {
+    if (entries.size() > 1) entries += ",";
+    entries += entry(folder);
+  }
   access.config = std::make_shared<publish::ClientConfig>(base::json::write(config), entries + "]");
   access.expires = keys.expires;
   const base::WallTime now = clock_.now();

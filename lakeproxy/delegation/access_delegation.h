@@ -112,6 +112,14 @@ class AccessDelegation {
     return {*pool_, catalog.lake};
   }
 
+  /// What for_client() would answer, where that is keys of the caller's that are held and good for
+  /// `seen` as it is; null otherwise. Asks nobody, and copies nothing: most loads end here.
+  [[nodiscard]] ClientAccessPtr held(const operation::Catalog& catalog,
+                                     const auth::Principal& principal,
+                                     const model::TableIdentifier& identifier,
+                                     const operation::SeenTable& seen, const Asked& asked,
+                                     Occasion occasion) const;
+
   /// What the client is told beside the table; null where it is told what everybody is
   /// (Catalog::client_config): it asks for nothing, has no scope that reads, or there is no STS.
   /// `principal` is one whom policy allowed to load or to make the table. Its keys write where it
@@ -144,7 +152,7 @@ class AccessDelegation {
                                                  operation::Catalog* catalog,
                                                  auth::Principal principal, ClientTable table,
                                                  ClientAccessPtr before);
-  [[nodiscard]] ClientAccessPtr ready(const std::string& key, const ClientTable& table,
+  [[nodiscard]] ClientAccessPtr ready(const std::string& key, const operation::SeenTable& seen,
                                       Occasion occasion) const;
   base::Task<base::Result<ClientAccessPtr>> static_key(base::RequestContext context,
                                                        operation::Catalog* catalog,

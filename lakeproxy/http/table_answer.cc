@@ -102,6 +102,12 @@ base::Task<base::Status> delegate(RequestContext context, Call* call,
   const delegation::Asked asked = asked_of(*call);
   delegation::AccessDelegation* delegation = call->catalog()->delegation;
   if (asked.nothing() || delegation == nullptr) co_return base::Status{};
+  auto held = delegation->held(*call->catalog(), call->principal, identifier, table->seen(), asked,
+                               occasion);
+  if (held != nullptr) {
+    table->tell(held->config);
+    co_return base::Status{};
+  }
   CO_ASSIGN_OR_RETURN(auto access, co_await delegation->for_client(
                                        context, call->catalog(), call->principal,
                                        {std::move(identifier), table->seen()}, asked, occasion));
