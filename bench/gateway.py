@@ -2,7 +2,6 @@
 
 Client, gateway and store share the machine's cores, so what the gateway costs is taken from the store and the client too.
 """
-import contextlib
 import datetime
 import os
 import socket
@@ -17,6 +16,7 @@ from botocore.credentials import Credentials
 import appends
 import measure
 import requests
+from servers import beside
 from stack import catalog, object_store, ports
 
 BYTES = 64 << 20
@@ -24,20 +24,11 @@ ROUNDS = 12
 SECRET = 'for benches alone: 32 bytes and more of it'
 
 
-@contextlib.contextmanager
 def gateway(stack):
-    """A server beside the stack's with the gateway on; its folder holds the log."""
-    port = ports.any_free()
-    server = catalog.Lakeproxy(stack.folder, ports.any_free(), stack.postgres, stack.store, stack.state['binary'], {
-        'LAKEPROXY_STS_ENDPOINT': 'none', 'LAKEPROXY_S3_GATEWAY': '1', 'LAKEPROXY_S3_GATEWAY_PORT': str(port),
+    """A server beside the stack's with the gateway on."""
+    return beside(stack, 'gateway', {
+        'LAKEPROXY_STS_ENDPOINT': 'none', 'LAKEPROXY_S3_GATEWAY': '1', 'LAKEPROXY_S3_GATEWAY_PORT': str(ports.any_free()),
         'LAKEPROXY_S3_GATEWAY_SECRET': SECRET})
-    server.log = stack.folder / 'gateway.log'
-    running = server.start()
-    server.pid = running.pid
-    try:
-        yield server
-    finally:
-        server.stop(running)
 
 
 class Wire:

@@ -12,6 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import copies  # noqa: E402
 import distance  # noqa: E402
 import equality  # noqa: E402
 import gateway  # noqa: E402
@@ -27,7 +28,7 @@ FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing', 'gateway')
+PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing', 'gateway', 'copies')
 
 
 def measure_all(servers, options):
@@ -49,6 +50,8 @@ def measure_all(servers, options):
         results['signing'] = signing.figures(servers, options.seconds)
     if 'gateway' in wanted:
         results['gateway'] = gateway.streams(servers)
+    if 'copies' in wanted:
+        results['copies'] = copies.figures(servers, options.seconds)
     return results
 
 
@@ -80,6 +83,8 @@ def show(results):
         signing.show(results['signing'])
     if 'gateway' in results:
         gateway.show(results['gateway'])
+    if 'copies' in results:
+        copies.show(results['copies'])
 
 
 def show_single(results):

@@ -1,4 +1,5 @@
 """The two catalogs on one PostgreSQL and one S3 store."""
+import contextlib
 import dataclasses
 
 import requests
@@ -7,7 +8,7 @@ from pyiceberg.catalog import load_catalog
 from lake_clients import iceberg
 from lake_clients.lake import Lake
 from stack import paths, ports
-from stack.catalog import Reference
+from stack.catalog import Lakeproxy, Reference
 from stack.stack import Stack
 
 BINARY = paths.ROOT / 'build/release/lakeproxy'
@@ -29,6 +30,19 @@ class Catalog:
                               timeout=30).json()
         prefix = {**config.get('defaults', {}), **config.get('overrides', {})}.get('prefix')
         return f'{self.lake.uri}/v1/{prefix + "/" if prefix else ""}'
+
+
+@contextlib.contextmanager
+def beside(stack, name, settings):
+    """A server beside the stack's, with settings of its own; the stack's folder holds its log, called `name`."""
+    server = Lakeproxy(stack.folder, ports.any_free(), stack.postgres, stack.store, stack.state['binary'], settings)
+    server.log = stack.folder / f'{name}.log'
+    running = server.start()
+    server.pid = running.pid
+    try:
+        yield server
+    finally:
+        server.stop(running)
 
 
 class OwnStack:
