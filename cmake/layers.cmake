@@ -286,6 +286,9 @@ module(toolserver/transport USES base/core base/json base/runtime base/http base
 module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
   toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/tool_search
   toolserver/transport TEST_USES base/testing base/metrics toolserver/connectors)
+# Several calls of tools as one.
+module(toolserver/workflow USES base/core base/json base/crypto base/runtime toolserver/audit toolserver/connectors toolserver/model
+  toolserver/outcomes toolserver/pipeline toolserver/session toolserver/transport TEST_USES base/testing base/log base/metrics)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
 # The other nodes of a federation, whose tools are connectors of ours.
@@ -296,7 +299,7 @@ module(toolserver/app USES base/core base/files base/config base/json base/log b
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
   toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress
-  toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/federation toolserver/federation/proof
+  toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/workflow toolserver/federation toolserver/federation/proof
   TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")

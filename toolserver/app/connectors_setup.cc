@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "toolserver/app/flows_setup.h"
 #include "toolserver/connectors/command/command_tool.h"
 #include "toolserver/connectors/echo/echo_connector.h"
 #include "toolserver/connectors/files/files_connector.h"
@@ -137,6 +138,9 @@ std::vector<std::string> schema_faults(const settings::SecureConfig& config) {
       if (compiled) continue;
       faults.push_back(fmt::format("{}: {}", capability.id.text(), compiled.error().message()));
     }
+  }
+  if (auto workflows = configured_workflows(config); !workflows) {
+    faults.push_back(workflows.error().message());
   }
   return faults;
 }

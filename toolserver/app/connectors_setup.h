@@ -40,7 +40,8 @@ class WallWatch {
     WallWatch& walls);
 
 /// "tools.NAME: rule" for each schema of the configuration's tools that cannot
-/// be used. What such a tool says of itself is checked with the rest.
+/// be used, and "workflows.folder: FILE: rule" for a workflow that cannot. What such a tool says of
+/// itself is checked with the rest.
 [[nodiscard]] std::vector<std::string> schema_faults(const settings::SecureConfig& config);
 
 }  // namespace tool::app

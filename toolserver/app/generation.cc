@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "toolserver/app/flows_setup.h"
 #include "toolserver/app/guard_setup.h"
 #include "toolserver/app/session_setup.h"
 #include "toolserver/guard/rules_guard.h"
@@ -119,6 +120,11 @@ base::Status Generation::make_pipeline(Shared& shared) {
     parts.filters.push_back(std::make_shared<pipeline::FilterWebhook>(std::move(asked), failure));
   }
   pipeline_ = std::make_unique<pipeline::Pipeline>(pipeline_options(config_), std::move(parts));
+  flows_ = std::make_unique<workflow::Flows>(
+      flow_options(config_),
+      workflow::FlowParts{*pipeline_, shared.runs, shared.clock, shared.random,
+                          [&shared] { return shared.draining.load(std::memory_order_relaxed); }});
+  flow_operations_ = std::make_unique<workflow::FlowOperations>(*flows_, config_.core.mode);
   transport::FederationParts federation{
       .keys = shared.nodes,
       .memory = &shared.proofs,
@@ -130,7 +136,7 @@ base::Status Generation::make_pipeline(Shared& shared) {
       }};
   operations_ = std::make_unique<transport::ToolOperations>(
       *pipeline_, shared.audit, shared.sessions, shared.random, shared.clock, config_.core.mode,
-      std::move(federation));
+      std::move(federation), flow_operations_.get());
   return {};
 }
 

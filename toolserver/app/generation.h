@@ -26,6 +26,9 @@
 #include "toolserver/settings/settings.h"
 #include "toolserver/transport/tool_endpoint.h"
 #include "toolserver/transport/tool_operations.h"
+#include "toolserver/workflow/flow_operations.h"
+#include "toolserver/workflow/flows.h"
+#include "toolserver/workflow/run_store.h"
 
 namespace tool::app {
 
@@ -38,6 +41,7 @@ struct Shared {
   base::Workers& workers;
   audit::AuditLog& audit;
   outcomes::OutcomeStore& outcomes;
+  workflow::RunStore& runs;
   pipeline::ToolRegistry& registry;
   guard::Quarantine& quarantine;
   session::ReplayWindow& replay;
@@ -71,6 +75,7 @@ class Generation {
   }
   /// Lets the rules in force look at the words of all tools.
   void screen_tools(pipeline::ToolRegistry& registry) const;
+  [[nodiscard]] workflow::Flows& flows() const { return *flows_; }
   /// On the loop of `worker`, after its last session.
   [[nodiscard]] base::Task<void> finish(std::size_t worker) {
     return credentials_[worker]->finish();
@@ -85,6 +90,8 @@ class Generation {
   settings::SecureConfig config_;
   std::shared_ptr<const guard::RuleSet> guard_rules_;  // Null when there are none.
   std::unique_ptr<pipeline::Pipeline> pipeline_;
+  std::unique_ptr<workflow::Flows> flows_;
+  std::unique_ptr<workflow::FlowOperations> flow_operations_;
   std::unique_ptr<transport::ToolOperations> operations_;
   std::unique_ptr<McpFace> mcp_;  ///< Null: MCP clients are not let in.
   std::shared_ptr<const session::ServerContext> context_;

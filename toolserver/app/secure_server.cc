@@ -16,6 +16,7 @@
 #include "toolserver/app/audit_watch.h"
 #include "toolserver/app/connectors_setup.h"
 #include "toolserver/app/federation_setup.h"
+#include "toolserver/app/flows_setup.h"
 #include "toolserver/app/generation.h"
 #include "toolserver/app/outcomes_setup.h"
 #include "toolserver/app/session_setup.h"
@@ -153,6 +154,7 @@ class SecureServer::Parts {
   std::unique_ptr<WallWatch> wall_watch_;
   std::unique_ptr<audit::AuditLog> audit_;
   std::unique_ptr<outcomes::OutcomeStore> outcomes_;
+  std::unique_ptr<workflow::RunStore> runs_;
   pipeline::ToolRegistry registry_;
   guard::Quarantine quarantine_;
   session::ReplayWindow replay_;
@@ -188,9 +190,16 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   RETURN_IF_ERROR(open_audit(config));
   ASSIGN_OR_RETURN(outcomes_, open_outcomes(config, clock_));
   for (const auto& note : outcomes_->notes()) log().warning("outcomes", {{"note", note}});
+  ASSIGN_OR_RETURN(runs_, open_runs(config, clock_));
   wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
   ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_, *wall_watch_));
   for (const auto& own : extensions_.connectors) connectors.push_back(own);
+  ASSIGN_OR_RETURN(auto workflows, configured_workflows(config));
+  if (!workflows.empty()) {
+    connectors.push_back(workflow::flow_tools(std::move(workflows), [this]() -> workflow::Flows& {
+      return shared_->current.load(std::memory_order_acquire)->flows();
+    }));
+  }
   if (!extensions_.functions.empty()) connectors.push_back(functions_of(extensions_, blocking_));
   for (auto& connector : connectors) {
     if (auto added = registry_.add(std::move(connector)); !added) {
@@ -200,7 +209,7 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
   RETURN_IF_ERROR(load_quarantine());
   ASSIGN_OR_RETURN(nodes_, node_keys(config));
-  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, *outcomes_,
+  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, *outcomes_, *runs_,
                            registry_, quarantine_, replay_, counts_, sessions_, mcp_, nodes_,
                            proofs_, extensions_});
   return {};

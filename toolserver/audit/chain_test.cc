@@ -27,6 +27,7 @@ CallRecord full() {
   record.args = R"({"a":1})";
   record.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   record.consent = "approved by bob for once";
+  record.flow = "01JD0000000000000000000001/read";
   record.guard = "allowed";
   record.hop = 2;
   record.open_seq = 7;
@@ -48,12 +49,12 @@ TEST(LineTest, is_the_canonical_text_of_its_record) {
 TEST(LineTest, holds_every_field) {
   auto json = base::json::parse(line_of(full()))->as_object();
   for (const char* key :
-       {"args", "args_mac", "boot", "consent", "decision", "guard", "hash",      "hop",
-        "kind", "node",     "open", "origin",  "peer",     "prev",  "principal", "result",
-        "rid",  "seq",      "sid",  "timing",  "tool",     "trace", "ts"}) {
+       {"args",   "args_mac", "boot", "consent", "decision", "flow", "guard", "hash",
+        "hop",    "kind",     "node", "open",    "origin",   "peer", "prev",  "principal",
+        "result", "rid",      "seq",  "sid",     "timing",   "tool", "trace", "ts"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
-  EXPECT_EQ(json.size(), 23u);
+  EXPECT_EQ(json.size(), 24u);
   EXPECT_EQ(json.at("principal").at("cnf").at("jkt"), "the-thumbprint-of-a-key");
   EXPECT_EQ(json.at("principal").at("cnf").at("x5t#S256"), "the-hash-of-a-certificate");
   EXPECT_FALSE(base::json::parse(line_of(sample()))->at("principal").as_object().contains("cnf"));

@@ -71,6 +71,7 @@ void add_until_hash(Members& members, const CallRecord& record, const Origin& or
       m.text("verdict", decision->code ? "refused" : "allowed");
     });
   }
+  members.text("flow", record.flow);
   members.text("guard", record.guard);
 }
 

@@ -66,6 +66,7 @@ struct CallRecord {
   std::string peer;
   std::string trace;
   std::string consent;  ///< Who agreed and for what, or why nobody was asked.
+  std::string flow;     ///< Of a step: the run and the step, "<run>/<name>", "/undo" behind.
   std::string guard;    ///< The verdict of the policy engine and its reason.
   std::string repeats;  ///< Id of the call whose answer this one got; empty when it ran itself.
   std::uint32_t hop = 0;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json/json.h"
 #include "base/runtime/request_context.h"
@@ -52,6 +53,11 @@ struct PipelineCall {
   /// Asks the caller's own side for consent, where the service has no hook. Null:
   /// it cannot be asked.
   std::shared_ptr<ConsentHook> asker = {};
+  /// Of a step of a workflow: the run and the step, for the record.
+  std::string flow = {};
+  /// Places of `args` (JSON pointers) that hold what another tool answered: in no
+  /// record, since whoever may read those of this tool need not know the other's.
+  std::vector<std::string> taken = {};
   /// Of a call that other nodes forwarded; null for one of this node's own callers.
   std::shared_ptr<const Forwarded> forwarded = {};
 };

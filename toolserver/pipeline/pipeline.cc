@@ -151,6 +151,8 @@ base::Task<Outcome<void>> Pipeline::check(Passage& p) {
   CO_ASSIGN_OR_RETURN(p.entry, find_tool(parts_.registry, p.call));
   CO_ASSIGN_OR_RETURN(p.invocation, shape(p.call, *p.entry));
   trail_.describe(p.record, *p.entry, *p.invocation);
+  p.hidden.arguments = p.call.taken;
+  if (!p.call.taken.empty()) AuditTrail::hide(p.record, *p.invocation, p.hidden.arguments);
 
   // 3. Pin: what a foreign tool says of itself is believed by people and
   //    models from here on, so it must be what was approved.

@@ -46,6 +46,7 @@ audit::CallRecord AuditTrail::begin(const PipelineCall& call) const {
   record.tool = call.tool;
   record.peer = call.peer;
   record.trace = call.traceparent;
+  record.flow = call.flow;
   record.hop = call.hop;
   if (call.forwarded) {
     for (const auto& node : call.forwarded->way) {

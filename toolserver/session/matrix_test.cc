@@ -20,12 +20,29 @@ using testing::RawPair;
 using testing::sent;
 
 const std::vector<std::string> kTypes = {"req", "res", "err", "evt", "cancel"};
-const std::vector<std::string> kOps = {
-    "session.hello",    "session.auth",       "session.close",       "session.ping",
-    "session.refresh",  "session.rekey",      "session.error",       "cap.list",
-    "cap.get",          "tool.invoke",        "tool.outcome",        "tool.cancel",
-    "tool.progress",    "tool.chunk",         "fed.forward",         "fed.caps",
-    "admin.audit.head", "admin.session.list", "admin.session.close", "no.such"};
+const std::vector<std::string> kOps = {"session.hello",
+                                       "session.auth",
+                                       "session.close",
+                                       "session.ping",
+                                       "session.refresh",
+                                       "session.rekey",
+                                       "session.error",
+                                       "cap.list",
+                                       "cap.get",
+                                       "tool.invoke",
+                                       "tool.outcome",
+                                       "tool.cancel",
+                                       "tool.progress",
+                                       "tool.chunk",
+                                       "fed.forward",
+                                       "fed.caps",
+                                       "flow.run",
+                                       "flow.get",
+                                       "flow.cancel",
+                                       "admin.audit.head",
+                                       "admin.session.list",
+                                       "admin.session.close",
+                                       "no.such"};
 
 MessageType type_of(const std::string& text) {
   for (int i = 0; i < 5; ++i) {
@@ -48,9 +65,10 @@ std::map<std::string, std::string> server_expectations(bool records) {
       {"DRAINING cancel tool.cancel", "DRAINING"},
   };
   for (std::string state : {"READY ", "REKEYING "}) {
-    for (std::string op : {"session.ping", "session.refresh", "cap.list", "cap.get", "tool.invoke",
-                           "tool.outcome", "fed.forward", "fed.caps", "admin.audit.head",
-                           "admin.session.list", "admin.session.close"}) {
+    for (std::string op :
+         {"session.ping", "session.refresh", "cap.list", "cap.get", "tool.invoke", "tool.outcome",
+          "flow.run", "flow.get", "flow.cancel", "fed.forward", "fed.caps", "admin.audit.head",
+          "admin.session.list", "admin.session.close"}) {
       out[state + "req " + op] = "READY";
     }
     out[state + "cancel tool.cancel"] = "READY";

@@ -14,7 +14,8 @@ constexpr std::uint64_t kRekeyGrace = 2;  // Times the limit; section 7.1.
 bool needs_token(Op op) {
   return op == Op::kCapList || op == Op::kCapGet || op == Op::kInvoke || op == Op::kOutcome ||
          op == Op::kAuditHead || op == Op::kSessionList || op == Op::kSessionClose ||
-         op == Op::kForward || op == Op::kForwardCaps;
+         op == Op::kFlowRun || op == Op::kFlowGet || op == Op::kFlowCancel || op == Op::kForward ||
+         op == Op::kForwardCaps;
 }
 
 }  // namespace

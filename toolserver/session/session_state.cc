@@ -7,7 +7,7 @@
 namespace tool::session {
 namespace {
 
-constexpr std::array<std::pair<Op, std::string_view>, 19> kOps{{
+constexpr std::array<std::pair<Op, std::string_view>, 22> kOps{{
     {Op::kHello, "session.hello"},
     {Op::kAuth, "session.auth"},
     {Op::kClose, "session.close"},
@@ -22,6 +22,9 @@ constexpr std::array<std::pair<Op, std::string_view>, 19> kOps{{
     {Op::kCancel, "tool.cancel"},
     {Op::kProgress, "tool.progress"},
     {Op::kChunk, "tool.chunk"},
+    {Op::kFlowRun, "flow.run"},
+    {Op::kFlowGet, "flow.get"},
+    {Op::kFlowCancel, "flow.cancel"},
     {Op::kForward, "fed.forward"},
     {Op::kForwardCaps, "fed.caps"},
     {Op::kAuditHead, "admin.audit.head"},
@@ -43,27 +46,18 @@ using enum MessageType;
 // and the first record of a new epoch lead to READY without a message of their
 // own, so they have no row.
 constexpr auto kServerRules = std::to_array<ServerRule>({
-    {kConnected, kReq, Op::kHello, kNegotiated},
-    {kNegotiated, kReq, Op::kAuth, kAuthenticating},
-    {kNegotiated, kReq, Op::kClose, kClosed},
-    {kAuthenticating, kReq, Op::kClose, kClosed},
-    {kReady, kReq, Op::kPing, kReady},
-    {kReady, kReq, Op::kRefresh, kReady},
-    {kReady, kReq, Op::kCapList, kReady},
-    {kReady, kReq, Op::kCapGet, kReady},
-    {kReady, kReq, Op::kInvoke, kReady},
-    {kReady, kReq, Op::kOutcome, kReady},
-    {kReady, kReq, Op::kForward, kReady},
-    {kReady, kReq, Op::kForwardCaps, kReady},
-    {kReady, kReq, Op::kAuditHead, kReady},
-    {kReady, kReq, Op::kSessionList, kReady},
-    {kReady, kReq, Op::kSessionClose, kReady},
-    {kReady, kCancel, Op::kCancel, kReady},
-    {kReady, kReq, Op::kRekey, kRekeying},
-    {kReady, kReq, Op::kClose, kClosed},
-    {kDraining, kReq, Op::kPing, kDraining},
-    {kDraining, kReq, Op::kClose, kClosed},
-    {kDraining, kCancel, Op::kCancel, kDraining},
+    {kConnected, kReq, Op::kHello, kNegotiated}, {kNegotiated, kReq, Op::kAuth, kAuthenticating},
+    {kNegotiated, kReq, Op::kClose, kClosed},    {kAuthenticating, kReq, Op::kClose, kClosed},
+    {kReady, kReq, Op::kPing, kReady},           {kReady, kReq, Op::kRefresh, kReady},
+    {kReady, kReq, Op::kCapList, kReady},        {kReady, kReq, Op::kCapGet, kReady},
+    {kReady, kReq, Op::kInvoke, kReady},         {kReady, kReq, Op::kOutcome, kReady},
+    {kReady, kReq, Op::kFlowRun, kReady},        {kReady, kReq, Op::kFlowGet, kReady},
+    {kReady, kReq, Op::kFlowCancel, kReady},     {kReady, kReq, Op::kForward, kReady},
+    {kReady, kReq, Op::kForwardCaps, kReady},    {kReady, kReq, Op::kAuditHead, kReady},
+    {kReady, kReq, Op::kSessionList, kReady},    {kReady, kReq, Op::kSessionClose, kReady},
+    {kReady, kCancel, Op::kCancel, kReady},      {kReady, kReq, Op::kRekey, kRekeying},
+    {kReady, kReq, Op::kClose, kClosed},         {kDraining, kReq, Op::kPing, kDraining},
+    {kDraining, kReq, Op::kClose, kClosed},      {kDraining, kCancel, Op::kCancel, kDraining},
 });
 
 constexpr const ServerRule* find_rule(ServerState state, MessageType type, Op op) {

@@ -53,6 +53,9 @@ enum class Op : std::uint8_t {
   kCancel,        ///< tool.cancel
   kProgress,      ///< tool.progress
   kChunk,         ///< tool.chunk
+  kFlowRun,       ///< flow.run
+  kFlowGet,       ///< flow.get
+  kFlowCancel,    ///< flow.cancel
   kForward,       ///< fed.forward
   kForwardCaps,   ///< fed.caps
   kAuditHead,     ///< admin.audit.head

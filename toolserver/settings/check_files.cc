@@ -116,6 +116,7 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"oauth2.role_scopes_file", &config.oauth2.role_scopes_file},
           {"guard.rules_key_path", &config.guard.rules_key_path},
           {"guard.quarantine_file", &config.guard.quarantine_file},
+          {"workflows.folder", &config.workflows.folder},
           {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path},
           {"logins.path", has_login(config) ? &config.logins.path : &kNone}}) {
       check.apart(setting, *folder, guarded, *path);
@@ -199,6 +200,9 @@ void check_server(Checker& check, const SecureConfig& config) {
   }
   if (config.audit.path.has_parent_path()) {
     check.file("audit.path", config.audit.path.parent_path(), Kind::kFolder);
+  }
+  if (!config.workflows.folder.empty()) {
+    check.file("workflows.folder", config.workflows.folder, Kind::kFolder);
   }
   check_apart(check, config);
   for (const auto& bridge : config.bridges) check_bridge(check, bridge);

@@ -41,6 +41,9 @@ void check_set(Findings& out, const SecureConfig& config) {
         {"limits.output_bytes", limits.output_bytes},
         {"limits.send_queue_bytes", limits.send_queue_bytes},
         {"outcomes.records", config.outcomes.records},
+        {"workflows.steps", config.workflows.steps},
+        {"workflows.parallel", config.workflows.parallel},
+        {"workflows.runs", config.workflows.runs},
         {"security.replay_cache_size", config.security.replay_cache_size}}) {
     if (value == 0) out.push_back({setting, "must be above 0"});
   }

@@ -215,6 +215,17 @@ struct Outcomes {
   std::size_t answer_bytes = 0;  ///< Of one.
 };
 
+/// What one workflow may have, and where runs are kept; see toolserver/workflow.
+struct Workflows {
+  Path folder;  ///< Of workflows that are tools; empty for none.
+  std::size_t steps = 0;
+  std::size_t parallel = 0;  ///< Steps of one run that run at once.
+  Duration time{};           ///< Of a run.
+  std::size_t bytes = 0;     ///< Of a run's record.
+  std::size_t runs = 0;      ///< That are kept; of one principal half.
+  Duration retention{};      ///< After the last that happened in a run.
+};
+
 /// The way in for MCP clients, on the service's own port.
 struct McpIngress {
   bool enabled = false;
@@ -289,6 +300,7 @@ struct SecureConfig {
   Guard guard;
   Audit audit;
   Outcomes outcomes;
+  Workflows workflows;
   McpIngress mcp;
   Connectors connectors;
   std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].

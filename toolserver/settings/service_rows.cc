@@ -97,6 +97,28 @@ std::vector<Row> outcome_rows() {
   return std::move(rows).done();
 }
 
+std::vector<Row> workflow_rows() {
+  Rows rows("Workflows", Change::kLive);
+  rows.add("workflows.folder", SETTINGS_MEMBER(workflows.folder), TextType{}, "",
+           "Folder with workflow files, each of which is a tool flow.NAME.", Change::kRestart)
+      .add("workflows.steps", SETTINGS_MEMBER(workflows.steps), IntegerType{1, 1'024}, "64",
+           "Steps of one workflow.")
+      .add("workflows.parallel", SETTINGS_MEMBER(workflows.parallel), IntegerType{1, 256}, "8",
+           "Steps of one run that run at once; they count in limits.in_flight.")
+      .add("workflows.time", SETTINGS_MEMBER(workflows.time),
+           DurationType{milliseconds(10), hours(24 * 7)}, "3600", "Time of one run.")
+      .add("workflows.bytes", SETTINGS_MEMBER(workflows.bytes), BytesType{1024, 256 * kMiB},
+           "16MiB", "What all steps of one run may answer together.")
+      .add("workflows.runs", SETTINGS_MEMBER(workflows.runs), IntegerType{2, 1'000'000}, "1024",
+           "Runs that are kept, half of them of one principal, in the folder flows in the audit "
+           "trail's.",
+           Change::kRestart)
+      .add("workflows.retention", SETTINGS_MEMBER(workflows.retention),
+           DurationType{minutes(1), hours(24 * 30)}, "86400",
+           "Time for which a run is kept after the last that happened in it.", Change::kRestart);
+  return std::move(rows).done();
+}
+
 std::vector<Row> connector_rows() {
   Rows rows("Connectors", Change::kRestart);
   rows.add("connectors.require_walls", SETTINGS_MEMBER(connectors.require_walls), FlagType{}, "0",
@@ -184,8 +206,8 @@ std::vector<Row> log_rows() {
 
 std::vector<Row> service_rows() {
   std::vector<Row> out;
-  for (auto* part : {hook_rows, audit_rows, outcome_rows, connector_rows, echo_rows, sql_rows,
-                     files_rows, pin_rows, log_rows}) {
+  for (auto* part : {hook_rows, audit_rows, outcome_rows, workflow_rows, connector_rows, echo_rows,
+                     sql_rows, files_rows, pin_rows, log_rows}) {
     for (auto& row : part()) out.push_back(std::move(row));
   }
   return out;

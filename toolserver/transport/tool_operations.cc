@@ -31,6 +31,9 @@ constexpr std::array kPermissions{
     Permission{session::Op::kCapGet, ""},
     Permission{session::Op::kInvoke, ""},
     Permission{session::Op::kOutcome, ""},
+    Permission{session::Op::kFlowRun, "flow:run"},
+    Permission{session::Op::kFlowGet, "flow:run"},
+    Permission{session::Op::kFlowCancel, "flow:run"},
     // Nodes alone; see for_node().
     Permission{session::Op::kForward, ""},
     Permission{session::Op::kForwardCaps, ""},
@@ -119,8 +122,9 @@ std::string_view scope_of(session::Op op) {
   return permission == nullptr ? std::string_view() : permission->scope;
 }
 
-base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<const Caller> caller,
-                                       session::Op op, Envelope request, EventSink& events) {
+base::Task<Answer> ToolOperations::run(base::RequestContext context,
+                                       std::shared_ptr<const Caller> caller, session::Op op,
+                                       Envelope request, EventSink& events) {
   const auto* permission = permission_of(op);
   if (permission == nullptr) co_return no(refuse(Code::kOp, "no such operation"));
   if (auto fits = check_kind(op, caller->principal); !fits) co_return no(std::move(fits).error());
@@ -135,6 +139,11 @@ base::Task<Answer> ToolOperations::run(base::RequestContext, std::shared_ptr<con
     case session::Op::kForwardCaps: co_return list_for_node(*caller, request.payload);
     case session::Op::kForward:
       co_return co_await forward(std::move(caller), std::move(request), events);
+    case session::Op::kFlowRun:
+    case session::Op::kFlowGet:
+    case session::Op::kFlowCancel:
+      if (flows_ == nullptr) co_return no(refuse(Code::kOp, "no workflows are run here"));
+      co_return co_await flows_->run(context, std::move(caller), op, std::move(request), events);
     case session::Op::kAuditHead: co_return audit_head();
     case session::Op::kSessionList: co_return list_sessions();
     case session::Op::kSessionClose: co_return close_sessions(*caller, request.payload);

@@ -36,17 +36,18 @@ struct FederationParts {
 
 class ToolOperations final : public Operations {
  public:
-  /// All outlive it.
+  /// All outlive it. `flows` answers the operations of workflows; null: there are none.
   ToolOperations(pipeline::Pipeline& pipeline, audit::AuditLog& audit, OpenSessions& sessions,
                  base::Random& random, const base::Clock& clock, Mode mode,
-                 FederationParts federation)
+                 FederationParts federation, Operations* flows = nullptr)
       : pipeline_(pipeline),
         audit_(audit),
         sessions_(sessions),
         random_(random),
         clock_(clock),
         mode_(mode),
-        federation_(std::move(federation)) {}
+        federation_(std::move(federation)),
+        flows_(flows) {}
 
   [[nodiscard]] base::Task<Answer> run(base::RequestContext context,
                                        std::shared_ptr<const Caller> caller, session::Op op,
@@ -74,6 +75,7 @@ class ToolOperations final : public Operations {
   const base::Clock& clock_;
   const Mode mode_;
   const FederationParts federation_;
+  Operations* const flows_;
 };
 
 }  // namespace tool::transport
