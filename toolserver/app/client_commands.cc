@@ -177,6 +177,78 @@ base::Task<int> run_session_end(client::SecureClient& client, EndFlags flags) {
   co_return closed->get_int64() > 0 ? 0 : 1;
 }
 
+// Whole on stdout; what went wrong, in a line for each step, on stderr.
+int show_flow(const json::Object& answer) {
+  print_line(stdout, json::write(answer));
+  std::string_view state = text_of(answer, "state");
+  if (const auto* error = answer.if_contains("error"); error != nullptr && error->is_object()) {
+    print_line(stderr, fmt::format("{}: {}", text_of(error->get_object(), "code"),
+                                   text_of(error->get_object(), "msg")));
+  }
+  return state == "done" ? 0 : 1;
+}
+
+void print_step(const json::Object& progress) {
+  const auto* done = progress.if_contains("done");
+  const auto* total = progress.if_contains("total");
+  if (done == nullptr || !done->is_number() || total == nullptr || !total->is_number()) return;
+  print_line(stderr, fmt::format("[{}/{}] {}", done->to_number<double>(),
+                                 total->to_number<double>(), text_of(progress, "note")));
+}
+
+base::Task<int> run_flow_run(client::SecureClient& client, client::FlowRun flow) {
+  // By this it is found again, whatever becomes of this process.
+  print_line(stderr, fmt::format("run {}", flow.run.text()));
+  flow.progress = print_step;
+  auto answer = co_await client.flow_run(std::move(flow));
+  if (!answer) co_return say(answer.error());
+  co_return show_flow(*answer);
+}
+
+base::Task<int> run_flow_get(client::SecureClient& client, Ulid run) {
+  auto answer = co_await client.flow_get(run);
+  if (!answer) co_return say(answer.error());
+  std::ignore = show_flow(*answer);
+  co_return 0;
+}
+
+base::Task<int> run_flow_cancel(client::SecureClient& client, Ulid run) {
+  auto answer = co_await client.flow_cancel(run);
+  if (!answer) co_return say(answer.error());
+  std::ignore = show_flow(*answer);
+  co_return 0;
+}
+
+constexpr std::size_t kWorkflowBytes = 1 << 20;
+
+base::Result<client::FlowRun> flow_of(const FlowFlags& flags) {
+  using base::ErrorKind, base::fail;
+  client::FlowRun flow;
+  // The id of a run goes on with it; no file is looked for.
+  if (auto id = Ulid::parse(flags.what)) {
+    if (!flags.input.empty() || !flags.run.empty()) {
+      return fail(ErrorKind::kInvalid, "--input, --run: are for a new run");
+    }
+    flow.run = *id;
+    return flow;
+  }
+  ASSIGN_OR_RETURN(auto text, read_file(flags.what, kWorkflowBytes));
+  auto value = json::parse(text);
+  if (!value) return std::move(value).error().with_context(flags.what);
+  if (!value->is_object()) return fail(ErrorKind::kInvalid, flags.what + ": must be an object");
+  flow.workflow = std::move(value->get_object());
+  if (!flags.input.empty()) {
+    ASSIGN_OR_RETURN(flow.input, json::parse(flags.input));
+    if (!flow.input.is_object()) return fail(ErrorKind::kInvalid, "--input: must be an object");
+  }
+  base::SystemRandom random;
+  flow.run = Ulid::make(base::SystemClock().now(), random);
+  if (!flags.run.empty()) {
+    ASSIGN_OR_RETURN(flow.run, Ulid::parse(flags.run));
+  }
+  return flow;
+}
+
 using Work = std::function<base::Task<int>(client::SecureClient&)>;
 
 base::Task<int> connected(client::SecureClient& client, Work work) {
@@ -231,6 +303,39 @@ int call(const ConfigFlags& flags, const CallFlags& call) {
 
 int list(const ConfigFlags& flags, const ListFlags& list) {
   return with_client(flags, [&](client::SecureClient& client) { return run_list(client, list); });
+}
+
+int run_flow(const ConfigFlags& flags, const FlowFlags& flow) {
+  auto made = flow_of(flow);
+  if (!made) {
+    fmt::print(stderr, "{}\n", made.error().message());
+    return 2;
+  }
+  return with_client(
+      flags, [&](client::SecureClient& client) { return run_flow_run(client, std::move(*made)); });
+}
+
+namespace {
+
+// Of a run that is there.
+int with_run(const ConfigFlags& flags, const FlowFlags& flow,
+             base::Task<int> (*work)(client::SecureClient&, Ulid)) {
+  auto id = Ulid::parse(flow.what);
+  if (!id) {
+    fmt::print(stderr, "run: must be a ULID\n");
+    return 2;
+  }
+  return with_client(flags, [&](client::SecureClient& client) { return work(client, *id); });
+}
+
+}  // namespace
+
+int get_flow(const ConfigFlags& flags, const FlowFlags& flow) {
+  return with_run(flags, flow, run_flow_get);
+}
+
+int cancel_flow(const ConfigFlags& flags, const FlowFlags& flow) {
+  return with_run(flags, flow, run_flow_cancel);
 }
 
 int list_sessions(const ConfigFlags& flags, const ListFlags& list) {

@@ -61,6 +61,19 @@ struct ListFlags {
 };
 [[nodiscard]] int list(const ConfigFlags& flags, const ListFlags& list);
 
+struct FlowFlags {
+  std::string what;   ///< File of a workflow, or the id of a run.
+  std::string input;  ///< One JSON object; or empty.
+  std::string run;    ///< The id of a new run; empty: one is made.
+};
+/// Runs a workflow, or goes on with a run; prints each step on stderr as it ends, and
+/// the answer. 1 when the run did not come to its end.
+[[nodiscard]] int run_flow(const ConfigFlags& flags, const FlowFlags& flow);
+/// Prints how far a run is.
+[[nodiscard]] int get_flow(const ConfigFlags& flags, const FlowFlags& flow);
+/// Takes a run back, and prints how far that is.
+[[nodiscard]] int cancel_flow(const ConfigFlags& flags, const FlowFlags& flow);
+
 /// Prints the open sessions of the service, a line each, or as JSON.
 [[nodiscard]] int list_sessions(const ConfigFlags& flags, const ListFlags& list);
 

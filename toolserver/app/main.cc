@@ -56,6 +56,29 @@ void add_list(CLI::App& app, ConfigFlags& config, Action& action) {
       [&config, &action, flags] { action = [&, flags] { return list(config, *flags); }; });
 }
 
+void add_flow(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* flow = app.add_subcommand("flow", "run workflows: several calls of tools as one");
+  flow->require_subcommand(1);
+  auto flags = std::make_shared<FlowFlags>();
+  auto* run = flow->add_subcommand("run", "run a workflow, or go on with a run");
+  run->add_option("what", flags->what, "file of a workflow, or id of a run")->required();
+  run->add_option("--input", flags->input, "what the workflow takes, as one JSON object");
+  run->add_option("--run", flags->run, "id of the new run, a ULID; one is made when left out");
+  auto* get = flow->add_subcommand("get", "show how far a run is");
+  auto* cancel = flow->add_subcommand("cancel", "take a run back: what is done is undone");
+  for (auto* one : {get, cancel}) one->add_option("run", flags->what, "id of the run")->required();
+  struct One {
+    CLI::App* command;
+    int (*act)(const ConfigFlags&, const FlowFlags&);
+  };
+  for (const auto& one : {One{run, run_flow}, One{get, get_flow}, One{cancel, cancel_flow}}) {
+    add_config(*one.command, config);
+    one.command->callback([&config, &action, flags, act = one.act] {
+      action = [&config, flags, act] { return act(config, *flags); };
+    });
+  }
+}
+
 void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* sessions = app.add_subcommand("sessions", "see and end the sessions of a running service");
   sessions->require_subcommand(1);
@@ -263,6 +286,7 @@ int main(int argc, char** argv) {
   add_mcp(app, config, action);
   add_call(app, config, action);
   add_list(app, config, action);
+  add_flow(app, config, action);
   add_sessions(app, config, action);
   add_keys(app, config, action);
   add_keygen(app, action);

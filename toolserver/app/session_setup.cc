@@ -21,8 +21,6 @@ using base::ErrorKind;
 using base::fail;
 using settings::SecureConfig;
 
-constexpr std::size_t kFileBytes = 64 << 10;
-
 template <class To>
 To to(settings::Duration duration) {
   return std::chrono::duration_cast<To>(duration);
@@ -136,17 +134,17 @@ void set_credential(const SecureConfig& config, client::ClientOptions& options) 
 
 }  // namespace
 
-base::Result<std::string> read_file(const std::filesystem::path& path) {
+base::Result<std::string> read_file(const std::filesystem::path& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
-  text.resize(kFileBytes + 1);
+  text.resize(most + 1);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad() || text.empty()) {
     return fail(ErrorKind::kInvalid, fmt::format("{}: cannot be read", path.string()));
   }
-  if (text.size() > kFileBytes) {
-    return fail(ErrorKind::kInvalid, fmt::format("{}: over 64 KiB", path.string()));
+  if (text.size() > most) {
+    return fail(ErrorKind::kInvalid, fmt::format("{}: over {} KiB", path.string(), most >> 10));
   }
   return text;
 }

@@ -18,8 +18,9 @@
 namespace tool::app {
 
 /// A small text file such as a PEM, whole.
-/// Errors: kInvalid  it cannot be read, or is over 64 KiB; names the file.
-[[nodiscard]] base::Result<std::string> read_file(const std::filesystem::path& path);
+/// Errors: kInvalid  it cannot be read, is empty, or is over `most` bytes; names the file.
+[[nodiscard]] base::Result<std::string> read_file(const std::filesystem::path& path,
+                                                  std::size_t most = 64 << 10);
 
 /// What a server's sessions are configured with.
 /// Errors: kInvalid  a suite that the wire does not know.

@@ -265,6 +265,27 @@ base::Task<Outcome<json::Object>> SecureClient::outcome_of(const Ulid& id) {
   co_return co_await call(session::Op::kOutcome, std::move(payload));
 }
 
+base::Task<Outcome<json::Object>> SecureClient::flow_run(FlowRun flow) {
+  Link::Sending sending;
+  sending.op = session::Op::kFlowRun;
+  sending.payload = {{"run", std::string(flow.run.text())}};
+  if (flow.workflow) sending.payload["workflow"] = std::move(*flow.workflow);
+  if (!flow.input.is_null()) sending.payload["input"] = std::move(flow.input);
+  sending.patience = flow.patience;
+  sending.progress = std::move(flow.progress);
+  co_return co_await state_->call_until_known(std::move(sending));
+}
+
+base::Task<Outcome<json::Object>> SecureClient::flow_get(const Ulid& run) {
+  json::Object payload{{"run", std::string(run.text())}};
+  co_return co_await call(session::Op::kFlowGet, std::move(payload));
+}
+
+base::Task<Outcome<json::Object>> SecureClient::flow_cancel(const Ulid& run) {
+  json::Object payload{{"run", std::string(run.text())}};
+  co_return co_await call(session::Op::kFlowCancel, std::move(payload));
+}
+
 std::string SecureClient::session_id() const {
   return state_->link ? std::string(state_->link->session().ready().session_id.text()) : "";
 }

@@ -49,6 +49,17 @@ struct InvokeOptions {
   std::function<void(const base::json::Object&)> progress;
 };
 
+/// A run of a workflow. Source: docs/wire-3.0.md, section 19.
+struct FlowRun {
+  Ulid run;  ///< A new one; or that of a run to go on with.
+  /// What docs/schemas/workflow.json describes; none: the run is there already.
+  std::optional<base::json::Object> workflow;
+  base::json::Value input;                        ///< null for none.
+  std::chrono::milliseconds patience{3'600'000};  ///< For its end.
+  /// Called on the loop for each step that ends.
+  std::function<void(const base::json::Object&)> progress;
+};
+
 /// What list_capabilities() gave, for whoever asks again.
 struct CapabilityList {
   std::string etag;
@@ -89,6 +100,14 @@ class SecureClient {
                                                            InvokeOptions options = {});
   /// Whether a call ran, by its id: the answer of section 9.2.
   [[nodiscard]] base::Task<Outcome<base::json::Object>> outcome_of(const Ulid& id);
+  /// Runs a workflow, or goes on with a run, to its end: the answer of section 19. When
+  /// the connection is lost it is sent again on a new one (with Reconnect::kForCalls);
+  /// no step is done twice.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> flow_run(FlowRun flow);
+  /// How far a run of one's own is.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> flow_get(const Ulid& run);
+  /// Takes a run back.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> flow_cancel(const Ulid& run);
   /// Any other operation of section 9.
   [[nodiscard]] base::Task<Outcome<base::json::Object>> call(session::Op op,
                                                              base::json::Object payload);

@@ -133,14 +133,32 @@ class Client:
         """Whether a call ran, by its id. Section 9.2."""
         return await self.call('tool.outcome', {'id': request_id})
 
-    async def _call_until_known(self, payload, meta, events, until):
+    async def flow_run(self, workflow=None, input=None, run=None, progress=None, patience=3600):
+        """Runs a workflow to its end, under the id `run`, a new one where none is named; without `workflow` goes on with a run that
+        is there. A lost connection is no reason to start: it is sent again, and no step is done twice. Section 19."""
+        payload = {'run': run or make_ulid()}
+        if workflow is not None:
+            payload['workflow'] = workflow
+        if input is not None:
+            payload['input'] = input
+        return await self._call_until_known(payload, None, progress, time.monotonic() + patience, 'flow.run')
+
+    async def flow_get(self, run):
+        """How far a run of one's own is."""
+        return await self.call('flow.get', {'run': run})
+
+    async def flow_cancel(self, run):
+        """Takes a run back: what is done is undone."""
+        return await self.call('flow.cancel', {'run': run})
+
+    async def _call_until_known(self, payload, meta, events, until, op='tool.invoke'):
         """Section 9.1. Nothing but a lost connection is a reason to send a call again."""
         lost, pause = False, PAUSE
         while True:
             try:
                 if lost:
                     await self._reopen()
-                return await self.call('tool.invoke', payload, meta=meta, events=events)
+                return await self.call(op, payload, meta=meta, events=events)
             except LOST as error:
                 lost, wait, failure = True, pause, error
                 pause = min(2 * pause, MOST_PAUSE)

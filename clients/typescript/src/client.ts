@@ -32,6 +32,7 @@ const IDEMPOTENCY_KEY = /^[!-~]{1,128}$/;
 /** Of a call that names no deadline, for the attempts to find it again; and beyond a deadline, for its answer to come. */
 const DEADLINE_MS = 30_000;
 const GRACE_MS = 5000;
+const FLOW_MS = 3_600_000;
 /** Between two such attempts; each pause is twice the last. */
 const LEAST_REPEAT_MS = 100;
 const MOST_REPEAT_MS = 2000;
@@ -70,6 +71,18 @@ export interface InvokeOptions {
    * again on a new one, until its outcome is known or its deadline over.
    */
   idempotencyKey?: string | undefined;
+}
+
+/** Of a run of a workflow. */
+export interface FlowOptions {
+  /** What docs/schemas/workflow.json describes. */
+  workflow?: JsonObject | undefined;
+  input?: JsonObject | undefined;
+  /** For its end; an hour. */
+  patienceMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** For each step that ends. What it throws ends the wait. */
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** Calls may run side by side. It keeps its secrets to itself: no error, and nothing that is printed of it, has one. */
@@ -169,11 +182,16 @@ export class Client {
     if (idempotencyKey === undefined) return this.#invoke(tool, args, options);
     if (!IDEMPOTENCY_KEY.test(idempotencyKey)) throw new TypeError('idempotencyKey: must be 1 to 128 characters from ! to ~');
     const until = Date.now() + (deadlineMs ?? DEADLINE_MS) + GRACE_MS;
+    return this.#untilKnown(() => this.#invoke(tool, args, options), until, signal);
+  }
+
+  /** Does `work` again, on a new connection, while connections are lost. What it asks for is done once. Section 9.1. */
+  async #untilKnown<T>(work: () => Promise<T>, until: number, signal: AbortSignal | undefined): Promise<T> {
     let lost = false;
     for (let pause = LEAST_REPEAT_MS; ; pause = Math.min(2 * pause, MOST_REPEAT_MS)) {
       try {
         if (lost) await this.#reopen();
-        return await this.#invoke(tool, args, options);
+        return await work();
       } catch (error) {
         const wait = isLost(error) ? pause : lost ? busyMs(error) : undefined;
         lost ||= isLost(error);
@@ -193,6 +211,37 @@ export class Client {
     const p = await session.request('tool.outcome', {id}, options);
     this.#read(session, () => text(p, 'state', /^(never|running|finished|unknown)$/));
     return p;
+  }
+
+  /**
+   * Runs a workflow to its end, or goes on with a run where there is no `workflow`. A lost connection is no reason to
+   * start: it is sent again, and no step is done twice. Errors: as invokeTool(). Source: section 19.
+   */
+  async flowRun(run: string, options: FlowOptions = {}): Promise<JsonObject> {
+    if (!ULID.test(run)) throw new TypeError('run: must be a ULID');
+    const {workflow, input, onProgress, signal} = options;
+    const stop = new AbortController();
+    const ends = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    const event = (_op: string, payload: JsonObject): void => {
+      const progress = readProgress(payload);
+      try {
+        onProgress?.(progress);
+      } catch (error) {
+        stop.abort(error);
+      }
+    };
+    const work = (): Promise<JsonObject> => this.#open().request('flow.run', {run, workflow, input}, {event, signal: ends});
+    return this.#untilKnown(work, Date.now() + (options.patienceMs ?? FLOW_MS), ends);
+  }
+
+  /** How far a run of one's own is. Errors: TypeError  no id; ScpError, ConnectionLost. */
+  async flowGet(run: string): Promise<JsonObject> {
+    return this.request('flow.get', {run});
+  }
+
+  /** Takes a run back: what is done is undone. Errors: as flowGet(). */
+  async flowCancel(run: string): Promise<JsonObject> {
+    return this.request('flow.cancel', {run});
   }
 
   /** A new connection in place of one that has ended. Calls at the same time share it. */

@@ -1,6 +1,6 @@
 // A client of securetool, written from docs/wire-3.0.md alone.
 
-export {Client, type InvokeOptions, type SessionInfo} from './client.js';
+export {Client, type FlowOptions, type InvokeOptions, type SessionInfo} from './client.js';
 export {type Code, ConnectionLost, REFUSALS, ScpError} from './errors.js';
 export type {Mode} from './handshake.js';
 export {canonical, type Json, type JsonObject, parse} from './json.js';

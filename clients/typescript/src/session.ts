@@ -13,7 +13,9 @@ import {makeShare, type Share, SUITES} from './suites.js';
 import type {Wire} from './wire.js';
 
 const EARLY_MESSAGE_BYTES = 64 << 10;
-const EVENTS: Readonly<Record<string, readonly string[]>> = {'tool.invoke': ['tool.progress', 'tool.chunk']};
+const EVENTS: Readonly<Record<string, readonly string[]>> = {
+  'tool.invoke': ['tool.progress', 'tool.chunk'], 'flow.run': ['tool.progress'], 'flow.cancel': ['tool.progress'],
+};
 const DONE = 1000;
 
 export type State = 'HELLO_SENT' | 'AUTH_SENT' | 'READY' | 'REKEYING' | 'CLOSED' | 'FAILED';
@@ -247,7 +249,7 @@ export class Session {
     if (waiting.settled || !this.#waiting.has(id)) return;
     waiting.settled = true;
     waiting.reject(reason);
-    if (waiting.op === 'tool.invoke') this.#send({...makeEnvelope('cancel', 'tool.cancel', {}, this.welcome.nodeId), id});
+    if (waiting.op === 'tool.invoke' || waiting.op === 'flow.run') this.#send({...makeEnvelope('cancel', 'tool.cancel', {}, this.welcome.nodeId), id});
   }
 
   #mustBeOpen(): void {

@@ -76,6 +76,28 @@ for (const mode of MODES) {
     assert.equal(server.peers.length, 2);
   });
 
+  test(`${mode}: a run of a workflow is sent again, as the same run, when its connection is lost`, async (context) => {
+    const run = '01JD0000000000000000000007';
+    const sent: unknown[] = [];
+    const told: unknown[] = [];
+    const {client, server} = await meetReady(context, mode, {answer: (request, peer) => {
+      if (request.op !== 'flow.run') return server.answer(request, peer);
+      sent.push(request.p);
+      peer.event(request, 'tool.progress', 0, {done: sent.length, total: 2, note: 'a: done'});
+      if (sent.length === 1) return peer.close(1001);
+      if (sent.length === 2) return peer.refuse(request, 'E_BUSY', {retry_ms: 1});
+      return peer.reply(request, {run, state: 'done', steps: []});
+    }});
+    const answer = await client.flowRun(run, {workflow: {workflow: 1}, onProgress: (progress) => told.push(progress)});
+    assert.deepEqual(answer, {run, state: 'done', steps: []});
+    assert.deepEqual(sent, Array(3).fill({run, workflow: {workflow: 1}}));
+    assert.deepEqual(told.at(-1), {done: 3, total: 2, note: 'a: done'});
+    await assert.rejects(client.flowRun('x'), TypeError);
+    await assert.rejects(client.flowRun(run, {workflow: {}, onProgress: () => { throw new Error('mine'); }}), /mine/);
+    await client.request('session.ping');
+    assert.ok(server.peers.at(-1)?.received.some((one) => one.op === 'tool.cancel'));
+  });
+
   test(`${mode}: without a key, and without a loss, nothing is sent again`, async (context) => {
     let calls = 0;
     const {client, server} = await meetReady(context, mode, {answer: (request, peer) => {

@@ -5,7 +5,7 @@ import {readFileSync} from 'node:fs';
 import {createInterface} from 'node:readline';
 import {inspect} from 'node:util';
 
-import {checkReceipt, Client, type ClientOptions, ConnectionLost, type InvokeOptions, type Receipt, type ReceiptKey, ScpError, type ToolResult} from '@securetool/client';
+import {checkReceipt, Client, type ClientOptions, ConnectionLost, type FlowOptions, type InvokeOptions, type Receipt, type ReceiptKey, ScpError, type ToolResult} from '@securetool/client';
 
 import {toWire} from '../../dist/json.js';
 
@@ -15,6 +15,7 @@ interface Command {
   readonly of?: number;
   readonly options?: Record<string, unknown>;
   readonly tool?: string;
+  readonly of_run?: string;
   readonly op?: string;
   readonly p?: object;
   readonly receipt?: Receipt;
@@ -70,6 +71,11 @@ async function invoke(command: Command): Promise<object> {
   return onTheWire(await opened().invokeTool(command.tool ?? '', command.p, options));
 }
 
+function flow(command: Command): Promise<object> {
+  const onProgress: FlowOptions['onProgress'] = (progress) => say({id: command.id, progress});
+  return opened().flowRun(command.of_run ?? '', {...command.options, onProgress});
+}
+
 function opened(): Client {
   if (!client) throw new TypeError('make: comes first');
   return client;
@@ -86,6 +92,7 @@ async function run(command: Command): Promise<unknown> {
     case 'abort': return void calls.get(command.of ?? 0)?.abort(new Error('stopped'));
     case 'token': return void tokens.get(command.of ?? 0)?.(command.tool ?? '');
     case 'outcome': return opened().outcomeOf(command.tool ?? '');
+    case 'flow': return flow(command);
     case 'request': return opened().request(command.op ?? '', command.p);
     case 'refresh': return opened().refresh();
     case 'rekey': return opened().rekey();
