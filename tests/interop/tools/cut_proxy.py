@@ -2,6 +2,9 @@
 import asyncio
 import contextlib
 
+from scp import Client
+from tool_clients import client_of
+
 
 class CutProxy:
     """Use as an asynchronous context. `port` is where it listens; `cut()` ends every connection at once, without a close."""
@@ -18,6 +21,21 @@ class CutProxy:
     async def __aexit__(self, *_):
         self.server.close()
         self.cut()
+
+    def client(self, service, kind=Client):
+        """A client of `service` whose connections lead through here."""
+        client = client_of(service, kind)
+        if kind is Client:
+            client.url = f'ws://127.0.0.1:{self.port}/scp/v3'
+        else:
+            client.options['url'] = f'ws://127.0.0.1:{self.port}'
+        return client
+
+    async def reopened(self):
+        """Once a client has come back."""
+        async with asyncio.timeout(60):
+            while self.connections < 2:
+                await asyncio.sleep(0.02)
 
     def cut(self):
         for writer in self.writers:

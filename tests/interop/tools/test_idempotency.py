@@ -102,18 +102,12 @@ async def state_of(client, request):
 def test_a_call_with_a_key_is_found_again_after_a_lost_connection(service, place, kind):
     async def work():
         async with CutProxy(service.port) as proxy:
-            client = client_of(service, kind)
-            if kind is Client:
-                client.url = f'ws://127.0.0.1:{proxy.port}/scp/v3'
-            else:
-                client.options['url'] = f'ws://127.0.0.1:{proxy.port}'
+            client = proxy.client(service, kind)
             await client.connect()
             call = asyncio.create_task(client.invoke_tool('tools.once', place=str(place.path), deadline_ms=60_000, idempotency_key=place.path.name))
             await place.begun()
             proxy.cut()
-            async with asyncio.timeout(60):
-                while proxy.connections < 2:
-                    await asyncio.sleep(0.02)
+            await proxy.reopened()
             place.go()
             answer = await call
             assert text(answer) == 'run 1' and len(answer['repeats']) == 26
@@ -129,11 +123,7 @@ def test_a_call_with_a_key_is_found_again_after_a_lost_connection(service, place
 def test_a_call_without_a_key_is_never_sent_again(service, place, kind):
     async def work():
         async with CutProxy(service.port) as proxy:
-            client = client_of(service, kind)
-            if kind is Client:
-                client.url = f'ws://127.0.0.1:{proxy.port}/scp/v3'
-            else:
-                client.options['url'] = f'ws://127.0.0.1:{proxy.port}'
+            client = proxy.client(service, kind)
             await client.connect()
             call = asyncio.create_task(client.invoke_tool('tools.once', place=str(place.path), deadline_ms=60_000))
             await place.begun()
@@ -158,9 +148,7 @@ def test_the_command_line_finds_its_call_again(service, place, tmp_path):
                 cwd=service.folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             await place.begun()
             proxy.cut()
-            async with asyncio.timeout(60):
-                while proxy.connections < 2:
-                    await asyncio.sleep(0.02)
+            await proxy.reopened()
             place.go()
             out, err = await process.communicate()
             assert process.returncode == 0, err

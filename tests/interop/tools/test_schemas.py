@@ -54,6 +54,8 @@ BAD = [
     ('cap.get', 'p.tool', 'sql'), ('cap.get', 'p.tool', 'Sql.query'), ('cap.get', 'p.tool', 'sql.*'), ('cap.get', 'p', {}),
     ('tool.invoke', 'p.tool', REMOVED), ('tool.invoke', 'p.args', REMOVED), ('tool.invoke', 'p.args', []), ('tool.invoke', 'p.dry_run', 1), ('tool.invoke', 'p.stream', 'yes'),
     ('tool.invoke', 'p.idem', ''), ('tool.invoke', 'p.idem', 'k' * 129), ('tool.invoke', 'p.idem', 'two words'), ('tool.invoke', 'p.idem', 7),
+    ('flow.run', 'p.run', 'x'), ('flow.run', 'p.run', REMOVED), ('flow.run', 'p.workflow', REMOVED), ('flow.run', 'p.workflow', []), ('flow.run', 't', 'evt'),
+    ('flow.get', 'p.run', REMOVED), ('flow.cancel', 'p.run', ''), ('flow.cancel', 't', 'cancel'),
     ('tool.outcome', 'p.id', 'x'), ('tool.outcome', 'p.id', REMOVED), ('tool.outcome', 't', 'evt'),
     ('tool.invoke', 'p.tool', 's' * 65 + '.query'), ('tool.invoke', 'p.tool', 'sql.query.x'),
     ('fed.forward', 'p.proofs', REMOVED), ('fed.forward', 'p.proofs', []), ('fed.forward', 'p.proofs', ['a.b.c'] * 9), ('fed.forward', 'p.proofs', ['a.b']),

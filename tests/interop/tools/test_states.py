@@ -15,7 +15,7 @@ NEVER = [('res', 'session.ping'), ('err', 'session.ping'), ('evt', 'tool.progres
          ('req', 'tool.progress'), ('req', 'tool.chunk'), ('req', 'session.error')]
 # What belongs to READY alone.
 READY_ONLY = ['session.ping', 'session.refresh', 'session.rekey', 'cap.list', 'cap.get', 'tool.invoke', 'tool.outcome', 'admin.audit.head', 'admin.session.list',
-              'admin.session.close', 'fed.forward', 'fed.caps', 'flow.run']
+              'admin.session.close', 'fed.forward', 'fed.caps', 'flow.run', 'flow.get', 'flow.cancel']
 
 
 async def refused(service, state, kind, op, payload=None):
@@ -175,7 +175,7 @@ def test_ready_stays_after_a_refusal_that_harms_nobody(service):
         client = await raw_of(service).to('READY')
         try:
             codes = [(await client.ask(op, payload))['p'].get('code') for op, payload in
-                     [('flow.run', {}), ('tool.invoke', {'tool': 5}), ('tool.invoke', {'tool': 'no.tool', 'args': {}}), ('cap.get', {}),
+                     [('node.list', {}), ('tool.invoke', {'tool': 5}), ('tool.invoke', {'tool': 'no.tool', 'args': {}}), ('cap.get', {}),
                       ('cap.list', {'limit': 0}), ('cap.list', {'limit': 1001}), ('cap.list', {'cursor': '-1'}), ('tool.invoke', {})]]
             assert codes == ['E_OP', 'E_SHAPE', 'E_TOOL', 'E_SHAPE', 'E_SHAPE', 'E_SHAPE', 'E_SHAPE', 'E_SHAPE']
             await client.send({**client.request('tool.cancel', kind='cancel')})  # of an id that nobody knows

@@ -6,6 +6,7 @@ import itertools
 import json
 
 from scp import Refused
+from scp.client import make_ulid
 from tool_clients import ROOT
 
 CLIENT = ROOT / 'clients/typescript'
@@ -87,6 +88,18 @@ class TypescriptClient:
 
     async def outcome_of(self, request_id):
         return await self._do('outcome', tool=request_id)
+
+    async def flow_run(self, workflow=None, input=None, run=None, progress=None):
+        options = {name: value for name, value in {'workflow': workflow, 'input': input}.items() if value is not None}
+        number, answer = self._send('flow', of_run=run or make_ulid(), options=options)
+        self.progress[number] = progress or (lambda told: None)
+        return await answer
+
+    async def flow_get(self, run):
+        return await self._do('request', op='flow.get', p={'run': run})
+
+    async def flow_cancel(self, run):
+        return await self._do('request', op='flow.cancel', p={'run': run})
 
     async def call(self, op, payload):
         return await self._do('request', op=op, p=payload)

@@ -30,6 +30,10 @@ WELCOME = {
 READY = {'session_id': SESSION, 'session_token': TOKEN, 'principal': {'sub': 'alice', 'iss': 'node-b'},
          'scopes': ['cap:list', 'tool:invoke:sql.query'], 'expires_at': 1795252500000, 'confirm': BYTES32}
 
+WORKFLOW = {'workflow': 1, 'steps': [{'name': 'read', 'tool': 'files.read', 'args': {'path': 'a.txt'}}]}
+RUN = {'run': REQUEST, 'state': 'done', 'output': None, 'steps': [
+    {'name': 'read', 'state': 'done', 'attempts': 1, 'rid': SESSION, 'undo': {'state': 'failed', 'attempts': 2, 'status': 'E_UPSTREAM', 'msg': 'away'}}]}
+
 # Schema, what is special, message.
 GOOD = [
     ('envelope', 'a request', envelope('req', 'session.ping', {})),
@@ -90,6 +94,13 @@ GOOD = [
         'answer': {**ANSWER, 'content': []}})),
     ('tool.outcome', 'without an answer', envelope('res', 'tool.outcome', {
         'state': 'finished', 'since': 0, 'tool': 'sql.query', 'began': 1795251600123, 'status': 'E_UPSTREAM'})),
+    ('flow.run', 'a new run', envelope('req', 'flow.run', {'run': REQUEST, 'workflow': WORKFLOW, 'input': {'n': 1}})),
+    ('flow.run', 'a run that is there', envelope('req', 'flow.run', {'run': REQUEST})),
+    ('flow.run', 'answer', envelope('res', 'flow.run', RUN)),
+    ('flow.get', 'request', envelope('req', 'flow.get', {'run': REQUEST})),
+    ('flow.get', 'answer', envelope('res', 'flow.get', {**RUN, 'driven': False})),
+    ('flow.cancel', 'request', envelope('req', 'flow.cancel', {'run': REQUEST})),
+    ('flow.cancel', 'answer', envelope('res', 'flow.cancel', {**RUN, 'state': 'cancelled'})),
     ('fed.forward', 'request', envelope('req', 'fed.forward', {'tool': 'sql.query', 'args': {'sql': 'SELECT 1'}, 'proofs': [TOKEN, TOKEN]})),
     ('fed.forward', 'answer', envelope('res', 'fed.forward', {**ANSWER, 'content': [{'type': 'text', 'media_type': 'text/plain', 'text': '42'}]})),
     ('fed.caps', 'request', envelope('req', 'fed.caps', {'limit': 200, 'etag': 'x'})),
