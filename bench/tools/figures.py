@@ -1,10 +1,12 @@
 """The figures of the tool service, each from one load."""
+import asyncio
 import json
 import pathlib
 import subprocess
 import time
 
 import loaded_service
+from scp import Client
 
 TEXT = 'x' * 256
 ECHO = ['--tool', 'echo.say', '--args', json.dumps({'text': TEXT})]
@@ -74,6 +76,41 @@ def large_results(server):
     return {'calls': SQL_CALLS, 'answer_bytes': found['answer_bytes'], 'megabytes': megabytes,
             'megabytes_per_second': megabytes / found['seconds'], 'before_mib': before / 1024,
             'peak_mib': server.peak_kib() / 1024}
+
+
+FLOW_STEPS = 100
+FLOW_SECONDS = 1.0
+# A step is a program that sleeps, so that its time is its own and not this machine's.
+FLOW_LIMITS = {
+    'workflows.steps': FLOW_STEPS, 'workflows.parallel': FLOW_STEPS, 'limits.in_flight': 2 * FLOW_STEPS,
+    'security.api_key_scopes': 'flow:run,tool:invoke:tools.sleep', 'tools.sleep.kind': 'command', 'tools.sleep.description': 'Sleeps.',
+    'tools.sleep.program': '/usr/bin/sleep', 'tools.sleep.arguments': ['{seconds}'], 'tools.sleep.read_only': True, 'tools.sleep.at_once': 256,
+    'tools.sleep.parameters.seconds.type': 'number',
+}
+
+
+def flows(server, count):
+    """Workflows whose steps all sleep at once, against the slowest of their steps as the audit trail has it."""
+    async def work():
+        service, found = server.service, []
+        client = Client(service.url, server.mode, **{name: service.secret(name) for name in ('secret_key', 'kdf_salt', 'api_key')})
+        await client.connect()
+        steps = [{'name': f's{i}', 'tool': 'tools.sleep', 'args': {'seconds': FLOW_SECONDS}} for i in range(FLOW_STEPS)]
+        for _ in range(count):
+            start = time.monotonic()
+            answer = await client.flow_run({'workflow': 1, 'steps': steps})
+            took = time.monotonic() - start
+            if answer['state'] != 'done':
+                raise RuntimeError(f'the workflow {answer["state"]}')
+            rids = {step['rid'] for step in answer['steps']}
+            lines = [json.loads(line) for file in service.audit.glob('*.jsonl') for line in file.read_text().splitlines()]
+            slowest = max(line['timing']['tool_us'] for line in lines if line['kind'] == 'seal' and line.get('rid') in rids) / 1e6
+            found.append({'seconds': took, 'slowest_step': slowest, 'times': took / slowest})
+        await client.disconnect()
+        return found
+
+    found = sorted(asyncio.run(work()), key=lambda one: one['times'])
+    return {'steps': FLOW_STEPS, 'runs': count, **found[len(found) // 2], 'worst_times': found[-1]['times']}
 
 
 def guard():

@@ -12,7 +12,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 BENCH = HERE.parent
-sys.path[:0] = [str(HERE), str(BENCH), str(BENCH.parent / 'devtools')]
+sys.path[:0] = [str(HERE), str(BENCH), str(BENCH.parent / 'devtools'), str(BENCH.parent / 'clients/python')]
 
 import figures  # noqa: E402
 from loaded_service import LoadedService  # noqa: E402
@@ -20,7 +20,7 @@ from peers import peers  # noqa: E402
 from record import keep  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
 
-PARTS = ('calls', 'sessions', 'idle', 'walls', 'sql', 'guard', 'peers')
+PARTS = ('calls', 'sessions', 'idle', 'walls', 'sql', 'guard', 'flows', 'peers')
 
 
 def measure_all(folder, options):
@@ -46,6 +46,9 @@ def measure_all(folder, options):
                 results[name] = figures.idle(server, options.idle)
     if 'guard' in wanted:
         results['guard'] = figures.guard()
+    if 'flows' in wanted:
+        with LoadedService(pathlib.Path(folder) / 'flows', 'simple', authority, changes=figures.FLOW_LIMITS) as server:
+            results['flows'] = figures.flows(server, 3 if options.quick else 7)
     if 'peers' in wanted:
         results['peers'] = {peer.name: peer.measure(folder, figures.TEXT, options.seconds) for peer in peers()}
     return results
@@ -92,6 +95,10 @@ def show_rest(results):
               f'server {found["before_mib"]:.0f} MiB before and {found["peak_mib"]:.0f} MiB at its peak')
 
 
+    if 'flows' in results:
+        found = results['flows']
+        print(f'a workflow of {found["steps"]} steps at once: {found["seconds"]:.2f} s, {found["times"]:.2f} times its slowest step '
+              f'(worst of {found["runs"]}: {found["worst_times"]:.2f})')
     for name, found in results.get('guard', {}).items():
         rate = f', {found["megabytes_per_second"]:.0f} MB/s' if 'megabytes_per_second' in found else ''
         print(f'guard, {name.replace("_", " ")}: {found["us"]:,.1f} us of CPU{rate}')
