@@ -15,6 +15,7 @@ module(base/jose USES base/core base/json base/crypto base/runtime base/http LIN
   TEST_USES base/testing)
 module(base/websocket USES base/core base/runtime base/http LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
 module(base/http USES base/core base/runtime LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
+module(base/pages USES base/core base/crypto base/http)
 module(base/postgres USES base/core base/runtime LINKS PostgreSQL::PostgreSQL TEST_USES base/testing)
 module(base/duckdb USES base/core LINKS duckdb TEST_USES base/testing)
 module(base/avro USES base/core base/json LINKS ZLIB::ZLIB PkgConfig::zstd PkgConfig::snappy OpenSSL::Crypto
@@ -213,14 +214,14 @@ module(lakeproxy/gateway USES base/core base/crypto base/http base/json base/log
   lakeproxy/storage LINKS OpenSSL::Crypto TEST_USES base/testing)
 
 # The page for people, which asks the REST API like any other client.
-module(lakeproxy/console USES base/core base/crypto)
+module(lakeproxy/console USES base/core base/http base/pages)
 embed_texts(lakeproxy_console console_pages ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.html)
 embed_texts(lakeproxy_console console_styles ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.css)
 embed_texts(lakeproxy_console console_scripts ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.js)
 embed_texts(lakeproxy_console console_images ${CMAKE_SOURCE_DIR}/lakeproxy/console/*.svg)
 
 # The order of a request, in one list.
-module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/runtime lakeproxy/audit
+module(lakeproxy/http USES base/core base/crypto base/http base/json base/metrics base/pages base/runtime lakeproxy/audit
   lakeproxy/auth lakeproxy/console lakeproxy/delegation lakeproxy/ducklake/lake lakeproxy/ducklake/registry lakeproxy/governance
   lakeproxy/iceberg/scan
   lakeproxy/iceberg/update lakeproxy/iceberg/view lakeproxy/model lakeproxy/operation lakeproxy/operation/catalog
