@@ -242,7 +242,7 @@ install_program(lakeproxy)
 
 
 # The tool service: a message walks down from app to audit.
-module(toolserver/model USES base/core base/json base/runtime base/crypto)
+module(toolserver/model USES base/core base/json base/runtime base/crypto LINKS PkgConfig::re2)
 module(toolserver/definition USES base/core base/config base/http base/json toolserver/model TEST_USES base/testing)
 module(toolserver/settings USES base/core base/config base/json base/log toolserver/definition toolserver/model
   LINKS PkgConfig::re2 TEST_USES base/testing)

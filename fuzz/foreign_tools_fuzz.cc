@@ -9,6 +9,7 @@
 
 #include "base/json/json.h"
 #include "toolserver/mcp_bridge/foreign_tools.h"
+#include "toolserver/model/argument_rules.h"
 #include "toolserver/settings/bridge.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tool::settings::Bridge bridge;
   bridge.name = "w";
   bridge.kind = tool::settings::BridgeKind::kHttp;
-  tool::settings::ArgumentRule rule{.tool = "*", .argument = "path"};
+  tool::ArgumentRule rule{.tool = "*", .argument = "path"};
   rule.within = "/srv";
   bridge.rules.push_back(rule);
   auto tools = tool::bridge::read_tools(bridge, listed);

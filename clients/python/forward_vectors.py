@@ -95,6 +95,11 @@ def forward_cases():
     yield one('with a way as a text', 'E_SIG', via='node-c')
     yield one('with prev at the first step', 'E_SIG', prev=keys.b64(b'\0' * 32))
 
+    narrow = [[{'sql': {'tables': ['sales']}}, {'sql': {'tables': ['stores']}}], [{'sql': {'pattern': 'SELECT .*'}}]]
+    yield one('narrowed to some arguments', 'ok', details=narrow)
+    for number, wrong in enumerate(([[]], {}, [7], [[{'sql': {'inside': 'a'}}]], [[{'sql': {'tables': None}}]], narrow * 9)):
+        yield one(f'narrowed in a way that nobody understands, {number}', 'E_SIG', details=wrong)
+
     def two(name, answer, first=None, second=None, first_key='node-a', **more):
         before = by_key('node-a', step('node-a', 'node-b', 'node-c.sql_query', **(first or {})), key=first_key)
         claims = {'jti': SECOND, 'hop': 2, 'via': ['node-a'], 'prev': keys.b64(keys.sha256(before.encode())), **(second or {})}
@@ -113,6 +118,9 @@ def forward_cases():
     yield two('two steps, and another proof before', 'E_SIG', second={'prev': keys.b64(b'\0' * 32)})
     yield two('two steps, and more hops', 'E_LIMIT', first={'max_hop': 2}, second={'max_hop': 3})
     yield two('two steps, where one is allowed', 'E_LIMIT', first={'max_hop': 1}, second={'max_hop': 1})
+    yield two('two steps, narrowed at the first and at the second', 'ok', first={'details': narrow[:1]}, second={'details': narrow})
+    for number, wider in enumerate((None, narrow[1:], [narrow[0][:1]], [narrow[0] + [{}]])):
+        yield two(f'two steps, and wider at the second, {number}', 'E_SCOPE', first={'details': narrow[:1]}, second={'details': wider})
     yield two('two steps, by way of ourselves', 'E_POLICY', second={'via': ['node-c']})
     yield two('two steps, by one node twice', 'E_POLICY', second={'via': ['node-b']})
     yield two('two steps, the first by nobody we know', 'E_AUTH', known={'node-b': public_of('node-b').hex()})

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "toolserver/app/api_keys_file.h"
+#include "toolserver/app/caller_files.h"
 #include "toolserver/app/command.h"
 #include "toolserver/settings/settings.h"
 #include "toolserver/settings/text_rules.h"
@@ -37,14 +38,17 @@ std::optional<std::filesystem::path> file_of(const ConfigFlags& flags) {
   return loaded->config.security.api_keys_file;
 }
 
-base::Result<Scopes> scopes_in(const std::string& text) {
-  ASSIGN_OR_RETURN(Scopes scopes, Scopes::parse(text));
-  for (const auto& one : scopes.list()) {
+base::Result<Grant> grant_of(const KeyFlags& key) {
+  Grant grant;
+  ASSIGN_OR_RETURN(grant.scopes, Scopes::parse(key.scope));
+  for (const auto& one : grant.scopes.list()) {
     if (auto rule = settings::scope_rule(one); !rule.empty()) {
       return base::fail(base::ErrorKind::kInvalid, fmt::format("--scope {}: {}", one, rule));
     }
   }
-  return scopes;
+  ASSIGN_OR_RETURN(auto details, details_in_flag(key.details));
+  ASSIGN_OR_RETURN(grant.details, Details::parse(details));
+  return grant;
 }
 
 }  // namespace
@@ -56,8 +60,8 @@ int add_key(const ConfigFlags& flags, const KeyFlags& key) {
     fmt::print(stderr, "a name has 1 to 64 of a-z, 0-9 and '-', the first a letter\n");
     return 1;
   }
-  auto scopes = scopes_in(key.scope);
-  if (!scopes) return fail_with(scopes.error());
+  auto grant = grant_of(key);
+  if (!grant) return fail_with(grant.error());
   base::SystemClock clock;
   base::WallTime end = std::chrono::floor<std::chrono::days>(clock.now()) + kUsualLife;
   if (!key.until.empty()) {
@@ -72,7 +76,7 @@ int add_key(const ConfigFlags& flags, const KeyFlags& key) {
   base::SystemRandom random;
   base::Secret made = session::make_named_key(key.name, random);
   auto added =
-      add_api_key(*file, key.name, {base::crypto::sha256(made.reveal()), std::move(*scopes), end});
+      add_api_key(*file, key.name, {base::crypto::sha256(made.reveal()), std::move(*grant), end});
   if (!added) return fail_with(added.error());
   fmt::print("{}\n", made.reveal());
   fmt::print(stderr, "until {}; shown this once; taken after SIGHUP to the service\n",
@@ -90,14 +94,16 @@ int list_keys(const ConfigFlags& flags, const ListFlags& list) {
     bool ended = key.expires_at <= clock.now();
     if (list.json) {
       json::Array scopes;
-      for (const auto& one : key.scopes.list()) scopes.emplace_back(one);
-      fmt::print("{}\n", json::write(json::Object{{"name", name},
-                                                  {"until", end_text(key.expires_at)},
-                                                  {"ended", ended},
-                                                  {"scopes", std::move(scopes)}}));
+      for (const auto& one : key.grant.scopes.list()) scopes.emplace_back(one);
+      json::Object line{{"name", name},
+                        {"until", end_text(key.expires_at)},
+                        {"ended", ended},
+                        {"scopes", std::move(scopes)}};
+      for (auto& set : key.grant.details.json()) line["authorization_details"] = std::move(set);
+      fmt::print("{}\n", json::write(line));
     } else {
       fmt::print("{:<24} {} {:<10} {}\n", name, ended ? "ended" : "until", end_text(key.expires_at),
-                 key.scopes.text());
+                 grant_text(key.grant));
     }
   }
   return 0;

@@ -57,16 +57,16 @@ std::string read_line(std::string_view line, NamedKeys& keys) {
                    : base::Result<std::string>(fail(ErrorKind::kInvalid, "no hash"));
   if (!bytes || bytes->size() != key.hash.size()) return "must have sha256: and 64 hex digits";
   std::memcpy(key.hash.data(), bytes->data(), key.hash.size());
-  auto scopes = Scopes::parse(line);
-  if (!scopes) return scopes.error().message();
-  key.scopes = std::move(*scopes);
+  auto grant = read_grant(line);
+  if (!grant) return grant.error().message();
+  key.grant = std::move(*grant);
   bool is_new = keys.try_emplace(std::string(name), std::move(key)).second;
   return is_new ? "" : "names a key a second time";
 }
 
 std::string line_of(const std::string& name, const NamedKey& key) {
   return fmt::format("{} {}{} {}{} {}\n", name, kUntil, end_text(key.expires_at), kHash,
-                     base::crypto::to_hex(base::crypto::view(key.hash)), key.scopes.text());
+                     base::crypto::to_hex(base::crypto::view(key.hash)), grant_text(key.grant));
 }
 
 base::Error unavailable(const std::filesystem::path& path) {

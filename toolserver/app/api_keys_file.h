@@ -2,6 +2,7 @@
 
 // The file of the API keys that have names: a line for each,
 //   reports until=2027-01-31 sha256:<hex> cap:list tool:invoke:sql.query
+// and behind the scopes what narrows them, see read_grant();
 // written by `securetool keys` and read by the service at the start and at each
 // reload. A key itself stands nowhere.
 // Source: docs/tools/access.md.

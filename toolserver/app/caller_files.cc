@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/core/text.h"
+#include "base/json/json.h"
 
 namespace tool::app {
 namespace {
@@ -15,6 +16,7 @@ using base::ErrorKind;
 using base::fail;
 
 constexpr std::size_t kFileBytes = 1 << 20;
+constexpr base::json::Limits kDetailsLimits{.bytes = 64 << 10, .depth = 8, .values = 10'000};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view trim(std::string_view text) {
@@ -27,26 +29,53 @@ base::Error line_error(const std::filesystem::path& path, std::size_t line, std:
   return fail(ErrorKind::kInvalid, fmt::format("{}:{}: {}", path.filename().string(), line, rule));
 }
 
-// Lines "scope scope = NAME", where a name is a `what`.
-base::Result<std::map<std::string, Scopes, std::less<>>> read_scopes(
+// Where the details of a grant begin: no scope has a quotation mark.
+std::size_t details_in(std::string_view text) { return text.find("[{\""); }
+
+// Where the name of a grant begins: behind the details, where there are some.
+std::size_t equals_in(std::string_view line) {
+  std::size_t plain = line.find(" = ");
+  if (details_in(line) >= plain) return plain;
+  std::size_t end = line.find("}] = ");
+  return end == std::string_view::npos ? end : end + 2;
+}
+
+// Lines "GRANT = NAME", where a name is a `what`.
+base::Result<std::map<std::string, Grant, std::less<>>> read_grants(
     const std::filesystem::path& path, std::string_view what) {
-  std::map<std::string, Scopes, std::less<>> all;
+  std::map<std::string, Grant, std::less<>> all;
   RETURN_IF_ERROR(for_each_line(path, [&](std::string_view line) -> std::string {
-    auto equals = line.find(" = ");
+    auto equals = equals_in(line);
     if (equals == std::string_view::npos) {
       return fmt::format("must have the form `scope scope = NAME`, the name of a {}", what);
     }
-    auto scopes = Scopes::parse(trim(line.substr(0, equals)));
-    if (!scopes) return scopes.error().message();
+    auto grant = read_grant(line.substr(0, equals));
+    if (!grant) return grant.error().message();
     std::string_view name = trim(line.substr(equals + 3));
     if (name.empty()) return fmt::format("must name a {}", what);
-    bool is_new = all.try_emplace(std::string(name), std::move(*scopes)).second;
+    bool is_new = all.try_emplace(std::string(name), std::move(*grant)).second;
     return is_new ? "" : fmt::format("names a {} a second time", what);
   }));
   return all;
 }
 
 }  // namespace
+
+base::Result<Grant> read_grant(std::string_view text) {
+  std::size_t at = std::min(details_in(text), text.size());
+  Grant grant;
+  ASSIGN_OR_RETURN(grant.scopes, Scopes::parse(trim(text.substr(0, at))));
+  if (at == text.size()) return grant;
+  ASSIGN_OR_RETURN(auto json, base::json::parse(trim(text.substr(at)), kDetailsLimits));
+  ASSIGN_OR_RETURN(grant.details, Details::parse(json));
+  return grant;
+}
+
+std::string grant_text(const Grant& grant) {
+  std::string text = grant.scopes.text();
+  for (const auto& set : grant.details.json()) text += ' ' + base::json::write(set);
+  return text;
+}
 
 base::Status for_each_line(const std::filesystem::path& path,
                            const std::function<std::string(std::string_view)>& take) {
@@ -88,14 +117,14 @@ base::Result<transport::DenyList> read_deny_list(const std::filesystem::path& pa
   return list;
 }
 
-base::Result<std::map<std::string, Scopes, std::less<>>> read_subject_scopes(
+base::Result<std::map<std::string, Grant, std::less<>>> read_subject_scopes(
     const std::filesystem::path& path) {
-  return read_scopes(path, "subject");
+  return read_grants(path, "subject");
 }
 
-base::Result<std::map<std::string, Scopes, std::less<>>> read_role_scopes(
+base::Result<std::map<std::string, Grant, std::less<>>> read_role_scopes(
     const std::filesystem::path& path) {
-  return read_scopes(path, "role");
+  return read_grants(path, "role");
 }
 
 }  // namespace tool::app

@@ -86,8 +86,9 @@ struct EndFlags {
 
 struct KeyFlags {
   std::string name;
-  std::string scope;  ///< Of a new one, parted by spaces.
-  std::string until;  ///< Likewise: a day, "never", or empty for 90 days.
+  std::string scope;    ///< Of a new one, parted by spaces.
+  std::string details;  ///< Likewise: a JSON list that narrows them, or @FILE; or empty.
+  std::string until;    ///< Likewise: a day, "never", or empty for 90 days.
 };
 /// Makes an API key with a name, prints it this once, and writes its hash into
 /// security.api_keys_file.
@@ -107,8 +108,11 @@ struct MintFlags {
   std::string subject;
   std::string scope;
   std::int64_t lifetime_seconds = 3600;
-  std::string holder;  ///< File with the public key that the token is bound to; or empty.
+  std::string holder;   ///< File with the public key that the token is bound to; or empty.
+  std::string details;  ///< A JSON list that narrows the scopes, or @FILE; or empty.
 };
+/// The list of details that a flag gives. Errors: kInvalid, and as read_file().
+[[nodiscard]] base::Result<base::json::Array> details_in_flag(const std::string& flag);
 /// Prints a client token. Source: docs/wire-3.0.md, section 6.2.
 [[nodiscard]] int mint_token(const ConfigFlags& flags, const MintFlags& mint);
 

@@ -43,6 +43,20 @@ base::Result<std::string> holder_of(const MintFlags& mint) {
 
 }  // namespace
 
+base::Result<base::json::Array> details_in_flag(const std::string& flag) {
+  if (flag.empty()) return base::json::Array();
+  std::string text = flag;
+  if (flag.starts_with('@')) {
+    ASSIGN_OR_RETURN(text, read_file(flag.substr(1)));
+  }
+  auto parsed = base::json::parse(text, {.bytes = 64 << 10, .depth = 8, .values = 10'000});
+  if (!parsed) return std::move(parsed).error().with_context("--details");
+  if (!parsed->is_array()) {
+    return base::fail(base::ErrorKind::kInvalid, "--details: must be a list of details");
+  }
+  return std::move(parsed->get_array());
+}
+
 int keygen(const KeygenFlags& flags) {
   if (flags.kind == "secrets") return print_secrets();
   if (flags.out.empty()) {
@@ -73,9 +87,11 @@ int mint_token(const ConfigFlags& flags, const MintFlags& mint) {
   if (!scopes) return say(scopes.error());
   auto holder = holder_of(mint);
   if (!holder) return say(holder.error());
-  auto token = mint_client_jwt(loaded->config,
-                               {mint.subject, std::move(*scopes),
-                                std::chrono::seconds(mint.lifetime_seconds), std::move(*holder)});
+  auto details = details_in_flag(mint.details);
+  if (!details) return say(details.error());
+  auto token = mint_client_jwt(loaded->config, {mint.subject, std::move(*scopes),
+                                                std::chrono::seconds(mint.lifetime_seconds),
+                                                std::move(*holder), std::move(*details)});
   if (!token) return say(token.error());
   fmt::print("{}\n", *token);
   return 0;

@@ -115,6 +115,8 @@ void add_keys(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* add = keys->add_subcommand("add", "make a key and print it this once");
   add->add_option("name", flags->name, "1 to 64 of a-z, 0-9 and '-'")->required();
   add->add_option("--scope", flags->scope, "what it may do, parted by spaces")->required();
+  add->add_option("--details", flags->details,
+                  "what narrows the scopes to some arguments: a JSON list, or @FILE");
   add->add_option("--until", flags->until, "its end: YYYY-MM-DD or never; 90 days by default");
   auto* revoke = keys->add_subcommand("revoke", "take a key back");
   revoke->add_option("name", flags->name, "the key")->required();
@@ -146,6 +148,8 @@ void add_mint(CLI::App& app, ConfigFlags& config, Action& action) {
   auto flags = std::make_shared<MintFlags>();
   command->add_option("--subject", flags->subject, "whom the token stands for")->required();
   command->add_option("--scope", flags->scope, "scopes, parted by spaces")->required();
+  command->add_option("--details", flags->details,
+                      "what narrows the scopes to some arguments: a JSON list, or @FILE");
   command->add_option("--lifetime", flags->lifetime_seconds, "seconds, 1 to 86400");
   command->add_option("--holder", flags->holder,
                       "file: Ed25519 public key of the client, without whose private key the token "

@@ -360,7 +360,8 @@ base::Result<std::string> mint_client_jwt(const SecureConfig& config, const Clie
                              client.subject,
                              client.scopes,
                              client.lifetime,
-                             client.holder};
+                             client.holder,
+                             client.details};
   base::SystemRandom random;
   return session::mint_client_token(signer, grant, base::SystemClock().now(), random);
 }

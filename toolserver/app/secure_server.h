@@ -34,12 +34,14 @@ struct ClientJwt {
   /// Thumbprint (RFC 7638) of the key that its bearer has to prove; empty: a
   /// token that whoever has it may use.
   std::string holder;
+  /// What narrows the scopes (docs/wire-3.0.md, section 6.7); none when empty.
+  base::json::Array details = {};
 };
 /// Signs a client token with the key of `config`: that of the issuer node, or
 /// jwt_secret under HS256. No server has to run.
 /// Errors: kInvalid  the node only checks tokens, a key file that cannot be
-///         used, an empty subject or another lifetime; kTooLarge  it would be
-///         longer than 8 KiB.
+///         used, an empty subject, another lifetime, or details that are not understood; kTooLarge
+///         it would be longer than 8 KiB.
 /// Source: specification, section 2.3; docs/wire-3.0.md, section 6.2.
 [[nodiscard]] base::Result<std::string> mint_client_jwt(const settings::SecureConfig& config,
                                                         const ClientJwt& client);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/runtime/task.h"
@@ -31,6 +32,16 @@ class Connector {
   /// is authorised and before anybody is bothered. Waits for nothing.
   /// Errors: E_POLICY  names the argument and the rule.
   [[nodiscard]] virtual Outcome<void> allows(const Invocation& /*call*/) const { return {}; }
+
+  /// Whether the text in `argument` names these tables (in lower case) and no
+  /// others, as a name or in the statement that it is; asked where the caller's own
+  /// rights are narrowed so, before anybody is bothered. Within the deadline of the
+  /// call's context. `call` outlives the task.
+  /// Errors: E_POLICY  it names others, or cannot be read; or the tool cannot tell, as
+  ///         most; E_BUSY, E_LIMIT, E_TIMEOUT, E_CANCELLED, E_UPSTREAM, E_INTERNAL.
+  [[nodiscard]] virtual base::Task<Outcome<void>> keeps_to_tables(const Invocation& call,
+                                                                  std::string argument,
+                                                                  std::vector<std::string> tables);
 
   /// Runs a call of one of its tools to the end, within the deadline of its
   /// context, and stops early when the coroutine is cancelled. The arguments

@@ -62,6 +62,7 @@ Object principal_of(const Principal& principal) {
                 {"iss", text(principal.issuer)},
                 {"method", text(name(principal.method))},
                 {"scopes", std::move(scopes)},
+                {"details", principal.details.json()},
                 {"jti", text(principal.token_id)},
                 {"cnf", Object{{"jkt", text(principal.bound_to.key)},
                                {"x5t#S256", text(principal.bound_to.certificate)}}}};

@@ -214,6 +214,12 @@ TEST_F(PolicyQuestion, calls_that_differ_for_a_policy_have_different_questions) 
     call_.principal = std::make_shared<const Principal>(wider);
   });
   changed([&] {
+    Principal narrower;
+    narrower.subject = "alice";
+    narrower.details = Details::of({Detail{*ToolId::parse("t.a"), ArgumentRules(), {}}});
+    call_.principal = std::make_shared<const Principal>(narrower);
+  });
+  changed([&] {
     Principal other;
     other.subject = "alice";
     other.method = Method::kMtls;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/json/json.h"
-#include "toolserver/mcp_bridge/argument_rules.h"
 #include "toolserver/mcp_bridge/param_headers.h"
 #include "toolserver/mcp_bridge/pin_store.h"
+#include "toolserver/model/argument_rules.h"
 #include "toolserver/model/capability.h"
 #include "toolserver/settings/bridge.h"
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json/json.h"
+
 namespace tool {
 
 struct Forwarded {
@@ -16,6 +18,7 @@ struct Forwarded {
   std::string request;              ///< The caller's request, the same on all nodes.
   std::vector<std::string> way;     ///< The nodes before this one, the caller's own first.
   std::vector<std::string> proofs;  ///< One for each of them, as it was signed.
+  base::json::Array details;        ///< What narrows the caller here: Details::parse_sets().
   std::uint32_t max_hops = 0;       ///< How many steps there may be in all.
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/core/clock.h"
+#include "toolserver/model/details.h"
 #include "toolserver/model/tool_id.h"
 
 namespace tool {
@@ -52,11 +53,18 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
+/// What somebody may do: scopes, and what narrows them.
+struct Grant {
+  Scopes scopes;
+  Details details = {};
+};
+
 struct Principal {
   std::string subject;
   std::string issuer;  ///< Who vouches for it: our node or an identity provider.
   Method method = Method::kApiKey;
   Scopes scopes;
+  Details details = {};  ///< What narrows the scopes.
   base::WallTime expires_at{};
   std::string token_id;  ///< jti of the token that named it; empty when there was none.
   Binding bound_to;      ///< Of that token; whoever verified it has checked the proof.

@@ -5,6 +5,7 @@
 
 #include "base/json/canonical.h"
 #include "toolserver/model/digest.h"
+#include "toolserver/pipeline/within.h"
 
 namespace tool::pipeline {
 namespace {
@@ -94,6 +95,38 @@ Outcome<void> authorise(const Principal& principal, const ToolId& tool, base::Wa
     return refuse(Code::kScope, "needs the scope tool:invoke:" + tool.text());
   }
   return {};
+}
+
+namespace {
+
+base::Task<Outcome<void>> check_detail(const ToolEntry& entry, const Invocation& call,
+                                       const ArgumentRules& rules) {
+  CO_RETURN_IF_ERROR(rules.check(call.args, entry.capability.input_schema));
+  for (const ArgumentRule& rule : rules.with_tables()) {
+    if (!call.args.contains(rule.argument)) continue;  // It was optional.
+    CO_RETURN_IF_ERROR(co_await within(
+        call.context.deadline, entry.connector->keeps_to_tables(call, rule.argument, rule.tables)));
+  }
+  co_return Outcome<void>();
+}
+
+}  // namespace
+
+base::Task<Outcome<void>> check_details(const ToolEntry& entry, const Invocation& call) {
+  for (const auto& set : call.principal->details.sets()) {
+    std::optional<Fault> first;
+    bool is_kept = false;
+    for (const Detail& one : *set) {
+      if (is_kept || one.tool != call.tool) continue;
+      auto kept = co_await check_detail(entry, call, one.rules);
+      // Nobody knows what it would have been: not a no that another detail mends.
+      if (!kept && kept.error().code != Code::kPolicy) co_return kept;
+      is_kept = kept.has_value();
+      if (!kept && !first) first = std::move(kept).error();
+    }
+    if (!is_kept && first) co_return std::move(*first);
+  }
+  co_return Outcome<void>();
 }
 
 Outcome<void> check_mode(Mode mode, const Capability& capability) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/core/clock.h"
+#include "base/runtime/task.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/invocation.h"
 #include "toolserver/pipeline/call.h"
@@ -33,6 +34,14 @@ namespace tool::pipeline {
 /// this tool.
 [[nodiscard]] Outcome<void> authorise(const Principal& principal, const ToolId& tool,
                                       base::WallTime now);
+
+/// Whether the arguments are such as the details of the call's principal allow,
+/// where some of them name its tool. Both outlive the task.
+/// Errors: E_POLICY  names the argument and the rule of the caller's first detail
+/// that is broken; or the connector cannot tell. What else Connector::keeps_to_tables()
+/// refuses with.
+[[nodiscard]] base::Task<Outcome<void>> check_details(const ToolEntry& entry,
+                                                      const Invocation& call);
 
 /// Errors: E_POLICY  the tool asks for a stronger mode of security.
 [[nodiscard]] Outcome<void> check_mode(Mode mode, const Capability& capability);

@@ -162,6 +162,10 @@ base::Task<Outcome<void>> Pipeline::check(Passage& p) {
   // 4. Authorise: the caller's own grants, before others are bothered.
   p.stage = "authorise";
   CO_RETURN_IF_ERROR(authorise(*p.invocation->principal, p.invocation->tool, parts_.clock.now()));
+  if (p.invocation->principal->details.names(p.invocation->tool)) {
+    p.invocation->context.deadline = steady_clock::now() + options_.guard_time;
+    CO_RETURN_IF_ERROR(co_await check_details(*p.entry, *p.invocation));
+  }
   p.is_authorised = true;
 
   // 5. Mode: a grant does not make a weak channel strong.
@@ -378,6 +382,9 @@ outcomes::Seen Pipeline::outcome(const Principal& principal, const std::string& 
   const auto& answer = *seen.ended->answer;
   bool is_shown =
       id && principal.scopes.allows_invoke(*id) &&
+      // Another credential of the same caller may have made it, of arguments that
+      // this one does not reach.
+      !principal.details.names(*id) &&
       check_wire_size(answer.result, ContentForm::kWhole, answer.bytes, options_.message_bytes);
   if (!is_shown) seen.ended->answer.reset();
   return seen;

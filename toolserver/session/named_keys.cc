@@ -71,7 +71,8 @@ Outcome<Principal> verify_named_key(std::string_view credential, const NamedKeys
   return Principal{.subject = "key:" + std::string(name),
                    .issuer = issuer,
                    .method = Method::kApiKey,
-                   .scopes = key.scopes,
+                   .scopes = key.grant.scopes,
+                   .details = key.grant.details,
                    .expires_at = std::min(at_most, key.expires_at)};
 }
 

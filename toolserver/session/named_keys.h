@@ -20,7 +20,7 @@ namespace tool::session {
 
 struct NamedKey {
   base::crypto::Digest hash{};  ///< SHA-256 of the whole key.
-  Scopes scopes;
+  Grant grant;
   base::WallTime expires_at = base::WallTime::max();
 };
 using NamedKeys = std::map<std::string, NamedKey, std::less<>>;

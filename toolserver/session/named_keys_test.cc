@@ -12,12 +12,16 @@ using std::chrono::hours;
 const base::WallTime kNow(std::chrono::milliseconds(1'795'251'600'000));
 const base::crypto::Digest kTh1 = base::crypto::sha256("a transcript");
 
+const Details kDetails = *Details::parse(*base::json::parse(
+    R"([{"type":"scp_tool","tool":"sql.query","args":{"sql":{"tables":["sales"]}}}])"));
+
 struct NamedKeysTest : ::testing::Test {
   NamedKeysTest() {
     for (const char* name : {"reports", "nightly-2"}) {
       made.emplace(name, make_named_key(name, random));
       keys[name] = {base::crypto::sha256(made.at(name).reveal()),
-                    *Scopes::parse("tool:invoke:sql.query"), kNow + hours(1)};
+                    {*Scopes::parse("tool:invoke:sql.query"), kDetails},
+                    kNow + hours(1)};
     }
   }
   Outcome<Principal> verify(std::string_view credential, base::WallTime now = kNow) {
@@ -59,6 +63,7 @@ TEST_F(NamedKeysTest, a_proof_opens_what_the_key_may_do) {
   EXPECT_EQ(principal->issuer, "node-b");
   EXPECT_EQ(principal->method, Method::kApiKey);
   EXPECT_EQ(principal->scopes.text(), "tool:invoke:sql.query");
+  EXPECT_EQ(principal->details.json(), kDetails.json());
   EXPECT_EQ(principal->expires_at, kNow + hours(1));
   keys["reports"].expires_at = base::WallTime::max();
   EXPECT_EQ(verify(credential)->expires_at, kNow + hours(12));

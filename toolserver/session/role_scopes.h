@@ -22,14 +22,16 @@ struct RoleScopes {
   /// JSON Pointers to claims, such as "/groups" or "/realm_access/roles".
   std::vector<std::string> claims;
   /// By role, as the provider writes it. A role that is not here grants nothing.
-  std::map<std::string, Scopes, std::less<>> scopes;
+  std::map<std::string, Grant, std::less<>> scopes;
 };
 
 /// `own`, and what the roles grant that the claims of a token name: a text is one
-/// role, a list of texts one for each. A claim that is not there names none.
-/// Errors: E_AUTH  a claim is neither, or names more than kRoles; the scopes are
-/// more than one may have.
-[[nodiscard]] Outcome<Scopes> with_roles(const RoleScopes& rules, const base::json::Object& claims,
-                                         const Scopes& own);
+/// role, a list of texts one for each. A claim that is not there names none. The
+/// details of a role narrow what that role grants and no other; those of the
+/// token narrow all.
+/// Errors: E_AUTH  a claim is neither, or names more than kRoles; the scopes or
+/// the details are more than one may have.
+[[nodiscard]] Outcome<Grant> with_roles(const RoleScopes& rules, const base::json::Object& claims,
+                                        const Grant& own);
 
 }  // namespace tool::session

@@ -75,12 +75,14 @@ Outcome<std::string> ServerSession::mint_token(const Principal& principal, base:
   }
   auto token = context_->tokens().mint({.subject = principal.subject,
                                         .scopes = principal.scopes,
+                                        .details = principal.details,
                                         .session = id_,
                                         .mode = context_->config().mode,
                                         .th1 = handshake_.th1(),
                                         .expires_at = expires},
                                        context_->now(), context_->random());
-  if (!token) return refuse(Code::kLimit, "the credential's scopes are too long for a token");
+  if (!token)
+    return refuse(Code::kLimit, "the credential's scopes and details are too long for a token");
   return std::move(*token);
 }
 

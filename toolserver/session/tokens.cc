@@ -18,6 +18,7 @@ using base::jose::Verifier;
 
 constexpr std::string_view kSessionType = "scp-session+jwt";
 constexpr std::string_view kClientType = "scp-client+jwt";
+constexpr const char* kDetailsClaim = "authorization_details";  // RFC 9396.
 
 base::Result<Signer> derived_signer(const base::Secret& jwt_secret, const base::Secret& kdf_salt,
                                     std::string_view info) {
@@ -77,6 +78,7 @@ base::Result<std::string> SessionTokens::mint(const SessionGrant& grant, base::W
   claims["sub"] = grant.subject;
   claims["sid"] = text(grant.session.text());
   claims["scope"] = grant.scopes.text();
+  if (!grant.details.empty()) claims["details"] = grant.details.json();
   claims["mode"] = text(name(grant.mode));
   claims["cnf"] = {{"scp_th", base::crypto::to_base64url(base::crypto::view(grant.th1))}};
   return base::jose::sign(signer_, kSessionType, claims);
@@ -115,11 +117,13 @@ base::Result<std::string> mint_client_token(const Signer& signer, const ClientGr
   if (grant.lifetime < std::chrono::seconds(1) || grant.lifetime > kClientTokenLifetime) {
     return base::fail(base::ErrorKind::kInvalid, "a client token lives for 1 s to 24 h");
   }
+  RETURN_IF_ERROR(Details::parse(grant.details));
   auto claims = time_claims(now, now + grant.lifetime, random);
   claims["iss"] = grant.issuer;
   claims["aud"] = grant.cluster;
   claims["sub"] = grant.subject;
   claims["scope"] = grant.scopes.text();
+  if (!grant.details.empty()) claims[kDetailsClaim] = grant.details;
   if (!grant.holder.empty()) claims["cnf"] = {{"jkt", grant.holder}};
   return base::jose::sign(signer, kClientType, claims);
 }
@@ -164,12 +168,19 @@ Outcome<Principal> principal_of(const Claims& claims, Method method, std::chrono
   }
   auto scopes = Scopes::parse(scope);
   if (!scopes) return wrong_credential(scopes.error().message());
+  Details details;
+  if (const auto* claim = claims.all().if_contains(kDetailsClaim)) {
+    auto read = Details::parse(*claim);
+    if (!read) return wrong_credential(read.error().message());
+    details = std::move(*read);
+  }
   auto binding = read_binding(claims.all());
   if (!binding) return std::move(binding).error();
   return Principal{.subject = claims.subject(),
                    .issuer = claims.issuer(),
                    .method = method,
                    .scopes = std::move(*scopes),
+                   .details = std::move(details),
                    .expires_at = claims.expires_at() + leeway,
                    .token_id = claims.token_id(),
                    .bound_to = std::move(*binding)};

@@ -31,6 +31,7 @@ namespace tool::session {
 struct SessionGrant {
   std::string subject;
   Scopes scopes;
+  Details details = {};
   Ulid session;
   Mode mode = Mode::kSimple;
   base::crypto::Digest th1{};
@@ -81,10 +82,12 @@ struct ClientGrant {
   std::string subject;
   Scopes scopes;
   std::chrono::seconds lifetime{3600};
-  std::string holder;  ///< Thumbprint of the key it is bound to; of anybody when empty.
+  std::string holder;              ///< Thumbprint of the key it is bound to; of anybody when empty.
+  base::json::Array details = {};  ///< As Details::parse() takes them; none when empty.
 };
-/// A client token. Errors: kInvalid  an empty issuer, cluster or subject, or a
-/// lifetime outside 1 s to 24 h; kTooLarge  it would be longer than 8 KiB.
+/// A client token. Errors: kInvalid  an empty issuer, cluster or subject, a
+/// lifetime outside 1 s to 24 h, or details that are not understood; kTooLarge  it would be longer
+/// than 8 KiB.
 [[nodiscard]] base::Result<std::string> mint_client_token(const base::jose::Signer& signer,
                                                           const ClientGrant& grant,
                                                           base::WallTime now, base::Random& random);
@@ -115,7 +118,7 @@ class ClientTokens {
 /// a token for that long grants calls for that long. What it is bound to is read
 /// here and has still to be proved: check_binding().
 /// Errors: E_AUTH  no subject, a scope outside RFC 6749's characters, or a
-///         binding that is not known.
+///         binding or authorization_details that are not understood.
 [[nodiscard]] Outcome<Principal> principal_of(const base::jose::Claims& claims, Method method,
                                               std::chrono::seconds leeway);
 

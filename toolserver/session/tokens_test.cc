@@ -89,6 +89,55 @@ TEST_F(TokensTest, a_client_token_gives_its_principal) {
   }
 }
 
+const base::json::Array kDetails = base::json::parse(R"([{"type":"scp_tool","tool":"a.b",
+    "args":{"path":{"within":"reports"}}}])")
+                                       ->get_array();
+
+TEST_F(TokensTest, a_client_token_narrows_its_bearer) {
+  ClientTokens tokens("node-b", "cluster-1", client_signer().verifier());
+  ClientGrant narrow = client_grant();
+  narrow.details = kDetails;
+  auto principal =
+      tokens.verify(*mint_client_token(client_signer(), narrow, clock.now(), random), clock.now());
+  ASSERT_TRUE(principal.has_value());
+  EXPECT_EQ(principal->details.json(), base::json::Array{base::json::Value(kDetails)});
+  // A detail that nobody understands is neither signed nor taken for none.
+  narrow.details[0].get_object()["type"] = "other";
+  EXPECT_FALSE(mint_client_token(client_signer(), narrow, clock.now(), random).has_value());
+  auto claims = base::json::Object{{"iss", "node-b"},
+                                   {"aud", "cluster-1"},
+                                   {"sub", "alice"},
+                                   {"scope", "tool:invoke:a.b"},
+                                   {"jti", "1"},
+                                   {"iat", base::jose::numeric_date(clock.now())},
+                                   {"nbf", base::jose::numeric_date(clock.now())},
+                                   {"exp", base::jose::numeric_date(clock.now() + seconds(60))}};
+  auto taken = [&](const base::json::Value& details) {
+    claims["authorization_details"] = details;
+    auto token = *base::jose::sign(client_signer(), "scp-client+jwt", claims);
+    return code(tokens.verify(token, clock.now()));
+  };
+  EXPECT_EQ(taken(kDetails), "ok");
+  EXPECT_EQ(taken(base::json::Array()), "ok");
+  EXPECT_EQ(taken(narrow.details), "E_AUTH");
+  EXPECT_EQ(taken(kDetails[0]), "E_AUTH");
+  EXPECT_EQ(taken(nullptr), "E_AUTH");
+  EXPECT_EQ(taken("[]"), "E_AUTH");
+}
+
+TEST_F(TokensTest, a_session_token_says_what_narrows_its_bearer) {
+  SessionTokens tokens("node-b", "cluster-1", session_signer());
+  auto narrow = grant();
+  narrow.details = *Details::parse(kDetails);
+  auto claims = tokens.verify(*tokens.mint(narrow, clock.now(), random), session, th1, clock.now());
+  ASSERT_TRUE(claims.has_value());
+  EXPECT_EQ(claims->all().at("details"),
+            base::json::Value(base::json::Array{base::json::Value(kDetails)}));
+  claims = tokens.verify(*tokens.mint(grant(), clock.now(), random), session, th1, clock.now());
+  ASSERT_TRUE(claims.has_value());
+  EXPECT_FALSE(claims->all().contains("details"));
+}
+
 TEST_F(TokensTest, a_client_token_names_the_key_that_it_is_bound_to) {
   auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
   ClientTokens tokens("node-b", "cluster-1", client_signer().verifier());

@@ -14,6 +14,7 @@
 
 #include "base/json/json.h"
 #include "toolserver/definition/template.h"
+#include "toolserver/model/argument_rules.h"
 #include "toolserver/model/capability.h"
 
 namespace tool::settings {
@@ -25,21 +26,6 @@ enum class BridgeKind : std::uint8_t {
 
 /// What happens to a tool that nobody approved yet.
 enum class FirstSight : std::uint8_t { kQuarantine, kTrust };
-
-/// What an argument must be before a foreign tool gets it. A rule holds for
-/// each item of an array. At least one of the parts is set.
-struct ArgumentRule {
-  std::string tool;      ///< Name in the bridge's namespace; "*" for all its tools.
-  std::string argument;  ///< Name of a member of the arguments.
-  /// An absolute folder, or "." for relative paths: the value is a path below.
-  std::string within;
-  std::string pattern;  ///< RE2, of the whole value.
-  std::optional<double> min;
-  std::optional<double> max;
-  std::vector<std::string> values;  ///< The only ones that are allowed.
-  bool is_optional = false;         ///< The argument may be left out.
-  friend bool operator==(const ArgumentRule&, const ArgumentRule&) = default;
-};
 
 /// The open section that holds them, and its name in faults.
 inline constexpr std::string_view kBridges = "bridges";

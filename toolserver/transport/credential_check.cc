@@ -13,9 +13,11 @@ namespace {
 Outcome<Principal> caller_of(const base::jose::Claims& claims, const AccessTokens& tokens) {
   auto principal = session::principal_of(claims, Method::kOauth2, tokens.rules.leeway);
   if (!principal) return principal;
-  auto scopes = session::with_roles(tokens.roles, claims.all(), principal->scopes);
-  if (!scopes) return std::move(scopes).error();
-  principal->scopes = std::move(*scopes);
+  auto grant = session::with_roles(tokens.roles, claims.all(),
+                                   {std::move(principal->scopes), std::move(principal->details)});
+  if (!grant) return std::move(grant).error();
+  principal->scopes = std::move(grant->scopes);
+  principal->details = std::move(grant->details);
   return principal;
 }
 
@@ -109,7 +111,9 @@ Outcome<Principal> CredentialCheck::certificate(const Presented& presented) cons
   principal.issuer = rules_.node_id;
   principal.method = Method::kMtls;
   auto own = rules_.subject_scopes.find(principal.subject);
-  principal.scopes = own == rules_.subject_scopes.end() ? rules_.certificate_scopes : own->second;
+  Grant grant = own == rules_.subject_scopes.end() ? Grant{rules_.certificate_scopes} : own->second;
+  principal.scopes = std::move(grant.scopes);
+  principal.details = std::move(grant.details);
   principal.expires_at =
       std::min<base::WallTime>(clock_.now() + rules_.api_key_life, presented.certificate_end);
   return principal;
@@ -126,7 +130,9 @@ Outcome<Principal> CredentialCheck::node(const Presented& presented) const {
   principal.issuer = std::string(kNodeIssuer) + principal.subject;
   principal.method = Method::kNode;
   auto own = rules_.scopes_of_nodes.find(principal.subject);
-  principal.scopes = own == rules_.scopes_of_nodes.end() ? rules_.node_scopes : own->second;
+  Grant grant = own == rules_.scopes_of_nodes.end() ? Grant{rules_.node_scopes} : own->second;
+  principal.scopes = std::move(grant.scopes);
+  principal.details = std::move(grant.details);
   principal.expires_at = clock_.now() + rules_.api_key_life;
   return principal;
 }

@@ -60,11 +60,11 @@ struct CredentialRules {
   std::optional<session::ClientTokens> client_tokens_previous;  ///< Of the key before; likewise.
   std::optional<AccessTokens> access_tokens;
   Scopes certificate_scopes;  ///< Of every client with a certificate, for method mtls.
-  std::map<std::string, Scopes, std::less<>> subject_scopes;  ///< Of those named here, instead.
+  std::map<std::string, Grant, std::less<>> subject_scopes;  ///< Of those named here, instead.
   /// The other nodes of the federation; null: none is let in.
   std::shared_ptr<const federation::NodeKeys> nodes;
   Scopes node_scopes;  ///< What every one of them may ask for here.
-  std::map<std::string, Scopes, std::less<>> scopes_of_nodes;  ///< Of those named, instead.
+  std::map<std::string, Grant, std::less<>> scopes_of_nodes;  ///< Of those named, instead.
   DenyList denied;
   /// Of client and access tokens; an API key and a certificate are proved anyway.
   session::Unbound unbound = session::Unbound::kAccepted;

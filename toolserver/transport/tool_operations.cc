@@ -274,6 +274,9 @@ base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller,
   principal->expires_at = node.expires_at;
   if (auto id = ToolId::parse(asked->tool); id && node.scopes.allows_invoke(*id)) {
     if (auto one = Scopes::parse("tool:invoke:" + asked->tool)) principal->scopes = std::move(*one);
+    auto details = Details::parse_sets(*id, base::json::Value(accepted->details));
+    if (!details) co_return no(to_fault(std::move(details).error()));
+    principal->details = details->with(node.details);
   }
   pipeline::PipelineCall call = call_of(*caller, request);
   call.request_id = accepted->request;

@@ -119,7 +119,13 @@ Outcome<ToolResult> answer_to(SqlWork& work, Watch& watch, std::string_view text
   if (!request) return std::move(request).error();
   SqlCall call(steady_clock::now() + order->time);
   Watch::Of watched(watch, call, ticket);
-  return perform(work, *request, call);
+  const auto* query = std::get_if<QueryRequest>(&*request);
+  if (order->tables.empty()) return perform(work, *request, call);
+  // What else has tables is judged by those who ask.
+  if (query == nullptr) return refuse(Code::kInternal, "sql: the call could not be read");
+  auto kept = work.keeps_to_tables(query->sql, order->tables, call);
+  if (!kept) return std::move(kept).error();
+  return ToolResult{};
 }
 
 // The tables from before. One that cannot be loaded any more is not there.

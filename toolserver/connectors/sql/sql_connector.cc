@@ -1,6 +1,7 @@
 #include "toolserver/connectors/sql/sql_connector.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/asio/cancellation_state.hpp>
@@ -113,8 +114,23 @@ base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, 
   if (!request) co_return std::move(request).error();
   auto start = steady_clock::now();
   auto deadline = std::min(call->context.deadline, start + options_.time);
-  SqlOrder order{call->tool.text(), call->args, call->dry_run,
-                 std::chrono::duration_cast<milliseconds>(deadline - start)};
+  auto answer =
+      co_await ask({.tool = call->tool.text(), .args = call->args, .dry_run = call->dry_run},
+                   deadline, std::move(progress));
+  if (!answer || answer->is_error || call->dry_run) co_return answer;
+  std::lock_guard lock(saved_->mutex);
+  if (const auto* load = std::get_if<LoadRequest>(&*request)) {
+    saved_->tables[load->table.key()] = {load->table.text(), load->file.path()};
+  } else if (const auto* unload = std::get_if<UnloadRequest>(&*request)) {
+    saved_->tables.erase(unload->table.key());
+  }
+  co_return answer;
+}
+
+base::Task<Outcome<ToolResult>> SqlConnector::ask(SqlOrder order, base::Deadline deadline,
+                                                  Progress progress) {
+  auto start = steady_clock::now();
+  order.time = std::chrono::duration_cast<milliseconds>(deadline - start);
   std::function<void(const std::string&)> on_note;
   if (progress) {
     on_note = [progress = std::move(progress), start](const std::string& note) {
@@ -128,14 +144,31 @@ base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, 
     co_return Fault{
         Code::kInternal, "sql: the engine's answer is none", {}, answer.error().message()};
   }
-  if (!*answer || (*answer)->is_error || call->dry_run) co_return *std::move(answer);
-  std::lock_guard lock(saved_->mutex);
-  if (const auto* load = std::get_if<LoadRequest>(&*request)) {
-    saved_->tables[load->table.key()] = {load->table.text(), load->file.path()};
-  } else if (const auto* unload = std::get_if<UnloadRequest>(&*request)) {
-    saved_->tables.erase(unload->table.key());
-  }
   co_return *std::move(answer);
+}
+
+base::Task<Outcome<void>> SqlConnector::keeps_to_tables(const Invocation& call,
+                                                        std::string argument,
+                                                        std::vector<std::string> tables) {
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const auto* value = call.args.if_contains(argument);
+  bool is_text = value != nullptr && value->is_string();
+  if (is_text && argument == "sql" && call.tool.text() == "sql.query") {
+    auto deadline = std::min(call.context.deadline, steady_clock::now() + options_.time);
+    auto answer = co_await ask(
+        {.tool = call.tool.text(), .args = call.args, .tables = std::move(tables)}, deadline, {});
+    if (!answer) co_return std::move(answer).error();
+    co_return Outcome<void>();
+  }
+  if (!is_text || argument != "table") {
+    co_return refuse(Code::kPolicy, "args." + argument + ": the tool cannot tell its tables");
+  }
+  if (std::ranges::find(tables, lower_ascii(value->get_string())) == tables.end()) {
+    co_return refuse(Code::kPolicy,
+                     "args.table: must be one of " + fmt::format("{}", fmt::join(tables, ", ")));
+  }
+  co_return Outcome<void>();
 }
 
 }  // namespace tool::connectors

@@ -38,6 +38,10 @@ class SqlConnector final : public Connector {
   [[nodiscard]] std::vector<Capability> capabilities() const override;
   /// options.calls: the pipeline gives out their places.
   [[nodiscard]] std::size_t most_at_once() const override;
+  /// Of sql.query the engine's own tree of the statement decides, in its process.
+  [[nodiscard]] base::Task<Outcome<void>> keeps_to_tables(const Invocation& call,
+                                                          std::string argument,
+                                                          std::vector<std::string> tables) override;
   /// Ends when the engine does: an interrupted statement takes some
   /// milliseconds to notice; one that does not is ended with its process.
   /// E_UPSTREAM  the process ended meanwhile; nothing was changed, and the next
@@ -54,6 +58,9 @@ class SqlConnector final : public Connector {
 
   SqlConnector(SqlOptions options, std::shared_ptr<Saved> saved,
                std::unique_ptr<isolate::PartClient> engine);
+
+  [[nodiscard]] base::Task<Outcome<ToolResult>> ask(SqlOrder order, base::Deadline deadline,
+                                                    Progress progress);
 
   const SqlOptions options_;
   const std::shared_ptr<Saved> saved_;

@@ -225,9 +225,12 @@ std::string encode(const SqlOpening& opening) {
 }
 
 std::string encode(const SqlOrder& order) {
+  Array tables;
+  for (const auto& table : order.tables) tables.emplace_back(table);
   return base::json::write(Object{{"tool", order.tool},
                                   {"args", order.args},
                                   {"dry_run", order.dry_run},
+                                  {"tables", std::move(tables)},
                                   {"time", order.time.count()}});
 }
 
@@ -259,6 +262,7 @@ base::Result<SqlOrder> read_order(std::string_view text) {
   SqlOrder order;
   ASSIGN_OR_RETURN(order.tool, fields.string("tool"));
   ASSIGN_OR_RETURN(order.dry_run, fields.boolean("dry_run"));
+  ASSIGN_OR_RETURN(order.tables, fields.strings("tables"));
   ASSIGN_OR_RETURN(std::int64_t time, fields.int64("time"));
   order.time = std::chrono::milliseconds(time);
   ASSIGN_OR_RETURN(const Value* args, fields.value("args"));

@@ -33,6 +33,8 @@ struct SqlOrder {
   std::string tool;
   base::json::Object args;
   bool dry_run = false;
+  /// Not empty: the statement is only judged, whether it keeps to these tables.
+  std::vector<std::string> tables = {};
   std::chrono::milliseconds time{};  ///< That is left.
 };
 

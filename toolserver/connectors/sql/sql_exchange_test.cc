@@ -84,8 +84,8 @@ TEST(SqlExchangeTest, what_is_no_answer_is_refused) {
 }
 
 TEST(SqlExchangeTest, orders_and_openings_come_back_as_they_were) {
-  auto order = read_order(
-      encode(SqlOrder{"sql.query", {{"sql", "SELECT 1"}}, true, std::chrono::milliseconds(17)}));
+  auto order = read_order(encode(
+      SqlOrder{"sql.query", {{"sql", "SELECT 1"}}, true, {}, std::chrono::milliseconds(17)}));
   ASSERT_TRUE(order) << order.error().message();
   EXPECT_EQ(order->tool, "sql.query");
   EXPECT_EQ(order->args.at("sql").as_string(), "SELECT 1");

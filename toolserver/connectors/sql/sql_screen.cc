@@ -168,7 +168,8 @@ void Walker::check_cte_name(std::string_view name) {
   ctes_.push_back(lower_ascii(name));
 }
 
-// Each may use the ones before it, and itself.
+// Each may use the ones before it, and itself; but within itself the engine takes the
+// name for that of a table where there is one, so where some are out of reach it is one.
 void Walker::walk_ctes(const Object& object) {
   const Value* holder = object.if_contains("cte_map");
   const Value* map =
@@ -178,16 +179,27 @@ void Walker::walk_ctes(const Object& object) {
   }
   for (const Value& entry : map->get_array()) {
     if (!entry.is_object()) return refuse("a WITH part is not known");
+    if (rules_.names == TableNames::kSecret) walk(entry);
     check_cte_name(text_at(entry.get_object(), "key"));
-    walk(entry);
+    if (rules_.names == TableNames::kTold) walk(entry);
   }
 }
 
 void Walker::walk_query(const Object& object) {
   std::size_t outer = ctes_.size();
-  if (object.contains("cte_name")) check_cte_name(text_at(object, "cte_name"));
-  walk_ctes(object);
-  walk_members(object, "cte_map");
+  bool is_cte = object.contains("cte_name");
+  if (is_cte && rules_.names == TableNames::kSecret) {
+    walk_ctes(object);
+    for (const auto& [key, value] : object) {
+      if (key != "cte_map" && key != "child") walk(value);
+    }
+    check_cte_name(text_at(object, "cte_name"));
+    if (const Value* child = object.if_contains("child")) walk(*child);
+  } else {
+    if (is_cte) check_cte_name(text_at(object, "cte_name"));
+    walk_ctes(object);
+    walk_members(object, "cte_map");
+  }
   ctes_.resize(outer);
 }
 
@@ -219,12 +231,13 @@ void Walker::check_table(const Object& object) {
   }
 }
 
-// DESCRIBE and SUMMARIZE hold a query; of SHOW, the list of tables is no secret.
+// DESCRIBE and SUMMARIZE hold a query; the list of tables is no secret but to a
+// caller whose rights name some.
 void Walker::walk_show(const Object& object) {
   const Value* query = object.if_contains("query");
   std::string_view name = text_at(object, "table_name");
   bool of_query = query != nullptr && query->is_object() && name.empty();
-  bool of_tables = query != nullptr && query->is_null() &&
+  bool of_tables = rules_.names == TableNames::kTold && query != nullptr && query->is_null() &&
                    (name == "\"tables\"" || name == "__show_tables_expanded");
   if ((!of_query && !of_tables) || !text_at(object, "catalog_name").empty() ||
       !text_at(object, "schema_name").empty()) {

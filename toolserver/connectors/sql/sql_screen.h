@@ -21,10 +21,13 @@
 namespace tool::connectors {
 
 enum class RawFiles : std::uint8_t { kRefused, kAllowed };
+/// Whether a caller may know which tables there are.
+enum class TableNames : std::uint8_t { kTold, kSecret };
 
 struct ScreenRules {
   std::set<std::string> tables;  ///< That callers loaded, in lower case.
   RawFiles raw_files = RawFiles::kRefused;
+  TableNames names = TableNames::kTold;
 };
 
 struct Verdict {

@@ -1,6 +1,7 @@
 #include "toolserver/connectors/sql/sql_work.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -151,12 +152,35 @@ Outcome<AnchoredSql> SqlWork::anchored(const std::string& sql, Value tree, SqlCa
   return *std::move(made);
 }
 
-Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
-  if (request.sql.size() > options_.statement_bytes) {
+Outcome<void> SqlWork::check_text(const std::string& sql) const {
+  if (sql.size() > options_.statement_bytes) {
     return refuse(Code::kLimit,
                   fmt::format("sql: must be at most {} bytes", options_.statement_bytes));
   }
-  if (request.sql.contains('\0')) return refuse(Code::kShape, "sql: must not hold a NUL");
+  if (sql.contains('\0')) return refuse(Code::kShape, "sql: must not hold a NUL");
+  return {};
+}
+
+Outcome<void> SqlWork::keeps_to_tables(const std::string& sql,
+                                       const std::vector<std::string>& tables, SqlCall& call) {
+  if (auto good = check_text(sql); !good) return good;
+  auto tree = parse_sql(sql, call);
+  if (!tree) return std::move(tree).error();
+  Verdict verdict =
+      screen(*tree, {.tables = {tables.begin(), tables.end()}, .names = TableNames::kSecret});
+  switch (verdict.kind) {
+    case Verdict::Kind::kAllowed: return {};
+    case Verdict::Kind::kUnknownTable:
+      return refuse(Code::kPolicy, fmt::format("args.sql: must read no other tables than {}",
+                                               fmt::join(tables, ", ")));
+    case Verdict::Kind::kUnreadable:
+      return refuse(Code::kPolicy, "args.sql: cannot be read, and its tables are ruled");
+    default: return refuse(Code::kPolicy, "args.sql: " + verdict.reason);
+  }
+}
+
+Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
+  if (auto good = check_text(request.sql); !good) return std::move(good).error();
   auto tree = parse_sql(request.sql, call);
   if (!tree) return std::move(tree).error();
   ScreenRules rules{.tables = tables_.names(),

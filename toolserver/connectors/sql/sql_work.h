@@ -54,6 +54,14 @@ class SqlWork {
   /// Errors: E_POLICY, E_SHAPE, E_LIMIT, E_TIMEOUT, E_CANCELLED, E_INTERNAL.
   [[nodiscard]] Outcome<ToolResult> query(const QueryRequest& request, SqlCall& call);
 
+  /// Whether a SELECT reads these tables, in lower case, and no others; whether there
+  /// are such does not matter, so that the answer tells nothing of the rest.
+  /// Errors: E_POLICY  it reads others, or the screen does not let it through, or
+  ///         cannot be read; else as query().
+  [[nodiscard]] Outcome<void> keeps_to_tables(const std::string& sql,
+                                              const std::vector<std::string>& tables,
+                                              SqlCall& call);
+
   /// Makes a table of a regular file. A missing or broken file, another kind of
   /// file, and a name that is taken, are answers with is_error.
   /// Errors: as query(); E_BUSY  another load is under way.
@@ -74,6 +82,7 @@ class SqlWork {
 
   using Connected = base::Result<base::duckdb::Connection>;
   [[nodiscard]] Connected connect(const SqlCall& call);
+  [[nodiscard]] Outcome<void> check_text(const std::string& sql) const;
   [[nodiscard]] Outcome<base::json::Value> parse_sql(const std::string& sql, SqlCall& call);
   [[nodiscard]] Outcome<AnchoredSql> anchored(const std::string& sql, base::json::Value tree,
                                               SqlCall& call);

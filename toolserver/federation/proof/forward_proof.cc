@@ -8,6 +8,7 @@
 #include "base/crypto/encoding.h"
 #include "base/jose/jwt.h"
 #include "base/json/fields.h"
+#include "toolserver/model/details.h"
 #include "toolserver/model/ulid.h"
 
 namespace tool::federation {
@@ -105,6 +106,11 @@ Outcome<ForwardProof> read_claims(const Claims& claims) {
   reader.read("via", out.via);
   if (reader.has("prev")) reader.read("prev", out.previous, kHashCharacters);
   reader.read("sid", out.session, Ulid::kChars);
+  if (const auto* details = claims.all().if_contains("details")) {
+    auto tool = ToolId::parse(out.tool);
+    if (!tool || !Details::parse_sets(*tool, *details)) return broken("claim details");
+    out.details = details->get_array();
+  }
   if (!Ulid::parse(out.id)) reader.fail("jti");
   if (!Ulid::parse(out.request)) reader.fail("rid");
   if (!ToolId::parse(out.tool)) reader.fail("tool");
@@ -148,6 +154,7 @@ base::Result<std::string> sign_proof(const NodeKeys& keys, const ForwardProof& p
   for (const auto& node : proof.via) via.emplace_back(node);
   if (!proof.previous.empty()) claims["prev"] = proof.previous;
   claims["sid"] = proof.session;
+  if (!proof.details.empty()) claims["details"] = proof.details;
   return base::jose::sign(keys.signer(proof.audience), kProofType, claims);
 }
 

@@ -50,6 +50,9 @@ struct ForwardProof {
   std::vector<std::string> via;  ///< The nodes before the issuer, the caller's own first.
   std::string previous;          ///< base64url of the SHA-256 of the proof before; or empty.
   std::string session;           ///< The session of the audience that it is sent in.
+  /// What narrows the caller's right to this tool, as Details::sets_of() gives it; none
+  /// when empty. It never loses a set.
+  base::json::Array details = {};
 
   friend bool operator==(const ForwardProof&, const ForwardProof&) = default;
 };

@@ -33,6 +33,11 @@ Outcome<void> check_continues(const ForwardProof& before, std::string_view token
   if (next.args_hash != before.args_hash) return forged("the arguments");
   if (next.issued_at + kProofLeeway.count() < before.issued_at) return forged("the times");
   if (next.max_hops > before.max_hops) return too_far();
+  for (const auto& set : before.details) {
+    if (std::find(next.details.begin(), next.details.end(), set) == next.details.end()) {
+      return refuse(Code::kScope, "a node on the way left out what narrows the caller");
+    }
+  }
   auto tool = ToolId::parse(next.tool);
   if (!tool) return forged("the tool");
   auto known_as = far_id(next.audience, *tool);
@@ -113,6 +118,7 @@ Outcome<std::vector<std::string>> take_step(const NodeKeys& keys, const Invocati
   proof.args_hash = call.args_hash;
   proof.scope = std::string(kScope) + proof.tool;
   proof.session = step.session;
+  proof.details = call.principal->details.sets_of(call.tool);
   auto token = sign_proof(keys, proof);
   if (!token) return refuse(Code::kLimit, "the caller's name is too long to be forwarded");
   proofs.push_back(std::move(*token));
@@ -140,6 +146,7 @@ Outcome<Forwarded> accept(const NodeKeys& keys, ProofMemory& memory, Asked asked
   out.subject = std::move(last->subject);
   out.issuer = std::move(last->subject_issuer);
   out.request = std::move(last->request);
+  out.details = std::move(last->details);
   out.max_hops = std::min(last->max_hops, max_hops);
   out.proofs = std::move(asked.proofs);
   return out;

@@ -67,6 +67,57 @@ TEST_F(ForwardingTest, a_proof_says_whose_call_it_is_and_how_it_came) {
   EXPECT_EQ(accepted->max_hops, 4U);
 }
 
+// The call of alice whom `rules` narrow at node-a, each a set.
+Invocation narrowed(Invocation call, std::string_view sets) {
+  auto principal = std::make_shared<Principal>(*call.principal);
+  principal->details = *Details::parse_sets(call.tool, *base::json::parse(sets));
+  call.principal = std::move(principal);
+  return call;
+}
+
+TEST_F(ForwardingTest, what_narrows_the_caller_goes_with_the_call) {
+  const char* sets =
+      R"([[{"sql":{"tables":["a"]}},{"sql":{"tables":["b"]}}],[{"sql":{"pattern":"S.*"}}]])";
+  auto accepted = take(*b, step(*a, narrowed(call_of(args), sets)).value());
+  ASSERT_EQ(code_of(accepted), "ok");
+  EXPECT_EQ(base::json::Value(accepted->details), *base::json::parse(sets));
+  accepted = take(*b, step(*a, call_of(args)).value());
+  ASSERT_EQ(code_of(accepted), "ok");
+  EXPECT_TRUE(accepted->details.empty());
+}
+
+TEST_F(ForwardingTest, details_that_nobody_understands_refuse_the_proof) {
+  for (const char* sets : {"[[]]", "[7]", R"([[{"sql":{"inside":"a"}}]])"}) {
+    EXPECT_EQ(code_of(take(*b, changed([&](ForwardProof& proof) {
+                proof.details = base::json::parse(sets)->get_array();
+              }))),
+              "E_SIG")
+        << sets;
+  }
+}
+
+TEST_F(ForwardingTest, a_node_on_the_way_adds_to_what_narrows_the_caller_and_takes_nothing) {
+  const char* own = R"([[{"sql":{"tables":["a"]}}]])";
+  auto first = step(*a, narrowed(call_of(args), own), "node-b", "node-c.sql_query").value();
+  auto accepted = take(*b, first, "node-a", "node-c.sql_query");
+  ASSERT_EQ(code_of(accepted), "ok");
+  auto at_node_b = [&](std::string_view sets) {
+    auto call = call_of(args, std::make_shared<const Forwarded>(*accepted));
+    return take(*c, step(*b, narrowed(std::move(call), sets), "node-c").value(), "node-b");
+  };
+  auto same = at_node_b(own);
+  ASSERT_EQ(code_of(same), "ok");
+  EXPECT_EQ(base::json::Value(same->details), *base::json::parse(own));
+  auto more = at_node_b(R"([[{"sql":{"tables":["a"]}}],[{"sql":{"pattern":"S.*"}}]])");
+  ASSERT_EQ(code_of(more), "ok");
+  EXPECT_EQ(more->details.size(), 2U);
+  for (const char* wider :
+       {"[]", R"([[{"sql":{"tables":["b"]}}]])", R"([[{"sql":{"tables":["a","b"]}}]])",
+        R"([[{"sql":{"tables":["a"]}},{"sql":{"tables":["b"]}}]])", "[[{}]]"}) {
+    EXPECT_EQ(code_of(at_node_b(wider)), "E_SCOPE") << wider;
+  }
+}
+
 TEST_F(ForwardingTest, the_shared_secret_stands_in_where_no_key_is_registered) {
   auto from = node("node-a", {"node-b"}, Known::kBySecret);
   auto to = node("node-b", {"node-a"}, Known::kBySecret);

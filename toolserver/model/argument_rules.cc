@@ -1,13 +1,15 @@
-#include "toolserver/mcp_bridge/argument_rules.h"
+#include "toolserver/model/argument_rules.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
-namespace tool::bridge {
+namespace tool {
 namespace {
 
 namespace json = base::json;
@@ -43,6 +45,16 @@ std::optional<std::vector<std::string_view>> segments_of(std::string_view path) 
   return out;
 }
 
+// The arguments that a tool names.
+std::set<std::string, std::less<>> names_in(const json::Object& input_schema) {
+  std::set<std::string, std::less<>> names;
+  const auto* properties = input_schema.if_contains("properties");
+  if (properties && properties->is_object()) {
+    for (const auto& [name, schema] : properties->get_object()) names.emplace(name);
+  }
+  return names;
+}
+
 Fault broken(const std::string& argument, std::string_view rule) {
   return refuse(Code::kPolicy, fmt::format("args.{}: {}", argument, rule));
 }
@@ -53,17 +65,28 @@ bool is_within(std::string_view path, std::string_view folder) {
   if (path.empty() || is_unclear(path)) return false;
   auto segments = segments_of(path);
   if (!segments) return false;
-  if (folder == ".") {
-    std::string_view first = segments->empty() ? std::string_view() : segments->front();
-    return path[0] != '/' && !first.starts_with('~') && !first.contains(':');
-  }
   auto limit = segments_of(folder);
-  return path[0] == '/' && limit && segments->size() >= limit->size() &&
+  bool is_absolute = path[0] == '/';
+  if (!limit || is_absolute != folder.starts_with('/')) return false;
+  if (!is_absolute && !segments->empty() &&
+      (segments->front().starts_with('~') || segments->front().contains(':'))) {
+    return false;
+  }
+  return segments->size() >= limit->size() &&
          std::ranges::equal(*limit, std::span(*segments).first(limit->size()));
 }
 
+bool is_rule_folder(std::string_view folder) {
+  if (folder == "." || folder == "/") return true;
+  std::string_view rest = folder.starts_with('/') ? folder.substr(1) : folder;
+  if (!is_within(folder, folder.starts_with('/') ? "/" : ".") || rest.ends_with('/')) return false;
+  // In normal form the segments are all that there is.
+  return !rest.starts_with('/') && !rest.contains("//") && rest != "." && !rest.starts_with("./") &&
+         !rest.contains("/./") && !rest.ends_with("/.");
+}
+
 struct ArgumentRules::Rule {
-  settings::ArgumentRule text;
+  ArgumentRule text;
   std::unique_ptr<const RE2> pattern;
 
   [[nodiscard]] Outcome<void> check(const json::Value& value) const;
@@ -92,7 +115,7 @@ Outcome<void> ArgumentRules::Rule::check_one(const json::Value& value) const {
 }
 
 Outcome<void> ArgumentRules::Rule::check_text(const json::Value& value) const {
-  if (text.within.empty() && !pattern) return {};
+  if (text.within.empty() && !pattern && text.tables.empty()) return {};
   if (!value.is_string()) return broken(text.argument, "must be a text, or a list of texts");
   std::string_view given = value.get_string();
   if (!text.within.empty() && !is_within(given, text.within)) {
@@ -124,12 +147,9 @@ bool ArgumentRules::Rule::is_listed(const json::Value& value) const {
   return std::ranges::find(text.values, given) != text.values.end();
 }
 
-base::Result<ArgumentRules> ArgumentRules::compile(const std::vector<settings::ArgumentRule>& rules,
-                                                   std::string_view tool,
-                                                   const json::Object& input_schema) {
+base::Result<ArgumentRules> ArgumentRules::compile(const std::vector<ArgumentRule>& rules) {
   ArgumentRules out;
   for (const auto& text : rules) {
-    if (text.tool != "*" && text.tool != tool) continue;
     auto rule = std::make_shared<Rule>();
     rule->text = text;
     if (!text.pattern.empty()) {
@@ -143,10 +163,18 @@ base::Result<ArgumentRules> ArgumentRules::compile(const std::vector<settings::A
     }
     out.rules_.push_back(std::move(rule));
   }
-  const auto* properties = input_schema.if_contains("properties");
-  if (properties && properties->is_object()) {
-    for (const auto& [name, schema] : properties->get_object()) out.known_.emplace(name);
-  }
+  return out;
+}
+
+base::Result<ArgumentRules> ArgumentRules::compile(const std::vector<ArgumentRule>& rules,
+                                                   std::string_view tool,
+                                                   const json::Object& input_schema) {
+  std::vector<ArgumentRule> mine;
+  std::ranges::copy_if(rules, std::back_inserter(mine), [&](const ArgumentRule& rule) {
+    return rule.tool == "*" || rule.tool == tool;
+  });
+  ASSIGN_OR_RETURN(ArgumentRules out, compile(mine));
+  out.known_ = names_in(input_schema);
   // A rule for all tools says nothing of one that has no such argument.
   std::erase_if(out.rules_, [&](const auto& rule) {
     return rule->text.tool == "*" && !out.known_.contains(rule->text.argument);
@@ -154,10 +182,26 @@ base::Result<ArgumentRules> ArgumentRules::compile(const std::vector<settings::A
   return out;
 }
 
-Outcome<void> ArgumentRules::check(const json::Object& args) const {
+Outcome<void> ArgumentRules::check(const json::Object& args) const { return check(args, known_); }
+
+Outcome<void> ArgumentRules::check(const json::Object& args,
+                                   const json::Object& input_schema) const {
+  if (rules_.empty()) return {};
+  return check(args, names_in(input_schema));
+}
+
+std::vector<ArgumentRule> ArgumentRules::with_tables() const {
+  std::vector<ArgumentRule> out;
+  for (const auto& rule : rules_) {
+    if (!rule->text.tables.empty()) out.push_back(rule->text);
+  }
+  return out;
+}
+
+Outcome<void> ArgumentRules::check(const json::Object& args, const Names& known) const {
   if (rules_.empty()) return {};
   for (const auto& [name, value] : args) {
-    if (!known_.contains(std::string_view(name))) {
+    if (!known.contains(std::string_view(name))) {
       return broken(std::string(name), "the tool names no such argument, and it has rules");
     }
   }
@@ -172,4 +216,4 @@ Outcome<void> ArgumentRules::check(const json::Object& args) const {
   return {};
 }
 
-}  // namespace tool::bridge
+}  // namespace tool

@@ -1,12 +1,11 @@
-#include "toolserver/mcp_bridge/argument_rules.h"
+#include "toolserver/model/argument_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tool::bridge {
+namespace tool {
 namespace {
 
-using settings::ArgumentRule;
 using ::testing::HasSubstr;
 
 base::json::Object object(std::string_view text) { return base::json::parse(text)->get_object(); }
@@ -57,6 +56,23 @@ TEST(ArgumentRulesTest, a_relative_path_stays_below) {
   for (const char* bad : {"", "/a", "..", "a/../b", "../a", "~", "~root/a", "c:/a", "file:a",
                           "a/%2e%2e/b", "a\\b", "./../a"}) {
     EXPECT_FALSE(is_within(bad, ".")) << bad;
+  }
+}
+
+TEST(ArgumentRulesTest, a_relative_path_stays_in_a_relative_folder) {
+  for (const char* good : {"a/b", "a/b/c", "a/b/", "./a/b/c", "a//b/c", "a/b/..c"}) {
+    EXPECT_TRUE(is_within(good, "a/b")) << good;
+  }
+  for (const char* bad : {"", "a", "a/bc", "A/b", "/a/b", "a/b/../c", "a/x/../b", "~/a/b", "a%2fb",
+                          "a/b/%2e%2e/c", "a\\b", "b/a/b", "file:a/b"}) {
+    EXPECT_FALSE(is_within(bad, "a/b")) << bad;
+  }
+  for (const char* folder : {".", "/", "a", "a/b", "/srv/a", ".git", "a/.b"}) {
+    EXPECT_TRUE(is_rule_folder(folder)) << folder;
+  }
+  for (const char* folder : {"", "a/", "/a/", "./a", "a/./b", "a/.", "a//b", "//a", "..", "a/../b",
+                             "/..", "~", "c:/a", "a\\b", "%2e"}) {
+    EXPECT_FALSE(is_rule_folder(folder)) << folder;
   }
 }
 
@@ -117,4 +133,4 @@ TEST(ArgumentRulesTest, a_rule_is_for_its_tool_or_for_all_that_have_the_argument
 }
 
 }  // namespace
-}  // namespace tool::bridge
+}  // namespace tool
