@@ -256,6 +256,9 @@ module(toolserver/connectors USES base/core base/json base/runtime toolserver/de
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
 module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/isolate toolserver/connectors
   TEST_USES base/testing)
+# A governed lake, asked as each caller; the statement runs as one of the SQL connector's.
+module(toolserver/connectors/lake USES base/core base/crypto base/duckdb base/files base/http base/jose base/json base/runtime
+  toolserver/connectors toolserver/connectors/sql toolserver/isolate toolserver/model TEST_USES base/testing)
 module(toolserver/connectors/files USES base/core base/files base/json base/runtime base/crypto toolserver/model toolserver/connectors
   TEST_USES base/testing)
 module(toolserver/connectors/command USES base/core base/files base/json base/runtime toolserver/connectors toolserver/definition
@@ -290,15 +293,23 @@ module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http ba
 # Several calls of tools as one.
 module(toolserver/workflow USES base/core base/json base/crypto base/runtime toolserver/audit toolserver/connectors toolserver/model
   toolserver/outcomes toolserver/pipeline toolserver/session toolserver/transport TEST_USES base/testing base/log base/metrics)
+# The page /admin.
+module(toolserver/admin USES base/core base/http base/json base/pages base/runtime toolserver/audit toolserver/mcp_bridge
+  toolserver/mcp_ingress toolserver/model toolserver/pipeline toolserver/transport)
+embed_texts(toolserver_admin admin_pages ${CMAKE_SOURCE_DIR}/toolserver/admin/*.html)
+embed_texts(toolserver_admin admin_styles ${CMAKE_SOURCE_DIR}/toolserver/admin/*.css)
+embed_texts(toolserver_admin admin_scripts ${CMAKE_SOURCE_DIR}/toolserver/admin/*.js)
+embed_texts(toolserver_admin admin_images ${CMAKE_SOURCE_DIR}/toolserver/admin/*.svg)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
 # The other nodes of a federation, whose tools are connectors of ours.
 module(toolserver/federation USES base/core base/json base/runtime base/crypto base/log toolserver/client
   toolserver/connectors toolserver/federation/proof toolserver/mcp toolserver/model toolserver/pipeline toolserver/session)
 module(toolserver/app USES base/core base/files base/config base/json base/log base/metrics base/runtime base/http base/websocket
-  base/crypto base/jose base/duckdb toolserver/model toolserver/settings toolserver/session toolserver/transport
+  base/crypto base/jose base/duckdb toolserver/admin toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
+  toolserver/connectors/lake
   toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress
   toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/workflow toolserver/federation toolserver/federation/proof
   TEST_USES base/testing)

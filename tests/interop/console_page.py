@@ -26,7 +26,7 @@ def browser():
 class Console:
     """One tab on one server. It notes whatever goes wrong, and close() says so."""
 
-    def __init__(self, browser, uri, refusals=(), **context):
+    def __init__(self, browser, uri, refusals=(), path='/ui', **context):
         self.uri, self.refusals = uri, set(refusals)
         self.context = browser.new_context(locale='en-GB', timezone_id='UTC', **context)
         self.context.set_default_timeout(SECONDS * 1000)
@@ -36,7 +36,7 @@ class Console:
         self.page.on('pageerror', lambda error: self.faults.append(f'error: {error}'))
         self.page.on('dialog', lambda dialog: (self.faults.append(f'dialog: {dialog.message}'), dialog.dismiss()))
         self.page.on('request', lambda request: self.requests.append(request.url))
-        self.page.goto(f'{uri}/ui')
+        self.page.goto(uri + path)
         self.titled('Sign in')
 
     def note(self, kind, text):
@@ -48,7 +48,7 @@ class Console:
     def close(self):
         self.context.close()
         ours = urlsplit(self.uri).netloc
-        assert not self.faults
+        assert self.faults == [], self.faults
         assert [url for url in self.requests if urlsplit(url).netloc != ours] == []
 
     # What a person sees.

@@ -164,6 +164,44 @@ base::Task<int> run_session_list(client::SecureClient& client, ListFlags flags) 
   co_return 0;
 }
 
+base::Task<int> run_consent_list(client::SecureClient& client, ListFlags flags) {
+  auto answer = co_await client.call(session::Op::kConsentList, {});
+  if (!answer) co_return say(answer.error());
+  const auto* consents = answer->if_contains("consents");
+  if (consents == nullptr || !consents->is_array()) {
+    co_return say(refuse(Code::kShape, "consents: must be an array"));
+  }
+  for (const auto& one : consents->get_array()) {
+    if (flags.json || !one.is_object()) {
+      print_line(stdout, json::write(one));
+      continue;
+    }
+    const auto& object = one.get_object();
+    const auto* id = object.if_contains("id");
+    const auto* principal = object.if_contains("principal");
+    bool named = principal != nullptr && principal->is_object();
+    print_line(
+        stdout,
+        fmt::format("{:<6} {:<10} {:<32} {} by {}", id == nullptr ? "" : json::write(*id),
+                    text_of(object, "scope"), text_of(object, "tool"),
+                    named ? text_of(principal->get_object(), "sub") : "", text_of(object, "by")));
+  }
+  co_return 0;
+}
+
+base::Task<int> run_consent_revoke(client::SecureClient& client, RevokeFlags flags) {
+  json::Object which{{"id", flags.id}};
+  if (!flags.subject.empty()) which = {{"sub", flags.subject}};
+  auto answer = co_await client.call(session::Op::kConsentRevoke, std::move(which));
+  if (!answer) co_return say(answer.error());
+  const auto* revoked = answer->if_contains("revoked");
+  if (revoked == nullptr || !revoked->is_int64()) {
+    co_return say(refuse(Code::kShape, "revoked: must be a number"));
+  }
+  fmt::print("{} revoked\n", revoked->get_int64());
+  co_return revoked->get_int64() > 0 ? 0 : 1;
+}
+
 base::Task<int> run_session_end(client::SecureClient& client, EndFlags flags) {
   json::Object which{{"session_id", flags.session}};
   if (!flags.subject.empty()) which = {{"sub", flags.subject}};
@@ -341,6 +379,16 @@ int cancel_flow(const ConfigFlags& flags, const FlowFlags& flow) {
 int list_sessions(const ConfigFlags& flags, const ListFlags& list) {
   return with_client(flags,
                      [&](client::SecureClient& client) { return run_session_list(client, list); });
+}
+
+int list_consents(const ConfigFlags& flags, const ListFlags& list) {
+  return with_client(flags,
+                     [&](client::SecureClient& client) { return run_consent_list(client, list); });
+}
+
+int revoke_consents(const ConfigFlags& flags, const RevokeFlags& revoke) {
+  return with_client(
+      flags, [&](client::SecureClient& client) { return run_consent_revoke(client, revoke); });
 }
 
 int end_sessions(const ConfigFlags& flags, const EndFlags& end) {

@@ -97,6 +97,15 @@ struct KeyFlags {
 [[nodiscard]] int list_keys(const ConfigFlags& flags, const ListFlags& list);
 [[nodiscard]] int revoke_key(const ConfigFlags& flags, const KeyFlags& key);
 
+struct RevokeFlags {
+  std::int64_t id = 0;  ///< One approval, or
+  std::string subject;  ///< all approvals of a subject.
+};
+/// Prints what was agreed to for more than one call, a line each, or as JSON.
+[[nodiscard]] int list_consents(const ConfigFlags& flags, const ListFlags& list);
+/// Takes approvals back and prints how many; 1 when there was none.
+[[nodiscard]] int revoke_consents(const ConfigFlags& flags, const RevokeFlags& revoke);
+
 struct KeygenFlags {
   std::string kind;  ///< secrets, rsa, ed25519
   std::string out;   ///< Of a key pair: <out>.key and <out>.pub; never overwritten.

@@ -94,6 +94,7 @@ base::Status Generation::make_pipeline(Shared& shared) {
       .policy = nullptr,
       .rules = nullptr,
       .consent = shared.extensions.consent,
+      .agreed = shared.agreed,
       .filters = shared.extensions.filters,
       .outcomes = &shared.outcomes,
   };
@@ -107,6 +108,11 @@ base::Status Generation::make_pipeline(Shared& shared) {
     return base::fail(base::ErrorKind::kInvalid,
                       "hooks.consent_url: must not be set where the program asks by itself");
   }
+  if (parts.consent && config_.admin.consent) {
+    return base::fail(base::ErrorKind::kInvalid,
+                      "admin.consent: must not be set where the program asks by itself");
+  }
+  if (config_.admin.consent) parts.consent = shared.desk;
   if (!hooks.consent_url.empty()) {
     ASSIGN_OR_RETURN(auto asked,
                      webhook(hooks, hooks.consent_url, hooks.consent_timeout, kConsentBytes));
@@ -135,8 +141,8 @@ base::Status Generation::make_pipeline(Shared& shared) {
         return denied.subjects.contains(subject);
       }};
   operations_ = std::make_unique<transport::ToolOperations>(
-      *pipeline_, shared.audit, shared.sessions, shared.random, shared.clock, config_.core.mode,
-      std::move(federation), flow_operations_.get());
+      *pipeline_, shared.audit, shared.sessions, *shared.agreed, shared.random, shared.clock,
+      config_.core.mode, std::move(federation), flow_operations_.get());
   return {};
 }
 
@@ -166,6 +172,29 @@ void Generation::make_endpoint() {
   websocket.connection.close_time = kStrangersCloseTime;
 }
 
+base::Status Generation::make_admin(Shared& shared) {
+  if (!config_.admin.enabled) return {};
+  auto parts = std::make_shared<admin::AdminParts>(admin::AdminParts{
+      .pipeline = *pipeline_,
+      .registry = shared.registry,
+      .desk = *shared.desk,
+      .agreed = *shared.agreed,
+      .sessions = shared.sessions,
+      .audit = shared.audit,
+      .clock = shared.clock,
+      .pool = shared.pool,
+      .trail = config_.audit.path.string(),
+      .pins = {},
+  });
+  for (const auto& one : config_.bridges) {
+    ASSIGN_OR_RETURN(auto store, bridge::PinStore::open(config_.pins.path, one.name, shared.clock));
+    parts->pins.push_back(std::move(store));
+  }
+  admin_files_ = std::make_shared<const admin::AdminFiles>();
+  admin_ = std::move(parts);
+  return {};
+}
+
 base::Status Generation::make_sessions(Shared& shared) {
   ASSIGN_OR_RETURN(auto server, server_config(config_));
   server.rate.take = [this](const Principal& principal) { return pipeline_->take(principal); };
@@ -182,6 +211,7 @@ base::Status Generation::make_sessions(Shared& shared) {
                                                shared.clock, shared.random));
   ASSIGN_OR_RETURN(rules_, credential_rules(config_));
   rules_.nodes = shared.nodes;
+  RETURN_IF_ERROR(make_admin(shared));
   if (config_.mcp.enabled) {
     McpParts parts{shared.mcp,    *pipeline_,   shared.audit,  shared.sessions,
                    shared.counts, shared.clock, shared.random, shared.extensions.providers};
@@ -201,10 +231,15 @@ base::Status Generation::make_sessions(Shared& shared) {
         shared.sessions, *operations_, shared.audit, shared.counts, shared.clock,
         base::log::Logger(shared.log), transport::SessionMetrics(shared.metrics),
         std::make_unique<transport::StrangerLog>(base::log::Logger(shared.log))}));
-    std::optional<transport::OtherFace> other;
-    if (mcp_) other = mcp_->of_worker(services_.back()->credentials);
+    std::vector<transport::OtherFace> others;
+    if (mcp_) others.push_back(mcp_->of_worker(services_.back()->credentials));
+    if (admin_) {
+      others.push_back({admin::is_for_admin, admin::make_admin_endpoint(
+                                                 {admin_files_, admin_, context_->config().methods,
+                                                  services_.back()->credentials})});
+    }
     handlers_.push_back(transport::make_handler(endpoint_, *services_.back(), shared.metrics, ready,
-                                                std::move(other)));
+                                                std::move(others)));
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "base/log/logger.h"
 #include "base/metrics/registry.h"
 #include "base/runtime/workers.h"
+#include "toolserver/admin/admin_face.h"
 #include "toolserver/app/mcp_setup.h"
 #include "toolserver/app/secure_server.h"
 #include "toolserver/audit/audit_log.h"
@@ -50,6 +51,9 @@ struct Shared {
   McpShared& mcp;
   std::shared_ptr<const federation::NodeKeys> nodes;  ///< Null: of no federation.
   federation::ProofMemory& proofs;
+  base::BlockingPool& pool;
+  std::shared_ptr<pipeline::ConsentDesk> desk;
+  std::shared_ptr<ConsentMemory> agreed;
   const Extensions& extensions;
   std::atomic<class Generation*> current = nullptr;  ///< The one in force.
   std::atomic<bool> draining = false;
@@ -85,6 +89,7 @@ class Generation {
   Generation(settings::SecureConfig config) : config_(std::move(config)) {}
   [[nodiscard]] base::Status make_pipeline(Shared& shared);
   void make_endpoint();
+  [[nodiscard]] base::Status make_admin(Shared& shared);
   [[nodiscard]] base::Status make_sessions(Shared& shared);
 
   settings::SecureConfig config_;
@@ -94,6 +99,8 @@ class Generation {
   std::unique_ptr<workflow::FlowOperations> flow_operations_;
   std::unique_ptr<transport::ToolOperations> operations_;
   std::unique_ptr<McpFace> mcp_;  ///< Null: MCP clients are not let in.
+  std::shared_ptr<const admin::AdminFiles> admin_files_;
+  std::shared_ptr<const admin::AdminParts> admin_;  ///< Null: there is no page.
   std::shared_ptr<const session::ServerContext> context_;
   transport::CredentialRules rules_;
   transport::EndpointOptions endpoint_;

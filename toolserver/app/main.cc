@@ -101,6 +101,29 @@ void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
   });
 }
 
+void add_consents(CLI::App& app, ConfigFlags& config, Action& action) {
+  auto* consents =
+      app.add_subcommand("consents", "see and take back what was agreed to for more than one call");
+  consents->require_subcommand(1);
+  auto* list = consents->add_subcommand("list", "list the approvals (scope admin:consent)");
+  auto list_flags = std::make_shared<ListFlags>();
+  list->add_flag("--json", list_flags->json, "whole records, one on a line");
+  add_config(*list, config);
+  list->callback([&config, &action, list_flags] {
+    action = [&, list_flags] { return list_consents(config, *list_flags); };
+  });
+  auto* revoke = consents->add_subcommand("revoke", "take approvals back (scope admin:consent)");
+  auto revoke_flags = std::make_shared<RevokeFlags>();
+  auto* which = revoke->add_option_group("which");
+  which->add_option("id", revoke_flags->id, "number of the approval in the list");
+  which->add_option("--subject", revoke_flags->subject, "all approvals of this subject");
+  which->require_option(1);
+  add_config(*revoke, config);
+  revoke->callback([&config, &action, revoke_flags] {
+    action = [&, revoke_flags] { return revoke_consents(config, *revoke_flags); };
+  });
+}
+
 void add_init(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("init", "write a configuration that works, with new secrets");
   auto flags = std::make_shared<InitFlags>();
@@ -292,6 +315,7 @@ int main(int argc, char** argv) {
   add_list(app, config, action);
   add_flow(app, config, action);
   add_sessions(app, config, action);
+  add_consents(app, config, action);
   add_keys(app, config, action);
   add_keygen(app, action);
   add_mint(app, config, action);

@@ -211,7 +211,8 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   ASSIGN_OR_RETURN(nodes_, node_keys(config));
   shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, *outcomes_, *runs_,
                            registry_, quarantine_, replay_, counts_, sessions_, mcp_, nodes_,
-                           proofs_, extensions_});
+                           proofs_, blocking_, std::make_shared<pipeline::ConsentDesk>(),
+                           std::make_shared<ConsentMemory>(), extensions_});
   return {};
 }
 
@@ -271,7 +272,9 @@ base::Status SecureServer::Parts::start(SecureConfig config) {
   RETURN_IF_ERROR(connect_peers(config));
   auto options = server_options(config);
   options.limits.body_bytes_of = [this](const base::http::Request& head) {
-    return mcp_body_bytes(head, shared_->current.load(std::memory_order_acquire)->config());
+    const auto& config = shared_->current.load(std::memory_order_acquire)->config();
+    if (config.admin.enabled && admin::is_for_admin(head.path())) return admin::body_bytes_of(head);
+    return mcp_body_bytes(head, config);
   };
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, std::move(config)));
   generation->screen_tools(registry_);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "toolserver/pipeline/consent_question.h"
 #include "toolserver/pipeline/rate.h"
 #include "toolserver/pipeline/within.h"
@@ -30,15 +32,6 @@ std::string args_key(const Invocation& call, const std::string& pin) {
   return join({"args", pipeline::key_of(*call.principal), call.tool.text(), pin, call.args_hash});
 }
 
-std::string_view name(ConsentScope scope) {
-  switch (scope) {
-    case ConsentScope::kOnce: return "once";
-    case ConsentScope::kSession: return "session";
-    case ConsentScope::kArgsHash: return "args_hash";
-  }
-  return "";
-}
-
 // What the caller is told of a hook that gave no answer. The details are the
 // operator's.
 std::string_view reason_of(Code code) {
@@ -51,6 +44,15 @@ std::string_view reason_of(Code code) {
 }
 
 }  // namespace
+
+std::string_view pipeline::name(ConsentScope scope) {
+  switch (scope) {
+    case ConsentScope::kOnce: return "once";
+    case ConsentScope::kSession: return "session";
+    case ConsentScope::kArgsHash: return "args_hash";
+  }
+  return "";
+}
 
 Approved<Invocation> ConsentStage::approved(Invocation call, std::chrono::milliseconds time) {
   call.context.deadline = std::chrono::steady_clock::now() + time;
@@ -115,32 +117,65 @@ base::Task<ConsentStage::Answer> ConsentStage::ask(Invocation call,
         refuse(Code::kConsent, "the call was not agreed to"), note + answer->by, {}, waited};
   }
   bool is_wider = answer->scope == ConsentScope::kSession && !entry->capability.session_consent;
-  ConsentScope scope = is_wider ? ConsentScope::kOnce : answer->scope;
-  remember(call, entry->pin, scope);
-  std::string note = fmt::format("approved for {} by {}", name(scope), answer->by);
+  if (is_wider) answer->scope = ConsentScope::kOnce;
+  remember(call, entry->pin, *answer);
+  std::string note =
+      fmt::format("approved for {} by {}", pipeline::name(answer->scope), answer->by);
   co_return Answer{approved(std::move(call), time), std::move(note), {}, waited};
 }
 
 bool ConsentStage::is_remembered(const Invocation& call, const std::string& pin) {
   base::WallTime now = clock_.now();
-  std::lock_guard held(mutex_);
-  for (const std::string& key : {session_key(call, pin), args_key(call, pin)}) {
-    auto found = memory_.find(key);
-    if (found != memory_.end() && found->second > now) return true;
-  }
-  return false;
+  return memory_->holds(session_key(call, pin), now) || memory_->holds(args_key(call, pin), now);
 }
 
-void ConsentStage::remember(const Invocation& call, const std::string& pin, ConsentScope scope) {
-  if (scope == ConsentScope::kOnce) return;
+void ConsentStage::remember(const Invocation& call, const std::string& pin,
+                            const ConsentAnswer& answer) {
+  if (answer.scope == ConsentScope::kOnce) return;
+  bool is_session = answer.scope == ConsentScope::kSession;
   base::WallTime now = clock_.now();
-  std::string key = scope == ConsentScope::kSession ? session_key(call, pin) : args_key(call, pin);
+  memory_->put(is_session ? session_key(call, pin) : args_key(call, pin),
+               {.subject = call.principal->subject,
+                .issuer = call.principal->issuer,
+                .tool = call.tool.text(),
+                .scope = answer.scope,
+                .session_id = is_session ? call.session_id : std::string(),
+                .by = answer.by,
+                .until = now + options_.memory},
+               options_.remembered, now);
+}
+
+bool ConsentMemory::holds(const std::string& key, base::WallTime now) const {
   std::lock_guard held(mutex_);
-  if (memory_.size() >= options_.remembered) {
-    std::erase_if(memory_, [&](const auto& one) { return one.second <= now; });
+  auto found = approvals_.find(key);
+  return found != approvals_.end() && found->second.until > now;
+}
+
+void ConsentMemory::put(std::string key, Approval approval, std::size_t most, base::WallTime now) {
+  std::lock_guard held(mutex_);
+  if (approvals_.size() >= most) {
+    std::erase_if(approvals_, [&](const auto& one) { return one.second.until <= now; });
   }
-  // A full memory costs a question more, never one less.
-  if (memory_.size() < options_.remembered) memory_[key] = now + options_.memory;
+  if (approvals_.size() >= most) return;
+  approval.id = ++last_;
+  approvals_.insert_or_assign(std::move(key), std::move(approval));
+}
+
+std::vector<ConsentMemory::Approval> ConsentMemory::list(base::WallTime now) const {
+  std::vector<Approval> out;
+  {
+    std::lock_guard held(mutex_);
+    for (const auto& [key, approval] : approvals_) {
+      if (approval.until > now) out.push_back(approval);
+    }
+  }
+  std::ranges::sort(out, {}, &Approval::id);
+  return out;
+}
+
+std::size_t ConsentMemory::revoke(const std::function<bool(const Approval&)>& chosen) {
+  std::lock_guard held(mutex_);
+  return std::erase_if(approvals_, [&](const auto& one) { return chosen(one.second); });
 }
 
 }  // namespace tool

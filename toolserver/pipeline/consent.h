@@ -6,11 +6,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/core/clock.h"
 #include "base/runtime/task.h"
@@ -28,14 +31,47 @@ struct ConsentOptions {
   std::size_t remembered = 65'536;                   ///< Approvals; beyond it each call asks.
 };
 
+/// What was agreed to for more than one call. It outlives a reload, and ends with the
+/// process. Safe to use from any thread.
+class ConsentMemory {
+ public:
+  struct Approval {
+    std::uint64_t id = 0;  ///< Never used twice.
+    std::string subject;
+    std::string issuer;
+    std::string tool;
+    pipeline::ConsentScope scope = pipeline::ConsentScope::kSession;
+    std::string session_id;  ///< Of kSession.
+    std::string by;          ///< Who agreed.
+    base::WallTime until{};
+  };
+
+  [[nodiscard]] bool holds(const std::string& key, base::WallTime now) const;
+  /// Not where `most` are remembered already: a full memory costs a question more,
+  /// never one less.
+  void put(std::string key, Approval approval, std::size_t most, base::WallTime now);
+  /// Those in their time, the oldest first.
+  [[nodiscard]] std::vector<Approval> list(base::WallTime now) const;
+  /// Forgets those that `chosen` picks; returns how many.
+  std::size_t revoke(const std::function<bool(const Approval&)>& chosen);
+
+ private:
+  mutable std::mutex mutex_;
+  std::uint64_t last_ = 0;                               // Guarded by mutex_.
+  std::unordered_map<std::string, Approval> approvals_;  // Guarded by mutex_.
+};
+
 /// Safe to use from any event loop.
 class ConsentStage {
  public:
   /// Without a hook, what needs consent is refused, unless the caller's own side can
-  /// be asked. The clock outlives the stage.
+  /// be asked. The clock outlives the stage. `memory` is one of its own when null.
   ConsentStage(std::shared_ptr<pipeline::ConsentHook> hook, ConsentOptions options,
-               const base::Clock& clock)
-      : hook_(std::move(hook)), options_(options), clock_(clock) {}
+               const base::Clock& clock, std::shared_ptr<ConsentMemory> memory = nullptr)
+      : hook_(std::move(hook)),
+        options_(options),
+        clock_(clock),
+        memory_(memory ? std::move(memory) : std::make_shared<ConsentMemory>()) {}
 
   struct Answer {
     Outcome<Approved<Invocation>> call;
@@ -71,15 +107,15 @@ class ConsentStage {
 
  private:
   [[nodiscard]] bool is_remembered(const Invocation& call, const std::string& pin);
-  void remember(const Invocation& call, const std::string& pin, pipeline::ConsentScope scope);
+  void remember(const Invocation& call, const std::string& pin,
+                const pipeline::ConsentAnswer& answer);
   [[nodiscard]] static Approved<Invocation> approved(Invocation call,
                                                      std::chrono::milliseconds time);
 
   const std::shared_ptr<pipeline::ConsentHook> hook_;
   const ConsentOptions options_;
   const base::Clock& clock_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, base::WallTime> memory_;  // Until when.
+  const std::shared_ptr<ConsentMemory> memory_;
 };
 
 }  // namespace tool

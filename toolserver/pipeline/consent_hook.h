@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/core/clock.h"
 #include "base/runtime/request_context.h"
@@ -47,6 +48,8 @@ enum class ConsentScope : std::uint8_t {
   kSession,   ///< Any call of this tool in this session; kOnce where the tool has no such scope.
   kArgsHash,  ///< The same principal, tool and arguments, in any session.
 };
+
+[[nodiscard]] std::string_view name(ConsentScope scope);
 
 struct ConsentAnswer {
   ConsentDecision decision = ConsentDecision::kDeny;

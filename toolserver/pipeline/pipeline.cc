@@ -130,7 +130,7 @@ Pipeline::Pipeline(PipelineOptions options, PipelineParts parts)
     : options_(options),
       parts_(std::move(parts)),
       rate_(options.rate),
-      consent_(parts_.consent, options.consent, parts_.clock),
+      consent_(parts_.consent, options.consent, parts_.clock, parts_.agreed),
       trail_(parts_.audit, options.trail, parts_.clock, parts_.metrics),
       metrics_(parts_.metrics) {}
 

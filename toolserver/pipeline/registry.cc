@@ -201,6 +201,12 @@ std::shared_ptr<const ToolEntry> ToolRegistry::find(const ToolId& id) const {
   return found == tools->end() ? nullptr : found->second;
 }
 
+std::vector<std::shared_ptr<const ToolEntry>> ToolRegistry::all() const {
+  std::vector<std::shared_ptr<const ToolEntry>> out;
+  for (const auto& [id, entry] : *snapshot()) out.push_back(entry);
+  return out;
+}
+
 std::shared_ptr<const Listing> ToolRegistry::capabilities_for(const Principal& principal,
                                                               Mode mode) const {
   std::pair key{mode, principal.scopes.text()};

@@ -98,6 +98,8 @@ class ToolRegistry {
 
   /// Null when there is none.
   [[nodiscard]] std::shared_ptr<const ToolEntry> find(const ToolId& id) const;
+  /// Every tool, in the order of the ids, also those that nobody is offered.
+  [[nodiscard]] std::vector<std::shared_ptr<const ToolEntry>> all() const;
   /// The tools that `principal` may describe in `mode`, without those that
   /// nobody approved: a description can be an attack of its own.
   /// Made once for all callers with the same scopes.

@@ -65,10 +65,10 @@ std::map<std::string, std::string> server_expectations(bool records) {
       {"DRAINING cancel tool.cancel", "DRAINING"},
   };
   for (std::string state : {"READY ", "REKEYING "}) {
-    for (std::string op :
-         {"session.ping", "session.refresh", "cap.list", "cap.get", "tool.invoke", "tool.outcome",
-          "flow.run", "flow.get", "flow.cancel", "fed.forward", "fed.caps", "admin.audit.head",
-          "admin.session.list", "admin.session.close"}) {
+    for (std::string op : {"session.ping", "session.refresh", "cap.list", "cap.get", "tool.invoke",
+                           "tool.outcome", "flow.run", "flow.get", "flow.cancel", "fed.forward",
+                           "fed.caps", "admin.audit.head", "admin.session.list",
+                           "admin.session.close", "admin.consent.list", "admin.consent.revoke"}) {
       out[state + "req " + op] = "READY";
     }
     out[state + "cancel tool.cancel"] = "READY";

@@ -15,7 +15,7 @@ bool needs_token(Op op) {
   return op == Op::kCapList || op == Op::kCapGet || op == Op::kInvoke || op == Op::kOutcome ||
          op == Op::kAuditHead || op == Op::kSessionList || op == Op::kSessionClose ||
          op == Op::kFlowRun || op == Op::kFlowGet || op == Op::kFlowCancel || op == Op::kForward ||
-         op == Op::kForwardCaps;
+         op == Op::kConsentList || op == Op::kConsentRevoke || op == Op::kForwardCaps;
 }
 
 }  // namespace

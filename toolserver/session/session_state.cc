@@ -7,7 +7,7 @@
 namespace tool::session {
 namespace {
 
-constexpr std::array<std::pair<Op, std::string_view>, 22> kOps{{
+constexpr std::array<std::pair<Op, std::string_view>, 24> kOps{{
     {Op::kHello, "session.hello"},
     {Op::kAuth, "session.auth"},
     {Op::kClose, "session.close"},
@@ -30,6 +30,8 @@ constexpr std::array<std::pair<Op, std::string_view>, 22> kOps{{
     {Op::kAuditHead, "admin.audit.head"},
     {Op::kSessionList, "admin.session.list"},
     {Op::kSessionClose, "admin.session.close"},
+    {Op::kConsentList, "admin.consent.list"},
+    {Op::kConsentRevoke, "admin.consent.revoke"},
 }};
 
 struct ServerRule {
@@ -55,6 +57,7 @@ constexpr auto kServerRules = std::to_array<ServerRule>({
     {kReady, kReq, Op::kFlowCancel, kReady},     {kReady, kReq, Op::kForward, kReady},
     {kReady, kReq, Op::kForwardCaps, kReady},    {kReady, kReq, Op::kAuditHead, kReady},
     {kReady, kReq, Op::kSessionList, kReady},    {kReady, kReq, Op::kSessionClose, kReady},
+    {kReady, kReq, Op::kConsentList, kReady},    {kReady, kReq, Op::kConsentRevoke, kReady},
     {kReady, kCancel, Op::kCancel, kReady},      {kReady, kReq, Op::kRekey, kRekeying},
     {kReady, kReq, Op::kClose, kClosed},         {kDraining, kReq, Op::kPing, kDraining},
     {kDraining, kReq, Op::kClose, kClosed},      {kDraining, kCancel, Op::kCancel, kDraining},

@@ -39,28 +39,30 @@ enum class ClientState : std::uint8_t {
 
 /// Every operation of the wire, and kUnknown for any other.
 enum class Op : std::uint8_t {
-  kHello,         ///< session.hello
-  kAuth,          ///< session.auth
-  kClose,         ///< session.close
-  kPing,          ///< session.ping
-  kRefresh,       ///< session.refresh
-  kRekey,         ///< session.rekey
-  kError,         ///< session.error: an err of a request that is not known.
-  kCapList,       ///< cap.list
-  kCapGet,        ///< cap.get
-  kInvoke,        ///< tool.invoke
-  kOutcome,       ///< tool.outcome
-  kCancel,        ///< tool.cancel
-  kProgress,      ///< tool.progress
-  kChunk,         ///< tool.chunk
-  kFlowRun,       ///< flow.run
-  kFlowGet,       ///< flow.get
-  kFlowCancel,    ///< flow.cancel
-  kForward,       ///< fed.forward
-  kForwardCaps,   ///< fed.caps
-  kAuditHead,     ///< admin.audit.head
-  kSessionList,   ///< admin.session.list
-  kSessionClose,  ///< admin.session.close
+  kHello,          ///< session.hello
+  kAuth,           ///< session.auth
+  kClose,          ///< session.close
+  kPing,           ///< session.ping
+  kRefresh,        ///< session.refresh
+  kRekey,          ///< session.rekey
+  kError,          ///< session.error: an err of a request that is not known.
+  kCapList,        ///< cap.list
+  kCapGet,         ///< cap.get
+  kInvoke,         ///< tool.invoke
+  kOutcome,        ///< tool.outcome
+  kCancel,         ///< tool.cancel
+  kProgress,       ///< tool.progress
+  kChunk,          ///< tool.chunk
+  kFlowRun,        ///< flow.run
+  kFlowGet,        ///< flow.get
+  kFlowCancel,     ///< flow.cancel
+  kForward,        ///< fed.forward
+  kForwardCaps,    ///< fed.caps
+  kAuditHead,      ///< admin.audit.head
+  kSessionList,    ///< admin.session.list
+  kSessionClose,   ///< admin.session.close
+  kConsentList,    ///< admin.consent.list
+  kConsentRevoke,  ///< admin.consent.revoke
   kUnknown,
 };
 [[nodiscard]] Op op_of(std::string_view text);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "toolserver/settings/endpoint.h"
 #include "toolserver/settings/validate.h"
@@ -21,10 +22,32 @@ void check_resource(Findings& out, const std::string& resource) {
   }
 }
 
+void check_admin(Findings& out, const SecureConfig& config) {
+  const AdminPage& admin = config.admin;
+  if (admin.consent && !admin.enabled) {
+    out.push_back({"admin.consent", "needs admin.enabled: nobody could answer"});
+  }
+  if (admin.consent && !config.hooks.consent_url.empty()) {
+    out.push_back({"admin.consent", "must be off with hooks.consent_url: one of them is asked"});
+  }
+  if (!admin.enabled) return;
+  if (config.security.require_bound_tokens) {
+    out.push_back(
+        {"admin.enabled", "must be off with security.require_bound_tokens: a page proves no key"});
+  }
+  for (const auto& [setting, path] :
+       {std::pair{"server.path", &config.server.path}, {"mcp.path", &config.mcp.path}}) {
+    if (*path == "/admin" || path->starts_with("/admin/")) {
+      out.push_back({setting, "must be another path than that of the page /admin"});
+    }
+  }
+}
+
 }  // namespace
 
 Findings check_ingress(const SecureConfig& config, Role role) {
   Findings out;
+  if (role == Role::kServer) check_admin(out, config);
   const McpIngress& mcp = config.mcp;
   if (role == Role::kClient || !mcp.enabled) return out;
   // What that mode promises of each message, MCP has no place for.

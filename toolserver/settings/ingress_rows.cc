@@ -1,6 +1,6 @@
 #include "toolserver/settings/bind.h"
 
-// The way in for MCP clients.
+// The ways in for MCP clients, and for people who administer the service.
 
 namespace tool::settings {
 
@@ -42,6 +42,17 @@ std::vector<Row> ingress_rows() {
       .add("mcp.search_above", SETTINGS_MEMBER(mcp.search_above), IntegerType{0, 100'000}, "0",
            "MCP clients whose caller may see more tools than this get search, describe and execute "
            "in their place, unless they ask for all; 0 gives them to those that ask.");
+  return std::move(rows).done();
+}
+
+std::vector<Row> admin_rows() {
+  Rows rows("The page /admin", Change::kRestart);
+  rows.add("admin.enabled", SETTINGS_MEMBER(admin.enabled), FlagType{}, "0",
+           "1 serves a page at /admin of server.port, to this machine alone, for those with a "
+           "scope admin:tools, admin:consent, admin:session or admin:audit.")
+      .add("admin.consent", SETTINGS_MEMBER(admin.consent), FlagType{}, "0",
+           "1 lets those with the scope admin:consent answer on the page what needs consent, in "
+           "place of hooks.consent_url.");
   return std::move(rows).done();
 }
 

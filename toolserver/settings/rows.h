@@ -36,6 +36,7 @@ struct Row {
 [[nodiscard]] std::vector<Row> cluster_rows();
 [[nodiscard]] std::vector<Row> limit_rows();
 [[nodiscard]] std::vector<Row> ingress_rows();
+[[nodiscard]] std::vector<Row> admin_rows();
 [[nodiscard]] std::vector<Row> guard_rows();
 [[nodiscard]] std::vector<Row> service_rows();
 

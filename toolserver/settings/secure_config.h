@@ -238,6 +238,12 @@ struct McpIngress {
   std::size_t search_above = 0;
 };
 
+/// The page of administrators; for this machine alone.
+struct AdminPage {
+  bool enabled = false;
+  bool consent = false;  ///< Whoever looks at it is asked for consent.
+};
+
 struct SqlConnector {
   bool enabled = false;
   Path data_dir;
@@ -302,6 +308,7 @@ struct SecureConfig {
   Outcomes outcomes;
   Workflows workflows;
   McpIngress mcp;
+  AdminPage admin;
   Connectors connectors;
   std::vector<definition::ToolDefinition> tools;  ///< Of a server; the sections [tools.NAME].
   std::vector<Bridge> bridges;                    ///< Of a server; the sections [bridges.NAME].

@@ -107,8 +107,8 @@ std::string host_name() {
 
 std::vector<Row> make_rows() {
   std::vector<Row> all;
-  for (auto* rows : {core_rows, security_rows, cluster_rows, limit_rows, ingress_rows, guard_rows,
-                     service_rows}) {
+  for (auto* rows : {core_rows, security_rows, cluster_rows, limit_rows, ingress_rows, admin_rows,
+                     guard_rows, service_rows}) {
     for (auto& row : rows()) all.push_back(std::move(row));
   }
   return all;

@@ -123,12 +123,15 @@ base::Task<http::Response> serve(std::shared_ptr<const Endpoint> endpoint, http:
 
 base::http::Handler make_handler(const EndpointOptions& options, const SessionServices& services,
                                  const base::metrics::Registry& metrics, Readiness ready,
-                                 std::optional<OtherFace> other) {
+                                 std::vector<OtherFace> others) {
   auto endpoint = std::make_shared<const Endpoint>(options, services, metrics, std::move(ready));
-  return [endpoint, other = std::move(other)](base::RequestContext context, http::Request request) {
-    if (other && other->takes(request.path())) return other->handler(context, std::move(request));
-    return serve(endpoint, std::move(request));
-  };
+  return
+      [endpoint, others = std::move(others)](base::RequestContext context, http::Request request) {
+        for (const OtherFace& other : others) {
+          if (other.takes(request.path())) return other.handler(context, std::move(request));
+        }
+        return serve(endpoint, std::move(request));
+      };
 }
 
 base::http::Refusal make_refusal() {

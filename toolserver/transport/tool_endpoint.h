@@ -39,8 +39,7 @@ struct OtherFace {
 [[nodiscard]] base::http::Handler make_handler(const EndpointOptions& options,
                                                const SessionServices& services,
                                                const base::metrics::Registry& metrics,
-                                               Readiness ready,
-                                               std::optional<OtherFace> other = std::nullopt);
+                                               Readiness ready, std::vector<OtherFace> others = {});
 
 /// Answers what never reached the handler: a status, a sentence, JSON.
 [[nodiscard]] base::http::Refusal make_refusal();

@@ -40,6 +40,8 @@ constexpr std::array kPermissions{
     Permission{session::Op::kAuditHead, "admin:audit"},
     Permission{session::Op::kSessionList, "admin:session"},
     Permission{session::Op::kSessionClose, "admin:session"},
+    Permission{session::Op::kConsentList, "admin:consent"},
+    Permission{session::Op::kConsentRevoke, "admin:consent"},
 };
 
 std::unexpected<Refusal> no(Fault fault, json::Object data = {}) {
@@ -147,6 +149,8 @@ base::Task<Answer> ToolOperations::run(base::RequestContext context,
     case session::Op::kAuditHead: co_return audit_head();
     case session::Op::kSessionList: co_return list_sessions();
     case session::Op::kSessionClose: co_return close_sessions(*caller, request.payload);
+    case session::Op::kConsentList: co_return list_consents();
+    case session::Op::kConsentRevoke: co_return revoke_consents(*caller, request.payload);
     default: co_return co_await invoke(std::move(caller), std::move(request), events);
   }
 }
@@ -217,6 +221,37 @@ Answer ToolOperations::close_sessions(const Caller& caller, const json::Object& 
     return (chosen->member == "session_id" ? one.id : one.subject) == chosen->value;
   });
   return json::Object{{"closed", count}};
+}
+
+Answer ToolOperations::list_consents() const {
+  json::Array all;
+  for (auto& one : agreed_.list(clock_.now())) {
+    json::Object approval{
+        {"id", one.id},     {"principal", {{"sub", one.subject}, {"iss", one.issuer}}},
+        {"tool", one.tool}, {"scope", pipeline::name(one.scope)},
+        {"by", one.by},     {"until", wire_time(one.until).time_since_epoch().count()}};
+    if (!one.session_id.empty()) approval["session_id"] = one.session_id;
+    all.push_back(std::move(approval));
+  }
+  return json::Object{{"consents", std::move(all)}};
+}
+
+Answer ToolOperations::revoke_consents(const Caller& caller, const json::Object& payload) {
+  auto chosen = read_consent_choice(payload);
+  if (!chosen) return no(std::move(chosen).error());
+  json::Object details{{"by", caller.principal.subject}};
+  if (chosen->id > 0) {
+    details["id"] = chosen->id;
+  } else {
+    details["sub"] = chosen->subject;
+  }
+  if (!audit_.event("consent_revoke", std::move(details))) {
+    return no(refuse(Code::kBusy, "it cannot be recorded just now"));
+  }
+  auto count = agreed_.revoke([&](const ConsentMemory::Approval& one) {
+    return chosen->id > 0 ? std::cmp_equal(one.id, chosen->id) : one.subject == chosen->subject;
+  });
+  return json::Object{{"revoked", count}};
 }
 
 // What both ways to call a tool have in common.

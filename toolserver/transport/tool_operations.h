@@ -38,11 +38,12 @@ class ToolOperations final : public Operations {
  public:
   /// All outlive it. `flows` answers the operations of workflows; null: there are none.
   ToolOperations(pipeline::Pipeline& pipeline, audit::AuditLog& audit, OpenSessions& sessions,
-                 base::Random& random, const base::Clock& clock, Mode mode,
+                 ConsentMemory& agreed, base::Random& random, const base::Clock& clock, Mode mode,
                  FederationParts federation, Operations* flows = nullptr)
       : pipeline_(pipeline),
         audit_(audit),
         sessions_(sessions),
+        agreed_(agreed),
         random_(random),
         clock_(clock),
         mode_(mode),
@@ -60,6 +61,8 @@ class ToolOperations final : public Operations {
   [[nodiscard]] Answer audit_head() const;
   [[nodiscard]] Answer list_sessions() const;
   [[nodiscard]] Answer close_sessions(const Caller& caller, const base::json::Object& payload);
+  [[nodiscard]] Answer list_consents() const;
+  [[nodiscard]] Answer revoke_consents(const Caller& caller, const base::json::Object& payload);
   [[nodiscard]] base::Task<Answer> invoke(std::shared_ptr<const Caller> caller, Envelope request,
                                           EventSink& events);
 
@@ -71,6 +74,7 @@ class ToolOperations final : public Operations {
   pipeline::Pipeline& pipeline_;
   audit::AuditLog& audit_;
   OpenSessions& sessions_;
+  ConsentMemory& agreed_;
   base::Random& random_;
   const base::Clock& clock_;
   const Mode mode_;

@@ -86,6 +86,29 @@ Outcome<SessionChoice> read_session_choice(const json::Object& payload) {
   return choice;
 }
 
+Outcome<ConsentChoice> read_consent_choice(const json::Object& payload) {
+  constexpr std::size_t kMaxSubject = 1024;
+  const auto* id = payload.if_contains("id");
+  const auto* subject = payload.if_contains("sub");
+  if ((id == nullptr) == (subject == nullptr)) {
+    return refuse(Code::kShape, "p: must have either id or sub");
+  }
+  ConsentChoice choice;
+  if (id != nullptr) {
+    if (!id->is_int64() || id->get_int64() < 1) {
+      return refuse(Code::kShape, "p.id: must be the number of an approval");
+    }
+    choice.id = id->get_int64();
+    return choice;
+  }
+  if (!subject->is_string() || subject->get_string().empty() ||
+      subject->get_string().size() > kMaxSubject) {
+    return refuse(Code::kShape, "p.sub: must be a text of 1 to 1024 bytes");
+  }
+  choice.subject = subject->get_string();
+  return choice;
+}
+
 Outcome<InvokeRequest> read_invoke(json::Object payload) {
   InvokeRequest request;
   auto tool = read_tool(payload);

@@ -42,10 +42,17 @@ struct SessionChoice {
   std::string value;
 };
 
+/// The approvals that admin.consent.revoke means.
+struct ConsentChoice {
+  std::int64_t id = 0;  ///< 0: all of `subject`.
+  std::string subject;
+};
+
 /// Readers. Errors: E_SHAPE  the message begins with "p." and the member.
 [[nodiscard]] Outcome<ListRequest> read_list(const base::json::Object& payload);
 [[nodiscard]] Outcome<std::string> read_tool(const base::json::Object& payload);
 [[nodiscard]] Outcome<SessionChoice> read_session_choice(const base::json::Object& payload);
+[[nodiscard]] Outcome<ConsentChoice> read_consent_choice(const base::json::Object& payload);
 /// The id that tool.outcome asks about.
 [[nodiscard]] Outcome<std::string> read_id(const base::json::Object& payload);
 [[nodiscard]] Outcome<InvokeRequest> read_invoke(base::json::Object payload);

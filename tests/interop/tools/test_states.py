@@ -15,7 +15,7 @@ NEVER = [('res', 'session.ping'), ('err', 'session.ping'), ('evt', 'tool.progres
          ('req', 'tool.progress'), ('req', 'tool.chunk'), ('req', 'session.error')]
 # What belongs to READY alone.
 READY_ONLY = ['session.ping', 'session.refresh', 'session.rekey', 'cap.list', 'cap.get', 'tool.invoke', 'tool.outcome', 'admin.audit.head', 'admin.session.list',
-              'admin.session.close', 'fed.forward', 'fed.caps', 'flow.run', 'flow.get', 'flow.cancel']
+              'admin.session.close', 'admin.consent.list', 'admin.consent.revoke', 'fed.forward', 'fed.caps', 'flow.run', 'flow.get', 'flow.cancel']
 
 
 async def refused(service, state, kind, op, payload=None):

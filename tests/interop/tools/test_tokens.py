@@ -174,7 +174,7 @@ def test_scopes_that_grant_nothing(services, scope):
 
 
 @pytest.mark.parametrize('op, scope', [('cap.list', 'cap:list'), ('admin.audit.head', 'admin:audit'), ('admin.session.list', 'admin:session'),
-                                       ('admin.session.close', 'admin:session')])
+                                       ('admin.session.close', 'admin:session'), ('admin.consent.list', 'admin:consent'), ('admin.consent.revoke', 'admin:consent')])
 def test_operations_need_their_scope(taking, op, scope):
     async def work():
         client = raw_of(taking, token=hs256(taking, scope='tool:invoke:files.read'))

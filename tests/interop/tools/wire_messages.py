@@ -67,6 +67,13 @@ GOOD = [
     ('admin.session.close', 'one session', envelope('req', 'admin.session.close', {'session_id': SESSION})),
     ('admin.session.close', 'all of a subject', envelope('req', 'admin.session.close', {'sub': 'alice'})),
     ('admin.session.close', 'answer', envelope('res', 'admin.session.close', {'closed': 2})),
+    ('admin.consent.list', 'request', envelope('req', 'admin.consent.list', {})),
+    ('admin.consent.list', 'answer', envelope('res', 'admin.consent.list', {'consents': [
+        {'id': 1, 'principal': {'sub': 'alice', 'iss': 'node-b'}, 'tool': 'files.write', 'scope': 'session', 'session_id': SESSION, 'by': 'operator', 'until': 1795251600123},
+        {'id': 2, 'principal': {'sub': 'alice', 'iss': 'node-b'}, 'tool': 'files.write', 'scope': 'args_hash', 'by': 'operator', 'until': 1795251600123}]})),
+    ('admin.consent.revoke', 'one approval', envelope('req', 'admin.consent.revoke', {'id': 1})),
+    ('admin.consent.revoke', 'all of a subject', envelope('req', 'admin.consent.revoke', {'sub': 'alice'})),
+    ('admin.consent.revoke', 'answer', envelope('res', 'admin.consent.revoke', {'revoked': 2})),
     ('err', 'plain', envelope('err', 'tool.invoke', {'code': 'E_TOOL', 'num': 4041, 'msg': 'no such tool'})),
     ('err', 'with data', envelope('err', 'cap.list', {'code': 'E_SCOPE', 'num': 4031, 'msg': 'no', 'data': {'scope': 'cap:list'}})),
     ('err', 'come again', envelope('err', 'tool.invoke', {'code': 'E_RATE', 'num': 4290, 'msg': 'later', 'retry_ms': 20})),
