@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from scp import check_receipt, keys, receipts
 from scp.canonical import canonical, parse
 from holder_vectors import holder_cases
+from node_vectors import proof_cases
 from token_vectors import token_cases
 
 CHANCE = random.Random('scp 3.0')
@@ -172,6 +173,7 @@ FILES = {
     'records': ('7', 'encrypted records, whole and broken', record_cases),
     'replay': ('8', 'decisions of the replay window', replay_cases),
     'receipts': ('16.6', 'signatures of receipts', receipt_cases),
+    'proofs': ('4.7', 'proofs of servers: what clients answer, and what servers choose', proof_cases),
     'holders': ('4.11 and 6.6', 'proofs of possession, and the tokens that they are for', lambda: holder_cases(some)),
 }
 

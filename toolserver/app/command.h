@@ -20,6 +20,7 @@ inline constexpr int kUsage = 64;  ///< EX_USAGE of sysexits.h.
 struct ConfigFlags {
   std::string file;               ///< --config
   std::vector<std::string> sets;  ///< --set SCP_NAME=value
+  std::string server_key;         ///< --server-key: security.server_keys of a client.
 
   [[nodiscard]] base::config::Places places() const;
   /// On stderr, for each secret among `sets`.

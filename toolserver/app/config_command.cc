@@ -58,6 +58,9 @@ base::config::Places ConfigFlags::places() const {
   base::config::Places places{sets, base::config::process_environment(),
                               std::filesystem::current_path()};
   if (!file.empty()) places.overrides.push_back("SCP_CONFIG_FILE=" + file);
+  if (!server_key.empty()) {
+    places.overrides.push_back("SCP_SECURITY_SERVER_KEYS=" + server_key);
+  }
   return places;
 }
 

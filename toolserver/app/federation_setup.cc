@@ -24,16 +24,11 @@ base::Status register_node(federation::NodeKeys& keys, const settings::Peer& pee
 base::Result<std::shared_ptr<federation::NodeKeys>> node_keys(
     const settings::SecureConfig& config) {
   if (!is_node(config)) return std::shared_ptr<federation::NodeKeys>();
+  ASSIGN_OR_RETURN(auto key, node_key(config));
   federation::OwnKeys own{.node_id = config.core.node_id,
-                          .key = std::nullopt,
+                          .key = std::move(key),
                           .secret = config.core.secret_key,
                           .salt = config.core.kdf_salt};
-  if (!config.security.proof_signing_key_path.empty()) {
-    ASSIGN_OR_RETURN(std::string pem, read_file(config.security.proof_signing_key_path));
-    auto key = base::crypto::SigningKey::from_pem(pem);
-    if (!key) return std::move(key).error().with_context("security.proof_signing_key_path");
-    own.key = std::move(*key);
-  }
   ASSIGN_OR_RETURN(auto keys, federation::NodeKeys::create(std::move(own)));
   for (const auto& peer : config.cluster.peers) RETURN_IF_ERROR(register_node(*keys, peer));
   return std::shared_ptr<federation::NodeKeys>(std::move(keys));

@@ -17,6 +17,13 @@ void add_config(CLI::App& command, ConfigFlags& flags) {
       ->allow_extra_args(false);
 }
 
+// Of a subcommand that connects to a service.
+void add_client_config(CLI::App& command, ConfigFlags& flags) {
+  add_config(command, flags);
+  command.add_option("--server-key", flags.server_key,
+                     "thumbprint or PEM file: the key that the server must prove itself by");
+}
+
 void add_mcp(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand(
       "mcp", "serve MCP on standard input and output, as a client of the service");
@@ -25,7 +32,7 @@ void add_mcp(CLI::App& app, ConfigFlags& config, Action& action) {
       ->add_option("--tools", flags->tools,
                    "all, or search: three tools that find, describe and call the others")
       ->check(CLI::IsMember({"all", "search"}));
-  add_config(*command, config);
+  add_client_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return serve_mcp(config, *flags); }; });
 }
@@ -42,7 +49,7 @@ void add_call(CLI::App& app, ConfigFlags& config, Action& action) {
       "--idempotency-key", flags->idempotency_key,
       "the call is done once under this key, and repeated when its connection is lost");
   command->add_flag("--dry-run", flags->dry_run, "make every check, but do not run the tool");
-  add_config(*command, config);
+  add_client_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return call(config, *flags); }; });
 }
@@ -51,7 +58,7 @@ void add_list(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* command = app.add_subcommand("list", "list the tools that may be called");
   auto flags = std::make_shared<ListFlags>();
   command->add_flag("--json", flags->json, "whole capability records, one on a line");
-  add_config(*command, config);
+  add_client_config(*command, config);
   command->callback(
       [&config, &action, flags] { action = [&, flags] { return list(config, *flags); }; });
 }
@@ -85,7 +92,7 @@ void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
   auto* list = sessions->add_subcommand("list", "list the open sessions (scope admin:session)");
   auto list_flags = std::make_shared<ListFlags>();
   list->add_flag("--json", list_flags->json, "whole records, one on a line");
-  add_config(*list, config);
+  add_client_config(*list, config);
   list->callback([&config, &action, list_flags] {
     action = [&, list_flags] { return list_sessions(config, *list_flags); };
   });
@@ -95,7 +102,7 @@ void add_sessions(CLI::App& app, ConfigFlags& config, Action& action) {
   which->add_option("session", end_flags->session, "id of the session");
   which->add_option("--subject", end_flags->subject, "all sessions of this subject");
   which->require_option(1);
-  add_config(*end, config);
+  add_client_config(*end, config);
   end->callback([&config, &action, end_flags] {
     action = [&, end_flags] { return end_sessions(config, *end_flags); };
   });

@@ -13,6 +13,7 @@
 #include "toolserver/app/caller_files.h"
 #include "toolserver/session/credentials.h"
 #include "toolserver/session/tokens.h"
+#include "toolserver/settings/text_rules.h"
 
 namespace tool::app {
 namespace {
@@ -110,6 +111,25 @@ base::Result<transport::AccessTokens> access_tokens(const SecureConfig& config) 
   return tokens;
 }
 
+// Thumbprints; of a file that of its key.
+base::Result<std::vector<std::string>> server_keys(const SecureConfig& config) {
+  std::vector<std::string> keys;
+  for (const auto& text : config.security.server_keys) {
+    if (settings::is_thumbprint(text)) {
+      keys.push_back(text);
+      continue;
+    }
+    ASSIGN_OR_RETURN(std::string pem, read_file(text));
+    auto key = base::crypto::VerifyKey::from_pem(pem);
+    if (!key || key->type() != base::crypto::KeyType::kEd25519) {
+      return fail(ErrorKind::kInvalid,
+                  "security.server_keys: must name Ed25519 public keys in PEM");
+    }
+    keys.push_back(key->thumbprint());
+  }
+  return keys;
+}
+
 void set_credential(const SecureConfig& config, client::ClientOptions& options) {
   auto& session = options.session;
   if (config.core.mode == Mode::kEnterprise) {
@@ -149,6 +169,17 @@ base::Result<std::string> read_file(const std::filesystem::path& path, std::size
   return text;
 }
 
+base::Result<std::optional<base::crypto::SigningKey>> node_key(const SecureConfig& config) {
+  const auto& path = config.security.proof_signing_key_path;
+  std::optional<base::crypto::SigningKey> out;
+  if (path.empty()) return out;
+  ASSIGN_OR_RETURN(std::string pem, read_file(path));
+  auto key = base::crypto::SigningKey::from_pem(pem);
+  if (!key) return std::move(key).error().with_context("security.proof_signing_key_path");
+  out = std::move(*key);
+  return out;
+}
+
 base::Result<session::ServerConfig> server_config(const SecureConfig& config) {
   using std::chrono::milliseconds, std::chrono::seconds;
   session::ServerConfig out;
@@ -158,6 +189,9 @@ base::Result<session::ServerConfig> server_config(const SecureConfig& config) {
   ASSIGN_OR_RETURN(out.suites, suites_of(config));
   out.methods = methods_of(config);
   out.secrets = secrets_of(config);
+  ASSIGN_OR_RETURN(out.node_key, node_key(config));
+  // One of RSA signs what is forwarded, and no handshake.
+  if (out.node_key && out.node_key->type() != base::crypto::KeyType::kEd25519) out.node_key.reset();
   out.answer_bytes = config.limits.send_queue_bytes;
   out.limits = {config.limits.message_bytes, config.limits.in_flight,
                 to<milliseconds>(config.limits.deadline),
@@ -256,6 +290,7 @@ base::Result<client::ClientOptions> client_options(const SecureConfig& config) {
   options.url = config.core.server_url;
   options.holder_key_file = config.security.holder_key_path;
   auto& session = options.session;
+  ASSIGN_OR_RETURN(session.server_keys, server_keys(config));
   if (!config.security.jwt_public_key_path.empty()) {
     ASSIGN_OR_RETURN(session.session_tokens, rs256_verifier(config.security.jwt_public_key_path,
                                                             "security.jwt_public_key_path"));

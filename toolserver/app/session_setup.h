@@ -6,9 +6,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/core/result.h"
+#include "base/crypto/signing_key.h"
 #include "base/jose/jws.h"
 #include "toolserver/client/client_options.h"
 #include "toolserver/session/server_context.h"
@@ -22,8 +24,13 @@ namespace tool::app {
 [[nodiscard]] base::Result<std::string> read_file(const std::filesystem::path& path,
                                                   std::size_t most = 64 << 10);
 
+/// The private key of security.proof_signing_key_path; nothing where it is not set.
+/// Errors: kInvalid  no private key in PEM.
+[[nodiscard]] base::Result<std::optional<base::crypto::SigningKey>> node_key(
+    const settings::SecureConfig& config);
+
 /// What a server's sessions are configured with.
-/// Errors: kInvalid  a suite that the wire does not know.
+/// Errors: kInvalid  a suite that the wire does not know, or the node key.
 [[nodiscard]] base::Result<session::ServerConfig> server_config(
     const settings::SecureConfig& config);
 
@@ -52,7 +59,8 @@ namespace tool::app {
     const settings::SecureConfig& config);
 
 /// How this configuration connects as a client.
-/// Errors: kInvalid  a suite that the wire does not know; see client::check().
+/// Errors: kInvalid  a suite that the wire does not know, or a server's key that
+///         cannot be read; see client::check().
 [[nodiscard]] base::Result<client::ClientOptions> client_options(
     const settings::SecureConfig& config);
 

@@ -11,12 +11,15 @@ constexpr std::string_view kEndPoint = "tls-server-end-point";
 
 }  // namespace
 
-std::optional<ChannelBinding> choose_binding(const Channel& channel,
+std::optional<ChannelBinding> choose_binding(const Channel& channel, Mode mode,
                                              std::span<const std::string> offered) {
-  if (!channel.tls) return ChannelBinding{kNone, {}};
   auto offers = [&](std::string_view name) {
     return std::ranges::find(offered, name) != offered.end();
   };
+  if (mode == Mode::kEncrypted || !channel.tls) {
+    if (!offers(kNone)) return std::nullopt;
+    return ChannelBinding{kNone, {}};
+  }
   if (!channel.tls->exporter.empty() && offers(kExporter)) {
     return ChannelBinding{kExporter, channel.tls->exporter};
   }
@@ -26,9 +29,10 @@ std::optional<ChannelBinding> choose_binding(const Channel& channel,
   return std::nullopt;
 }
 
-std::string_view offered_binding(const Channel& channel) {
-  if (!channel.tls) return kNone;
-  return channel.tls->exporter.empty() ? kEndPoint : kExporter;
+ChannelBinding offered_binding(const Channel& channel, Mode mode) {
+  if (mode == Mode::kEncrypted || !channel.tls) return {kNone, {}};
+  if (channel.tls->exporter.empty()) return {kEndPoint, channel.tls->certificate_hash};
+  return {kExporter, channel.tls->exporter};
 }
 
 }  // namespace tool::session

@@ -2,7 +2,9 @@
 
 // A handshake is bound to the connection it runs on: someone in the middle who
 // passes both ends' messages on has two TLS connections, and each of them says
-// something else here.
+// something else here. Mode encrypted needs no such binding: its records are for
+// the holders of the two shares alone, whoever passes them on, so TLS may end
+// before the server.
 // Source: docs/wire-3.0.md, sections 4.4 and 4.5; RFC 9266; RFC 5929.
 
 #include <cstdint>
@@ -10,6 +12,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "toolserver/model/principal.h"
 
 namespace tool::session {
 
@@ -32,12 +36,13 @@ struct ChannelBinding {
   std::string bytes;
 };
 
-/// The binding that a server takes: without TLS `none`; over TLS the best one
-/// that the client offered and this end can make. Nothing when there is none.
-[[nodiscard]] std::optional<ChannelBinding> choose_binding(const Channel& channel,
+/// The binding that a server takes: in mode encrypted and without TLS `none`;
+/// else the best one that the client offered and this end can make. Nothing when
+/// there is none, or `none` was not offered.
+[[nodiscard]] std::optional<ChannelBinding> choose_binding(const Channel& channel, Mode mode,
                                                            std::span<const std::string> offered);
-/// What a client can make: only the exporter when it has one.
-[[nodiscard]] std::string_view offered_binding(const Channel& channel);
+/// The one that a client makes: of TLS the exporter where it has one.
+[[nodiscard]] ChannelBinding offered_binding(const Channel& channel, Mode mode);
 
 /// Whether messages may go over it unencrypted by us.
 [[nodiscard]] inline bool protects(const Channel& channel) {

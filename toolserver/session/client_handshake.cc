@@ -18,6 +18,18 @@ Fault distrust(std::string message) { return refuse(Code::kSignature, std::move(
 
 std::size_t slot_of(base::crypto::Group group) { return static_cast<std::size_t>(group); }
 
+ProofTrust trust_of(const ClientConfig& config) {
+  ProofTrust trust{.server_keys = config.server_keys,
+                   .psks = {},
+                   .may_be_none = config.mode == Mode::kEnterprise};
+  const auto& secret = handshake_secret(config.secrets, config.mode);
+  if (!trust.server_keys.empty() || secret.empty()) return trust;
+  trust.psks.push_back(make_psk(secret, config.secrets.kdf_salt));
+  const auto& before = previous_handshake_secret(config.secrets, config.mode);
+  if (!before.empty()) trust.psks.push_back(make_psk(before, config.secrets.kdf_salt));
+  return trust;
+}
+
 Outcome<std::string> canonical_of(const Envelope& envelope) {
   auto text = canonical_without_sig(envelope);
   if (!text) return refuse(Code::kShape, text.error().message());
@@ -26,11 +38,13 @@ Outcome<std::string> canonical_of(const Envelope& envelope) {
 
 }  // namespace
 
+std::optional<base::crypto::Group> ClientHandshake::group_of(Suite suite) const {
+  bool by_key = !trust_.server_keys.empty();
+  return session::group_of(suite, by_key ? ProofKind::kKey : ProofKind::kNone);
+}
+
 ClientHandshake::ClientHandshake(const ClientConfig& config, Channel channel, base::Random& random)
-    : config_(config),
-      channel_(std::move(channel)),
-      random_(random),
-      psk_(make_psk(handshake_secret(config.secrets, config.mode), config.secrets.kdf_salt)) {}
+    : config_(config), channel_(std::move(channel)), random_(random), trust_(trust_of(config)) {}
 
 Outcome<void> ClientHandshake::check_config() const {
   if (config_.versions.empty() || config_.suites.empty()) {
@@ -45,9 +59,9 @@ Outcome<void> ClientHandshake::check_config() const {
   if (!fits(config_.method, config_.mode)) {
     return refuse(Code::kShape, "method: does not fit the mode");
   }
-  bool has_secret = !handshake_secret(config_.secrets, config_.mode).empty();
-  if (!has_secret && (config_.mode != Mode::kEnterprise || !channel_.tls)) {
-    return refuse(Code::kShape, "secret_key: is needed to know the server by");
+  bool knows_server = !trust_.server_keys.empty() || !trust_.psks.empty();
+  if (!knows_server && (config_.mode != Mode::kEnterprise || !channel_.tls)) {
+    return refuse(Code::kShape, "server_key: or secret_key is needed to know the server by");
   }
   if (config_.method == Method::kApiKey && config_.secrets.api_key.empty()) {
     return refuse(Code::kShape, "api_key: is not set");
@@ -67,12 +81,14 @@ Outcome<std::string> ClientHandshake::start(Envelope& envelope) {
   hello.nonce = random_bytes(random_, kNonceBytes);
   for (Suite suite : config_.suites) {
     hello.suites.emplace_back(name(suite));
-    if (!has_records(suite)) continue;
-    auto& key = keys_[slot_of(traits(suite).group)];
-    if (!key) key = EphemeralKey::generate(traits(suite).group, random_);
-    hello.shares[std::string(traits(suite).group_name)] = key->public_share();
+    auto group = group_of(suite);
+    if (!group) continue;
+    auto& key = keys_[slot_of(*group)];
+    if (!key) key = EphemeralKey::generate(*group, random_);
+    hello.shares[std::string(session::name(*group))] = key->public_share();
   }
-  hello.channels.emplace_back(offered_binding(channel_));
+  hello.channels.emplace_back(offered_binding(channel_, config_.mode).name);
+  hello.proofs = offered_proofs(trust_);
   hello.client_name = config_.name;
   hello.client_version = config_.version;
   hello.want_mode = name(config_.mode);
@@ -97,46 +113,33 @@ Outcome<Suite> ClientHandshake::check_choice() const {
   if (!suite || std::ranges::count(config_.suites, *suite) == 0) {
     return refuse(Code::kAuth, "the server chose a suite that was not offered");
   }
-  if (has_records(*suite) == welcome_.share.empty()) {
-    return refuse(Code::kShape, "p.eph_s: must be there unless the suite is NONE");
-  }
   if (!config_.node_id.empty() && welcome_.node_id != config_.node_id) {
     return distrust("the server is another node");
   }
   if (!config_.cluster.empty() && welcome_.cluster != config_.cluster) {
     return distrust("the server is of another cluster");
   }
-  if (welcome_.channel != offered_binding(channel_)) {
+  if (welcome_.channel != offered_binding(channel_, config_.mode).name) {
     return distrust("the server sees another transport than we do");
   }
   return *suite;
 }
 
 Outcome<void> ClientHandshake::check_proof() {
-  bool has_secret = !handshake_secret(config_.secrets, config_.mode).empty();
-  if (!has_secret) {
-    // check_config() let only mode enterprise over verified TLS come here.
-    if (!welcome_.proof) return {};
-    return distrust("the server's proof cannot be checked without the secret");
-  }
-  auto proves = [&](const SecretBytes& psk) {
-    return welcome_.proof && base::crypto::equal(view(server_proof(psk, th1_)), *welcome_.proof);
-  };
-  if (proves(psk_)) return {};
-  const base::Secret& before = previous_handshake_secret(config_.secrets, config_.mode);
-  SecretBytes psk = make_psk(before, config_.secrets.kdf_salt);
-  if (!before.empty() && proves(psk)) {
-    psk_ = std::move(psk);
-    previous_ = true;
-    return {};
-  }
-  return distrust("the server does not prove that it knows the secret");
+  auto proved = session::check_proof(welcome_.proof, trust_, th1_);
+  if (!proved) return std::move(proved).error();
+  psk_ = *proved ? std::move(trust_.psks[**proved]) : make_psk({}, {});
+  previous_ = proved->value_or(0) > 0;
+  return {};
 }
 
 Outcome<SecretBytes> ClientHandshake::agree(Suite suite) {
+  if (group_of(suite).has_value() == welcome_.share.empty()) {
+    return refuse(Code::kShape, "p.eph_s: must be there where a share was sent, and nowhere else");
+  }
   SecretBytes dh;
-  if (has_records(suite)) {
-    auto& key = keys_[slot_of(traits(suite).group)];
+  if (auto group = group_of(suite)) {
+    auto& key = keys_[slot_of(*group)];
     auto agreed = std::move(*key).agree(welcome_.share);
     if (!agreed) return refuse(Code::kShape, "p.eph_s: not a share of its group");
     dh = std::move(*agreed);
@@ -155,12 +158,7 @@ Outcome<MessageLayer> ClientHandshake::on_welcome(const Envelope& envelope) {
   bare.payload.erase("proof");
   auto welcome0 = canonical_of(bare);
   if (!welcome0) return std::move(welcome0).error();
-  std::string_view binding;
-  if (channel_.tls) {
-    binding =
-        channel_.tls->exporter.empty() ? channel_.tls->certificate_hash : channel_.tls->exporter;
-  }
-  th1_ = transcript_hello(hello_, *welcome0, binding);
+  th1_ = transcript_hello(hello_, *welcome0, offered_binding(channel_, config_.mode).bytes);
   if (auto proved = check_proof(); !proved) return std::move(proved).error();
   auto dh = agree(*suite);
   if (!dh) return std::move(dh).error();

@@ -30,6 +30,9 @@ struct ClientConfig {
   std::vector<Version> versions{Version{}};
   std::vector<Suite> suites;  ///< Best first; all of them fit the mode.
   Secrets secrets;
+  /// Thumbprints (RFC 7638) of Ed25519 keys, of which one must be the server's.
+  /// With one here the server is not known by the secret.
+  std::vector<std::string> server_keys;
   Method method = Method::kApiKey;
   base::Secret token;  ///< The credential of jwt and oauth2.
   /// The credential of method node, made for each connection from its th1.
@@ -84,12 +87,14 @@ class ClientHandshake {
   [[nodiscard]] Outcome<void> check_config() const;
   [[nodiscard]] Outcome<Suite> check_choice() const;
   [[nodiscard]] Outcome<void> check_proof();
+  [[nodiscard]] std::optional<base::crypto::Group> group_of(Suite suite) const;
   [[nodiscard]] Outcome<SecretBytes> agree(Suite suite);
 
   const ClientConfig& config_;
   Channel channel_;
   base::Random& random_;
-  SecretBytes psk_;        ///< From the server's proof on, that of the secret it has.
+  ProofTrust trust_;
+  SecretBytes psk_;        ///< From the server's proof on, what goes into the keys.
   bool previous_ = false;  ///< It has the secret before.
   std::string hello_;
   std::array<std::optional<base::crypto::EphemeralKey>, 2> keys_;  ///< By group.

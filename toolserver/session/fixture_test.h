@@ -54,8 +54,18 @@ struct Options {
   Method method = Method::kApiKey;
   Channel server_channel{.reach = Reach::kLoopback};
   Channel client_channel{.reach = Reach::kLoopback};
+  bool by_node_key = false;  ///< The server has the key, and the client no secret.
 };
 inline Options signed_options() { return {.mode = Mode::kSimple, .suites = {Suite::kNone}}; }
+
+inline Options with_node_key(Options options) {
+  options.by_node_key = true;
+  return options;
+}
+inline const base::crypto::SigningKey& node_key() {
+  static const auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
+  return key;
+}
 
 inline Secrets test_secrets() {
   return {.secret_key = base::Secret(std::string(kSecretKey)),
@@ -71,6 +81,7 @@ inline ServerConfig server_config(const Options& options) {
   config.suites = options.suites;
   config.methods = {options.method};
   config.secrets = test_secrets();
+  if (options.by_node_key) config.node_key = node_key();
   return config;
 }
 
@@ -81,6 +92,10 @@ inline ClientConfig client_config(const Options& options) {
   config.method = options.method;
   config.token = base::Secret("a.b.c");
   config.secrets = test_secrets();
+  if (options.by_node_key) {
+    config.server_keys = {node_key().thumbprint()};
+    config.secrets.secret_key = {};
+  }
   return config;
 }
 

@@ -188,6 +188,71 @@ TEST(GoldenTest, tokens) {
   }
 }
 
+std::vector<std::string> texts(const Object& object, std::string_view name) {
+  std::vector<std::string> out;
+  for (const auto& one : object.at({name.data(), name.size()}).as_array()) {
+    out.emplace_back(one.as_string());
+  }
+  return out;
+}
+
+void expect_client_answer(const Object& row) {
+  bool is_enterprise = text(row, "mode") == "enterprise";
+  ProofTrust trust{.server_keys = texts(row, "pins"), .psks = {}, .may_be_none = is_enterprise};
+  if (trust.server_keys.empty()) {
+    for (const auto& secret : texts(row, "secrets")) {
+      trust.psks.push_back(make_psk(base::Secret(secret), base::Secret(text(row, "kdf_salt"))));
+    }
+  }
+  auto shown = read_proof(row.at("welcome").as_object());
+  if (!shown) {
+    EXPECT_EQ(answer_of(shown), text(row, "answer")) << text(row, "name");
+    return;
+  }
+  Digest th1 = digest(row, "th1");
+  auto proved = check_proof(*shown, trust, th1);
+  EXPECT_EQ(answer_of(proved), text(row, "answer")) << text(row, "name");
+  if (!proved) return;
+  EXPECT_EQ(*proved ? hex(trust.psks[**proved]) : hex(make_psk({}, {})), text(row, "psk"));
+  if (!row.contains("private_key_pem")) return;
+  auto key = base::crypto::SigningKey::from_pem(text(row, "private_key_pem"));
+  EXPECT_EQ(*sign_node_proof(*key, th1), shown->value);
+}
+
+void expect_choice(const Object& row) {
+  auto kind = choose_proof({.node_key = row.at("node_key").as_bool(),
+                            .secret = row.at("secret").as_bool(),
+                            .may_be_none = text(row, "mode") == "enterprise"},
+                           texts(row, "proofs"));
+  auto wanted = row.at("kind").is_null() ? "" : text(row, "kind");
+  EXPECT_EQ(kind ? name(*kind) : "", wanted) << text(row, "name");
+}
+
+void expect_transcript(const Object& row) {
+  auto welcome = parse_envelope(text(row, "welcome"));
+  ASSERT_TRUE(welcome.has_value());
+  auto read = read_welcome(welcome->payload);
+  ASSERT_TRUE(read.has_value());
+  welcome->payload.erase("proof");
+  Digest th1 = transcript_hello(text(row, "hello"), *canonical_without_sig(*welcome), "");
+  EXPECT_EQ(hex(th1), text(row, "th1"));
+  auto hello = read_hello(parse_envelope(text(row, "hello"))->payload);
+  EXPECT_TRUE(hello.has_value());
+  ProofTrust trust{.server_keys = texts(row, "pins"), .psks = {}};
+  EXPECT_EQ(hello->proofs, offered_proofs(trust));
+  EXPECT_TRUE(check_proof(read->proof, trust, th1).has_value());
+}
+
+TEST(GoldenTest, proofs_of_servers) {
+  for (const auto& value : cases_of("proofs.json")) {
+    const auto& row = value.as_object();
+    auto side = text(row, "side");
+    if (side == "client") expect_client_answer(row);
+    if (side == "server") expect_choice(row);
+    if (side == "transcript") expect_transcript(row);
+  }
+}
+
 // What a server answers to a token with these claims, shown with this proof.
 Outcome<void> answer_to(const Object& row) {
   Binding shown;

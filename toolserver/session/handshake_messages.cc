@@ -16,12 +16,14 @@ constexpr std::size_t kMaxVersions = 16;
 constexpr std::size_t kMaxSuites = 8;
 constexpr std::size_t kMaxGroups = 8;
 constexpr std::size_t kMaxChannels = 4;
+constexpr std::size_t kMaxProofs = 4;
 constexpr std::size_t kMaxName = 64;    // Of a suite, group, channel, mode or method.
 constexpr std::size_t kMaxShare = 512;  // Bytes; far above the groups of today.
 constexpr std::size_t kMaxId = 256;     // Of a node, cluster or principal.
 constexpr std::size_t kMaxToken = 8192;
 constexpr std::size_t kMaxScopes = 256;
 constexpr std::size_t kDigestBytes = 32;
+constexpr std::size_t kSignatureBytes = 64;
 
 boost::json::string_view text(std::string_view view) { return {view.data(), view.size()}; }
 
@@ -65,6 +67,7 @@ Outcome<Hello> read_hello(const Object& payload) {
   hello.nonce = reader.bytes("nonce_c", kNonceBytes);
   read_shares(reader, hello.shares);
   hello.channels = reader.texts("channels", 1, kMaxChannels, kMaxName);
+  hello.proofs = reader.texts("proofs", 1, kMaxProofs, kMaxName);
   hello.want_mode = reader.text("want_mode", kMaxName);
   if (const Object* client = reader.object("client")) {
     PayloadReader inner(*client, "p.client");
@@ -74,6 +77,27 @@ Outcome<Hello> read_hello(const Object& payload) {
   }
   if (reader.fault()) return *reader.fault();
   return hello;
+}
+
+Outcome<ShownProof> read_proof(const Object& payload) {
+  PayloadReader reader(payload, "p");
+  ShownProof shown;
+  if (reader.has("node_key")) shown.node_key = reader.ed25519_key("node_key");
+  const Object* proof = reader.object("proof");
+  if (reader.fault()) return *reader.fault();
+  PayloadReader inner(*proof, "p.proof");
+  auto kind = inner.text("kind", kMaxName);
+  if (kind == name(ProofKind::kKey)) {
+    shown.kind = ProofKind::kKey;
+    shown.value = inner.bytes("v", kSignatureBytes);
+  } else if (kind == name(ProofKind::kSecret)) {
+    shown.kind = ProofKind::kSecret;
+    shown.value = inner.bytes("v", kDigestBytes);
+  } else if (kind != name(ProofKind::kNone)) {
+    inner.fail("kind", "must be ed25519, hmac or none");
+  }
+  if (inner.fault()) return *inner.fault();
+  return shown;
 }
 
 Outcome<Welcome> read_welcome(const Object& payload) {
@@ -104,16 +128,9 @@ Outcome<Welcome> read_welcome(const Object& payload) {
     welcome.limits.idle = std::chrono::milliseconds(inner.integer("idle_ms", 1));
     if (inner.fault() && !reader.fault()) return *inner.fault();
   }
-  if (const Object* proof = reader.object("proof")) {
-    PayloadReader inner(*proof, "p.proof");
-    auto kind = inner.text("kind", kMaxName);
-    if (kind == "hmac") {
-      welcome.proof = inner.bytes("v", kDigestBytes);
-    } else if (kind != "none") {
-      inner.fail("kind", "must be hmac or none");
-    }
-    if (inner.fault() && !reader.fault()) return *inner.fault();
-  }
+  auto proof = read_proof(payload);
+  if (!proof && !reader.fault()) return std::move(proof).error();
+  if (proof) welcome.proof = std::move(*proof);
   if (reader.fault()) return *reader.fault();
   return welcome;
 }
@@ -174,6 +191,7 @@ Object write_payload(const Hello& hello) {
           {"nonce_c", to_base64url(hello.nonce)},
           {"eph_c", std::move(shares)},
           {"channels", array_of(hello.channels)},
+          {"proofs", array_of(hello.proofs)},
           {"client", {{"name", hello.client_name}, {"version", hello.client_version}}},
           {"want_mode", hello.want_mode}};
 }
@@ -193,6 +211,10 @@ Object write_payload(const Welcome& welcome) {
              {"limits", std::move(limits)},
              {"channel", welcome.channel}};
   if (!welcome.share.empty()) out["eph_s"] = to_base64url(welcome.share);
+  if (!welcome.proof.node_key.empty()) {
+    out["node_key"] = {
+        {"crv", "Ed25519"}, {"kty", "OKP"}, {"x", to_base64url(welcome.proof.node_key)}};
+  }
   return out;
 }
 

@@ -19,6 +19,7 @@
 #include "toolserver/model/fault.h"
 #include "toolserver/model/ulid.h"
 #include "toolserver/session/holder_proof.h"
+#include "toolserver/session/node_proof.h"
 #include "toolserver/session/versions.h"
 
 namespace tool::session {
@@ -31,6 +32,7 @@ struct Hello {
   std::string nonce;                                       ///< 32 bytes.
   std::map<std::string, std::string, std::less<>> shares;  ///< Group -> share, not encoded.
   std::vector<std::string> channels;                       ///< 1 to 4.
+  std::vector<std::string> proofs;                         ///< 1 to 4.
   std::string client_name;
   std::string client_version;
   std::string want_mode;
@@ -48,14 +50,13 @@ struct Welcome {
   std::string mode;
   std::string suite;
   std::string nonce;  ///< 32 bytes.
-  std::string share;  ///< Not encoded; empty with NONE.
+  std::string share;  ///< Not encoded; empty when absent.
   std::string node_id;
   std::string cluster;
   std::vector<std::string> methods;
   WelcomeLimits limits;
   std::string channel;
-  /// p.proof: kind none when absent here.
-  std::optional<std::string> proof;
+  ShownProof proof;  ///< Its node_key is part of the transcript, the rest is not.
 };
 
 struct Auth {
@@ -79,6 +80,8 @@ struct Ready {
 /// message begins with "p." and its name.
 [[nodiscard]] Outcome<Hello> read_hello(const base::json::Object& payload);
 [[nodiscard]] Outcome<Welcome> read_welcome(const base::json::Object& payload);
+/// The members node_key and proof of a welcome.
+[[nodiscard]] Outcome<ShownProof> read_proof(const base::json::Object& payload);
 [[nodiscard]] Outcome<Auth> read_auth(const base::json::Object& payload);
 [[nodiscard]] Outcome<Ready> read_ready(const base::json::Object& payload);
 

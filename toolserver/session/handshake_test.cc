@@ -15,6 +15,7 @@ using testing::Options;
 using testing::Pair;
 using testing::RawPair;
 using testing::sent;
+using testing::with_node_key;
 
 Channel tls(std::string exporter, std::string certificate = {}) {
   return {.tls = TlsBinding{std::move(exporter), std::move(certificate)}};
@@ -119,7 +120,8 @@ TEST(HandshakeTest, a_client_of_wrong_configuration_says_nothing) {
 }
 
 TEST(HandshakeTest, a_changed_byte_of_hello_is_found_out) {
-  for (const auto& options : {Options{}, testing::signed_options()}) {
+  for (const auto& options :
+       {Options{}, testing::signed_options(), with_node_key(testing::signed_options())}) {
     std::size_t size = Pair(options).client.start()->bytes.size();
     for (std::size_t at = 0; at < size; ++at) {
       for (char bit : {1, 4, 32}) {
@@ -137,7 +139,8 @@ TEST(HandshakeTest, a_changed_byte_of_hello_is_found_out) {
 }
 
 TEST(HandshakeTest, a_changed_byte_of_welcome_is_found_out) {
-  for (const auto& options : {Options{}, testing::signed_options()}) {
+  for (const auto& options :
+       {Options{}, testing::signed_options(), with_node_key(testing::signed_options())}) {
     Pair sample(options);
     std::size_t size = sent(give(sample.server, *sample.client.start())).bytes.size();
     for (std::size_t at = 0; at < size; ++at) {
@@ -249,14 +252,35 @@ TEST(HandshakeTest, a_server_that_does_not_know_the_secret_gets_no_credential) {
 }
 
 TEST(HandshakeTest, a_relayed_handshake_is_bound_to_its_tls_connection) {
-  Options options{.server_channel = tls("server side"), .client_channel = tls("client side")};
-  Pair pair(options);
-  EXPECT_EQ(code_of(give(pair.client, sent(give(pair.server, *pair.client.start())))), "E_SIG");
-  // TLS to us, plaintext behind.
-  options.server_channel = {.reach = Reach::kLoopback};
-  Pair stripped(options);
-  EXPECT_EQ(code_of(give(stripped.client, sent(give(stripped.server, *stripped.client.start())))),
-            "E_SIG");
+  Options options{.mode = Mode::kBasic, .suites = {Suite::kNone}, .method = Method::kJwt};
+  options.server_channel = tls("server side");
+  options.client_channel = tls("client side");
+  for (const auto& one : {options, with_node_key(options)}) {
+    Pair pair(one);
+    EXPECT_EQ(code_of(give(pair.client, sent(give(pair.server, *pair.client.start())))), "E_SIG");
+    // TLS to us, plaintext behind.
+    Options plain = one;
+    plain.server_channel = {.reach = Reach::kLoopback};
+    Pair stripped(plain);
+    EXPECT_EQ(close_of(give(stripped.server, *stripped.client.start())), 4400);
+    plain.client_channel = plain.server_channel;
+    EXPECT_TRUE(Pair(plain).open());
+  }
+}
+
+// Its records pass through whoever ends TLS, who cannot read them.
+TEST(HandshakeTest, mode_encrypted_stands_where_tls_ends_before_the_server) {
+  Channel plain{.reach = Reach::kLoopback};
+  for (const auto& base : {Options{}, with_node_key({})}) {
+    for (const auto& server : {plain, tls("another"), tls({}, "another")}) {
+      Options options = base;
+      options.client_channel = tls("client side");
+      options.server_channel = server;
+      Pair pair(options);
+      EXPECT_TRUE(pair.open());
+      EXPECT_EQ(pair.client.welcome().channel, "none");
+    }
+  }
 }
 
 TEST(HandshakeTest, plaintext_over_an_open_network_is_not_offered_by_the_server) {

@@ -105,7 +105,8 @@ TEST(HelloTest, a_server_takes_both_ends_of_every_range_of_a_hello) {
         auto& list = p["suites"].as_array();
         while (list.size() < 8) list.emplace_back("NONE");
       },
-      [](O&, O& p) { p["channels"] = base::json::Array(4, "x"); },
+      [](O&, O& p) { p["channels"] = base::json::Array{"x", "x", "x", "none"}; },
+      [](O&, O& p) { p["proofs"] = base::json::Array{"x", "x", "x", "hmac"}; },
       [](O&, O& p) { p["client"].as_object()["name"] = std::string(64, 'x'); },
       [](O&, O& p) {
         std::string name;

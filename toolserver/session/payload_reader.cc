@@ -1,11 +1,15 @@
 #include "toolserver/session/payload_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/crypto/encoding.h"
 
 namespace tool::session {
 namespace {
+
+constexpr std::size_t kMaxWord = 64;
+constexpr std::size_t kKeyBytes = 32;  // Of Ed25519.
 
 std::size_t characters(std::string_view utf8) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -84,6 +88,22 @@ std::vector<std::string> PayloadReader::texts(std::string_view name, std::size_t
   fail(name, "must be a list of " + std::to_string(least) + " to " + std::to_string(most) +
                  " texts of at most " + std::to_string(max) + " bytes");
   return {};
+}
+
+std::string PayloadReader::ed25519_key(std::string_view name) {
+  const base::json::Object* jwk = object(name);
+  if (jwk == nullptr) return {};
+  PayloadReader inner(*jwk, path_ + '.' + std::string(name));
+  // What it says of its kind is compared with the only one, never used.
+  for (auto [member, only] : {std::pair{"kty", "OKP"}, {"crv", "Ed25519"}}) {
+    if (inner.text(member, kMaxWord) != only) {
+      inner.fail(member, "must be " + std::string(only));
+    }
+  }
+  auto key = inner.bytes("x", kKeyBytes);
+  if (inner.fault() && !fault_) fault_ = inner.fault();
+  if (jwk->size() != 3) fail(name, "must have crv, kty and x and no other member");
+  return key;
 }
 
 const base::json::Object* PayloadReader::object(std::string_view name) {

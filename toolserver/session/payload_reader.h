@@ -33,6 +33,9 @@ class PayloadReader {
   /// A list of `least` to `most` texts of at most `max` bytes.
   std::vector<std::string> texts(std::string_view name, std::size_t least, std::size_t most,
                                  std::size_t max);
+  /// The 32 bytes of an Ed25519 public key, given as a JWK of crv, kty and x and
+  /// no other member. Source: RFC 8037.
+  std::string ed25519_key(std::string_view name);
   /// An object, or null after a fault.
   const base::json::Object* object(std::string_view name);
   [[nodiscard]] bool has(std::string_view name) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crypto/encoding.h"
+#include "base/json/json.h"
 #include "toolserver/session/credentials.h"
 
 namespace tool::session {
@@ -12,6 +14,13 @@ constexpr std::size_t kMaxId = 256;
 
 base::Error invalid(std::string message) {
   return base::fail(base::ErrorKind::kInvalid, std::move(message));
+}
+
+// Of an Ed25519 key, which says itself what its JWK is.
+std::string raw_bytes(const base::crypto::VerifyKey& key) {
+  auto jwk = base::json::parse(key.canonical_jwk());
+  const auto& x = jwk->as_object().at("x").as_string();
+  return base::crypto::from_base64url({x.data(), x.size()}, x.size()).value();
 }
 
 base::Status check_names(const ServerConfig& config) {
@@ -43,8 +52,12 @@ base::Status check_offer(const ServerConfig& config) {
 }
 
 base::Status check_secrets(const ServerConfig& config) {
-  if (config.mode != Mode::kEnterprise && handshake_secret(config.secrets, config.mode).empty()) {
-    return invalid("secret_key: the mode needs one");
+  bool has_secret = !handshake_secret(config.secrets, config.mode).empty();
+  if (config.mode != Mode::kEnterprise && !has_secret && !config.node_key) {
+    return invalid("secret_key: the mode needs one, or a node key");
+  }
+  if (config.node_key && config.node_key->type() != base::crypto::KeyType::kEd25519) {
+    return invalid("node_key: must be an Ed25519 key");
   }
   if (std::ranges::count(config.methods, Method::kApiKey) > 0 && config.secrets.api_key.empty()) {
     return invalid("api_key: the method api_key needs one");
@@ -83,10 +96,10 @@ ServerContext::ServerContext(ServerConfig config, SessionTokens tokens, ReplayWi
       replay_(replay),
       clock_(clock),
       random_(random),
-      psk_(make_psk(handshake_secret(config_.secrets, config_.mode), config_.secrets.kdf_salt)) {}
-
-bool ServerContext::has_secret() const {
-  return !handshake_secret(config_.secrets, config_.mode).empty();
-}
+      psk_(make_psk(handshake_secret(config_.secrets, config_.mode), config_.secrets.kdf_salt)),
+      means_{.node_key = config_.node_key.has_value(),
+             .secret = !handshake_secret(config_.secrets, config_.mode).empty(),
+             .may_be_none = config_.mode == Mode::kEnterprise},
+      node_key_(config_.node_key ? raw_bytes(config_.node_key->verify_key()) : std::string()) {}
 
 }  // namespace tool::session

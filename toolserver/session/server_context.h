@@ -9,15 +9,18 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/core/secret.h"
+#include "base/crypto/signing_key.h"
 #include "toolserver/model/principal.h"
 #include "toolserver/session/handshake_messages.h"
 #include "toolserver/session/key_schedule.h"
+#include "toolserver/session/node_proof.h"
 #include "toolserver/session/record.h"
 #include "toolserver/session/replay_window.h"
 #include "toolserver/session/suites.h"
@@ -64,6 +67,8 @@ struct ServerConfig {
   std::vector<Suite> suites;    ///< Best first.
   std::vector<Method> methods;  ///< Offered in welcome.
   Secrets secrets;
+  /// An Ed25519 key by which the server proves itself to clients that know it.
+  std::optional<base::crypto::SigningKey> node_key;
   WelcomeLimits limits;
   std::size_t handshake_bytes = 16 * 1024;  ///< Of a message before READY.
   std::size_t answer_bytes = 4 << 20;       ///< Of an answer to a request, as it is sent.
@@ -79,8 +84,9 @@ class ServerContext {
   /// `replay`, `clock` and `random` outlive it; `random` may be called from any
   /// thread.
   /// Errors: kInvalid  an empty node_id or cluster, no versions, suites or
-  ///         methods, one that does not fit the mode, or a secret that the mode
-  ///         needs and that is missing. Never a value.
+  ///         methods, one that does not fit the mode, neither a secret nor a node
+  ///         key where the mode needs one, or a node key of another kind. Never a
+  ///         value.
   [[nodiscard]] static base::Result<std::shared_ptr<const ServerContext>> create(
       ServerConfig config, SessionTokens tokens, ReplayWindow& replay, const base::Clock& clock,
       base::Random& random);
@@ -91,8 +97,9 @@ class ServerContext {
   [[nodiscard]] base::WallTime now() const { return clock_.now(); }
   [[nodiscard]] base::Random& random() const { return random_; }
   [[nodiscard]] const SecretBytes& psk() const { return psk_; }
-  /// Whether hs is there, so that the server can prove itself by it.
-  [[nodiscard]] bool has_secret() const;
+  [[nodiscard]] const ProofMeans& proof_means() const { return means_; }
+  /// The public half of the node key, 32 bytes; empty without one.
+  [[nodiscard]] const std::string& node_key() const { return node_key_; }
 
  private:
   ServerContext(ServerConfig config, SessionTokens tokens, ReplayWindow& replay,
@@ -104,6 +111,8 @@ class ServerContext {
   const base::Clock& clock_;
   base::Random& random_;
   SecretBytes psk_;
+  ProofMeans means_;
+  std::string node_key_;
 };
 
 }  // namespace tool::session

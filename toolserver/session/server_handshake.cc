@@ -18,6 +18,12 @@ Fault internal(const base::Error& error) {
   return {Code::kInternal, "the handshake cannot go on", std::nullopt, error.message()};
 }
 
+// Who proves itself by its key is believed by nothing that others have as well.
+SecretBytes psk_for(const ServerContext& context, ProofKind kind) {
+  return kind == ProofKind::kSecret ? SecretBytes::copy_of(context.psk().reveal())
+                                    : make_psk({}, {});
+}
+
 Digest confirmation(const SecretBytes& key, const Digest& transcript) {
   return base::crypto::HmacKey(key.reveal()).mac(view(transcript));
 }
@@ -34,17 +40,21 @@ Outcome<ServerHandshake::Chosen> ServerHandshake::choose(const Hello& hello) con
   if (hello.want_mode != name(config.mode)) {
     return refuse(Code::kAuth, "the server has another mode");
   }
-  Chosen chosen{.version = *version};
+  auto proof = choose_proof(context_->proof_means(), hello.proofs);
+  if (!proof) return refuse(Code::kShape, "p.proofs: none in common");
+  Chosen chosen{.version = *version, .proof = *proof};
   auto usable = [&](Suite suite) {
     if (!has_records(suite) && !protects(channel_)) return false;
+    auto group = group_of(suite, *proof);
     return std::ranges::count(hello.suites, name(suite)) > 0 &&
-           (!has_records(suite) || hello.shares.contains(traits(suite).group_name));
+           (!group || hello.shares.contains(name(*group)));
   };
   auto suite = std::ranges::find_if(config.suites, usable);
   if (suite == config.suites.end()) return refuse(Code::kShape, "p.suites: none in common");
   chosen.suite = *suite;
-  if (has_records(*suite)) chosen.share_c = hello.shares.find(traits(*suite).group_name)->second;
-  auto binding = choose_binding(channel_, hello.channels);
+  chosen.group = group_of(*suite, *proof);
+  if (chosen.group) chosen.share_c = hello.shares.find(name(*chosen.group))->second;
+  auto binding = choose_binding(channel_, config.mode, hello.channels);
   if (!binding) return refuse(Code::kShape, "p.channels: none in common");
   chosen.channel = binding->name;
   chosen.binding = std::move(binding->bytes);
@@ -64,6 +74,7 @@ Welcome ServerHandshake::make_welcome(const Chosen& chosen, std::string share_s)
   for (Method method : config.methods) welcome.methods.emplace_back(name(method));
   welcome.limits = config.limits;
   welcome.channel = chosen.channel;
+  if (chosen.proof == ProofKind::kKey) welcome.proof.node_key = context_->node_key();
   return welcome;
 }
 
@@ -80,9 +91,8 @@ Outcome<ServerHandshake::Welcomed> ServerHandshake::on_hello(std::string_view te
 
   SecretBytes dh;
   std::string share_s;
-  if (has_records(chosen->suite)) {
-    auto key =
-        base::crypto::EphemeralKey::generate(traits(chosen->suite).group, context_->random());
+  if (chosen->group) {
+    auto key = base::crypto::EphemeralKey::generate(*chosen->group, context_->random());
     share_s = key.public_share();
     auto agreed = std::move(key).agree(chosen->share_c);
     if (!agreed) return refuse(Code::kShape, "p.eph_c: not a share of its group");
@@ -98,17 +108,28 @@ Outcome<ServerHandshake::Welcomed> ServerHandshake::on_hello(std::string_view te
   auto welcome0 = canonical_without_sig(welcome);
   if (!welcome0) return internal(welcome0.error());
   th1_ = transcript_hello(text, *welcome0, chosen->binding);
-  base::json::Object proof{{"kind", "none"}};
-  if (context_->has_secret()) {
-    proof["kind"] = "hmac";
-    proof["v"] = base::crypto::to_base64url(view(server_proof(context_->psk(), th1_)));
-  }
-  welcome.payload["proof"] = std::move(proof);
+  auto proof = prove(chosen->proof);
+  if (!proof) return std::move(proof).error();
+  welcome.payload["proof"] = std::move(*proof);
   auto written = write_envelope(welcome);
   if (!written) return internal(written.error());
-  return Welcomed{std::move(*written),
-                  MessageLayer(Side::kServer, chosen->suite,
-                               SessionKeys::first(th1_, dh, context_->psk()), th1_)};
+  return Welcomed{
+      std::move(*written),
+      MessageLayer(Side::kServer, chosen->suite,
+                   SessionKeys::first(th1_, dh, psk_for(*context_, chosen->proof)), th1_)};
+}
+
+Outcome<base::json::Object> ServerHandshake::prove(ProofKind kind) const {
+  std::string_view word = name(kind);
+  base::json::Object proof{{"kind", boost::json::string_view(word.data(), word.size())}};
+  if (kind == ProofKind::kSecret) {
+    proof["v"] = base::crypto::to_base64url(view(server_proof(context_->psk(), th1_)));
+  } else if (kind == ProofKind::kKey) {
+    auto signature = sign_node_proof(*context_->config().node_key, th1_);
+    if (!signature) return internal(signature.error());
+    proof["v"] = base::crypto::to_base64url(*signature);
+  }
+  return proof;
 }
 
 Outcome<ServerHandshake::Presented> ServerHandshake::on_auth(Envelope auth,

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/core/secret.h"
+#include "base/crypto/ecdh.h"
 #include "toolserver/model/envelope.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/principal.h"
@@ -29,7 +30,7 @@ class ServerHandshake {
     MessageLayer layer;  ///< For all that follows.
   };
   /// `text` is the hello as it came, `hello` what was read of it.
-  /// Errors: E_SHAPE  a member, no common suite or channel binding, a bad share;
+  /// Errors: E_SHAPE  a member, no common suite, proof or channel binding, a bad share;
   ///         E_VERSION; E_AUTH  another mode; E_REPLAY  an aud that is not "*".
   [[nodiscard]] Outcome<Welcomed> on_hello(std::string_view text, const Envelope& hello);
 
@@ -56,12 +57,15 @@ class ServerHandshake {
   struct Chosen {
     Version version;
     Suite suite;
+    ProofKind proof = ProofKind::kNone;
+    std::optional<base::crypto::Group> group;  ///< Of the shares; nothing where there are none.
     std::string share_c;
     std::string_view channel;
     std::string binding;
   };
   [[nodiscard]] Outcome<Chosen> choose(const Hello& hello) const;
   [[nodiscard]] Outcome<Presented> check_presented(Auth shown) const;
+  [[nodiscard]] Outcome<base::json::Object> prove(ProofKind kind) const;
   [[nodiscard]] Welcome make_welcome(const Chosen& chosen, std::string share_s) const;
 
   std::shared_ptr<const ServerContext> context_;

@@ -32,6 +32,14 @@ std::optional<Suite> suite_of(std::string_view name) {
   return found->suite;
 }
 
+std::optional<Group> group_of(Suite suite, ProofKind proof) {
+  if (has_records(suite)) return traits(suite).group;
+  if (proof == ProofKind::kKey) return Group::kX25519;
+  return std::nullopt;
+}
+
+std::string_view name(Group group) { return group == Group::kX25519 ? "X25519" : "P256"; }
+
 bool fits(Suite suite, Mode mode) { return has_records(suite) == (mode == Mode::kEncrypted); }
 
 }  // namespace tool::session

@@ -13,6 +13,7 @@
 #include "base/crypto/aead.h"
 #include "base/crypto/ecdh.h"
 #include "toolserver/model/principal.h"
+#include "toolserver/session/node_proof.h"
 
 namespace tool::session {
 
@@ -33,6 +34,11 @@ struct SuiteTraits {
 [[nodiscard]] std::optional<Suite> suite_of(std::string_view name);
 /// Mode encrypted takes suites with records, the other modes only kNone.
 [[nodiscard]] bool fits(Suite suite, Mode mode);
+/// Of the shares: the suite's; X25519 with NONE where the server proves itself by
+/// its key, which would else prove nothing about the messages that follow.
+[[nodiscard]] std::optional<base::crypto::Group> group_of(Suite suite, ProofKind proof);
+/// "X25519", "P256".
+[[nodiscard]] std::string_view name(base::crypto::Group group);
 [[nodiscard]] inline bool has_records(Suite suite) { return suite != Suite::kNone; }
 
 }  // namespace tool::session

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "toolserver/settings/text_rules.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::settings {
@@ -245,6 +246,9 @@ Findings check_files(const SecureConfig& config, Role role) {
     check.file("security.client_cert_path", config.security.client_cert_path, Kind::kPublicFile);
     check.file("security.client_key_path", config.security.client_key_path, Kind::kPrivateKey);
     check.file("security.holder_key_path", config.security.holder_key_path, Kind::kPrivateKey);
+    for (const auto& key : config.security.server_keys) {
+      if (!is_thumbprint(key)) check.file("security.server_keys", key, Kind::kPublicFile);
+    }
   }
   check.file("security.ca_cert_path", config.security.ca_cert_path, Kind::kPublicFile);
   check.file("security.jwt_public_key_path", config.security.jwt_public_key_path,

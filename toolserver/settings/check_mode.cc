@@ -14,6 +14,7 @@ enum class When : std::uint8_t {
   kAlways,
   kHs256,  // jwt_algorithm HS256
   kRs256,  // jwt_algorithm RS256
+  kNoKey,  // The server is not known by a node key
 };
 
 enum class Who : std::uint8_t { kServer, kClient, kBoth };
@@ -54,19 +55,21 @@ constexpr auto kNeeds = std::to_array<Need>({
     {Mode::kSimple, Who::kServer, "security.jwt_private_key_path", When::kRs256},
 
     {Mode::kBasic, Who::kServer, "node_id", When::kAlways},
-    {Mode::kBasic, Who::kBoth, "secret_key", When::kAlways},
-    {Mode::kBasic, Who::kBoth, "kdf_salt", When::kAlways},
+    {Mode::kBasic, Who::kBoth, "secret_key", When::kNoKey},
+    {Mode::kBasic, Who::kServer, "kdf_salt", When::kAlways},
+    {Mode::kBasic, Who::kClient, "kdf_salt", When::kNoKey},
     {Mode::kBasic, Who::kServer, "jwt_secret", When::kHs256},
     {Mode::kBasic, Who::kServer, "security.jwt_private_key_path", When::kRs256},
 
     {Mode::kEncrypted, Who::kServer, "node_id", When::kAlways},
-    {Mode::kEncrypted, Who::kBoth, "secret_key", When::kAlways},
-    {Mode::kEncrypted, Who::kBoth, "kdf_salt", When::kAlways},
+    {Mode::kEncrypted, Who::kBoth, "secret_key", When::kNoKey},
+    {Mode::kEncrypted, Who::kServer, "kdf_salt", When::kAlways},
+    {Mode::kEncrypted, Who::kClient, "kdf_salt", When::kNoKey},
     {Mode::kEncrypted, Who::kServer, "jwt_secret", When::kHs256},
     {Mode::kEncrypted, Who::kServer, "security.jwt_private_key_path", When::kRs256},
 
     {Mode::kEnterprise, Who::kServer, "node_id", When::kAlways},
-    {Mode::kEnterprise, Who::kServer, "secret_key", When::kAlways},
+    {Mode::kEnterprise, Who::kServer, "secret_key", When::kNoKey},
     {Mode::kEnterprise, Who::kServer, "kdf_salt", When::kAlways},
     {Mode::kEnterprise, Who::kServer, "jwt_secret", When::kHs256},
     {Mode::kEnterprise, Who::kServer, "security.jwt_private_key_path", When::kRs256},
@@ -82,6 +85,8 @@ std::string_view words(When when) {
     case When::kAlways: return "";
     case When::kHs256: return " with jwt_algorithm hs256";
     case When::kRs256: return " with jwt_algorithm rs256";
+    case When::kNoKey:
+      return " without security.proof_signing_key_path (server), security.server_keys (client)";
   }
   return "";
 }
@@ -101,6 +106,9 @@ bool applies(const Need& need, const SecureConfig& config, Role role) {
     case When::kAlways: return true;
     case When::kHs256: return hs256;
     case When::kRs256: return !hs256;
+    case When::kNoKey:
+      return role == Role::kServer ? config.security.proof_signing_key_path.empty()
+                                   : config.security.server_keys.empty();
   }
   return true;
 }
@@ -149,9 +157,10 @@ Findings check_mode(const SecureConfig& config, Role role) {
       config.oauth2.role_claims.empty() != config.oauth2.role_scopes_file.empty()) {
     out.push_back({"oauth2.role_scopes_file", "must be set with oauth2.role_claims, or neither"});
   }
-  // A server has no more of such a key than its hash, and proves itself by secret_key.
+  // A server has no more of such a key than its hash, and proves itself by another.
   if (role == Role::kClient && config.core.mode == Mode::kSimple &&
-      config.core.secret_key.empty() && config.core.api_key.reveal().starts_with("scpk_")) {
+      config.core.secret_key.empty() && config.security.server_keys.empty() &&
+      config.core.api_key.reveal().starts_with("scpk_")) {
     out.push_back({"secret_key", "must be set with an api_key that has a name"});
   }
   if (!config.core.secret_key.empty() && config.core.kdf_salt.empty() &&

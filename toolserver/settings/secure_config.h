@@ -77,8 +77,8 @@ struct Security {
   Path federation_jwt_public_key_path;
   std::string federation_issuer;
   std::string federation_audience;  ///< Empty: cluster.name.
-  Path proof_signing_key_path;
-  Path ca_cert_path;  ///< Roots a client trusts; the system's when empty.
+  Path proof_signing_key_path;      ///< The node key.
+  Path ca_cert_path;                ///< Roots a client trusts; the system's when empty.
   Path client_cert_path;
   Path client_key_path;
   Duration replay_window{};
@@ -92,6 +92,9 @@ struct Security {
   std::vector<std::string> api_key_scopes;  ///< What a principal of the api_key may do.
   base::Secret client_token;  ///< A minted client JWT, presented in place of an own one.
   Path holder_key_path;       ///< Of a client: the private key that its token is bound to.
+  /// Of a client: the keys that its server may prove itself by, each a thumbprint
+  /// or a file with the public key.
+  std::vector<std::string> server_keys;
   bool require_bound_tokens = false;
 };
 

@@ -57,14 +57,19 @@ std::vector<Row> token_rows() {
            "Audience that the federation's client tokens must name; cluster.name when not set.")
       .add("security.proof_signing_key_path", SETTINGS_MEMBER(security.proof_signing_key_path),
            TextType{}, "",
-           "PEM file with this node's private key for forwarding proofs; without it they rest on "
-           "secret_key.")
+           "PEM file with this node's private key: for forwarding proofs, which rest on "
+           "secret_key without it, and, where it is of Ed25519, for the proof of the server to "
+           "clients that have it in security.server_keys.")
       .add("security.client_token", SETTINGS_MEMBER(security.client_token), SecretType{}, "",
            "A minted client token that a client presents.")
       .add("security.holder_key_path", SETTINGS_MEMBER(security.holder_key_path), TextType{}, "",
            "PEM file with the Ed25519 private key that a client's token is bound to; each "
            "connection "
            "and refresh proves it.")
+      .add("security.server_keys", SETTINGS_MEMBER(security.server_keys),
+           ListType{server_key_rule, kServerKeyRule, 4}, "",
+           "Keys of which one must be the server's: a client then takes no proof by secret_key, "
+           "and needs none. Several while a key is changed.")
       .add("security.require_bound_tokens", SETTINGS_MEMBER(security.require_bound_tokens),
            FlagType{}, "0",
            "1 refuses client and access tokens that are not bound to a key or a certificate. A "

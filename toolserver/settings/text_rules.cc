@@ -87,6 +87,21 @@ std::string_view shipped_rules_rule(std::string_view text) {
   return is_known ? "" : "must be injection, personal_data or secrets";
 }
 
+bool is_thumbprint(std::string_view text) {
+  constexpr std::size_t kCharacters = 43;  // SHA-256 in base64url.
+  return text.size() == kCharacters && std::ranges::all_of(text, [](char c) {
+           return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+         });
+}
+
+// A thumbprint with a slip of the pen is no file.
+std::string_view server_key_rule(std::string_view text) {
+  bool is_file = text.contains('/') || text.ends_with(".pub") || text.ends_with(".pem");
+  return is_thumbprint(text) || is_file
+             ? ""
+             : "must be a thumbprint of 43 characters, or the path of a PEM file";
+}
+
 std::string_view extension_rule(std::string_view text) {
   bool good =
       text.size() >= 2 && text.size() <= 17 && text[0] == '.' &&

@@ -120,6 +120,24 @@ TEST(ValidateTest, a_key_with_a_name_needs_the_shared_secret_beside_it) {
   EXPECT_THAT(names(validate(config, Role::kClient)), testing::ElementsAre("secret_key"));
 }
 
+TEST(ValidateTest, who_knows_the_node_key_needs_no_shared_secret) {
+  for (Mode mode : {Mode::kBasic, Mode::kEncrypted}) {
+    auto client = good_config(mode, Role::kClient);
+    client.core.secret_key = {};
+    client.core.kdf_salt = {};
+    EXPECT_THAT(names(validate(client, Role::kClient)),
+                testing::ElementsAre("secret_key", "kdf_salt"));
+    client.security.server_keys = {std::string(43, 'k')};
+    EXPECT_THAT(validate(client, Role::kClient), IsEmpty());
+    auto server = good_config(mode, Role::kServer);
+    server.core.secret_key = {};
+    server.audit.checkpoint_key_path = "/k";
+    EXPECT_THAT(names(validate(server, Role::kServer)), testing::Contains("secret_key"));
+    server.security.proof_signing_key_path = "/k";
+    EXPECT_THAT(validate(server, Role::kServer), IsEmpty());
+  }
+}
+
 // jwt_secret mints every scope there is: no client has to hold it.
 TEST(ValidateTest, a_client_needs_one_credential_and_no_jwt_secret) {
   auto basic = good_config(Mode::kBasic, Role::kClient);

@@ -12,7 +12,7 @@ import urllib.parse
 import websockets
 from cryptography.exceptions import InvalidTag
 
-from . import holder, keys, tokens
+from . import holder, keys, node_key, tokens
 from .canonical import canonical, parse, to_wire
 from .strength import check_secrets
 
@@ -54,7 +54,9 @@ def make_ulid():
 
 
 class Client:
-    """`secret_key`, `kdf_salt`, `api_key` are texts; a weak one is a ValueError. A server that
+    """`server_key` is what the server must prove itself by: the thumbprint of its node key, a PEM file with it, or several of
+    these while it is changed. Without one it is known by `secret_key`, which every member of the group has.
+    `secret_key`, `kdf_salt`, `api_key` are texts; a weak one is a ValueError. A server that
     still has `secret_key_previous` is taken too. `token` is a client or access token, or
     a function, plain or async, that returns a fresh one: it is called for each connection and each refresh, and a
     session lasts no longer than a token that is a text. `ca` is a PEM file, `certificate` a pair of them, `token_key` a
@@ -62,7 +64,8 @@ class Client:
     private key that `token` is bound to: each connection and refresh proves it."""
 
     def __init__(self, url, mode, *, secret_key='', secret_key_previous='', kdf_salt='', api_key='', token='', ca=None,
-                 suites=('X25519_A256GCM_S256',), certificate=None, token_key=None, holder_key=None):
+                 suites=('X25519_A256GCM_S256',), certificate=None, token_key=None, holder_key=None,
+                 server_key=None):
         check_secrets(secret_key=secret_key, secret_key_previous=secret_key_previous, kdf_salt=kdf_salt, api_key=api_key)
         self.url = url if urllib.parse.urlsplit(url).path else url + PATH
         self.mode, self.api_key = mode, api_key
@@ -71,9 +74,10 @@ class Client:
         self.holder_key = holder.load_key(holder_key) if holder_key else None
         self.suites = list(suites) if mode in MODES_WITH_RECORDS else ['NONE']
         shared = secret_key or (api_key if mode == 'simple' else '')
-        self.psk = keys.make_psk(shared.encode(), kdf_salt.encode())
-        self.psks = [self.psk] + [keys.make_psk(one.encode(), kdf_salt.encode()) for one in [secret_key_previous] if one]
-        self.has_secret = bool(shared)
+        self.psks = [keys.make_psk(one.encode(), kdf_salt.encode()) for one in [shared, shared and secret_key_previous] if one]
+        self.pins = node_key.pins(server_key)
+        if not node_key.offered(self.pins, self.psks, mode):
+            raise ValueError('server_key: or secret_key is needed to know the server by')
         self.tls = ssl.create_default_context(cafile=ca) if url.startswith('wss:') else None
         if self.tls:
             self.tls.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -321,11 +325,11 @@ class Client:
     def _make_hello(self, **changes):
         """The text of hello; `changes` replace members of its payload."""
         self.private, shares = {}, {}
-        for group in {keys.SUITES[suite][0] for suite in self.suites} - {None}:
+        for group in {node_key.group_of(suite, self.pins) for suite in self.suites} - {None}:
             self.private[group], share = keys.make_share(group)
             shares[group] = keys.b64(share)
         payload = {'versions': ['3.0'], 'suites': self.suites, 'nonce_c': keys.b64(os.urandom(32)), 'eph_c': shares,
-                   'channels': ['tls-server-end-point' if self.tls else 'none'],
+                   'channels': [self._channel()], 'proofs': node_key.offered(self.pins, self.psks, self.mode),
                    'client': {'name': 'scp-python', 'version': '3.0'}, 'want_mode': self.mode, **changes}
         self.asked = self._envelope('req', 'session.hello', payload, '*')
         self.hello = canonical(self.asked)
@@ -342,12 +346,12 @@ class Client:
         binding = self._channel_binding(p['channel'])
         welcome0 = canonical({**welcome, 'p': {name: p[name] for name in p if name != 'proof'}})
         self.th1 = keys.th1(self.hello, welcome0, binding)
-        self._check_proof(p['proof'], self.th1)
-        group = keys.SUITES[self.suite][0]
+        psk = self._check_proof(p, self.th1)
+        group = node_key.group_of(self.suite, self.pins)
         dh = keys.agree(group, self.private[group], keys.unb64(p['eph_s'])) if group else b''
-        self.keys = keys.schedule(self.th1, dh, self.psk)
+        self.keys = keys.schedule(self.th1, dh, psk)
         self.methods = p['auth']
-        if group:
+        if self.mode in MODES_WITH_RECORDS:
             self.sender = keys.Records(self.suite, self.keys, 'c2s', self.th1)
             self.receiver = keys.Records(self.suite, self.keys, 's2c', self.th1)
 
@@ -400,24 +404,26 @@ class Client:
         if not self.sender and abs(time.time() * 1000 - message['ts']) > WINDOW_MS:
             raise Refused('E_STALE', 'a message outside the freshness window')
 
+    def _channel(self):
+        """Python's TLS has no exporter, so the certificate it is. Mode encrypted needs none: TLS may end on the way."""
+        return 'tls-server-end-point' if self.tls and self.mode not in MODES_WITH_RECORDS else 'none'
+
     def _channel_binding(self, channel):
-        """Python's TLS has no exporter, so the certificate it is."""
-        if channel != ('tls-server-end-point' if self.tls else 'none'):
+        if channel != self._channel():
             raise Refused('E_SIG', 'the server sees another transport than we do')
-        if not self.tls:
+        if channel == 'none':
             return b''
         connection = self.socket.transport.get_extra_info('ssl_object')
         return keys.sha256(connection.getpeercert(binary_form=True))
 
-    def _check_proof(self, proof, th1):
-        if proof['kind'] == 'hmac' and self.has_secret:
-            for psk in self.psks:
-                if proof['v'] == keys.b64(keys.proof(psk, th1)):
-                    self.psk = psk
-                    return
-        elif proof['kind'] == 'none' and self.mode == 'enterprise' and self.tls and not self.has_secret:
-            return
-        raise Refused('E_SIG', 'the server does not prove that it knows the secret')
+    def _check_proof(self, welcome, th1):
+        """The psk of this connection."""
+        if welcome['proof'].get('kind') == 'none' and not self.tls:
+            raise Refused('E_SIG', 'a server without a proof, and without TLS')
+        try:
+            return node_key.check(welcome, th1, self.pins, self.psks, self.mode)
+        except ValueError as error:
+            raise Refused(str(error), 'the server does not prove to be the one that this client knows') from error
 
     def _envelope(self, kind, op, payload, audience, meta=None):
         message = {'v': '3.0', 't': kind, 'id': make_ulid(), 'op': op, 'ts': time.time_ns() // 1_000_000,

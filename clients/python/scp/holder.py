@@ -36,6 +36,19 @@ def jwk_of(public_key):
     return {'crv': 'Ed25519', 'kty': 'OKP', 'x': b64(raw)}
 
 
+def key_of(jwk):
+    """Errors: ValueError  E_SHAPE  no JWK of an Ed25519 public key, or one with more in it."""
+    if not isinstance(jwk, dict) or set(jwk) != {'crv', 'kty', 'x'} or (jwk['kty'], jwk['crv']) != ('OKP', 'Ed25519'):
+        raise ValueError('E_SHAPE')
+    try:
+        x = unb64(jwk['x'])
+    except (TypeError, ValueError):
+        raise ValueError('E_SHAPE') from None
+    if len(x) != 32:
+        raise ValueError('E_SHAPE')
+    return ed25519.Ed25519PublicKey.from_public_bytes(x)
+
+
 def thumbprint(jwk):
     """RFC 7638; what `cnf.jkt` of a token is."""
     return b64(sha256(canonical(jwk)))
@@ -53,19 +66,18 @@ def prove(key, th1, credential):
 def check(holder, th1, credential):
     """The thumbprint of the key whose holder made this proof here. Errors: ValueError  E_SHAPE or E_AUTH, as a server
     answers."""
-    jwk = holder.get('jwk') if isinstance(holder, dict) else None
-    if not isinstance(jwk, dict) or set(holder) != {'alg', 'jwk', 'v'} or set(jwk) != {'crv', 'kty', 'x'}:
+    if not isinstance(holder, dict) or set(holder) != {'alg', 'jwk', 'v'} or holder['alg'] != 'Ed25519':
         raise ValueError('E_SHAPE')
-    if (holder['alg'], jwk['kty'], jwk['crv']) != ('Ed25519', 'OKP', 'Ed25519'):
-        raise ValueError('E_SHAPE')
+    jwk = holder['jwk']
+    key = key_of(jwk)
     try:
-        x, v = unb64(jwk['x']), unb64(holder['v'])
+        v = unb64(holder['v'])
     except (TypeError, ValueError):
         raise ValueError('E_SHAPE') from None
-    if len(x) != 32 or len(v) != 64:
+    if len(v) != 64:
         raise ValueError('E_SHAPE')
     try:
-        ed25519.Ed25519PublicKey.from_public_bytes(x).verify(v, signed_text(th1, credential))
+        key.verify(v, signed_text(th1, credential))
     except InvalidSignature:
         raise ValueError('E_AUTH') from None
     return thumbprint(jwk)

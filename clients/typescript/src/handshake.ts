@@ -6,8 +6,9 @@ import {randomBytes} from 'node:crypto';
 import {b64, equal, hmac, utf8} from './bytes.js';
 import {type Envelope, makeEnvelope, readEnvelope, readRefusal, type Received, VERSION, without} from './envelope.js';
 import {ScpError} from './errors.js';
-import {canonical, isObject, parse} from './json.js';
-import {type Keys, makeTh1, makeTh2, makeThAuth, proof, schedule} from './keys.js';
+import {canonical, parse} from './json.js';
+import {type Keys, makeTh1, makeTh2, makeThAuth, schedule} from './keys.js';
+import {checkProof, groupOf, offeredProofs, type Trust} from './node_key.js';
 import {type Protection, Recorded, Signed} from './protection.js';
 import {bytes, count, member, nonEmpty, object, refuse, text, texts, ULID} from './shape.js';
 import {makeShare, type Share, type Suite, SUITES} from './suites.js';
@@ -27,12 +28,9 @@ export function isMode(word: string): word is Mode {
 }
 
 /** What the client wants, and what it has to check the server by. */
-export interface Offer {
-  readonly mode: Mode;
+export interface Offer extends Trust {
   /** The best first. */
   readonly suites: readonly Suite[];
-  /** Of `hs`, and of the one before it while it is changed; empty where there is none. */
-  readonly psks: readonly Uint8Array[];
 }
 
 /** The channel binding of this connection. */
@@ -87,13 +85,14 @@ export class Handshake {
 
   constructor(offer: Offer, binding: Binding) {
     this.#offer = offer;
-    this.#binding = binding;
+    // Its records pass through whoever ends TLS, who cannot read them.
+    this.#binding = offer.mode === 'encrypted' ? {channel: 'none', bytes: new Uint8Array()} : binding;
   }
 
   /** The text of hello. */
   hello(): string {
     for (const suite of this.#offer.suites) {
-      const {group} = SUITES[suite];
+      const group = groupOf(suite, this.#offer);
       if (group && !this.#shares.has(group)) this.#shares.set(group, makeShare(group));
     }
     this.#asked = makeEnvelope('req', 'session.hello', {
@@ -102,6 +101,7 @@ export class Handshake {
       nonce_c: b64(randomBytes(NONCE_BYTES)),
       eph_c: Object.fromEntries([...this.#shares].map(([group, share]) => [group, b64(share.public)])),
       channels: [this.#binding.channel],
+      proofs: offeredProofs(this.#offer),
       client: {name: 'scp-typescript', version: VERSION},
       want_mode: this.#offer.mode,
     }, '*');
@@ -120,7 +120,7 @@ export class Handshake {
     const {p} = message;
     const suite = this.#checkChoice(message);
     const th1 = makeTh1(utf8(this.#hello), utf8(canonical({...message.whole, p: without(p, 'proof')})), this.#binding.bytes);
-    const psk = this.#provedPsk(message, th1);
+    const psk = this.#checkProof(message, th1);
     bytes(p, 'nonce_s', NONCE_BYTES);
     const dh = this.#agree(message, suite);
     const keys = schedule(th1, dh, psk);
@@ -199,26 +199,18 @@ export class Handshake {
     return suite;
   }
 
-  /** The key that the server proved to have. */
-  #provedPsk({p}: Received, th1: Uint8Array): Uint8Array {
-    const shown = member(p, 'proof');
-    if (!isObject(shown)) refuse('proof', 'must be an object');
-    const kind = text(shown, 'kind');
-    if (kind === 'hmac') {
-      const v = bytes(shown, 'v', CONFIRM_BYTES);
-      const psk = this.#offer.psks.find((one) => equal(v, proof(one, th1)));
-      if (psk) return psk;
-    }
-    const needsNone = this.#offer.mode === 'enterprise' && this.#offer.psks.length === 0 && this.#binding.channel !== 'none';
-    if (kind === 'none' && needsNone) return Buffer.alloc(CONFIRM_BYTES);
-    throw new ScpError('E_SIG', 'proof: the server does not prove that it has the secret');
+  /** The key that comes of the server's proof. Without one there is TLS alone. */
+  #checkProof({p}: Received, th1: Uint8Array): Uint8Array {
+    const psk = checkProof(p, th1, this.#offer);
+    if (offeredProofs(this.#offer)[0] !== 'none' || this.#binding.channel !== 'none') return psk;
+    throw new ScpError('E_SIG', 'proof: the server does not prove itself, and there is no TLS');
   }
 
   #agree({p}: Received, suite: Suite): Uint8Array {
-    const {group} = SUITES[suite];
+    const group = groupOf(suite, this.#offer);
     const share = group ? this.#shares.get(group) : undefined;
     if (share) return share.agree(bytes(p, 'eph_s'));
-    if (member(p, 'eph_s') !== undefined) refuse('eph_s', 'has no place in suite NONE');
+    if (member(p, 'eph_s') !== undefined) refuse('eph_s', 'answers no share');
     return NO_DH;
   }
 }

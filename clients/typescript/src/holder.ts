@@ -4,7 +4,8 @@
 import {createPrivateKey, createPublicKey, type KeyObject, sign} from 'node:crypto';
 
 import {b64, sha256, utf8} from './bytes.js';
-import {canonical} from './json.js';
+import {canonical, type JsonObject} from './json.js';
+import {bytes, object, onlyMembers, text} from './shape.js';
 
 export interface HolderProof {
   readonly alg: 'Ed25519';
@@ -25,6 +26,16 @@ function parsed(pem: string | Uint8Array): KeyObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The member `name`: an Ed25519 public key as a JWK, and its thumbprint. Errors: ScpError E_SHAPE. */
+export function publicKey(of: JsonObject, name: string): {readonly key: KeyObject; readonly thumbprint: string} {
+  const jwk = object(of, name);
+  onlyMembers(jwk, name, ['crv', 'kty', 'x']);
+  text(jwk, 'kty', /^OKP$/);
+  text(jwk, 'crv', /^Ed25519$/);
+  const x = b64(bytes(jwk, 'x', 32));
+  return {key: createPublicKey({format: 'jwk', key: {kty: 'OKP', crv: 'Ed25519', x}}), thumbprint: thumbprint(jwk)};
 }
 
 /** What a token names as `cnf.jkt`. */

@@ -7,6 +7,7 @@ import {utf8} from './bytes.js';
 import {isMode, type Mode, type Offer} from './handshake.js';
 import {readHolderKey} from './holder.js';
 import {makePsk} from './keys.js';
+import {readServerKey} from './node_key.js';
 import type {RekeyAfter} from './session.js';
 import {checkSecrets} from './strength.js';
 import {type Suite, SUITES} from './suites.js';
@@ -25,7 +26,15 @@ export interface ClientOptions {
   /** `wss://…`, or `ws://` on this machine. Without a path it is `/scp/v3`. */
   url: string;
   mode: Mode;
-  /** By it the server proves itself. Modes basic and encrypted need it; in mode simple `apiKey` can stand alone. */
+  /**
+   * What the server must prove itself by: its node key, as a thumbprint or in PEM; several while it is changed. Then no
+   * secret is needed, and nobody who has it can pose as the server.
+   */
+  serverKey?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
+  /**
+   * By it the server proves itself where `serverKey` is not given. Modes basic and encrypted then need it; in mode simple
+   * `apiKey` can stand alone.
+   */
   secretKey?: string | undefined;
   /** The one before, while it is changed: a server that proves it is taken too. */
   secretKeyPrevious?: string | undefined;
@@ -75,13 +84,14 @@ export function readOptions(options: ClientOptions): Settings {
   checkSecrets({secretKey, secretKeyPrevious, kdfSalt, apiKey});
   checkCredential(options);
   const shared = secretKey || (mode === 'simple' ? apiKey : '');
-  if (shared === '' && mode !== 'enterprise') {
-    throw new TypeError('secretKey: by it the server proves itself, and this mode needs it');
+  const pins = readPins(options.serverKey);
+  if (shared === '' && pins.length === 0 && mode !== 'enterprise') {
+    throw new TypeError('serverKey: by it, or by secretKey, the server proves itself, and this mode needs it');
   }
   const psks = [shared, secretKeyPrevious].filter((one) => one !== '').map((one) => makePsk(utf8(one), utf8(kdfSalt)));
   return {
     url: readUrl(options.url),
-    offer: {mode, suites: mode === 'encrypted' ? readSuites(options.suites ?? DEFAULT_SUITES) : ['NONE'], psks},
+    offer: {mode, suites: mode === 'encrypted' ? readSuites(options.suites ?? DEFAULT_SUITES) : ['NONE'], psks, pins},
     apiKey,
     token: options.token,
     tls: {ca: options.ca, certificate: options.certificate},
@@ -92,6 +102,13 @@ export function readOptions(options: ClientOptions): Settings {
     maxGatheredBytes: readCount('maxGatheredBytes', options.maxGatheredBytes ?? GATHERED_BYTES),
     rekeyAfter: readRekeyAfter({...REKEY_AFTER, ...options.rekeyAfter}),
   };
+}
+
+function readPins(given: ClientOptions['serverKey']): readonly string[] {
+  if (given === undefined) return [];
+  const keys = typeof given === 'string' || given instanceof Uint8Array ? [given] : given;
+  if (keys.length === 0) throw new TypeError('serverKey: names no key');
+  return keys.map(readServerKey);
 }
 
 function checkCredential({mode, token, apiKey, certificate, holderKey}: ClientOptions): void {

@@ -278,7 +278,7 @@ test('options that are not safe or not whole are refused, by name and without th
     [{url: 'nowhere'}, /^url: /], [{url: 'ws://127.0.0.1.example.org'}, /^url: /], [{mode: 'open'}, /^mode: /],
     [{secretKey: weak}, /^secretKey: /], [{secretKey: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}, /^secretKey: /],
     [{secretKey: 'kX9-short'}, /^secretKey: /], [{kdfSalt: SECRETS.secretKey}, /^kdfSalt: .*secretKey/],
-    [{apiKey: undefined}, /^token: /], [{mode: 'basic'}, /^apiKey: /], [{mode: 'encrypted', secretKey: ''}, /^secretKey: /],
+    [{apiKey: undefined}, /^token: /], [{mode: 'basic'}, /^apiKey: /], [{mode: 'encrypted', secretKey: ''}, /^serverKey: /], [{serverKey: 'no-thumbprint'}, /^serverKey: /], [{serverKey: []}, /^serverKey: /],
     [{mode: 'encrypted', suites: ['NONE']}, /^suites: /], [{mode: 'encrypted', suites: []}, /^suites: /], [{holderKey: 'x'}, /^holderKey: /],
     [{token: 'a.b.c', holderKey: 'x'}, /^holderKey: /], [{token: ''}, /^token: /], [{answerTimeoutMs: 0}, /^answerTimeoutMs: /], [{connectTimeoutMs: -1}, /^connectTimeoutMs: /], [{maxGatheredBytes: 0.5}, /^maxGatheredBytes: /],
     [{rekeyAfter: {records: 2 ** 23}}, /^rekeyAfter.records: /], [{tokenKey: 'x'}, /./],

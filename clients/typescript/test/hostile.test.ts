@@ -65,7 +65,7 @@ const HANDSHAKES: readonly HandshakeLie[] = [
   {what: 'another secret', code: 'E_SIG', lies: {secretKey: OTHER_SECRET}},
   {what: 'no proof', code: 'E_SHAPE', lies: onWelcome((one) => ({...one, p: {...payloadOf(one), proof: null}}))},
   {what: 'the proof that there is none', code: 'E_SIG', lies: onWelcome((one) => ({...one, p: {...payloadOf(one), proof: {kind: 'none'}}}))},
-  {what: 'a proof of another kind', code: 'E_SIG', lies: onWelcome((one) => ({...one, p: {...payloadOf(one), proof: {kind: 'plain', v: ''}}}))},
+  {what: 'a proof of another kind', code: 'E_SHAPE', lies: onWelcome((one) => ({...one, p: {...payloadOf(one), proof: {kind: 'plain', v: ''}}}))},
   {what: 'a proof that is cut', code: 'E_SHAPE', lies: onWelcome((one) => ({...one, p: {...payloadOf(one), proof: {kind: 'hmac', v: 'AAAA'}}}))},
   {what: 'an older version', code: 'E_VERSION', lies: inWelcome({version: '2.9'})},
   {what: 'a newer version', code: 'E_VERSION', lies: inWelcome({version: '3.1'})},

@@ -2,7 +2,7 @@
 // fails.
 
 import assert from 'node:assert/strict';
-import {createPublicKey} from 'node:crypto';
+import {createPublicKey, sign} from 'node:crypto';
 import {readdirSync, readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
@@ -10,11 +10,12 @@ import {b64, hkdf, hmac, unb64, utf8} from '../dist/bytes.js';
 import {canonical, isObject, type Json, type JsonObject, parse} from '../dist/json.js';
 import * as keys from '../dist/keys.js';
 import {holderText, thumbprint} from '../dist/holder.js';
+import {checkProof, nodeText, type Trust} from '../dist/node_key.js';
 import {checkReceipt, type Receipt} from '../dist/receipts.js';
 import {RecordStream} from '../dist/records.js';
 import {SUITES, type Suite} from '../dist/suites.js';
 import {verifyToken} from '../dist/tokens.js';
-import {answerOf, checkBinding, checkHolder, ReplayWindow} from './support/server_rules.ts';
+import {answerOf, checkBinding, checkHolder, chooseProof, ReplayWindow} from './support/server_rules.ts';
 
 const FOLDER = new URL('../../../tests/golden/wire/', import.meta.url);
 const DAY = 86_400;
@@ -36,6 +37,7 @@ const READERS: Readonly<Record<string, readonly [number, (one: Case) => void]>> 
   records: [60, recordCase],
   replay: [11, replayCase],
   receipts: [16, (one) => assert.equal(checkReceipt(one['receipt'] as Receipt, receiptKey(one)), one['holds'])],
+  proofs: [102, proofCase],
   holders: [69, holderCase],
   tokens: [52, (one) => assert.equal(answerOf(() => verifyToken(one['token'], tokenRules(one))), one['answer'])],
 };
@@ -106,6 +108,29 @@ function replayCase(one: Case): void {
   for (const {now, ts, session, nonce, answer} of one['steps'] as {now: number; ts: number; session: string; nonce: string; answer: string}[]) {
     assert.equal(window.admit(now, ts, session, nonce), answer);
   }
+}
+
+function proofCase(one: Case): void {
+  if (one['side'] === 'server') {
+    assert.equal(chooseProof(one['proofs'], one['mode'], one['node_key'], one['secret']), one['kind']);
+    return;
+  }
+  const secrets = (one['secrets'] ?? []) as string[];
+  const psks = secrets.map((secret) => keys.makePsk(utf8(secret), utf8(one['kdf_salt'])));
+  const trust: Trust = {mode: one['mode'] ?? 'simple', pins: one['pins'], psks};
+  if (one['side'] === 'transcript') {
+    const welcome = parse(one['welcome']) as JsonObject;
+    const {proof: _, ...rest} = welcome['p'] as JsonObject;
+    const th1 = keys.makeTh1(utf8(one['hello']), utf8(canonical({...welcome, p: rest})), utf8(''));
+    assert.equal(hexOf(th1), one['th1']);
+    checkProof(welcome['p'] as JsonObject, th1, trust);
+    return;
+  }
+  assert.equal(answerOf(() => checkProof(one['welcome'], hex(one['th1']), trust)), one['answer']);
+  if (one['answer'] !== 'ok') return;
+  assert.equal(hexOf(checkProof(one['welcome'], hex(one['th1']), trust)), one['psk']);
+  if (one['private_key_pem'] === undefined) return;
+  assert.equal(b64(sign(null, nodeText(hex(one['th1'])), one['private_key_pem'])), one['welcome'].proof.v);
 }
 
 function receiptKey(one: Case): {publicKey: string} | {secret: string} {

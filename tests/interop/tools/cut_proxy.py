@@ -1,4 +1,5 @@
-"""Between a client and a service, for tests that take the connection away: bytes pass as they are until somebody cuts them off."""
+"""Between a client and a service, for tests that take the connection away: bytes pass as they are until somebody cuts them off, and
+are kept where they are read."""
 import asyncio
 import contextlib
 
@@ -12,6 +13,7 @@ class CutProxy:
     def __init__(self, target):
         self.target = target
         self.writers, self.connections = set(), 0
+        self.seen = bytearray()  # all that passed, of both sides
 
     async def __aenter__(self):
         self.server = await asyncio.start_server(self._serve, '127.0.0.1', 0)
@@ -52,6 +54,7 @@ class CutProxy:
     async def _copy(self, reader, writer):
         with contextlib.suppress(ConnectionError):
             while piece := await reader.read(65536):
+                self.seen += piece
                 writer.write(piece)
                 await writer.drain()
         writer.close()

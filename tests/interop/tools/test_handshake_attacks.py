@@ -27,6 +27,7 @@ HELLO = [
     ('a nonce with one bit flipped', lambda p: p.update(nonce_c=flipped(p['nonce_c']))),
     ('the name of the client', lambda p: p['client'].update(name='other')),
     ('another channel beside', lambda p: p.update(channels=['none', 'tls-exporter'])),
+    ('other proofs', lambda p: p.update(proofs=['hmac', 'none'])),
     ('suites in another order', lambda p: p.update(suites=p['suites'][::-1])),
     ('the best suite left out', lambda p: p.update(suites=p['suites'][1:])),
     ('a share of the attacker', lambda p: p.update(eph_c=other_shares(p['eph_c']))),
@@ -47,6 +48,7 @@ WELCOME = [
     ('no proof', lambda p: p.pop('proof')),
     ('a proof of kind none', lambda p: p.update(proof={'kind': 'none'})),
     ('a wrong proof', lambda p: p['proof'].update(v=b64(bytes(32)))),
+    ('a key beside the proof of the secret', lambda p: p.update(node_key={'crv': 'Ed25519', 'kty': 'OKP', 'x': b64(bytes(32))})),
     ('a share of the attacker', lambda p: p.update(eph_s=b64(make_share('X25519')[1]))),
     ('a share of nothing', lambda p: p.update(eph_s=b64(bytes(32)))),
     ('an unknown member', lambda p: p.update(extra=1)),
@@ -106,8 +108,8 @@ def test_the_client_refuses_and_shows_no_credential(services, mode, side, name, 
 class Gullible(Raw):
     """Believes what it is told, as an attacker's victim with a bug would; the server must see it."""
 
-    def _check_proof(self, proof, th1):
-        pass
+    def _check_proof(self, welcome, th1):
+        return self.psks[0]
 
 
 @pytest.mark.parametrize('mode', ['simple', 'encrypted'])
@@ -219,6 +221,7 @@ def test_shares_that_are_no_point(services, suite, group, share):
 
 @pytest.mark.parametrize('changes, code', [
     ({'channels': []}, 'E_SHAPE'), ({'channels': 'none'}, 'E_SHAPE'),
+    ({'proofs': []}, 'E_SHAPE'), ({'proofs': ['ps256']}, 'E_SHAPE'), ({'proofs': ['hmac'] * 5}, 'E_SHAPE'), ({'proofs': 'hmac'}, 'E_SHAPE'),
     ({'versions': ['2.0']}, 'E_SHAPE'), ({'versions': []}, 'E_SHAPE'), ({'versions': ['3']}, 'E_SHAPE'), ({'versions': ['3.0'] * 17}, 'E_SHAPE'),
     ({'suites': []}, 'E_SHAPE'), ({'suites': ['NULL_NULL_NULL']}, 'E_SHAPE'), ({'suites': ['X'] * 9}, 'E_SHAPE'),
     ({'nonce_c': 'AAAA'}, 'E_SHAPE'), ({'nonce_c': 'A' * 43 + '='}, 'E_SHAPE'), ({'nonce_c': 7}, 'E_SHAPE'),
@@ -232,6 +235,8 @@ def test_hellos_that_break_a_rule(service, changes, code):
 def test_a_channel_of_another_transport(services):
     assert run(greeted(services['basic'], channels=['none'])) == ('E_SHAPE', 4400)
     assert run(greeted(services['basic'], channels=['tls-unique'])) == ('E_SHAPE', 4400)
+    for mode in ('simple', 'encrypted'):
+        assert run(greeted(services[mode], channels=['tls-exporter', 'tls-server-end-point'])) == ('E_SHAPE', 4400)
 
 
 def test_no_version_in_common(service):

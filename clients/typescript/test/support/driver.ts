@@ -39,8 +39,14 @@ function make(options: Record<string, unknown>): Client {
   return new Client({
     ...options, ...file('ca'), ...file('tokenKey'), ...file('holderKey'),
     ...(pair ? {certificate: {cert: readFileSync(pair.cert), key: readFileSync(pair.key)}} : {}),
+    ...(isFile(options['serverKey']) ? file('serverKey') : {}),
     ...(options['token'] === true ? {token: askForToken} : {}),
   } as unknown as ClientOptions);
+}
+
+/** Not a thumbprint. */
+function isFile(key: unknown): boolean {
+  return typeof key === 'string' && key.includes('/');
 }
 
 function askForToken(): Promise<string> {
