@@ -1,7 +1,8 @@
 // Any bytes in place of a message of the handshake, to a server and to a
 // client, and after it: neither end has a fault, a client shows no credential,
 // and a server asks for no verification. The same bytes as a proof of possession,
-// and as the claims of a token: what is bound is never taken without a proof.
+// as the proof of a server, and as the claims of a token: what is bound is never
+// taken without a proof.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,17 +51,23 @@ const base::crypto::SigningKey& holder_key() {
   return key;
 }
 
+enum class KnownBy { kSecret, kKey };
+
 struct World {
-  World(Suite suite, tool::Method method) {
+  World(Suite suite, tool::Method method, KnownBy known_by) {
     tool::Mode mode = has_records(suite) ? tool::Mode::kEncrypted : tool::Mode::kSimple;
     server.node_id = "node-b";
     server.cluster = "cluster-1";
     server.mode = client.mode = mode;
     server.suites = client.suites = {suite};
-    server.methods = {method};
+    server.methods = {method, tool::Method::kSession};
     client.method = method;
     client.token = base::Secret("a.b.c");
-    client.holder = holder_key();
+    client.holder = client.session_key = holder_key();
+    if (known_by == KnownBy::kKey) {
+      server.node_key = holder_key();
+      client.server_keys = {holder_key().thumbprint()};
+    }
     server.secrets = client.secrets = secrets();
   }
   std::shared_ptr<const ServerContext> context() {
@@ -90,9 +97,7 @@ auto give(End& end, bool text, const std::string& bytes) {
   return text ? end.on_text(bytes) : end.on_binary(bytes);
 }
 
-void in_place_of_each_message(Suite suite, tool::Method method, bool text,
-                              const std::string& bytes) {
-  World world(suite, method);
+void in_place_of_each_message(World& world, bool text, const std::string& bytes) {
   auto context = world.context();
   ServerSession fresh(context, world.channel);
   (void)give(fresh, text, bytes);
@@ -114,6 +119,10 @@ void in_place_of_each_message(Suite suite, tool::Method method, bool text,
 void as_a_proof_or_claims(const std::string& bytes) {
   auto value = tool::parse_ijson(bytes);
   if (!value || !value->is_object()) return;
+  if (auto proof = read_proof(value->get_object())) {
+    ProofTrust trust{.server_keys = {holder_key().thumbprint()}, .psks = {}};
+    if (check_proof(*proof, trust, {})) std::abort();
+  }
   if (auto proof = read_holder(value->get_object())) (void)verify_holder(*proof, {}, "a.b.c");
   auto binding = read_binding(value->get_object());
   bool is_bound = value->get_object().contains("cnf");
@@ -127,9 +136,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   bool text = (data[0] & 1) != 0;
   std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);
-  in_place_of_each_message((data[0] & 2) != 0 ? Suite::kNone : Suite::kX25519Aes256Gcm,
-                           (data[0] & 4) != 0 ? tool::Method::kJwt : tool::Method::kApiKey, text,
-                           bytes);
+  World world((data[0] & 2) != 0 ? Suite::kNone : Suite::kX25519Aes256Gcm,
+              (data[0] & 4) != 0 ? tool::Method::kJwt : tool::Method::kApiKey,
+              (data[0] & 8) != 0 ? KnownBy::kKey : KnownBy::kSecret);
+  in_place_of_each_message(world, text, bytes);
   as_a_proof_or_claims(bytes);
   return 0;
 }

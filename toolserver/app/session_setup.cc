@@ -40,6 +40,7 @@ std::vector<Method> methods_of(const SecureConfig& config) {
                          (!config.security.certificate_scopes.empty() ||
                           !config.security.certificate_scopes_file.empty()));
   add(Method::kNode, is_node(config));
+  add(Method::kSession, true);
   return methods;
 }
 

@@ -23,10 +23,11 @@ enum class PlainTransport { kRefused, kLoopbackOnly };
 /// What happens to a call that finds the connection gone.
 enum class Reconnect {
   kNever,    ///< It fails with E_UPSTREAM.
-  kForCalls  ///< It connects anew first, and once when the server says E_EXPIRED,
-             ///< which it says before anything runs. A call that was under way when
-             ///< the connection went is never sent again, since it may have run,
-             ///< unless it has an idempotency key.
+  kForCalls  ///< It connects anew first, by the token of the session that was lost where
+             ///< the server takes it and else by the credential, and once when the server says
+             ///< E_EXPIRED, which it says before anything runs. A call that was under way when the
+             ///< connection went is never sent again, since it may have run, unless it has an
+             ///< idempotency key.
 };
 
 struct ClientOptions {

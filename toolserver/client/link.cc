@@ -94,7 +94,7 @@ base::Task<Outcome<std::shared_ptr<Link>>> Link::open(ClientOptions options,
   auto loop = co_await asio::this_coro::executor;
   base::RequestContext context;
   context.deadline = Steady::now() + options.connect_time;
-  if (tokens) {
+  if (tokens && options.session.former_session.empty()) {
     auto token = co_await tokens->fresh(context);
     if (!token) co_return std::move(token).error();
     options.session.token = std::move(*token);

@@ -58,7 +58,7 @@ struct SecureClient::State : std::enable_shared_from_this<SecureClient::State> {
       }
       self->tokens = std::move(*made);
     }
-    auto opened = co_await Link::open(self->options, self->tokens, self->clock, self->random);
+    auto opened = co_await self->dial();
     if (!opened) {
       self->failure = std::move(opened).error();
       co_return;
@@ -66,6 +66,29 @@ struct SecureClient::State : std::enable_shared_from_this<SecureClient::State> {
     auto old = std::exchange(self->link, std::move(*opened));
     if (old) old->retire();
     if (self->abandoned) self->link->abort();
+  }
+
+  /// A connection that follows one that was lost shows the session's token; where
+  /// that is not taken, the credential, as every other.
+  base::Task<Opened> dial() {
+    auto self = shared_from_this();
+    if (can_follow()) {
+      auto following = options;
+      following.session.former_session = base::Secret(link->session().ready().session_token);
+      auto opened = co_await Link::open(std::move(following), tokens, clock, random);
+      bool is_refused =
+          !opened && (opened.error().code == Code::kAuth || opened.error().code == Code::kExpired);
+      if (!is_refused) co_return opened;
+    }
+    co_return co_await Link::open(options, tokens, clock, random);
+  }
+
+  // Once the session stood: its key and token are there from then on.
+  [[nodiscard]] bool can_follow() const {
+    if (!link || link->usable() || !options.session.session_key) return false;
+    const auto& methods = link->session().welcome().methods;
+    return std::ranges::count(methods, name(Method::kSession)) > 0 &&
+           clock.now() < link->session().ready().expires_at;
   }
 
   /// Another link than `expired`, whose calls under way still get their answers.
@@ -150,6 +173,10 @@ base::Result<std::unique_ptr<SecureClient>> SecureClient::create(ClientOptions o
   RETURN_IF_ERROR(check(options));
   if (!options.holder_key_file.empty()) {
     ASSIGN_OR_RETURN(options.session.holder, read_holder_key(options.holder_key_file));
+  }
+  if (options.reconnect == Reconnect::kForCalls && options.session.method != Method::kNode) {
+    options.session.session_key =
+        base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
   }
   return std::unique_ptr<SecureClient>(
       new SecureClient(std::make_shared<State>(std::move(options), clock, random)));

@@ -65,6 +65,7 @@ std::string_view name(Method method) {
     case Method::kOauth2: return "oauth2";
     case Method::kMtls: return "mtls";
     case Method::kNode: return "node";
+    case Method::kSession: return "session";
   }
   return "";
 }

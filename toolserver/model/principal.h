@@ -16,7 +16,7 @@ namespace tool {
 enum class Mode : std::uint8_t { kSimple, kBasic, kEncrypted, kEnterprise };
 [[nodiscard]] std::string_view name(Mode mode);
 
-enum class Method : std::uint8_t { kApiKey, kJwt, kOauth2, kMtls, kNode };
+enum class Method : std::uint8_t { kApiKey, kJwt, kOauth2, kMtls, kNode, kSession };
 [[nodiscard]] std::string_view name(Method method);
 
 /// What a token lets its bearer do. Unknown scopes grant nothing and are kept

@@ -67,7 +67,8 @@ Outcome<void> ClientHandshake::check_config() const {
     return refuse(Code::kShape, "api_key: is not set");
   }
   bool needs_token = config_.method == Method::kJwt || config_.method == Method::kOauth2;
-  if (needs_token && config_.token.empty()) return refuse(Code::kShape, "token: is not set");
+  bool has_token = !config_.token.empty() || !config_.former_session.empty();
+  if (needs_token && !has_token) return refuse(Code::kShape, "token: is not set");
   if (config_.method == Method::kNode && !config_.node_credential) {
     return refuse(Code::kShape, "node_credential: is not set");
   }
@@ -177,30 +178,44 @@ std::string ClientHandshake::credential() const {
     case Method::kOauth2: return config_.token.reveal();
     case Method::kMtls: return {};
     case Method::kNode: return config_.node_credential(th1_);
+    case Method::kSession: return config_.former_session.reveal();
   }
   return {};
 }
 
 Outcome<base::json::Object> ClientHandshake::shown_credential() const {
-  std::string shown = credential();
-  std::string_view method = name(config_.method);
-  base::json::Object out{{"method", boost::json::string_view(method.data(), method.size())},
-                         {"credential", shown}};
-  if (!config_.holder || !takes_holder(config_.method)) return out;
-  auto holder = make_holder(*config_.holder, th1_, shown);
+  return shown(config_.method, credential());
+}
+
+Outcome<base::json::Object> ClientHandshake::shown(Method method,
+                                                   std::string_view credential) const {
+  std::string_view word = name(method);
+  base::json::Object out{
+      {"method", boost::json::string_view(word.data(), word.size())},
+      {"credential", boost::json::string_view(credential.data(), credential.size())}};
+  const auto& key = method == Method::kSession ? config_.session_key : config_.holder;
+  if (!key || (!is_token(method) && method != Method::kSession)) return out;
+  auto holder = make_holder(*key, th1_, credential);
   if (!holder) return refuse(Code::kShape, "holder: must be an Ed25519 key");
   out["holder"] = std::move(*holder);
   return out;
 }
 
 Outcome<void> ClientHandshake::make_auth(Envelope& auth, const SessionKeys& keys) {
-  if (std::ranges::count(welcome_.methods, name(config_.method)) == 0) {
+  bool follows = !config_.former_session.empty();
+  Method method = follows ? Method::kSession : config_.method;
+  if (std::ranges::count(welcome_.methods, name(method)) == 0) {
     return refuse(Code::kAuth, "the server does not take our method");
   }
-  auto shown = shown_credential();
-  if (!shown) return std::move(shown).error();
+  auto made = follows ? shown(method, config_.former_session.reveal()) : shown_credential();
+  if (!made) return std::move(made).error();
   auth.audience = welcome_.node_id;
-  auth.payload = std::move(*shown);
+  auth.payload = std::move(*made);
+  if (config_.session_key) {
+    auto jwk = base::json::parse(config_.session_key->verify_key().canonical_jwk());
+    if (!jwk) return refuse(Code::kInternal, jwk.error().message());
+    auth.payload["session_key"] = std::move(*jwk);
+  }
   auto auth0 = canonical_of(auth);
   if (!auth0) return std::move(auth0).error();
   th_auth_ = transcript_auth(th1_, *auth0);

@@ -44,6 +44,11 @@ struct ClientConfig {
   std::optional<base::jose::Verifier> session_tokens;
   /// The Ed25519 key that `token` is bound to; none when empty.
   std::optional<base::crypto::SigningKey> holder;
+  /// An Ed25519 key of this client alone, by which it may follow a session whose
+  /// connection was lost; none when empty.
+  std::optional<base::crypto::SigningKey> session_key;
+  /// The last token of such a session, shown at auth in place of the credential.
+  base::Secret former_session;
   std::string name = "securetool";
   std::string version = "3.0";
   std::chrono::seconds window{60};  ///< For the times of signed messages.
@@ -79,11 +84,12 @@ class ClientHandshake {
   [[nodiscard]] const Digest& th2() const { return th2_; }
   /// What auth and refresh show: method, credential of this connection, and the
   /// proof that we hold the key it is bound to.
-  /// Errors: E_SHAPE  the holder's key is not of Ed25519.
+  /// Errors: E_SHAPE  the key is not of Ed25519.
   [[nodiscard]] Outcome<base::json::Object> shown_credential() const;
 
  private:
   [[nodiscard]] std::string credential() const;
+  [[nodiscard]] Outcome<base::json::Object> shown(Method method, std::string_view credential) const;
   [[nodiscard]] Outcome<void> check_config() const;
   [[nodiscard]] Outcome<Suite> check_choice() const;
   [[nodiscard]] Outcome<void> check_proof();

@@ -6,8 +6,8 @@
 namespace tool::session {
 
 std::optional<Method> method_of(std::string_view text) {
-  for (Method method :
-       {Method::kApiKey, Method::kJwt, Method::kOauth2, Method::kMtls, Method::kNode}) {
+  for (Method method : {Method::kApiKey, Method::kJwt, Method::kOauth2, Method::kMtls,
+                        Method::kNode, Method::kSession}) {
     if (name(method) == text) return method;
   }
   return std::nullopt;
@@ -20,12 +20,13 @@ bool fits(Method method, Mode mode) {
     case Method::kJwt: return mode != Mode::kEnterprise;
     case Method::kOauth2: return mode == Mode::kEnterprise;
     case Method::kMtls: return mode == Mode::kBasic || mode == Mode::kEnterprise;
-    case Method::kNode: return true;
+    case Method::kNode:
+    case Method::kSession: return true;
   }
   return false;
 }
 
-bool takes_holder(Method method) { return method == Method::kJwt || method == Method::kOauth2; }
+bool is_token(Method method) { return method == Method::kJwt || method == Method::kOauth2; }
 
 std::string api_key_credential(const base::Secret& api_key, const base::crypto::Digest& th1) {
   if (auto name = name_in_key(api_key.reveal()); !name.empty()) {

@@ -22,7 +22,7 @@ namespace tool::session {
 [[nodiscard]] bool fits(Method method, Mode mode);
 
 /// Whether the credential is a token, which may be bound to a key.
-[[nodiscard]] bool takes_holder(Method method);
+[[nodiscard]] bool is_token(Method method);
 
 /// The credential of method api_key.
 [[nodiscard]] std::string api_key_credential(const base::Secret& api_key,

@@ -153,6 +153,7 @@ Outcome<Auth> read_auth(const Object& payload) {
   auto auth = read_credential(payload);
   if (!auth) return auth;
   PayloadReader reader(payload, "p");
+  if (reader.has("session_key")) auth->session_key = reader.ed25519_key("session_key");
   auth->confirm = reader.bytes("confirm", kDigestBytes);
   if (reader.fault()) return *reader.fault();
   return auth;

@@ -63,6 +63,8 @@ struct Auth {
   std::string method;
   base::Secret credential;
   std::optional<HolderProof> holder;
+  /// Ed25519 public key, 32 bytes, by which the session may be followed; or empty.
+  std::string session_key;
   std::string confirm;  ///< 32 bytes.
 };
 
@@ -92,7 +94,7 @@ struct Ready {
 [[nodiscard]] base::json::Object write_payload(const Ready& ready);
 
 /// What a client shows in auth and session.refresh: the members of Auth but for
-/// confirm. Errors: E_SHAPE.
+/// session_key and confirm. Errors: E_SHAPE.
 [[nodiscard]] Outcome<Auth> read_credential(const base::json::Object& payload);
 
 /// Member `name` of `payload`: b64 of exactly `bytes` bytes, decoded.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/crypto/encoding.h"
+#include "base/crypto/verify_key.h"
 #include "toolserver/session/credentials.h"
 #include "toolserver/session/random_bytes.h"
 #include "toolserver/session/transcript.h"
@@ -151,6 +152,9 @@ Outcome<ServerHandshake::Presented> ServerHandshake::on_refresh(
     const base::json::Object& payload) const {
   auto read = read_credential(payload);
   if (!read) return std::move(read).error();
+  if (read->method == name(Method::kSession)) {
+    return wrong_credential("a session token, which refreshes nothing");
+  }
   return check_presented(std::move(*read));
 }
 
@@ -163,9 +167,19 @@ Outcome<ServerHandshake::Presented> ServerHandshake::check_presented(Auth shown)
   if (*method == Method::kMtls && !shown.credential.empty()) {
     return wrong_credential("mtls with a credential beside the certificate");
   }
-  Presented presented{*method, std::move(shown.credential), {}};
+  if (*method == Method::kSession && !shown.holder) {
+    return wrong_credential("a session token without a proof of possession");
+  }
+  Presented presented{*method, std::move(shown.credential), {}, {}};
+  if (!shown.session_key.empty()) {
+    auto key = base::crypto::VerifyKey::from_ed25519(shown.session_key);
+    if (!key) return internal(key.error());
+    presented.session_key = key->thumbprint();
+  }
   if (!shown.holder) return presented;
-  if (!takes_holder(*method)) return wrong_credential("a proof of possession without a token");
+  if (!is_token(*method) && *method != Method::kSession) {
+    return wrong_credential("a proof of possession without a token");
+  }
   auto holder = verify_holder(*shown.holder, th1_, presented.credential.reveal());
   if (!holder) return std::move(holder).error();
   presented.holder = std::move(*holder);

@@ -37,7 +37,8 @@ class ServerHandshake {
   struct Presented {
     Method method = Method::kApiKey;
     base::Secret credential;
-    std::string holder;  ///< Thumbprint of the key that the client proved to hold; or empty.
+    std::string holder;       ///< Thumbprint of the key that the client proved to hold; or empty.
+    std::string session_key;  ///< Thumbprint of the key that the session may be followed by.
   };
   /// What the client shows, once its confirmation holds. `auth` has passed the
   /// layer's checks.

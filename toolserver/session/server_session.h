@@ -75,7 +75,9 @@ class ServerSession {
 
   /// The credential stands for `principal`. Leads to READY, or answers the
   /// refresh. Without a credential under way (the client is gone): nothing.
-  [[nodiscard]] ServerActions on_verified(Principal principal);
+  /// `opened` is when the first of the sessions began that this one goes on from.
+  [[nodiscard]] ServerActions on_verified(Principal principal,
+                                          std::optional<base::WallTime> opened = std::nullopt);
   /// The credential was refused, or could not be verified: nobody gets in.
   [[nodiscard]] ServerActions on_refused(Fault fault);
 
@@ -112,6 +114,13 @@ class ServerSession {
   /// From READY on.
   [[nodiscard]] const std::optional<Principal>& principal() const { return principal_; }
   [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
+  /// The session token in force: its jti, its exp, and the thumbprint of the key
+  /// that it is bound to, empty where the client named none. From READY on.
+  [[nodiscard]] const Ulid& token_id() const { return token_id_; }
+  [[nodiscard]] base::WallTime token_end() const { return token_end_; }
+  [[nodiscard]] const std::string& session_key() const { return session_key_; }
+  /// When it began, or the first of those that it goes on from.
+  [[nodiscard]] base::WallTime opened_at() const { return opened_at_; }
   /// From NEGOTIATED on, else NONE.
   [[nodiscard]] Suite suite() const { return layer_ ? layer_->suite() : Suite::kNone; }
 
@@ -156,6 +165,8 @@ class ServerSession {
   base::WallTime step_by_;      ///< Of the handshake.
   base::WallTime rekeyed_at_;   ///< Begin of the epoch.
   base::WallTime token_end_{};  ///< Of the session token in force.
+  Ulid token_id_;               ///< Likewise.
+  std::string session_key_;
   std::optional<Principal> principal_;
   bool refused_too_often_ = false;
   std::uint32_t refreshes_ = 0;    ///< Lately; see take_refresh().

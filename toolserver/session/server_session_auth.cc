@@ -36,6 +36,7 @@ ServerActions ServerSession::on_auth(Envelope auth) {
   // The verification may ask others, and must end too.
   step_by_ = context_->now() + context_->config().times.auth;
   auth_ = std::move(origin);
+  session_key_ = presented->session_key;
   return only(VerifyCredential{.purpose = VerifyCredential::Purpose::kAuth,
                                .method = presented->method,
                                .credential = std::move(presented->credential),
@@ -43,8 +44,13 @@ ServerActions ServerSession::on_auth(Envelope auth) {
                                .holder = std::move(presented->holder)});
 }
 
-ServerActions ServerSession::on_verified(Principal principal) {
-  if (state_ == ServerState::kAuthenticating) return enter_ready(std::move(principal));
+ServerActions ServerSession::on_verified(Principal principal,
+                                         std::optional<base::WallTime> opened) {
+  if (state_ == ServerState::kAuthenticating) {
+    // What follows a session ends when that would have ended.
+    opened_at_ = std::min(opened_at_, opened.value_or(opened_at_));
+    return enter_ready(std::move(principal));
+  }
   if (state_ == ServerState::kClosed || state_ == ServerState::kFailed || !refresh_) return {};
   Origin origin = *std::exchange(refresh_, std::nullopt);
   if (principal.subject != principal_->subject || principal.issuer != principal_->issuer) {
@@ -73,16 +79,20 @@ Outcome<std::string> ServerSession::mint_token(const Principal& principal, base:
   if (expires <= context_->now()) {
     return refuse(Code::kExpired, "the credential is out of its time");
   }
+  Ulid id = Ulid::make(context_->now(), context_->random());
   auto token = context_->tokens().mint({.subject = principal.subject,
                                         .scopes = principal.scopes,
                                         .details = principal.details,
                                         .session = id_,
                                         .mode = context_->config().mode,
                                         .th1 = handshake_.th1(),
-                                        .expires_at = expires},
+                                        .expires_at = expires,
+                                        .id = id,
+                                        .holder = session_key_},
                                        context_->now(), context_->random());
   if (!token)
     return refuse(Code::kLimit, "the credential's scopes and details are too long for a token");
+  token_id_ = id;
   return std::move(*token);
 }
 

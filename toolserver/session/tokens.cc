@@ -42,6 +42,17 @@ bool is_bound_to(const Claims& claims, const base::crypto::Digest& th1) {
          hash->get_string() == text(base::crypto::to_base64url(base::crypto::view(th1)));
 }
 
+Rules session_rules(const Verifier& verifier, const std::string& node_id,
+                    const std::string& cluster, std::chrono::seconds leeway) {
+  return {
+      .header = {.algorithm = verifier.algorithm(), .types = {std::string(kSessionType)}},
+      .issuer = node_id,
+      .audience = cluster,
+      .required = {"sub", "sid", "iat", "nbf", "jti", "scope", "mode", "cnf"},
+      .leeway = leeway,
+  };
+}
+
 base::json::Object time_claims(base::WallTime now, base::WallTime expires_at,
                                base::Random& random) {
   base::json::Object claims;
@@ -80,7 +91,11 @@ base::Result<std::string> SessionTokens::mint(const SessionGrant& grant, base::W
   claims["scope"] = grant.scopes.text();
   if (!grant.details.empty()) claims["details"] = grant.details.json();
   claims["mode"] = text(name(grant.mode));
-  claims["cnf"] = {{"scp_th", base::crypto::to_base64url(base::crypto::view(grant.th1))}};
+  claims["jti"] = text(grant.id.text());
+  base::json::Object confirmation{
+      {"scp_th", base::crypto::to_base64url(base::crypto::view(grant.th1))}};
+  if (!grant.holder.empty()) confirmation["jkt"] = grant.holder;
+  claims["cnf"] = std::move(confirmation);
   return base::jose::sign(signer_, kSessionType, claims);
 }
 
@@ -91,16 +106,24 @@ Outcome<Claims> SessionTokens::verify(std::string_view token, const Ulid& sessio
                               std::chrono::seconds(0));
 }
 
+Outcome<FormerSession> SessionTokens::read(std::string_view token, base::WallTime now) const {
+  auto claims = base::jose::verify(
+      token, verifier_, session_rules(verifier_, node_id_, cluster_, std::chrono::seconds(0)), now);
+  if (!claims) return credential_fault(claims.error());
+  auto binding = read_binding(claims->all());
+  if (!binding || binding->key.empty()) {
+    return wrong_credential("a session token that is bound to no key");
+  }
+  const auto* session = claims->all().if_contains("sid");
+  if (session == nullptr || !session->is_string()) return wrong_credential("a token without sid");
+  return FormerSession{std::string(session->get_string()), claims->token_id(),
+                       std::move(binding->key)};
+}
+
 Outcome<Claims> verify_session_token(std::string_view token, const Verifier& verifier,
                                      const SessionPlace& place, base::WallTime now,
                                      std::chrono::seconds leeway) {
-  Rules rules{
-      .header = {.algorithm = verifier.algorithm(), .types = {std::string(kSessionType)}},
-      .issuer = place.node_id,
-      .audience = place.cluster,
-      .required = {"sub", "sid", "iat", "nbf", "jti", "scope", "mode", "cnf"},
-      .leeway = leeway,
-  };
+  auto rules = session_rules(verifier, place.node_id, place.cluster, leeway);
   auto claims = base::jose::verify(token, verifier, rules, now);
   if (!claims) return credential_fault(claims.error());
   if (!claim_is(*claims, "sid", place.session) || !is_bound_to(*claims, place.th1)) {

@@ -2,7 +2,7 @@
 
 // Three kinds of token, and none can pass for another: each has its own typ,
 // its own key and its own audience. A session token is of use only on the
-// connection it was made for.
+// connection it was made for, and once more to follow it when it was lost.
 // Source: docs/wire-3.0.md, section 6; RFC 7519; RFC 8725; RFC 9068.
 
 #include <chrono>
@@ -36,6 +36,16 @@ struct SessionGrant {
   Mode mode = Mode::kSimple;
   base::crypto::Digest th1{};
   base::WallTime expires_at{};
+  Ulid id;             ///< jti.
+  std::string holder;  ///< Thumbprint of the client's key, which may show it on another
+                       ///< connection; nobody when empty.
+};
+
+/// What a session token says to the server that it is shown to on another connection.
+struct FormerSession {
+  std::string id;
+  std::string token_id;
+  std::string holder;
 };
 
 /// Makes and checks the session tokens of one node. Thread-safe.
@@ -46,6 +56,10 @@ class SessionTokens {
   /// Errors: kTooLarge  a subject or scopes that make it longer than 8 KiB.
   [[nodiscard]] base::Result<std::string> mint(const SessionGrant& grant, base::WallTime now,
                                                base::Random& random) const;
+  /// The session that it is of, whatever the connection. Whether it goes on is for
+  /// the caller to know. Errors: E_AUTH  also of one that is bound to no key;
+  /// E_EXPIRED.
+  [[nodiscard]] Outcome<FormerSession> read(std::string_view token, base::WallTime now) const;
   /// Whether it is a token of this node for this session on this connection.
   /// Errors: E_AUTH; E_EXPIRED.
   [[nodiscard]] Outcome<base::jose::Claims> verify(std::string_view token, const Ulid& session,

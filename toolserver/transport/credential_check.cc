@@ -42,7 +42,7 @@ base::Task<Outcome<Principal>> CredentialCheck::verify(base::RequestContext cont
   Binding proved = presented.proved;
   auto principal = co_await verify_method(context, std::move(presented));
   if (!principal) co_return principal;
-  if (session::takes_holder(principal->method)) {
+  if (session::is_token(principal->method)) {
     auto bound = session::check_binding(principal->bound_to, proved, rules_.unbound);
     if (!bound) co_return std::move(bound).error();
   }
@@ -70,6 +70,7 @@ base::Task<Outcome<Principal>> CredentialCheck::verify_method(base::RequestConte
     case Method::kNode:
       if (!rules_.nodes) break;
       co_return node(presented);
+    case Method::kSession: break;  // Verified is what opened that session: session_run.cc.
   }
   co_return session::wrong_credential("a method that is not configured");
 }

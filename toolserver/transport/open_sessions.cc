@@ -30,6 +30,13 @@ std::vector<OpenSession> OpenSessions::list() const {
 
 // What is called only posts to the session's own loop, so the lock may be held.
 std::size_t OpenSessions::end(const std::function<bool(const OpenSession&)>& chosen) {
+  reconnections_.forget_if([&](const Followed& one) {
+    OpenSession session;
+    session.id = one.id;
+    session.subject = one.subject;
+    session.issuer = one.issuer;
+    return chosen(session);
+  });
   std::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (const Entry* entry : entries_) {

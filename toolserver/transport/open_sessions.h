@@ -15,6 +15,7 @@
 #include "base/core/clock.h"
 #include "toolserver/model/fault.h"
 #include "toolserver/model/principal.h"
+#include "toolserver/transport/reconnections.h"
 
 namespace tool::transport {
 
@@ -62,14 +63,17 @@ class OpenSessions {
   /// Oldest first.
   [[nodiscard]] std::vector<OpenSession> list() const;
   /// Ends those that `chosen` picks, with E_POLICY; returns how many. The
-  /// connections close soon after.
+  /// connections close soon after. Nor is any followed whose connection was lost.
   std::size_t end(const std::function<bool(const OpenSession&)>& chosen);
+  /// What open sessions, and those whose connection was lost, are followed by.
+  [[nodiscard]] Reconnections& reconnections() { return reconnections_; }
   /// To be called when the rules for credentials have changed.
   void recheck_all();
 
  private:
   mutable std::mutex mutex_;
   std::list<Entry*> entries_;
+  Reconnections reconnections_;
 };
 
 }  // namespace tool::transport

@@ -1,36 +1,23 @@
 #include "toolserver/transport/session_run.h"
 
 #include <algorithm>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <optional>
 #include <utility>
 #include <variant>
-#include <vector>
 
-#include "base/runtime/task_group.h"
 #include "toolserver/session/close_code.h"
-#include "toolserver/session/server_session.h"
+#include "toolserver/transport/session_run_parts.h"
 
 namespace tool::transport {
 namespace {
-
-namespace asio = boost::asio;
-namespace ws = base::ws;
 
 // Beyond it progress is dropped, and answers and chunks wait until the client
 // has read: one that reads is never cut for what others of its calls sent.
 constexpr std::size_t kBusyQueueBytes = 256 << 10;
 static_assert(kBusyQueueBytes < kQueueHeadroom / 2);
-constexpr std::chrono::seconds kVerifyTime{10};
-// For the close handshake of one who is known. A stranger has less, as the
-// endpoint sets it: a close must not give it as long again as it had.
-constexpr std::chrono::seconds kCloseTime{5};
 
 ws::Message to_message(session::Frame frame) {
   auto kind = frame.kind == session::FrameKind::kText ? ws::Message::Kind::kText
@@ -60,72 +47,7 @@ base::json::Object confirmation(const Binding& bound) {
   return out;
 }
 
-// Belongs to one event loop and to the frame of run_session, which outlives
-// every task started here.
-class Run {
- public:
-  Run(const SessionServices& services, std::unique_ptr<ws::Connection> connection,
-      session::Channel channel, const asio::any_io_executor& loop)
-      : services_(services),
-        connection_(std::move(connection)),
-        session_(services.context, std::move(channel)),
-        log_(services.log.for_request(std::string(session_.id().text()))),
-        tasks_(loop),
-        timer_(loop),
-        self_(std::make_shared<Run*>(this)) {}
-
-  base::Task<void> serve();
-
- private:
-  // A request that runs, and the way to end it.
-  struct Call {
-    Ulid id;
-    std::shared_ptr<asio::cancellation_signal> cancel;
-    bool outlives = false;  // A connection that was lost: section 9.1.
-  };
-  class Events;
-
-  void perform(session::ServerActions actions);
-  void perform(session::Send action) { send(std::move(action.frame)); }
-  void perform(session::VerifyCredential action);
-  void perform(session::Request action);
-  void perform(session::Cancel action);
-  void perform(session::Close action);
-  void send(session::Frame frame);
-
-  base::Task<void> verify(session::VerifyCredential action);
-  base::Task<void> recheck();
-  void start_recheck();
-  void enter(const CredentialCheck::Presented& shown);
-  [[nodiscard]] SessionControl make_control();
-  base::Task<void> run_call(session::Request request);
-  base::Task<void> keep_time();
-  [[nodiscard]] bool has_room() const;
-  base::Task<bool> room();
-  void finish_call(const Ulid& id, Answer answer);
-  void cancel_calls();
-  void leave_calls();
-  [[nodiscard]] bool may_log() const;
-  void log_end() const;
-  void record(std::string_view act, std::string_view code, base::json::Object details = {});
-
-  const SessionServices& services_;
-  std::unique_ptr<ws::Connection> connection_;
-  std::unique_ptr<ConnectionCounts::Place> place_;  // From READY on.
-  session::ServerSession session_;
-  base::log::Logger log_;
-  base::TaskGroup tasks_;
-  asio::steady_timer timer_;
-  std::vector<Call> calls_;
-  std::shared_ptr<asio::cancellation_signal> verification_;  // Of the last one.
-  std::shared_ptr<asio::cancellation_signal> rechecking_;    // Likewise.
-  std::shared_ptr<const Caller> caller_;
-  std::optional<CredentialCheck::Presented> shown_;  // What opened it, or refreshed it last.
-  std::optional<OpenSessions::Entry> entry_;         // From READY on.
-  std::shared_ptr<Run*> self_;                       // Gone with this, for those on other threads.
-  bool ending_ = false;
-  bool is_login_refused_ = false;  // Recorded as that, and not as the end that follows.
-};
+}  // namespace
 
 class Run::Events final : public EventSink {
  public:
@@ -172,6 +94,7 @@ base::Task<void> Run::serve() {
   ending_ = true;
   // The tasks below hold references into this frame.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  if (!is_lost()) services_.sessions.reconnections().forget(session_.id().text());
   leave_calls();
   if (verification_) verification_->emit(asio::cancellation_type::terminal);
   if (rechecking_ && calls_.empty()) rechecking_->emit(asio::cancellation_type::terminal);
@@ -189,13 +112,20 @@ void Run::cancel_calls() {
   }
 }
 
+// Nobody ended the session, neither the client nor we.
+bool Run::is_lost() const {
+  auto end = connection_->closure().end;
+  auto state = session_.state();
+  return state != session::ServerState::kDraining && state != session::ServerState::kClosed &&
+         state != session::ServerState::kFailed &&
+         (end == ws::End::kLost || end == ws::End::kClosedByPeer || end == ws::End::kIdle ||
+          end == ws::End::kSlowConsumer);
+}
+
 // The connection has ended. Whoever only lost it comes back for the calls that
 // have a key, by which they are found again.
 void Run::leave_calls() {
-  auto end = connection_->closure().end;
-  bool is_lost = end == ws::End::kLost || end == ws::End::kClosedByPeer || end == ws::End::kIdle ||
-                 end == ws::End::kSlowConsumer;
-  if (!is_lost || session_.state() == session::ServerState::kDraining) return cancel_calls();
+  if (!is_lost()) return cancel_calls();
   auto left = std::exchange(calls_, {});
   for (const auto& call : left) {
     if (call.outlives) calls_.push_back(call);
@@ -226,6 +156,7 @@ void Run::perform(session::ServerActions actions) {
   for (auto& action : actions) {
     std::visit([this](auto& one) { perform(std::move(one)); }, action);
   }
+  keep_for_reconnection();
   // Also while receive() waits: the verification ends in a task of its own.
   connection_->set_message_limit(session_.message_limit(), session::kCloseTooLarge);
 }
@@ -238,6 +169,7 @@ void Run::send(session::Frame frame) {
 }
 
 void Run::perform(session::Close action) {
+  services_.sessions.reconnections().forget(session_.id().text());
   if (!action.reason.empty()) {
     services_.metrics.refused.add();
     if (may_log()) {
@@ -246,116 +178,6 @@ void Run::perform(session::Close action) {
     if (!is_login_refused_) record("session_refused", action.reason);
   }
   connection_->close(action.code, std::move(action.reason));
-}
-
-// Cancelled with the connection, so that one who left holds no place while
-// somebody far away is asked about him.
-void Run::perform(session::VerifyCredential action) {
-  verification_ = std::make_shared<asio::cancellation_signal>();
-  tasks_.spawn(verify(std::move(action)), verification_);
-}
-
-base::Task<void> Run::verify(session::VerifyCredential action) {
-  // A cancellation is an answer like any other.
-  co_await asio::this_coro::throw_if_cancelled(false);
-  base::RequestContext context;
-  context.deadline = std::chrono::steady_clock::now() + kVerifyTime;
-  CredentialCheck::Presented presented{
-      .method = action.method, .credential = std::move(action.credential), .th1 = action.th1};
-  presented.proved.key = std::move(action.holder);
-  if (const auto& certificate = connection_->peer_certificate()) {
-    presented.proved.certificate = certificate->thumbprint;
-    presented.certificate_subject = certificate->subject;
-    presented.certificate_end = certificate->expires_at;
-  }
-  auto principal = co_await services_.credentials().verify(context, presented);
-  if (ending_) co_return;
-  if (principal && action.purpose == session::VerifyCredential::Purpose::kAuth) {
-    if (auto place = services_.counts.enter(*principal)) {
-      place_ = std::move(*place);
-      connection_->vouch();
-      connection_->set_close_time(kCloseTime);
-    } else {
-      principal = std::move(place).error();
-    }
-  }
-  if (!principal) {
-    if (may_log()) {
-      log_.info("credential refused", {{"code", name(principal.error().code)},
-                                       {"method", name(action.method)},
-                                       {"peer", connection_->peer()},
-                                       {"detail", principal.error().detail}});
-    }
-    is_login_refused_ = action.purpose == session::VerifyCredential::Purpose::kAuth;
-    record("login_refused", name(principal.error().code), {{"method", name(action.method)}});
-    perform(session_.on_refused(std::move(principal).error()));
-    co_return;
-  }
-  std::string subject = principal->subject, token_id = principal->token_id;
-  perform(session_.on_verified(std::move(*principal)));
-  // A refresh that was refused leaves the session with the credential it had.
-  const auto& in_force = session_.principal();
-  if (!in_force || in_force->subject != subject || in_force->token_id != token_id) co_return;
-  caller_ = std::make_shared<const Caller>(
-      Caller{*session_.principal(), std::string(session_.id().text()), connection_->peer()});
-  enter(presented);
-}
-
-void Run::enter(const CredentialCheck::Presented& shown) {
-  shown_ = shown;
-  const Principal& principal = caller_->principal;
-  if (entry_) {
-    entry_->set_token_id(principal.token_id);
-    return;
-  }
-  OpenSession session{caller_->session_id,  principal.subject, principal.issuer,
-                      principal.token_id,   principal.method,  caller_->peer,
-                      services_.clock.now()};
-  entry_.emplace(services_.sessions, std::move(session), make_control());
-  services_.metrics.opened.add();
-  log_.info("session ready", {{"subject", principal.subject},
-                              {"method", name(principal.method)},
-                              {"token", principal.token_id},
-                              {"peer", caller_->peer}});
-  record("session_opened", "ok", {{"method", name(principal.method)}});
-}
-
-SessionControl Run::make_control() {
-  auto on_loop = [loop = timer_.get_executor(), weak = std::weak_ptr<Run*>(self_)](auto act) {
-    asio::post(loop, [weak, act] {
-      if (auto run = weak.lock()) act(**run);
-    });
-  };
-  return {.end =
-              [on_loop](Code code) {
-                on_loop([code](Run& run) {
-                  run.perform(run.session_.end(code));
-                  if (run.ending_) run.cancel_calls();
-                });
-              },
-          .recheck = [on_loop] { on_loop([](Run& run) { run.start_recheck(); }); }};
-}
-
-void Run::start_recheck() {
-  if ((ending_ && calls_.empty()) || !shown_) return;
-  rechecking_ = std::make_shared<asio::cancellation_signal>();
-  tasks_.spawn(recheck(), rechecking_);
-}
-
-// Ends the session when its credential would not open it any more, or would open
-// less. One past its time needs no end: its calls are refused already. Where the
-// provider cannot be asked, the next refresh decides.
-base::Task<void> Run::recheck() {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  base::RequestContext context;
-  context.deadline = std::chrono::steady_clock::now() + kVerifyTime;
-  auto principal = co_await services_.credentials().verify(context, *shown_);
-  bool taken_back = principal ? !caller_->principal.scopes.within(principal->scopes) ||
-                                    !principal->details.admits(caller_->principal.details)
-                              : principal.error().code == Code::kAuth;
-  if (!taken_back) co_return;
-  perform(session_.end(Code::kAuth));
-  if (ending_) cancel_calls();
 }
 
 void Run::perform(session::Request action) {
@@ -440,8 +262,6 @@ void Run::log_end() const {
                               {"how", how_it_ended(closure.end)},
                               {"peer", connection_->peer()}});
 }
-
-}  // namespace
 
 bool StrangerLog::allows(std::chrono::steady_clock::time_point now) {
   if (now - since_ >= std::chrono::seconds(1)) {

@@ -72,6 +72,8 @@ class Client:
         self.fresh_token, self.token = (token, '') if callable(token) else (None, token)
         self.token_key = tokens.load_key(token_key) if token_key else None
         self.holder_key = holder.load_key(holder_key) if holder_key else None
+        self.session_key = holder.make_key()  # of this client alone, and nowhere but here
+        self.former = ''  # the session token that is shown in place of a credential
         self.suites = list(suites) if mode in MODES_WITH_RECORDS else ['NONE']
         shared = secret_key or (api_key if mode == 'simple' else '')
         self.psks = [keys.make_psk(one.encode(), kdf_salt.encode()) for one in [shared, shared and secret_key_previous] if one]
@@ -90,8 +92,26 @@ class Client:
         self.leaving = False
 
     async def connect(self):
-        self.waiting, self.sender = {}, None
-        await self._take_token()
+        await self._open()
+        return self.session
+
+    async def reconnect(self):
+        """A new connection in place of one that was lost, by the token of its session where the server takes it and else by
+        the credential. Errors: as connect()."""
+        await self._stop_refreshing()
+        if 'session' in self.methods and self.session['expires_at'] / 1000 > time.time():
+            try:
+                await self._open(self.session['session_token'])
+                return self.session
+            except Refused as refusal:
+                if refusal.code not in ('E_AUTH', 'E_EXPIRED'):
+                    raise
+        return await self.connect()
+
+    async def _open(self, former=''):
+        self.waiting, self.sender, self.former = {}, None, former
+        if not former:
+            await self._take_token()
         await self.dial()
         try:
             await self._handshake()
@@ -104,7 +124,6 @@ class Client:
             raise
         self.reader = asyncio.create_task(self._read())
         self.refresher = asyncio.create_task(self._keep_fresh(self.session))
-        return self.session
 
     async def dial(self, **options):
         """The WebSocket alone. `options` are those of websockets.connect."""
@@ -180,7 +199,7 @@ class Client:
             if self.reader.done() and not self.leaving:
                 await self._stop_refreshing()
                 await self.socket.close()
-                await self.connect()
+                await self.reconnect()
 
     async def invoke_streamed(self, tool, **args):
         """The answer, and the bytes of each part of its content that came before it, by index."""
@@ -356,9 +375,10 @@ class Client:
             self.receiver = keys.Records(self.suite, self.keys, 's2c', self.th1)
 
     def _make_auth(self):
-        shown = self._shown()
+        shown = self._former_session() if self.former else self._shown()
         if shown['method'] not in self.methods:
             raise Refused('E_AUTH', f'the server does not take {shown["method"]}')
+        shown['session_key'] = holder.jwk_of(self.session_key.public_key())
         auth = self._envelope('req', 'session.auth', shown, self.node)
         self.asked = auth
         self.th_auth = keys.th_auth(self.th1, canonical(auth))
@@ -372,6 +392,10 @@ class Client:
         if self.holder_key and method in ('jwt', 'oauth2'):
             shown['holder'] = holder.prove(self.holder_key, self.th1, credential)
         return shown
+
+    def _former_session(self):
+        """Section 6.7: good once, and with the key that the token is bound to."""
+        return {'method': 'session', 'credential': self.former, 'holder': holder.prove(self.session_key, self.th1, self.former)}
 
     def _credential(self):
         if self.token:

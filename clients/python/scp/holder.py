@@ -31,6 +31,10 @@ def load_key(file):
     return key
 
 
+def make_key():
+    return ed25519.Ed25519PrivateKey.generate()
+
+
 def jwk_of(public_key):
     raw = public_key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return {'crv': 'Ed25519', 'kty': 'OKP', 'x': b64(raw)}

@@ -31,9 +31,10 @@ def check_session_token(token, key, *, node, cluster, session, th1):
         raise ValueError('is not signed by the key of this client') from None
     if header.get('alg') != 'RS256' or header.get('typ') != 'scp-session+jwt':
         raise ValueError('has another algorithm or type')
-    wanted = {'iss': node, 'aud': cluster, 'sid': session, 'cnf': {'scp_th': b64(th1)}}
-    for name, value in wanted.items():
+    for name, value in {'iss': node, 'aud': cluster, 'sid': session}.items():
         if claims.get(name) != value:
             raise ValueError(f'{name}: is for another session')
+    if not isinstance(claims.get('cnf'), dict) or claims['cnf'].get('scp_th') != b64(th1):
+        raise ValueError('cnf: is for another connection')
     if not claims['nbf'] - CLOCKS_APART <= time.time() < claims['exp'] + CLOCKS_APART:
         raise ValueError('is out of its time')

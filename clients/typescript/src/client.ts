@@ -6,12 +6,13 @@
 //
 // Source: docs/wire-3.0.md, sections 4.8, 6 and 9.
 
+import {generateKeyPairSync} from 'node:crypto';
 import {setTimeout as sleep} from 'node:timers/promises';
 
 import {ConnectionLost, ScpError} from './errors.js';
 import type {Meta} from './envelope.js';
 import type {Mode, Ready, Shown, Welcome} from './handshake.js';
-import {proveHolder} from './holder.js';
+import {proveHolder, publicJwk} from './holder.js';
 import type {JsonObject} from './json.js';
 import {apiKeyCredential} from './keys.js';
 import {type ClientOptions, readOptions, type Settings} from './options.js';
@@ -93,6 +94,9 @@ export class Client {
   #reconnecting: Promise<unknown> | undefined;
   #leaving = false;
   #token: string | undefined;
+  /** Of this client alone, and nowhere but here: by it a session is followed whose connection was lost. */
+  readonly #sessionKey = generateKeyPairSync('ed25519').privateKey;
+  #sessionToken: string | undefined;
   #expiresAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -119,23 +123,45 @@ export class Client {
     return this.#dial();
   }
 
-  async #dial(): Promise<SessionInfo> {
+  /**
+   * A new connection in place of one that was lost, by the token of its session where the server takes it and else by the
+   * credential. Errors: as connect().
+   */
+  async reconnect(): Promise<SessionInfo> {
+    this.#leaving = false;
+    return this.#dialAgain();
+  }
+
+  async #dialAgain(): Promise<SessionInfo> {
+    const isTaken = this.#session?.welcome.methods.includes('session') && this.#expiresAt > Date.now();
+    const former = isTaken ? this.#sessionToken : undefined;
+    if (former === undefined) return this.#dial();
+    try {
+      return await this.#dial(former);
+    } catch (error) {
+      if (!isSpent(error)) throw error;
+      return this.#dial();
+    }
+  }
+
+  async #dial(former?: string): Promise<SessionInfo> {
     if (this.#connecting || this.state === 'READY' || this.state === 'REKEYING') {
       throw new ScpError('E_STATE', 'the client is connected already');
     }
     this.#connecting = true;
     clearTimeout(this.#timer);
     try {
-      this.#token = await this.#freshToken();
+      if (former === undefined) this.#token = await this.#freshToken();
       const {url, tls, offer, connectMs, answerMs, rekeyAfter} = this.#settings;
       const wire = await Wire.dial(url, tls, connectMs);
       const session = await Session.open(wire, {
         offer, answerMs, rekeyAfter,
-        show: (th1) => this.#show(th1),
+        show: (th1) => ({...(former === undefined ? this.#show(th1) : this.#follow(th1, former)), session_key: publicJwk(this.#sessionKey)}),
         checkReady: (ready, welcome) => this.#checkToken(ready.sessionToken, ready, welcome),
       });
       this.#session = session;
       this.#expiresAt = session.ready.expiresAt;
+      this.#sessionToken = session.ready.sessionToken;
       this.#keepFresh(session, this.#pause());
       return this.info;
     } finally {
@@ -247,7 +273,7 @@ export class Client {
   /** A new connection in place of one that has ended. Calls at the same time share it. */
   async #reopen(): Promise<void> {
     if (this.state === 'READY' || this.state === 'REKEYING') return;
-    this.#reconnecting ??= this.#dial().finally(() => {
+    this.#reconnecting ??= this.#dialAgain().finally(() => {
       this.#reconnecting = undefined;
     });
     await this.#reconnecting;
@@ -294,7 +320,9 @@ export class Client {
     this.#token = await this.#freshToken();
     const p = await session.ask('session.refresh', this.#token === undefined ? {} : this.#show(session.welcome.th1));
     this.#read(session, () => {
-      this.#checkToken(nonEmpty(p, 'session_token', TOKEN_CHARACTERS), session.ready, session.welcome);
+      const token = nonEmpty(p, 'session_token', TOKEN_CHARACTERS);
+      this.#checkToken(token, session.ready, session.welcome);
+      this.#sessionToken = token;
       this.#expiresAt = count(p, 'expires_at');
     });
     return this.#expiresAt;
@@ -349,6 +377,11 @@ export class Client {
     return apiKey ? {method: 'api_key', credential: apiKeyCredential(apiKey, th1)} : {method: 'mtls', credential: ''};
   }
 
+  /** Section 6.7: good once, and with the key that the token is bound to. */
+  #follow(th1: Uint8Array, former: string): Shown {
+    return {method: 'session', credential: former, holder: proveHolder(this.#sessionKey, th1, former)};
+  }
+
   #checkToken(token: string, {sessionId}: Ready, {nodeId, cluster, th1}: Welcome): void {
     const {tokenKey} = this.#settings;
     if (tokenKey) checkSessionToken(token, tokenKey, {nodeId, cluster, sessionId, th1});
@@ -374,8 +407,7 @@ export class Client {
     try {
       await this.refresh();
     } catch (error) {
-      const isSpent = error instanceof ScpError && (error.code === 'E_EXPIRED' || error.code === 'E_AUTH');
-      if (isSpent && typeof this.#settings.token === 'string') return; // It is not shown again.
+      if (isSpent(error) && typeof this.#settings.token === 'string') return; // It is not shown again.
       const retryMs = error instanceof ScpError ? (error.retryMs ?? 0) : 0;
       const quarter = Math.min((this.#expiresAt - Date.now()) / 4, MOST_PAUSE_MS);
       this.#keepFresh(session, Math.max(quarter > 0 ? quarter : MOST_PAUSE_MS, retryMs, LEAST_PAUSE_MS));
@@ -389,6 +421,11 @@ export class Client {
 /** Unless the server ended the connection for a reason of its own. */
 function isLost(error: unknown): boolean {
   return error instanceof ConnectionLost && (error.code === undefined || error.code === 'E_BUSY');
+}
+
+/** What was shown is not good any more. */
+function isSpent(error: unknown): boolean {
+  return error instanceof ScpError && (error.code === 'E_EXPIRED' || error.code === 'E_AUTH');
 }
 
 function busyMs(error: unknown): number | undefined {

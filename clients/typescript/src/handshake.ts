@@ -44,6 +44,8 @@ export interface Shown {
   readonly method: string;
   readonly credential: string;
   readonly holder?: object;
+  /** By it the session may be followed: section 6.7. */
+  readonly session_key?: object;
 }
 
 export interface Limits {

@@ -47,8 +47,13 @@ export function holderText(th1: Uint8Array, credential: string): Buffer {
   return Buffer.concat([utf8('SCP3-HOLDER\0'), th1, sha256(utf8(credential))]);
 }
 
+/** Of a private key of Ed25519. */
+export function publicJwk(key: KeyObject): HolderProof['jwk'] {
+  const x = createPublicKey(key).export({format: 'jwk'}).x ?? '';
+  return {crv: 'Ed25519', kty: 'OKP', x};
+}
+
 /** The member `holder` of auth and refresh: good for this connection and this token alone. */
 export function proveHolder(key: KeyObject, th1: Uint8Array, credential: string): HolderProof {
-  const x = createPublicKey(key).export({format: 'jwk'}).x ?? '';
-  return {alg: 'Ed25519', jwk: {crv: 'Ed25519', kty: 'OKP', x}, v: b64(sign(null, holderText(th1, credential), key))};
+  return {alg: 'Ed25519', jwk: publicJwk(key), v: b64(sign(null, holderText(th1, credential), key))};
 }

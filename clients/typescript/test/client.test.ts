@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {setImmediate as immediate} from 'node:timers/promises';
 import {inspect} from 'node:util';
 
 import {Client} from '../dist/client.js';
 import {ConnectionLost, ScpError} from '../dist/errors.js';
 import type {Mode} from '../dist/handshake.js';
+import {thumbprint} from '../dist/holder.js';
 import type {Received} from '../dist/envelope.js';
 import {type Suite, SUITES} from '../dist/suites.js';
 import {meet, meetReady} from './support/meet.ts';
@@ -73,7 +75,21 @@ for (const mode of MODES) {
     const answer = await client.invokeTool('a.b', {n: 1}, {idempotencyKey: 'k-1'});
     assert.deepEqual(keys, ['k-1', 'k-1', 'k-1']);
     assert.match(answer.repeats ?? '', /^[0-9A-Z]{26}$/);
-    assert.equal(server.peers.length, 2);
+    assert.deepEqual(server.peers.map((peer) => peer.received[1]?.p['method']), ['api_key', 'session']);
+  });
+
+  test(`${mode}: a lost session is followed by its token, once; where that is not taken, by the credential`, async (context) => {
+    const {client, server} = await meetReady(context, mode);
+    for (const spend of [false, true]) {
+      server.peers.at(-1)?.close(1001);
+      while (client.state === 'READY') await immediate();
+      if (spend) server.follow('e30.e30.AA1', thumbprint((server.peers[1]?.received[1]?.p['session_key'] ?? {}) as object));
+      await client.reconnect();
+      assert.deepEqual(await client.request('session.ping'), {});
+    }
+    const shown = server.peers.map((peer) => [peer.received[1]?.p['method'], peer.received[1]?.p['credential']]);
+    assert.deepEqual(shown.slice(1, 3), [['session', 'e30.e30.AA'], ['session', 'e30.e30.AA1']]);
+    assert.deepEqual(shown.map(([method]) => method), ['api_key', 'session', 'session', 'api_key']);
   });
 
   test(`${mode}: a run of a workflow is sent again, as the same run, when its connection is lost`, async (context) => {

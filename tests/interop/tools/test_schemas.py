@@ -42,7 +42,7 @@ BAD = [
     ('welcome', 'p.limits.message_bytes', REMOVED), ('welcome', 'p.auth', []), ('welcome', 'p.node_id', ''), ('welcome', 'p.node_id', 'n' * 257),
     ('auth', 'p.method', 'node'), ('auth', 'p.method', 'password'), ('auth', 'p.credential', 'short'), ('auth', 'p.credential', REMOVED),
     ('auth', 'p.confirm', REMOVED), ('auth', 'p.confirm', 'AA'), ('auth', 'p.method', 'jwt'), ('auth', 'p.method', 'mtls'), ('auth', 'aud', ''),
-    ('auth', 'p.holder', HOLDER), ('auth', 'p.holder', {}),
+    ('auth', 'p.holder', HOLDER), ('auth', 'p.holder', {}), ('auth', 'p.method', 'session'), ('auth', 'p.session_key', HOLDER), ('auth', 'p.session_key', BYTES32),
     ('ready', 'p.session_id', 'x'), ('ready', 'p.session_token', ''), ('ready', 'p.session_token', 't' * 8193), ('ready', 'p.principal', {'sub': 'a'}),
     ('ready', 'p.scopes', ['two words']), ('ready', 'p.scopes', ['"']), ('ready', 'p.scopes', ['s'] * 257), ('ready', 'p.expires_at', -1),
     ('ready', 'p.confirm', REMOVED), ('ready', 'aud', 'node-b'),
@@ -144,6 +144,16 @@ def test_the_vectors_of_proofs_are_told_apart_by_their_shape():
         if 'holder' in case:
             assert validator.is_valid(case['holder']) == (case['answer'] != 'E_SHAPE'), case['name']
     assert {case['answer'] for case in cases} == {'ok', 'E_AUTH', 'E_SHAPE'}
+
+
+def test_the_vectors_of_servers_proofs_are_told_apart_by_their_shape():
+    cases = [case for case in json.loads((ROOT / 'tests/golden/wire/proofs.json').read_text())['cases'] if case['side'] == 'client']
+    properties = SCHEMAS['welcome']['properties']['p']['properties']
+    shape = {'required': ['proof'], 'properties': {name: properties[name] for name in ('node_key', 'proof')}}
+    validator = Draft202012Validator(shape, registry=REGISTRY)
+    for case in cases:
+        assert validator.is_valid(case['welcome']) == (case['answer'] != 'E_SHAPE'), case['name']
+    assert {case['answer'] for case in cases} == {'ok', 'E_SIG', 'E_SHAPE'}
 
 
 class Watched(Client):

@@ -104,6 +104,10 @@ class TypescriptClient:
     async def call(self, op, payload):
         return await self._do('request', op=op, p=payload)
 
+    async def reconnect(self):
+        self.session = await self._do('reconnect')
+        return self.session
+
     async def refresh(self):
         return await self._do('refresh')
 

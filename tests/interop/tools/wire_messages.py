@@ -62,6 +62,8 @@ GOOD = [
     ('auth', 'API key', envelope('req', 'session.auth', {'method': 'api_key', 'credential': BYTES32, 'confirm': BYTES32})),
     ('auth', 'token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'confirm': BYTES32}, sig=SIG)),
     ('auth', 'bound token', envelope('req', 'session.auth', {'method': 'jwt', 'credential': TOKEN, 'holder': HOLDER, 'confirm': BYTES32}, sig=SIG)),
+    ('auth', 'a session that is followed', envelope('req', 'session.auth', {'method': 'session', 'credential': TOKEN, 'holder': HOLDER, 'session_key': JWK,
+                                                                            'confirm': BYTES32})),
     ('auth', 'certificate', envelope('req', 'session.auth', {'method': 'mtls', 'credential': '', 'confirm': BYTES32})),
     ('auth', 'node', envelope('req', 'session.auth', {'method': 'node', 'credential': TOKEN, 'confirm': BYTES32})),
     ('ready', '', envelope('res', 'session.auth', READY, aud='')),

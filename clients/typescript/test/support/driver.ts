@@ -91,6 +91,7 @@ async function run(command: Command): Promise<unknown> {
   switch (command.do) {
     case 'make': return void (client = make(command.options ?? {}));
     case 'connect': return opened().connect();
+    case 'reconnect': return opened().reconnect();
     case 'info': return {...opened().info, state: opened().state, epoch: opened().epoch};
     case 'list': return opened().listCapabilities();
     case 'get': return opened().getCapability(command.tool ?? '');

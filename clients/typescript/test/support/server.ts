@@ -13,9 +13,10 @@ import type {Mode} from '../../dist/handshake.js';
 import {canonical, isObject, type JsonObject, parse, toWire} from '../../dist/json.js';
 import * as keys from '../../dist/keys.js';
 import {RecordStream} from '../../dist/records.js';
-import {bytes, object, text, texts} from '../../dist/shape.js';
+import {publicKey} from '../../dist/holder.js';
+import {bytes, member, object, text, texts} from '../../dist/shape.js';
 import {makeShare, type Suite, SUITES} from '../../dist/suites.js';
-import {ReplayWindow} from './server_rules.ts';
+import {checkHolder, ReplayWindow} from './server_rules.ts';
 
 export const SECRETS = {
   secretKey: 'Zq7rW2vXk9LmT4pYd8HnJc3GfB6sQe1u', kdfSalt: 'h5Rk8vNq2wXz7LpM', apiKey: 'Wd4nT8kQz2LxV7mRb5YhJc9P',
@@ -171,7 +172,7 @@ export class Peer {
     const share = group ? makeShare(group) : undefined;
     const honest: JsonObject = {
       version: '3.0', mode, suite: this.suite, nonce_s: b64(randomBytes(32)), node_id: NODE, cluster: 'cluster-t',
-      auth: lies.token ? ['api_key', 'jwt'] : ['api_key'], limits: {message_bytes: 1 << 20, in_flight: 64, deadline_ms: 30_000, idle_ms: 300_000},
+      auth: [...(lies.token ? ['api_key', 'jwt'] : ['api_key']), 'session'], limits: {message_bytes: 1 << 20, in_flight: 64, deadline_ms: 30_000, idle_ms: 300_000},
       channel: 'none', ...(share ? {eph_s: b64(share.public)} : {}),
     };
     const welcome = {...makeEnvelope('res', 'session.hello', lies.payload?.('welcome', honest, this) ?? honest, ''), id: hello.id};
@@ -192,10 +193,16 @@ export class Peer {
     const thAuth = keys.makeThAuth(this.th1, utf8(canonical({...whole, p: without(auth.p, 'confirm')})));
     if (!equal(bytes(auth.p, 'confirm', 32), hmac(this.#made()['confirm c'], thAuth))) throw new ScpError('E_SIG', 'confirm');
     const credential = text(auth.p, 'credential');
-    const isGood = text(auth.p, 'method') === 'api_key' ? credential === keys.apiKeyCredential(SECRETS.apiKey, this.th1) : lies.token?.(auth);
+    const method = text(auth.p, 'method');
+    const isGood = method === 'api_key' ? credential === keys.apiKeyCredential(SECRETS.apiKey, this.th1)
+      : method === 'session' ? this.#server.follow(credential, checkHolder(member(auth.p, 'holder') ?? null, this.th1, credential)) : lies.token?.(auth);
+    if (!isGood && method === 'session') {
+      this.#send('answer', this.seal(this.envelope(auth, 'err', {code: 'E_AUTH', num: REFUSALS.E_AUTH.num, msg: 'no'}, {aud: ''})));
+      return this.close(4401, 'E_AUTH');
+    }
     if (!isGood) throw new ScpError('E_AUTH', 'credential');
     const honest: JsonObject = {
-      session_id: this.sessionId, session_token: 'e30.e30.AA', principal: {sub: 'api-key', iss: NODE}, scopes: ['cap:list'],
+      session_id: this.sessionId, session_token: this.#server.issue(publicKey(auth.p, 'session_key').thumbprint), principal: {sub: 'api-key', iss: NODE}, scopes: ['cap:list'],
       expires_at: Date.now() + 900_000,
     };
     const ready = {...makeEnvelope('res', 'session.auth', lies.payload?.('ready', honest, this) ?? honest, ''), id: auth.id};
@@ -212,6 +219,7 @@ export class Server {
   lies: Lies;
   readonly peers: Peer[] = [];
   readonly #sockets: WebSocketServer;
+  readonly #issued = new Map<string, string>();
 
   private constructor(mode: Mode, lies: Lies, sockets: WebSocketServer) {
     this.mode = mode;
@@ -242,6 +250,20 @@ export class Server {
   async stop(): Promise<void> {
     for (const socket of this.#sockets.clients) socket.terminate();
     await new Promise((resolve) => this.#sockets.close(resolve));
+  }
+
+  /** Section 6.7: a token that is bound to the key of this thumbprint. */
+  issue(thumbprint: string): string {
+    const token = `e30.e30.AA${this.#issued.size || ''}`;
+    this.#issued.set(token, thumbprint);
+    return token;
+  }
+
+  /** Whether the token is taken, which it is once. */
+  follow(token: string, thumbprint: string): boolean {
+    const isTaken = this.#issued.get(token) === thumbprint;
+    if (isTaken) this.#issued.set(token, '');
+    return isTaken;
   }
 
   /** As an honest server answers. */
