@@ -47,6 +47,11 @@ base::Status Authority::make_tokens(const settings::Auth& settings, const base::
   RETURN_IF_ERROR(read_clients(settings));
   // A list that has become empty must not open the server.
   if (clients_.empty()) return broken("LAKEPROXY_OAUTH_CLIENTS", "has no client");
+  // Under a name that other lakes have too, a statement for one would be good for all.
+  if (clients_.has_statement_keys() && settings.issuer == settings::kDefaultIssuer) {
+    return broken("LAKEPROXY_OAUTH_ISSUER",
+                  "must be a name of this lake's own where a client has statement_keys");
+  }
   auto tokens = auth::AccessTokens::create({.issuer = settings.issuer,
                                             .secret = settings.jwt_secret,
                                             .other_secret = settings.jwt_secret_other,

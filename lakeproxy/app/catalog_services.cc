@@ -110,7 +110,10 @@ CatalogServices::CatalogServices(const LoopTools& tools, std::shared_ptr<SharedC
                               .retention = tools.shared->settings->audit.retention})),
       governance_(pool_for(tools, pace), shared_->lake.metadata_schema,
                   *tools.shared->policy_trials, *tools.shared->clock),
-      resolver_(pool_for(tools, pace), shared_->lake.metadata_schema) {
+      resolver_(pool_for(tools, pace), shared_->lake.metadata_schema,
+                tools.shared->settings->masking.actors_in_files
+                    ? governance::ActorMasks::kInFiles
+                    : governance::ActorMasks::kAsForAll) {
   std::erase_if(*tools.trails, [](const auto& trail) { return trail.expired(); });
   tools.trails->push_back(audit_);
   catalog_.audit = audit_.get();

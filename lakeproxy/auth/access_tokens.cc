@@ -107,7 +107,8 @@ AccessTokens::AccessTokens(TokenOptions options, jose::Signer signer, const Clie
 
 Result<IssuedToken> AccessTokens::issue(const Client& client, Scopes scopes,
                                         base::WallTime shown_at) const {
-  base::json::Object claims = common_claims(clock_->now() + lifetime_);
+  const base::WallTime ends = clock_->now() + lifetime_;
+  base::json::Object claims = common_claims(ends);
   claims["sub"] = client.id;
   claims["auth_time"] = jose::numeric_date(shown_at);
   claims["scope"] = scopes.text();
@@ -115,9 +116,21 @@ Result<IssuedToken> AccessTokens::issue(const Client& client, Scopes scopes,
   if (client.account) claims["account"] = *client.account;
   ASSIGN_OR_RETURN(auto token, jose::sign(signer_, kType, claims));
   Principal principal{.subject = client.id, .account = client.account, .issuer = issuer_};
-  return IssuedToken{client.id, base::Secret(std::move(token)),
-                     std::string(claims.at("jti").as_string()), std::move(scopes),
-                     std::move(principal)};
+  return IssuedToken{.client = client.id,
+                     .value = base::Secret(std::move(token)),
+                     .id = std::string(claims.at("jti").as_string()),
+                     .scopes = std::move(scopes),
+                     .principal = std::move(principal),
+                     .ends = ends};
+}
+
+Principal AccessTokens::principal_for(const Client& client) const {
+  Grants grants{.scopes = client.scopes, .roles = client.roles};
+  return {.subject = client.id,
+          .superuser = client.scopes.is_administrator(),
+          .account = client.account,
+          .issuer = issuer_,
+          .grants = std::make_shared<const Grants>(std::move(grants))};
 }
 
 base::json::Object AccessTokens::common_claims(base::WallTime ends) const {
@@ -138,7 +151,8 @@ Result<IssuedToken> AccessTokens::issue(Delegation delegation) const {
   std::erase_if(roles,
                 [&](const auto& role) { return std::ranges::count(actor.roles, role) == 0; });
   subject.account = common_account(subject, actor);
-  base::json::Object claims = common_claims(std::min(clock_->now() + lifetime_, delegation.ends));
+  const base::WallTime ends = std::min(clock_->now() + lifetime_, delegation.ends);
+  base::json::Object claims = common_claims(ends);
   claims["sub"] = subject.subject;
   if (subject.issuer != issuer_) claims[kSubjectIssuer] = subject.issuer;
   claims["act"] = act_of(delegation.actors);
@@ -149,10 +163,13 @@ Result<IssuedToken> AccessTokens::issue(Delegation delegation) const {
   Principal principal{.subject = subject.subject,
                       .account = subject.account,
                       .issuer = subject.issuer,
-                      .actor = fmt::format("{}", fmt::join(delegation.actors, ", "))};
-  return IssuedToken{actor.id, base::Secret(std::move(token)),
-                     std::string(claims.at("jti").as_string()), std::move(delegation.scopes),
-                     std::move(principal)};
+                      .actor = fmt::format("{}", fmt::join(delegation.actors, kActorMark))};
+  return IssuedToken{.client = actor.id,
+                     .value = base::Secret(std::move(token)),
+                     .id = std::string(claims.at("jti").as_string()),
+                     .scopes = std::move(delegation.scopes),
+                     .principal = std::move(principal),
+                     .ends = ends};
 }
 
 Result<jose::Claims> AccessTokens::claims_of(std::string_view token) const {

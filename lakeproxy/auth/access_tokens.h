@@ -34,6 +34,7 @@ struct IssuedToken {
   std::string id;  ///< jti, for logs.
   Scopes scopes;
   Principal principal = {};  ///< Whom it speaks for; without its grants.
+  base::WallTime ends = {};
 };
 
 /// What the subject and those who act for it may both do.
@@ -65,6 +66,9 @@ class AccessTokens {
 
   [[nodiscard]] std::chrono::seconds lifetime() const { return lifetime_; }
   [[nodiscard]] base::WallTime now() const { return clock_->now(); }
+  [[nodiscard]] const std::string& issuer() const { return issuer_; }
+  /// Whom a token of the client would speak for, with all that the client may do.
+  [[nodiscard]] Principal principal_for(const Client& client) const;
   /// A token for `client`, which has shown its secret at that time, that allows `scopes`, which are
   /// within the client's.
   /// Errors: kTooLarge  the token would be over 8 KiB.

@@ -7,7 +7,9 @@
 #include "base/core/text.h"
 #include "base/crypto/digest.h"
 #include "base/crypto/password_hash.h"
+#include "base/jose/key_algorithm.h"
 #include "base/json/fields.h"
+#include "lakeproxy/auth/token_claims.h"
 
 namespace lake::auth {
 namespace {
@@ -20,6 +22,7 @@ constexpr std::size_t kMaxText = 255;
 constexpr std::size_t kMaxSecret = 512;
 constexpr std::size_t kMaxRoles = 64;
 constexpr std::size_t kMaxSubjects = 1000;
+constexpr std::size_t kMaxKeys = 4;
 
 base::Error broken(std::string_view field, std::string_view rule) {
   return base::fail(ErrorKind::kInvalid, fmt::format("{}: {}", field, rule));
@@ -40,8 +43,8 @@ Status check_roles(const std::vector<std::string>& roles) {
 
 Status check(const Client& client) {
   // HTTP Basic ends a name at its first ':'.
-  if (!is_printable(client.id) || client.id.contains(':')) {
-    return broken("id", "must be 1 to 255 printable ASCII characters without ':'");
+  if (!is_printable(client.id) || client.id.contains(':') || client.id.contains(kActorMark)) {
+    return broken("id", "must be 1 to 255 printable ASCII characters without ':' and \", \"");
   }
   if (client.scopes.empty()) return broken("scope", "is required, such as ns:sales:r");
   if (client.account && !is_printable(*client.account)) {
@@ -102,14 +105,30 @@ Result<std::vector<std::string>> words_of(const base::json::Fields& fields, std:
   return fields.strings(key);
 }
 
+Result<std::vector<base::jose::Verifier>> statement_keys_of(const base::json::Fields& fields) {
+  std::vector<base::jose::Verifier> keys;
+  if (!fields.has("statement_keys")) return keys;
+  ASSIGN_OR_RETURN(const auto texts, fields.strings("statement_keys"));
+  if (texts.size() > kMaxKeys) return broken("statement_keys", "must be at most 4 keys");
+  for (const std::string& text : texts) {
+    auto key = base::crypto::VerifyKey::from_pem(text);
+    if (!key) return broken("statement_keys", "must be public keys in PEM");
+    const auto algorithm = base::jose::algorithm_for(key->type());
+    ASSIGN_OR_RETURN(auto verifier, base::jose::Verifier::with_key(algorithm, std::move(*key)));
+    keys.push_back(std::move(verifier));
+  }
+  return keys;
+}
+
 Result<Client> client_of(const base::json::Fields& fields, const base::json::Value& json) {
-  static constexpr std::string_view kKnown[] = {"id",    "secret",  "scope",
-                                                "roles", "account", "may_act_for"};
+  static constexpr std::string_view kKnown[] = {"id",      "secret",      "scope",         "roles",
+                                                "account", "may_act_for", "statement_keys"};
   for (const auto& member : json.as_object()) {
     const std::string_view key(member.key().data(), member.key().size());
     // A misspelt account would open what it should close.
     if (std::ranges::find(kKnown, key) == std::end(kKnown)) {
-      return broken("member", "must be id, secret, scope, roles, account or may_act_for");
+      return broken("member",
+                    "must be id, secret, scope, roles, account, may_act_for or statement_keys");
     }
   }
   ASSIGN_OR_RETURN(auto stored, fields.string("secret"));
@@ -122,6 +141,7 @@ Result<Client> client_of(const base::json::Fields& fields, const base::json::Val
   ASSIGN_OR_RETURN(client.roles, words_of(fields, "roles"));
   ASSIGN_OR_RETURN(client.account, fields.opt_string("account"));
   ASSIGN_OR_RETURN(client.may_act_for, words_of(fields, "may_act_for"));
+  ASSIGN_OR_RETURN(client.statement_keys, statement_keys_of(fields));
   return client;
 }
 
@@ -192,6 +212,11 @@ Status Clients::add_json(std::string_view text) {
 const Client* Clients::find(std::string_view id) const {
   auto found = clients_.find(id);
   return found == clients_.end() ? nullptr : &found->second;
+}
+
+bool Clients::has_statement_keys() const {
+  return std::ranges::any_of(clients_,
+                             [](const auto& item) { return !item.second.statement_keys.empty(); });
 }
 
 bool Clients::has_hashes() const {

@@ -11,6 +11,7 @@
 
 #include "base/core/result.h"
 #include "base/core/secret.h"
+#include "base/jose/jws.h"
 #include "lakeproxy/auth/scope.h"
 
 namespace lake::auth {
@@ -42,6 +43,8 @@ struct Client {
   std::optional<std::string> account;
   /// For whom it may act: ids of clients, or "*" for every client and every user of the provider.
   std::vector<std::string> may_act_for;
+  /// What it may sign statements with about whom it asks for: subject_statements.h.
+  std::vector<base::jose::Verifier> statement_keys;
 
   [[nodiscard]] bool may_act_for_client(std::string_view subject) const;
   [[nodiscard]] bool may_act_for_everybody() const { return may_act_for_client("*"); }
@@ -54,8 +57,9 @@ class Clients {
   /// stands at the end may be left out, but not the scope.
   /// Errors: kInvalid  names the entry by its number, and never repeats it.
   [[nodiscard]] base::Status add_entries(std::string_view text);
-  /// A JSON list of {id, secret, scope, roles, account, may_act_for}; scope, roles and may_act_for
-  /// are a text of words or a list. Errors: the same.
+  /// A JSON list of {id, secret, scope, roles, account, may_act_for, statement_keys}; scope, roles
+  /// and may_act_for are a text of words or a list, statement_keys a list of public keys in PEM:
+  /// Ed25519, RSA or P-256. Errors: the same.
   [[nodiscard]] base::Status add_json(std::string_view text);
 
   [[nodiscard]] bool empty() const { return clients_.empty(); }
@@ -63,6 +67,8 @@ class Clients {
   /// Null when there is none. Valid while this is.
   [[nodiscard]] const Client* find(std::string_view id) const;
   [[nodiscard]] bool has_hashes() const;
+  /// Whether a client may state whom it asks for.
+  [[nodiscard]] bool has_statement_keys() const;
 
  private:
   base::Status add(Client client);

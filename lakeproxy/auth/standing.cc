@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lakeproxy/auth/token_claims.h"
+
 namespace lake::auth {
 namespace {
 
@@ -28,6 +30,10 @@ base::Result<Principal> Standing::check(const Principal& then) const {
   });
   if (!roles) return outdated("other roles");
   if (then.account != client->account) return outdated("another account");
+  for (const std::string& name : names_of(then)) {
+    const Client* one = clients_->find(name);
+    if (one == nullptr || !then.grants->scopes.within(one->scopes)) return outdated("the actor");
+  }
   Principal now = then;
   now.superuser = then.superuser && client->scopes.is_administrator();
   return now;

@@ -46,6 +46,14 @@ TEST_F(StandingTest, keeps_issuers_apart) {
   EXPECT_FALSE(stands("john:s|*", principal("ns:a:r", ""), ""));
 }
 
+TEST_F(StandingTest, holds_who_acts_against_the_configuration_too) {
+  Principal acted_for = principal("ns:a:r");
+  acted_for.actor = "bot, other";
+  EXPECT_TRUE(stands("jane:s|*|analyst|acme, bot:s|ns:a:r, other:s|ns:*:r", acted_for));
+  EXPECT_FALSE(stands("jane:s|*|analyst|acme, bot:s|ns:a:r", acted_for));
+  EXPECT_FALSE(stands("jane:s|*|analyst|acme, bot:s|ns:b:r, other:s|ns:*:r", acted_for));
+}
+
 TEST_F(StandingTest, of_an_open_server_counts_on_open_servers_alone) {
   EXPECT_TRUE(Standing().check(unauthenticated()).has_value());
   EXPECT_FALSE(Standing().check(principal("*")).has_value());

@@ -88,13 +88,25 @@ Result<Scopes> scopes_of(const base::jose::Claims& claims, OtherWords others) {
 
 }  // namespace
 
+std::vector<std::string> names_of(const Principal& principal) {
+  std::vector<std::string> names{principal.subject};
+  std::string_view rest = principal.actor;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(kActorMark));
+    names.emplace_back(name);
+    rest.remove_prefix(std::min(rest.size(), name.size() + kActorMark.size()));
+  }
+  return names;
+}
+
 Result<std::vector<std::string>> actors_of(const base::jose::Claims& claims) {
   std::vector<std::string> actors;
   for (const Value* act = find(claims, "act"); act != nullptr;) {
     const base::json::Object* object = act->if_object();
     const Value* name = object != nullptr ? object->if_contains("sub") : nullptr;
     const auto* text = name != nullptr ? name->if_string() : nullptr;
-    const bool good = text != nullptr && !text->empty() && text->size() <= kMaxText;
+    const bool good = text != nullptr && !text->empty() && text->size() <= kMaxText &&
+                      view(*text).find(kActorMark) == std::string_view::npos;
     if (!good || actors.size() == kMostActors) return bad_claim("act");
     actors.emplace_back(view(*text));
     act = object->if_contains("act");
@@ -113,7 +125,7 @@ Result<Principal> principal_of(const base::jose::Claims& claims, const ClaimName
   }
   ASSIGN_OR_RETURN(principal.account, account_of(claims, names.account));
   ASSIGN_OR_RETURN(const auto actors, actors_of(claims));
-  principal.actor = fmt::format("{}", fmt::join(actors, ", "));
+  principal.actor = fmt::format("{}", fmt::join(actors, kActorMark));
   principal.superuser = grants.scopes.is_administrator();
   principal.grants = std::make_shared<const Grants>(std::move(grants));
   return principal;

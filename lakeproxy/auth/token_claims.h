@@ -3,6 +3,7 @@
 // What verified claims say here: who it is, whose, and what it may do.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/jose/jwt.h"
@@ -21,8 +22,16 @@ struct ClaimNames {
 /// Source: RFC 8693, section 4.1.
 inline constexpr std::size_t kMostActors = 3;
 
+/// What parts the names in Principal::actor; no name holds it.
+inline constexpr std::string_view kActorMark = ", ";
+
+/// The subject and whoever acts for it: a right that is not each one's is none.
+[[nodiscard]] std::vector<std::string> names_of(const Principal& principal);
+
 /// The claim `act`; empty where it is absent.
-/// Errors: kUnauthenticated (jose::reason::kClaims)  it is no chain of at most kMostActors names.
+/// Errors: kUnauthenticated (jose::reason::kClaims)  it is no chain of at most kMostActors names,
+/// or
+///         one of them holds what parts them in Principal::actor.
 [[nodiscard]] base::Result<std::vector<std::string>> actors_of(const base::jose::Claims& claims);
 
 /// Roles are a text of words or a list of texts; the account is a text or a list of one. The scope

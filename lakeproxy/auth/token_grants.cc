@@ -15,6 +15,7 @@ using base::ErrorKind;
 constexpr int kMostHashes = 32;
 constexpr std::string_view kClientCredentials = "client_credentials";
 constexpr std::string_view kExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+constexpr std::string_view kJwt = "urn:ietf:params:oauth:token-type:jwt";
 constexpr std::string_view kAccessToken = "urn:ietf:params:oauth:token-type:access_token";
 
 // What Iceberg's clients and DuckDB ask for when nobody has told them what: no scope of ours.
@@ -49,7 +50,11 @@ StoredSecret nobodys_secret(const Clients& clients) {
 
 TokenGrants::TokenGrants(const Clients& clients, const AccessTokens& tokens,
                          std::chrono::seconds renewal)
-    : clients_(&clients), tokens_(&tokens), renewal_(renewal), nobodys_(nobodys_secret(clients)) {
+    : clients_(&clients),
+      tokens_(&tokens),
+      statements_(tokens.issuer()),
+      renewal_(renewal),
+      nobodys_(nobodys_secret(clients)) {
   if (clients.has_hashes()) hashing_ = std::make_unique<base::BlockingPool>(1);
 }
 
@@ -98,6 +103,33 @@ base::Result<IssuedToken> TokenGrants::renew(const TokenRequest& request) const 
                         subject->shown_at);
 }
 
+std::chrono::seconds TokenGrants::time_left(const IssuedToken& token) const {
+  return std::max(std::chrono::round<std::chrono::seconds>(token.ends - tokens_->now()),
+                  std::chrono::seconds(0));
+}
+
+// A token of the subject, or what the actor states of one that is a client here.
+base::Task<base::Result<Verified>> TokenGrants::subject_of(base::RequestContext context,
+                                                           const TokenRequest* request,
+                                                           std::string actor,
+                                                           const VerifyToken* verify) {
+  const std::string_view token = request->subject_token.reveal();
+  if (request->subject_token_type != kJwt) {
+    if (verify == nullptr) co_return tokens_->verify(token);
+    co_return co_await (*verify)(context, std::string(token));
+  }
+  CO_ASSIGN_OR_RETURN(Statement said,
+                      statements_.take(*clients_->find(actor), token, tokens_->now()));
+  const Client* subject = clients_->find(said.subject);
+  if (subject == nullptr) {
+    co_return base::fail(ErrorKind::kUnauthenticated, "the subject is no client");
+  }
+  co_return Verified{.principal = tokens_->principal_for(*subject),
+                     .until = said.ends,
+                     .shown_at = {},
+                     .ends = said.ends};
+}
+
 // The actor shows a token of its own; what it gets is what both may do, for as long as the
 // subject's token lasts.
 // Source: RFC 8693, sections 2.1 and 4.1.
@@ -107,8 +139,12 @@ base::Task<base::Result<IssuedToken>> TokenGrants::delegate(base::RequestContext
   auto refused = [](std::string message) {
     return base::fail(ErrorKind::kInvalid, std::move(message)).with_reason(kInvalidGrant);
   };
-  if (request.subject_token_type != kAccessToken || request.actor_token_type != kAccessToken) {
-    co_return refused("subject_token_type, actor_token_type: must be of an access token");
+  const bool states = request.subject_token_type == kJwt;
+  if ((!states && request.subject_token_type != kAccessToken) ||
+      request.actor_token_type != kAccessToken) {
+    co_return refused(
+        "subject_token_type: must be of an access token or a jwt; actor_token_type: of an access "
+        "token");
   }
   auto actor = tokens_->verify(request.actor_token->reveal());
   if (!actor || !actor->actors.empty()) {
@@ -119,13 +155,15 @@ base::Task<base::Result<IssuedToken>> TokenGrants::delegate(base::RequestContext
   if (!request.client.id.empty() && request.client.id != name) {
     co_return refused("actor_token: must be of the client that asks");
   }
-  auto subject = verify != nullptr ? co_await (*verify)(context, request.subject_token.reveal())
-                                   : tokens_->verify(request.subject_token.reveal());
+  auto subject = co_await subject_of(context, &request, name, verify);
   if (!subject && subject.error().kind() != ErrorKind::kUnauthenticated) {
     co_return std::move(subject).error();
   }
   if (!subject || subject->ends <= tokens_->now()) {
-    co_return refused("subject_token: must be a valid access token");
+    co_return refused(states
+                          ? "subject_token: must be a new statement of the actor, for this lake, "
+                            "about a client"
+                          : "subject_token: must be a valid access token");
   }
   if (!subject->actors.empty() && subject->principal.issuer != actor->principal.issuer) {
     co_return refused("subject_token: is a delegation of another issuer already");

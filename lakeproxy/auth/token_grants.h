@@ -18,6 +18,7 @@
 #include "base/runtime/workers.h"
 #include "lakeproxy/auth/access_tokens.h"
 #include "lakeproxy/auth/authorization.h"
+#include "lakeproxy/auth/subject_statements.h"
 
 namespace lake::auth {
 
@@ -48,7 +49,8 @@ class TokenGrants {
   /// Both outlive it. Tokens are renewed until `renewal` after the client has shown its secret.
   TokenGrants(const Clients& clients, const AccessTokens& tokens, std::chrono::seconds renewal);
 
-  [[nodiscard]] std::chrono::seconds lifetime() const { return tokens_->lifetime(); }
+  /// What is left of a token that was given just now.
+  [[nodiscard]] std::chrono::seconds time_left(const IssuedToken& token) const;
   /// Errors, each with a reason above: kUnauthenticated  no such client, or another secret, which
   ///         look the same; kInvalid  another grant, a scope of which the client has nothing, or a
   ///         token that cannot be renewed;
@@ -71,8 +73,14 @@ class TokenGrants {
                                                                TokenRequest request,
                                                                const VerifyToken* verify);
 
+  [[nodiscard]] base::Task<base::Result<Verified>> subject_of(base::RequestContext context,
+                                                              const TokenRequest* request,
+                                                              std::string actor,
+                                                              const VerifyToken* verify);
+
   const Clients* clients_;
   const AccessTokens* tokens_;
+  SubjectStatements statements_;
   std::chrono::seconds renewal_;
   StoredSecret nobodys_;  ///< What the secret of an unknown client is held against.
   std::unique_ptr<base::BlockingPool> hashing_;  ///< Null where no secret is a hash.

@@ -214,10 +214,12 @@ base::Task<base::Result<StorageRightsPtr>> RemoteSigner::rights(base::RequestCon
                                                                 Subject subject) {
   const auth::Principal& principal = subject.principal;
   const bool writes = policy::may_write(principal, subject.identifier.name_space);
-  // Two issuers may give one name to two subjects.
+  // Two issuers may give one name to two subjects, and policies reach one who is acted for
+  // otherwise, by roles that both have.
   std::string key = catalog->lake.catalog + '\x1e' + name_of(subject.identifier) + '\x1e' +
                     (subject.staged ? base::to_string(*subject.staged) : "") + '\x1e' +
-                    (writes ? "w" : "r") + '\x1e' + principal.issuer + '\x1e' + principal.subject;
+                    (writes ? "w" : "r") + '\x1e' + principal.issuer + '\x1e' + principal.subject +
+                    '\x1e' + principal.actor;
   if (auto known = recall(rights_, key)) co_return std::move(*known);
   base::WallTime since = clock_.now();
   TablePlace place{.name_space = subject.identifier.name_space, .location = {}, .table = {}};

@@ -50,6 +50,7 @@ std::string to_text(const Grant& grant) {
                          {"rw", grant.access == delegation::KeyAccess::kReadWrite},
                          {"exp", seconds_of(grant.expires)}};
   if (grant.staged) out["new"] = true;
+  if (!who.actor.empty()) out["act"] = who.actor;
   if (who.superuser) out["su"] = true;
   if (who.account) out["acc"] = *who.account;
   if (who.grants) {
@@ -67,6 +68,8 @@ Result<Grant> read_grant(std::string_view text) {
   ASSIGN_OR_RETURN(who.subject, fields.string("sub"));
   ASSIGN_OR_RETURN(who.issuer, fields.string("iss"));
   ASSIGN_OR_RETURN(who.account, fields.opt_string("acc"));
+  ASSIGN_OR_RETURN(auto actor, fields.opt_string("act"));
+  who.actor = std::move(actor).value_or("");
   ASSIGN_OR_RETURN(const auto superuser, fields.opt_boolean("su"));
   who.superuser = superuser.value_or(false);
   ASSIGN_OR_RETURN(const auto scopes, fields.opt_string("scp"));

@@ -65,6 +65,15 @@ TEST_F(KeysTest, opens_what_it_has_made) {
   EXPECT_TRUE(opened->secret_access_key.equals(key.secret_access_key.reveal()));
 }
 
+TEST_F(KeysTest, remembers_who_acts) {
+  Keys made = keys();
+  Grant given = some_grant();
+  given.principal.actor = "bot";
+  Key key = *made.mint(given);
+  EXPECT_EQ(made.open(key.access_key_id, key.session_token.reveal(), at(0))->grant.principal.actor,
+            "bot");
+}
+
 TEST_F(KeysTest, ends_at_its_time) {
   Keys made = keys();
   Key key = *made.mint(some_grant());

@@ -34,10 +34,13 @@ class Governance : public ducklake::LakeFixture {
     auto attached = put(Collection::kPolicyAttachments, kAttachment);
     ASSERT_TRUE(attached) << attached.error().message() << attached.error().detail();
   }
-  policy::ReadPlan plan(std::optional<policy::PolicyVersion> version, std::string subject = "ana") {
+  policy::ReadPlan plan(std::optional<policy::PolicyVersion> version, std::string subject = "ana",
+                        std::string actor = {}) {
     const TableState state{.table = model::TableId(1),
                            .columns = {{1, "id", "BIGINT"}, {2, "ssn", "VARCHAR"}}};
-    auto made = run(planned(&*resolver_, soon(), {.subject = std::move(subject)}, state, version));
+    auto made =
+        run(planned(&*resolver_, soon(), {.subject = std::move(subject), .actor = std::move(actor)},
+                    state, version));
     EXPECT_TRUE(made) << made.error().message() << made.error().detail();
     return **made;
   }
@@ -89,6 +92,22 @@ TEST_F(Governance, unites_granted_roles_and_lets_them_off) {
   EXPECT_GT(plan(std::nullopt).version(), before);
   ASSERT_TRUE(remove(Collection::kRoleGrants, R"j({"role":"auditor","principal":"ana"})j"));
   EXPECT_EQ(plan(std::nullopt).kind(), ReadKind::kCooperative);
+}
+
+TEST_F(Governance, lets_off_who_is_acted_for_by_roles_of_all_and_masks_in_files) {
+  attach_mask();
+  ASSERT_TRUE(put(Collection::kRoleGrants, R"j({"role":"auditor","principal":"ana"})j"));
+  const auto version = plan(std::nullopt).version();
+  EXPECT_EQ(plan(version).kind(), ReadKind::kRaw);
+  EXPECT_EQ(plan(version, "ana", "bot").kind(), ReadKind::kFileMask)
+      << "the policy says cooperative";
+  EXPECT_EQ(plan(version).kind(), ReadKind::kRaw) << "kept apart";
+  ASSERT_TRUE(put(Collection::kRoleGrants, R"j({"role":"auditor","principal":"bot"})j"));
+  EXPECT_EQ(plan(std::nullopt, "ana", "bot").kind(), ReadKind::kRaw);
+  EXPECT_EQ(plan(std::nullopt, "bob", "bot").kind(), ReadKind::kFileMask) << "not of the subject";
+  EXPECT_EQ(plan(std::nullopt, "ana", "bot, other").kind(), ReadKind::kFileMask);
+  resolver_.emplace(*pool_, options_.metadata_schema, ActorMasks::kAsForAll);
+  EXPECT_EQ(plan(std::nullopt, "bob", "bot").kind(), ReadKind::kCooperative);
 }
 
 TEST_F(Governance, raises_the_version_with_every_table_of_it) {

@@ -1,14 +1,17 @@
 #include "lakeproxy/governance/resolver.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "base/crypto/digest.h"
 #include "base/crypto/encoding.h"
 #include "base/duckdb/sql_text.h"
 #include "base/json/fields.h"
+#include "lakeproxy/auth/token_claims.h"
 
 namespace lake::governance {
 namespace {
@@ -23,10 +26,13 @@ using policy::ReadPlan;
 constexpr std::size_t kMostKept = 10'000;
 constexpr std::size_t kSignature = 32;  // Hexadecimal digits.
 
-// A table that was dropped has the schema of its last row. $1 the table, $2 the principal.
+// A table that was dropped has the schema of its last row. $1 the table, $2 the principal and
+// whoever acts for it, each once, $3 how many: a role is of all of them or of none.
 constexpr auto kReaches = R"sql(
 SELECT (SELECT v.version FROM @lakeproxy_policy_version v),
-       (SELECT coalesce(jsonb_agg(g.role ORDER BY g.role), '[]') FROM @lakeproxy_role_grant g WHERE g.principal = $2::text),
+       (SELECT coalesce(jsonb_agg(r.role ORDER BY r.role), '[]')
+          FROM (SELECT g.role FROM @lakeproxy_role_grant g WHERE g.principal = ANY ($2::text[])
+                 GROUP BY g.role HAVING count(DISTINCT g.principal) = $3::bigint) AS r),
        (SELECT coalesce(jsonb_agg(jsonb_build_object(
                  'kind', r.policy_kind, 'policy', r.policy_name, 'level', r.level, 'tag', r.tag, 'column', r.column_id,
                  'columns', r.column_ids, 'compiled', coalesce(m.compiled, w.compiled),
@@ -321,10 +327,15 @@ std::vector<std::string> Resolver::roles_of(const auth::Principal& principal,
 }
 
 Task<Result<TablePolicies>> Resolver::read(base::RequestContext context, model::TableId table,
-                                           std::string principal) const {
-  CO_ASSIGN_OR_RETURN(
-      auto rows, co_await pool_->query(
-                     context, {sql_(kReaches), {param(table.value), param(std::move(principal))}}));
+                                           std::vector<std::string> names) const {
+  const std::set<std::optional<std::string>> each(names.begin(), names.end());
+  CO_ASSIGN_OR_RETURN(auto rows,
+                      co_await pool_->query(
+                          context, {sql_(kReaches),
+                                    {param(table.value),
+                                     base::pg::array_param(std::vector<std::optional<std::string>>(
+                                         each.begin(), each.end())),
+                                     param(static_cast<std::int64_t>(each.size()))}}));
   auto policies = read_policies(*rows);
   if (policies) co_return policies;
   auto error = base::fail(ErrorKind::kCorrupt, policies.error().message());
@@ -359,11 +370,13 @@ bool Resolver::is_cooperative(model::TableId table,
 Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Principal principal,
                                       TableState state,
                                       std::optional<policy::PolicyVersion> version) {
-  const std::pair key(state.table, principal.subject);
+  std::vector<std::string> names = auth::names_of(principal);
+  if (names.size() > 1 && actor_masks_ == ActorMasks::kInFiles) state.masks_files = true;
+  const std::pair key(state.table, fmt::format("{}", fmt::join(names, "\n")));
   auto found = kept_.find(key);
   Kept policies = version && version_ == *version && found != kept_.end() ? found->second : nullptr;
   if (policies == nullptr) {
-    auto read_now = co_await read(context, state.table, principal.subject);
+    auto read_now = co_await read(context, state.table, std::move(names));
     if (!read_now) {
       base::Error error = std::move(read_now).error();
       const bool said_so = error.reason() == kNoMaskInFiles;

@@ -76,15 +76,24 @@ struct Reach {
 struct TablePolicies {
   policy::PolicyVersion version;
   std::vector<Reach> reaches;
-  std::vector<std::string> granted;  ///< Roles that are granted to the principal here.
+  /// Roles that are granted here to the principal, and to each who acts for it.
+  std::vector<std::string> granted;
+};
+
+/// What masks mean to somebody for whom another one acts. An agent may be talked into leaving out
+/// what its own engine should apply, so by default nothing is left to it.
+enum class ActorMasks : std::uint8_t {
+  kInFiles,   ///< Every policy is kept to files.
+  kAsForAll,  ///< As the policies say.
 };
 
 /// One catalog's, on one event loop.
 class Resolver {
  public:
   /// `pool` outlives it and its tasks.
-  Resolver(base::pg::Pool& pool, const std::string& metadata_schema)
-      : pool_(&pool), sql_(metadata_schema) {}
+  Resolver(base::pg::Pool& pool, const std::string& metadata_schema,
+           ActorMasks actor_masks = ActorMasks::kInFiles)
+      : pool_(&pool), sql_(metadata_schema), actor_masks_(actor_masks) {}
 
   /// How the principal may read that state. `version` is what the lake's version question has
   /// answered for this request, or nothing to ask anew.
@@ -100,11 +109,12 @@ class Resolver {
   [[nodiscard]] base::Task<base::Result<std::vector<std::string>>> governed_tables(
       base::RequestContext context, std::string schema, std::optional<std::string> table,
       std::size_t most) const;
-  /// What governance says of a table and a principal now, without the cache.
+  /// What governance says of a table now, without the cache, and of a principal with whoever acts
+  /// for it: `names`, at least one.
   /// Errors: those of Pool; kCorrupt.
   [[nodiscard]] base::Task<base::Result<TablePolicies>> read(base::RequestContext context,
                                                              model::TableId table,
-                                                             std::string principal) const;
+                                                             std::vector<std::string> names) const;
 
  private:
   using Kept = std::shared_ptr<const TablePolicies>;
@@ -113,8 +123,9 @@ class Resolver {
 
   base::pg::Pool* pool_;
   ducklake::SchemaSql sql_;
+  ActorMasks actor_masks_;
   policy::PolicyVersion version_;                                ///< Of `kept_`.
-  std::map<std::pair<model::TableId, std::string>, Kept> kept_;  ///< By table and principal.
+  std::map<std::pair<model::TableId, std::string>, Kept> kept_;  ///< By table and names.
 };
 
 }  // namespace lake::governance

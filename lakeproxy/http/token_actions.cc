@@ -96,11 +96,11 @@ void count_guess(const Call& call, const std::string& client, const base::Error&
   limits->count_wrong(client, call.request->peer, std::chrono::steady_clock::now());
 }
 
-json::Value answer_of(const auth::IssuedToken& token, std::chrono::seconds lifetime) {
+json::Value answer_of(const auth::IssuedToken& token, std::chrono::seconds time_left) {
   return json::Object{
       {"access_token", token.value.reveal()},
       {"token_type", "bearer"},
-      {"expires_in", lifetime.count()},
+      {"expires_in", time_left.count()},
       {"issued_token_type", "urn:ietf:params:oauth:token-type:access_token"},
       {"scope", token.scopes.text()},
   };
@@ -138,7 +138,7 @@ ActionResult ask_token(RequestContext context, Call* call, Authorized<AskToken> 
                              {"actor", token->principal.actor},
                              {"token_id", token->id},
                              {"peer", call->request->peer}});
-  auto response = json_response(200, answer_of(*token, tokens->lifetime()));
+  auto response = json_response(200, answer_of(*token, tokens->time_left(*token)));
   response.headers.add("Cache-Control", "no-store");
   response.headers.add("Pragma", "no-cache");
   co_return response;

@@ -121,9 +121,9 @@ TableState governed_state(const publish::LoadedTable& loaded, const model::Schem
 base::Task<base::Result<PlanFor>> plan_for(base::RequestContext context, Catalog* catalog,
                                            EffectivePolicies asked) {
   CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, asked.table));
-  CO_ASSIGN_OR_RETURN(
-      governance::TablePolicies policies,
-      co_await catalog->resolver->read(context, loaded->table.table_id, asked.principal));
+  CO_ASSIGN_OR_RETURN(governance::TablePolicies policies,
+                      co_await catalog->resolver->read(context, loaded->table.table_id,
+                                                       std::vector<std::string>{asked.principal}));
   auth::Principal principal{.subject = asked.principal};
   auth::Grants grants;
   grants.roles = asked.token_roles;

@@ -15,7 +15,7 @@ using planning::ScanPlanPtr;
 // A subject is unique with its issuer alone, and neither holds a line's end. A plan belongs to what
 // its caller saw when it was made: one of other masks is not found.
 std::string owner_of(const auth::Principal& principal, const SeenTable& seen) {
-  std::string owner = principal.issuer + "\n" + principal.subject;
+  std::string owner = principal.issuer + "\n" + principal.subject + "\n" + principal.actor;
   if (seen.is_shadow()) owner += "\n" + seen.file_mask->signature;
   return owner;
 }

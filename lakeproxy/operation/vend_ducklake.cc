@@ -166,6 +166,13 @@ base::Task<base::Result<DuckLakeAccess>> vend_ducklake(base::RequestContext cont
                                                        const DirectReading* direct,
                                                        policy::Authorized<VendDuckLake> request) {
   const auth::Principal& principal = request.principal();
+  // The database would decide by the roles of the subject alone.
+  if (!principal.actor.empty()) {
+    co_return base::fail(base::ErrorKind::kForbidden,
+                         "a login of the database is not given to one who acts for another: load "
+                         "the table through the Iceberg API")
+        .with_reason(kMasked);
+  }
   CO_RETURN_IF_ERROR(co_await catalog->reader->load_namespace(context, request->name_space));
   if (request->table) {
     CO_ASSIGN_OR_RETURN(const auto table, co_await catalog->reader->find_table(

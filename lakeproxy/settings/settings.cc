@@ -142,6 +142,7 @@ Masking masking(const SettingValues& values) {
       .grace = std::chrono::seconds(count(values, "MASKED_RETAIN_GRACE_SECONDS")),
       .idle = std::chrono::days(count(values, "MASKED_EXPORT_TTL_DAYS")),
       .fail_closed = values.flag("GOVERNANCE_FAIL_CLOSED"),
+      .actors_in_files = values.flag("ACTOR_FILE_MASKING"),
   };
 }
 

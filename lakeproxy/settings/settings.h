@@ -125,6 +125,7 @@ struct Masking {
   std::chrono::seconds grace{};  ///< How long what is no longer needed stays.
   std::chrono::seconds idle{};   ///< How long a signature stays that nobody asks for.
   bool fail_closed = false;      ///< No read where the policies cannot be told.
+  bool actors_in_files = true;   ///< Whoever is acted for reads masks in files alone.
 };
 
 struct Upkeep {
@@ -145,6 +146,9 @@ struct Provider {
 };
 
 /// Who may come in. Without clients and provider authentication is off.
+/// Of every lake that has no name of its own.
+inline constexpr std::string_view kDefaultIssuer = "lakeproxy";
+
 struct Auth {
   base::Secret clients;      ///< As auth::Clients reads it; or empty.
   std::string clients_file;  ///< JSON; or empty.

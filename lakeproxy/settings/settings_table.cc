@@ -283,6 +283,10 @@ Rows engine_and_log_rows() {
        "1 answers 503 where the policies of a table cannot be told; 0 shows the table unmasked "
        "then, "
        "with a line in the audit trail. Masks in files hold either way."},
+      {"ACTOR_FILE_MASKING", FlagType{}, "1", "Governance",
+       "1 keeps every policy in files for tokens with which somebody acts for another, such as an "
+       "agent for its user: nothing is left to the engine that reads. 0 treats them as all "
+       "others."},
       {"MASKED_RETAIN_SNAP_DIRS", IntegerType{1, 1000}, "2", "Governance",
        "States of a table that are kept for readers of one set of masks."},
       {"MASKED_RETAIN_GRACE_SECONDS", IntegerType{0, 31'536'000}, "3900", "Governance",

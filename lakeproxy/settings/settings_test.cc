@@ -46,6 +46,7 @@ TEST(SettingsTest, defaults_of_the_lake_are_the_documented_ones) {
   EXPECT_EQ(settings.readers.lifetime, std::chrono::hours(1));
   EXPECT_TRUE(settings.readers.transparent_masking);
   EXPECT_FALSE(settings.masking.fail_closed);
+  EXPECT_TRUE(settings.masking.actors_in_files);
   EXPECT_EQ(settings.catalog.name, "lake");
   EXPECT_EQ(settings.storage.region, "us-east-1");
   EXPECT_EQ(settings.storage.bucket, "lakehouse");
@@ -82,7 +83,7 @@ TEST(SettingsTest, defaults_of_the_server_are_modest) {
 TEST(SettingsTest, authentication_is_off_without_clients) {
   auto settings = loaded({});
   EXPECT_FALSE(settings.auth.is_on());
-  EXPECT_EQ(settings.auth.issuer, "lakeproxy");
+  EXPECT_EQ(settings.auth.issuer, kDefaultIssuer);
   EXPECT_EQ(settings.auth.token_lifetime, std::chrono::seconds(3600));
   EXPECT_EQ(settings.auth.max_guesses, 20U);
   EXPECT_EQ(settings.server.max_requests_per_second, 0U);
