@@ -72,6 +72,22 @@ void check(const std::string& sql, const ScreenRules& rules) {
   require(count && *count == 1);
 }
 
+// Of tables that are brought: what a statement names is all that it is let through with.
+void check_named(const std::string& sql) {
+  auto connection = engine().connect();
+  require(connection.has_value());
+  auto tree = tree_of(*connection, sql);
+  if (!tree) return;
+  using tool::connectors::Naming;
+  const auto verdict = screen(*tree, {.tables = {}, .naming = Naming::kNamed});
+  if (!verdict.allowed()) return;
+  require(!verdict.names_files);
+  ScreenRules rules{.tables = {}, .naming = Naming::kBrought};
+  require(screen(*tree, rules).allowed() == verdict.named.empty());
+  for (const auto& name : verdict.named) rules.tables.insert(name.key());
+  require(screen(*tree, rules).allowed());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -86,5 +102,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(sql, rules);
   rules.raw_files = RawFiles::kAllowed;
   check(sql, rules);
+  check_named(sql);
   return 0;
 }

@@ -6,7 +6,7 @@ from minio import Minio
 from minio.error import S3Error
 
 from lake_clients import duck, iceberg, spark
-from tour import principals
+from tour import agent, principals
 from tour.show import say, show_statement, show_table
 
 TABLE = 'tour.people'
@@ -20,7 +20,8 @@ READERS = ('analyst', 'steward')
 def show(stack, lake, session):
     """Spark takes seconds to start: `session` is there already."""
     make_table(lake)
-    with principals.beside(stack, lake) as known:
+    acting = agent.make(stack.folder / 'tour', principals.LAKE_NAME)
+    with principals.beside(stack, lake, acting) as known:
         say('Governance: an administrator tags a column, writes a mask for the tag, and a filter of rows')
         write_policies(known['admin'])
         say('A mask that the reader applies: DuckDB on the lake, as ducklake-credentials lets each in')
@@ -28,12 +29,14 @@ def show(stack, lake, session):
         say('The same mask in the files: now it holds whatever the reader does')
         post(known['admin'], 'masking-policies', {**MASK, 'file-layer-masking': True})
         show_statement('each engine', QUERY.format(TABLE))
-        show_side_by_side('engine', use_engines(known, session))
+        found = use_engines(known, session)
+        show_side_by_side('engine', found)
         show_refusal(known)
         say("The store itself: one data file, asked for with the keys that each got with the table")
         show_keys(known, lake)
         say('Why: the administrator asks for the policies in force')
         show_reasons(known['admin'])
+        agent.show(acting, known, lake, TABLE, found['PyIceberg']['steward'])
 
 
 def make_table(lake):

@@ -1,6 +1,7 @@
-"""A second server on the tour's lake, with an administrator, an analyst and a steward as its clients."""
+"""A second server on the tour's lake, with an administrator, an analyst, a steward and a tool service as its clients."""
 import contextlib
 import dataclasses
+import json
 import secrets
 import time
 
@@ -46,14 +47,21 @@ def checked(answer):
     return answer.json()
 
 
+LAKE_NAME = 'lake.tour'  # of its own: what a service states for one lake is of no use at another
+
+
 @contextlib.contextmanager
-def beside(stack, lake):
-    """The principals by their names, while the server is up."""
+def beside(stack, lake, agent):
+    """The principals by their names, while the server is up; the agent may ask for the steward."""
     known = {name: secrets.token_hex(16) for name in SCOPES}
     folder = stack.folder / 'tour'
     folder.mkdir(exist_ok=True)
+    clients = folder / 'clients.json'
+    clients.touch(mode=0o600)
+    clients.write_text(json.dumps([*({'id': name, 'secret': known[name], 'scope': scope} for name, scope in SCOPES.items()),
+                                   agent.client('ns:tour:r', ['steward'])]))
     server = catalog.Lakeproxy(folder, ports.any_free(), stack.postgres, stack.store, stack.state['binary'], {
-        'LAKEPROXY_OAUTH_CLIENTS': ','.join(f'{name}:{known[name]}|{scope}' for name, scope in SCOPES.items()),
+        'LAKEPROXY_OAUTH_CLIENTS_FILE': str(clients), 'LAKEPROXY_OAUTH_ISSUER': LAKE_NAME,
         'LAKEPROXY_OAUTH_JWT_SECRET': secrets.token_hex(32), 'LAKEPROXY_REQUIRE_AUTH': '1',
         'LAKEPROXY_GOVERNANCE_FAIL_CLOSED': '1'})
     process = server.start()

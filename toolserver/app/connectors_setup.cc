@@ -7,11 +7,15 @@
 #include <chrono>
 #include <utility>
 
+#include "base/crypto/signing_key.h"
+#include "base/jose/key_algorithm.h"
 #include "toolserver/app/flows_setup.h"
+#include "toolserver/app/session_setup.h"
 #include "toolserver/connectors/command/command_tool.h"
 #include "toolserver/connectors/echo/echo_connector.h"
 #include "toolserver/connectors/files/files_connector.h"
 #include "toolserver/connectors/http/http_tool.h"
+#include "toolserver/connectors/lake/lake_connector.h"
 #include "toolserver/connectors/sql/sql_connector.h"
 #include "toolserver/connectors/tool_set.h"
 #include "toolserver/pipeline/schema.h"
@@ -47,6 +51,43 @@ files::FilesOptions files_options(const settings::FilesConnector& settings) {
     options.allow_write = files::Permission::kAllowed;
     options.allow_delete = files::Permission::kAllowed;
   }
+  return options;
+}
+
+// Whose names the lake knows: of those who log in at a provider the provider's, else this node's.
+std::string issuer_of(const settings::SecureConfig& config) {
+  return config.core.mode == Mode::kEnterprise ? config.oauth2.issuer : config.core.node_id;
+}
+
+base::Result<lake::LakeOptions> lake_options(const settings::SecureConfig& config) {
+  const settings::LakeConnector& settings = config.connectors.lake;
+  ASSIGN_OR_RETURN(const std::string pem, read_file(settings.statement_key_path));
+  auto key = base::crypto::SigningKey::from_pem(pem);
+  if (!key) return std::move(key).error().with_context("connectors.lake.statement_key_path");
+  const auto algorithm = base::jose::algorithm_for(key->type());
+  ASSIGN_OR_RETURN(auto signer, base::jose::Signer::with_key(algorithm, *std::move(key)));
+  ASSIGN_OR_RETURN(auto catalog, base::http::Origin::parse(settings.url));
+  ASSIGN_OR_RETURN(auto store, base::http::Origin::parse(settings.store_url));
+  lake::LakeOptions options{.catalog = std::move(catalog),
+                            .prefix = settings.prefix,
+                            .name = settings.name,
+                            .client_id = settings.client_id,
+                            .client_secret = settings.client_secret,
+                            .signer = std::move(signer),
+                            .store = std::move(store),
+                            .path_style = settings.store_path_style,
+                            .ca_file = settings.ca_cert_path,
+                            .issuer = issuer_of(config),
+                            .tables = settings.tables,
+                            .scratch_dir = settings.scratch_dir};
+  options.file_bytes = settings.max_file_bytes;
+  options.files = settings.max_files;
+  options.memory_bytes = settings.memory_bytes;
+  options.threads = static_cast<unsigned>(settings.threads);
+  options.rows = settings.max_rows;
+  options.bytes = settings.max_bytes;
+  options.time = std::chrono::duration_cast<std::chrono::milliseconds>(settings.timeout);
+  if (config.connectors.require_walls) options.demand = isolate::Demand::kAll;
   return options;
 }
 
@@ -103,8 +144,8 @@ void WallWatch::show(std::string_view connector, const isolate::PartEvent& event
 }
 
 base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
-    const settings::SecureConfig& config, base::BlockingPool& pool, base::Random& random,
-    WallWatch& walls) {
+    const settings::SecureConfig& config, base::BlockingPool& pool, const base::Clock& clock,
+    base::Random& random, WallWatch& walls) {
   const settings::Connectors& settings = config.connectors;
   std::vector<std::shared_ptr<connectors::Connector>> opened;
   if (settings.echo.enabled) opened.push_back(std::make_shared<connectors::EchoConnector>());
@@ -114,6 +155,13 @@ base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connector
         auto sql, connectors::SqlConnector::open(sql_options(settings.sql, settings.require_walls),
                                                  std::move(on_event)));
     opened.push_back(std::move(sql));
+  }
+  if (settings.lake.enabled) {
+    auto on_event = [&walls](const isolate::PartEvent& event) { walls.show("lake", event); };
+    ASSIGN_OR_RETURN(auto options, lake_options(config));
+    ASSIGN_OR_RETURN(auto lake, lake::LakeConnector::open(std::move(options), pool, clock, random,
+                                                          std::move(on_event)));
+    opened.push_back(std::move(lake));
   }
   if (settings.files.enabled) {
     ASSIGN_OR_RETURN(auto files,

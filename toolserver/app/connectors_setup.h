@@ -31,13 +31,13 @@ class WallWatch {
   base::metrics::Registry& metrics_;
 };
 
-/// The connectors that are enabled, and the tools of the configuration. `pool`, `random` and
-/// `walls` outlive them. main() has begun with run_if_child().
+/// The connectors that are enabled, and the tools of the configuration. `pool`, `clock`, `random`
+/// and `walls` outlive them. main() has begun with run_if_child().
 /// Errors: kInvalid  an option of a connector; kUnsupported  a wall is demanded
 ///         that the kernel lacks; kInternal  the engine does not start.
 [[nodiscard]] base::Result<std::vector<std::shared_ptr<connectors::Connector>>> open_connectors(
-    const settings::SecureConfig& config, base::BlockingPool& pool, base::Random& random,
-    WallWatch& walls);
+    const settings::SecureConfig& config, base::BlockingPool& pool, const base::Clock& clock,
+    base::Random& random, WallWatch& walls);
 
 /// "tools.NAME: rule" for each schema of the configuration's tools that cannot
 /// be used, and "workflows.folder: FILE: rule" for a workflow that cannot. What such a tool says of

@@ -192,7 +192,7 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   for (const auto& note : outcomes_->notes()) log().warning("outcomes", {{"note", note}});
   ASSIGN_OR_RETURN(runs_, open_runs(config, clock_));
   wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
-  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, random_, *wall_watch_));
+  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, clock_, random_, *wall_watch_));
   for (const auto& own : extensions_.connectors) connectors.push_back(own);
   ASSIGN_OR_RETURN(auto workflows, configured_workflows(config));
   if (!workflows.empty()) {

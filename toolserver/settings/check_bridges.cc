@@ -18,7 +18,7 @@ constexpr std::int64_t kPatternMemory = 1 << 20;
 constexpr std::size_t kPatternBytes = 1024;
 
 // Namespaces of ours, also where a connector is off: its scopes may be granted.
-constexpr std::string_view kOwnNames[] = {"sql", "files", "echo", definition::kSpace};
+constexpr std::string_view kOwnNames[] = {"sql", "files", "lake", "echo", definition::kSpace};
 
 class Checker {
  public:

@@ -42,7 +42,8 @@ void check_discovery(Findings& out, const Cluster& cluster) {
 
 // A peer's name is the namespace of its tools here.
 void check_namespaces(Findings& out, const SecureConfig& config) {
-  static constexpr std::string_view kOwnNames[] = {"sql", "files", "echo", definition::kSpace};
+  static constexpr std::string_view kOwnNames[] = {"sql", "files", "lake", "echo",
+                                                   definition::kSpace};
   std::set<std::string> looks;
   for (std::string_view own : kOwnNames) looks.insert(look_of(own));
   for (const auto& bridge : config.bridges) looks.insert(look_of(bridge.name));

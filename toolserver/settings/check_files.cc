@@ -115,6 +115,8 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"security.deny_file", &config.security.deny_file},
           {"cluster.peer_scopes_file", &config.cluster.peer_scopes_file},
           {"oauth2.role_scopes_file", &config.oauth2.role_scopes_file},
+          {"connectors.lake.statement_key_path", &config.connectors.lake.statement_key_path},
+          {"connectors.lake.scratch_dir", &config.connectors.lake.scratch_dir},
           {"guard.rules_key_path", &config.guard.rules_key_path},
           {"guard.quarantine_file", &config.guard.quarantine_file},
           {"workflows.folder", &config.workflows.folder},
@@ -215,6 +217,11 @@ void check_server(Checker& check, const SecureConfig& config) {
   }
   if (config.connectors.sql.enabled) {
     check.file("connectors.sql.data_dir", config.connectors.sql.data_dir, Kind::kFolder);
+  }
+  if (const LakeConnector& lake = config.connectors.lake; lake.enabled) {
+    check.file("connectors.lake.statement_key_path", lake.statement_key_path, Kind::kPrivateKey);
+    check.file("connectors.lake.ca_cert_path", lake.ca_cert_path, Kind::kPublicFile);
+    check.file("connectors.lake.scratch_dir", lake.scratch_dir, Kind::kFolder);
   }
   if (config.connectors.files.enabled) {
     check.file("connectors.files.root", config.connectors.files.root, Kind::kFolder);

@@ -81,11 +81,27 @@ void check_file_sizes(Findings& out, const FilesConnector& files, const Limits& 
        limits.message_bytes);
 }
 
+void check_lake(Findings& out, const LakeConnector& lake) {
+  if (!lake.enabled) return;
+  for (auto [setting, is_set] :
+       {std::pair{"connectors.lake.url", !lake.url.empty()},
+        {"connectors.lake.prefix", !lake.prefix.empty()},
+        {"connectors.lake.name", !lake.name.empty()},
+        {"connectors.lake.client_id", !lake.client_id.empty()},
+        {"connectors.lake.client_secret", !lake.client_secret.empty()},
+        {"connectors.lake.statement_key_path", !lake.statement_key_path.empty()},
+        {"connectors.lake.store_url", !lake.store_url.empty()},
+        {"connectors.lake.scratch_dir", !lake.scratch_dir.empty()}}) {
+    if (!is_set) out.push_back({setting, "must be set for the lake connector"});
+  }
+}
+
 void check_connectors(Findings& out, const Connectors& connectors, const Limits& limits) {
   const SqlConnector& sql = connectors.sql;
   if (sql.enabled && sql.data_dir.empty()) {
     out.push_back({"connectors.sql.data_dir", "must be set for the SQL connector"});
   }
+  check_lake(out, connectors.lake);
   const FilesConnector& files = connectors.files;
   if (!files.enabled) return;
   if (files.root.empty()) {

@@ -17,7 +17,7 @@ struct Held {
   Origin origin;  // Another party chose it, and its form.
 };
 
-std::array<Held, 13> all_secrets(const SecureConfig& config) {
+std::array<Held, 14> all_secrets(const SecureConfig& config) {
   return {{
       {"api_key", config.core.api_key, 24, Origin::kOurs},
       {"secret_key", config.core.secret_key, 32, Origin::kOurs},
@@ -30,6 +30,7 @@ std::array<Held, 13> all_secrets(const SecureConfig& config) {
       {"cluster.discovery_config.token", config.cluster.discovery_config.token, 0, Origin::kTheirs},
       {"oauth2.client_secret", config.oauth2.client_secret, 0, Origin::kTheirs},
       {"hooks.bearer_token", config.hooks.bearer_token, 0, Origin::kTheirs},
+      {"connectors.lake.client_secret", config.connectors.lake.client_secret, 0, Origin::kTheirs},
       {"guard.policy_token", config.guard.policy_token, 0, Origin::kTheirs},
       {"hooks.signing_secret", config.hooks.signing_secret, 32, Origin::kOurs},
   }};

@@ -104,6 +104,8 @@ Findings check_transport(const SecureConfig& config, Role role) {
     check_target(out, config, "hooks.filter_url", config.hooks.filter_url);
     check_target(out, config, "guard.policy_url", config.guard.policy_url);
     check_target(out, config, "audit.witness_url", config.audit.witness_url);
+    check_target(out, config, "connectors.lake.url", config.connectors.lake.url);
+    check_target(out, config, "connectors.lake.store_url", config.connectors.lake.store_url);
   }
   check_https(out, "oauth2.jwks_url", config.oauth2.jwks_url);
   check_https(out, "oauth2.token_url", config.oauth2.token_url);

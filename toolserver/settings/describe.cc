@@ -43,6 +43,12 @@ std::string sql_line(const SqlConnector& sql) {
                      on_or_off(sql.allow_raw_file_sql));
 }
 
+std::string lake_line(const LakeConnector& lake) {
+  if (!lake.enabled) return "lake: off\n";
+  return fmt::format("lake: {} at {}, as {}, tables {}\n", lake.name, lake.url, lake.client_id,
+                     lake.tables.empty() ? "all" : fmt::format("{}", fmt::join(lake.tables, " ")));
+}
+
 std::string bridge_line(const Bridge& bridge) {
   bool is_stdio = bridge.kind == BridgeKind::kStdio;
   return fmt::format(
@@ -101,11 +107,12 @@ std::string server_lines(const SecureConfig& config) {
   if (takes_key && !config.core.api_key.empty()) {
     out += fmt::format("the api_key grants: {}\n", fmt::join(config.security.api_key_scopes, " "));
   }
-  out += sql_line(config.connectors.sql) + files_line(config.connectors.files) + tool_lines(config);
+  out += sql_line(config.connectors.sql) + lake_line(config.connectors.lake) +
+         files_line(config.connectors.files) + tool_lines(config);
   const auto& connectors = config.connectors;
   for (const auto& bridge : config.bridges) out += bridge_line(bridge);
-  if (!connectors.sql.enabled && !connectors.files.enabled && !connectors.echo.enabled &&
-      config.tools.empty() && config.bridges.empty()) {
+  if (!connectors.sql.enabled && !connectors.lake.enabled && !connectors.files.enabled &&
+      !connectors.echo.enabled && config.tools.empty() && config.bridges.empty()) {
     out +=
         "warning: no connector is on, and there is no [tools.NAME] and no [bridges.NAME], so there "
         "is nothing to call\n";

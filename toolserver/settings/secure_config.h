@@ -270,6 +270,29 @@ struct FilesConnector {
   bool allow_write = false;
 };
 
+/// A lake behind the service: lakeproxy, asked as each caller with the service as actor.
+struct LakeConnector {
+  bool enabled = false;
+  std::string url;
+  std::string prefix;
+  std::string name;  ///< LAKEPROXY_OAUTH_ISSUER of the lake.
+  std::string client_id;
+  base::Secret client_secret;
+  Path statement_key_path;
+  std::string store_url;
+  bool store_path_style = true;
+  Path ca_cert_path;
+  std::vector<std::string> tables;  ///< NAMESPACE.TABLE; empty: all.
+  Path scratch_dir;
+  std::uint64_t max_file_bytes = 0;
+  std::size_t max_files = 0;
+  std::uint64_t memory_bytes = 0;
+  std::size_t threads = 0;
+  std::size_t max_rows = 0;
+  std::size_t max_bytes = 0;
+  Duration timeout{};
+};
+
 struct EchoConnector {
   bool enabled = false;
 };
@@ -278,6 +301,7 @@ struct Connectors {
   bool require_walls = false;  ///< No start where the kernel lacks one.
   EchoConnector echo;
   SqlConnector sql;
+  LakeConnector lake;
   FilesConnector files;
 };
 

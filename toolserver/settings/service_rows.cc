@@ -158,6 +158,57 @@ std::vector<Row> sql_rows() {
   return std::move(rows).done();
 }
 
+std::vector<Row> lake_rows() {
+  Rows rows("Lake connector", Change::kRestart);
+  rows.add("connectors.lake.enabled", SETTINGS_MEMBER(connectors.lake.enabled), FlagType{}, "0",
+           "1 offers the lake tools.")
+      .add("connectors.lake.url", SETTINGS_MEMBER(connectors.lake.url), UrlType{}, "",
+           "Address of lakeproxy, without a path.")
+      .add("connectors.lake.prefix", SETTINGS_MEMBER(connectors.lake.prefix), TextType{}, "lake",
+           "The catalog, as it stands in the paths of its API.")
+      .add("connectors.lake.name", SETTINGS_MEMBER(connectors.lake.name), TextType{}, "",
+           "LAKEPROXY_OAUTH_ISSUER of the lake: statements are good for that one alone.")
+      .add("connectors.lake.client_id", SETTINGS_MEMBER(connectors.lake.client_id), TextType{}, "",
+           "This service's client at the lake.")
+      .add("connectors.lake.client_secret", SETTINGS_MEMBER(connectors.lake.client_secret),
+           SecretType{}, "", "Secret of connectors.lake.client_id.")
+      .add("connectors.lake.statement_key_path",
+           SETTINGS_MEMBER(connectors.lake.statement_key_path), TextType{}, "",
+           "Private key that signs for whom the lake is asked; the lake has its public half in "
+           "statement_keys of the client.")
+      .add("connectors.lake.store_url", SETTINGS_MEMBER(connectors.lake.store_url), UrlType{}, "",
+           "Address of the object store; the service fetches files from no other.")
+      .add("connectors.lake.store_path_style", SETTINGS_MEMBER(connectors.lake.store_path_style),
+           FlagType{}, "1", "0 where store_url names the bucket itself.")
+      .add("connectors.lake.ca_cert_path", SETTINGS_MEMBER(connectors.lake.ca_cert_path),
+           TextType{}, "", "PEM file with the authorities of both; the system's when not set.")
+      .add("connectors.lake.tables", SETTINGS_MEMBER(connectors.lake.tables),
+           ListType{table_rule, kTableRule}, "",
+           "Tables that callers may reach, each NAMESPACE.TABLE; all that the lake lets them when "
+           "not set.")
+      .add("connectors.lake.scratch_dir", SETTINGS_MEMBER(connectors.lake.scratch_dir), TextType{},
+           "",
+           "Folder for the files of a query while it runs, closed to others and of this service "
+           "alone.")
+      .add("connectors.lake.max_file_bytes", SETTINGS_MEMBER(connectors.lake.max_file_bytes),
+           BytesType{kMiB, kMiB << 20}, "1GiB", "Bytes of all files of one query.")
+      .add("connectors.lake.max_files", SETTINGS_MEMBER(connectors.lake.max_files),
+           IntegerType{1, 100'000}, "2000", "Files of one table.")
+      .add("connectors.lake.memory", SETTINGS_MEMBER(connectors.lake.memory_bytes),
+           BytesType{64 * kMiB, kMiB << 20}, "512MiB",
+           "Memory of one query's engine; its process may ask for twice as much and 1 GiB.")
+      .add("connectors.lake.threads", SETTINGS_MEMBER(connectors.lake.threads), IntegerType{1, 256},
+           "2", "Threads of one query.")
+      .add("connectors.lake.max_rows", SETTINGS_MEMBER(connectors.lake.max_rows),
+           IntegerType{1, 1'000'000}, "10000", "Rows of one result.")
+      .add("connectors.lake.max_bytes", SETTINGS_MEMBER(connectors.lake.max_bytes),
+           BytesType{1024, 256 * kMiB}, "8MiB", "Bytes of one result.")
+      .add("connectors.lake.timeout", SETTINGS_MEMBER(connectors.lake.timeout),
+           DurationType{milliseconds(10), minutes(5)}, "60",
+           "Time of one call, its files included.");
+  return std::move(rows).done();
+}
+
 std::vector<Row> files_rows() {
   Rows rows("Files connector", Change::kRestart);
   rows.add("connectors.files.enabled", SETTINGS_MEMBER(connectors.files.enabled), FlagType{}, "0",
@@ -207,7 +258,7 @@ std::vector<Row> log_rows() {
 std::vector<Row> service_rows() {
   std::vector<Row> out;
   for (auto* part : {hook_rows, audit_rows, outcome_rows, workflow_rows, connector_rows, echo_rows,
-                     sql_rows, files_rows, pin_rows, log_rows}) {
+                     sql_rows, lake_rows, files_rows, pin_rows, log_rows}) {
     for (auto& row : part()) out.push_back(std::move(row));
   }
   return out;

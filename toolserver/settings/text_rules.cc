@@ -102,6 +102,12 @@ std::string_view server_key_rule(std::string_view text) {
              : "must be a thumbprint of 43 characters, or the path of a PEM file";
 }
 
+std::string_view table_rule(std::string_view text) {
+  const std::size_t dot = text.rfind('.');
+  const bool good = dot != std::string_view::npos && dot > 0 && dot + 1 < text.size();
+  return good ? "" : "must be NAMESPACE.TABLE";
+}
+
 std::string_view extension_rule(std::string_view text) {
   bool good =
       text.size() >= 2 && text.size() <= 17 && text[0] == '.' &&

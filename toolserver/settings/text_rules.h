@@ -44,6 +44,8 @@ inline constexpr std::string_view kServerKeyRule =
     "the thumbprint that `securetool keygen ed25519` prints, or a PEM file with the public key";
 [[nodiscard]] std::string_view server_key_rule(std::string_view text);
 [[nodiscard]] bool is_thumbprint(std::string_view text);
+inline constexpr std::string_view kTableRule = "NAMESPACE.TABLE";
+[[nodiscard]] std::string_view table_rule(std::string_view text);
 
 inline constexpr std::string_view kExtensionRule = "a dot and 1 to 16 of a-z and 0-9";
 [[nodiscard]] std::string_view extension_rule(std::string_view text);

@@ -80,6 +80,23 @@ base::Result<DescribeRequest> describe(const Fields& fields) {
   return DescribeRequest{std::move(table)};
 }
 
+base::Result<SqlRequest> brought_request(std::string_view tool, const Fields& fields) {
+  if (tool == kNameTables) {
+    ASSIGN_OR_RETURN(std::string sql, fields.string("sql"));
+    return SqlRequest(NameRequest{std::move(sql)});
+  }
+  if (tool != kBringTables) {
+    return base::fail(base::ErrorKind::kNotFound, "there is no such tool");
+  }
+  BringRequest request;
+  ASSIGN_OR_RETURN(auto tables, fields.objects("tables"));
+  for (const Fields& one : tables) {
+    ASSIGN_OR_RETURN(BroughtTable table, read_brought_table(one));
+    request.tables.push_back(std::move(table));
+  }
+  return SqlRequest(std::move(request));
+}
+
 base::Result<SqlRequest> request_of(const Invocation& call, const SqlOptions& options,
                                     const base::json::Value& args) {
   ASSIGN_OR_RETURN(Fields fields, Fields::of(args, ""));
@@ -91,6 +108,7 @@ base::Result<SqlRequest> request_of(const Invocation& call, const SqlOptions& op
     request.run = run;
     return SqlRequest(std::move(request));
   }
+  if (options.brings_tables) return brought_request(tool, fields);
   if (tool == "sql.describe") {
     RETURN_IF_ERROR(check_members(call.args, {"table"}));
     ASSIGN_OR_RETURN(DescribeRequest request, describe(fields));

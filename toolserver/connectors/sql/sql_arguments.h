@@ -16,8 +16,20 @@ struct ListRequest {};
 struct DescribeRequest {
   TableName table;
 };
-using SqlRequest =
-    std::variant<QueryRequest, LoadRequest, UnloadRequest, ListRequest, DescribeRequest>;
+/// Which tables a statement names.
+struct NameRequest {
+  std::string sql;
+};
+/// Makes views of them.
+struct BringRequest {
+  std::vector<BroughtTable> tables;
+};
+using SqlRequest = std::variant<QueryRequest, LoadRequest, UnloadRequest, ListRequest,
+                                DescribeRequest, NameRequest, BringRequest>;
+
+/// Orders of the service itself, where it brings tables; no tool has these names.
+inline constexpr std::string_view kNameTables = "sql.name_tables";
+inline constexpr std::string_view kBringTables = "sql.bring_tables";
 
 /// Errors: E_SHAPE  names the member and the rule; E_LIMIT  too many
 ///         parameters, or one too long; E_TOOL  none of the SQL tools.

@@ -103,6 +103,12 @@ Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& c
     Outcome<ToolResult> operator()(const DescribeRequest& describe) const {
       return work.describe(describe.table.text());
     }
+    Outcome<ToolResult> operator()(const NameRequest& name) const {
+      return work.name_tables(name.sql, call);
+    }
+    Outcome<ToolResult> operator()(const BringRequest& bring) const {
+      return work.bring_tables(bring.tables, call);
+    }
   };
   if (auto ended = call.ended()) return *std::move(ended);
   return std::visit(Perform{work, call}, request);

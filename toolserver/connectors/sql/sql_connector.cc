@@ -30,21 +30,6 @@ std::uint64_t process_memory(const SqlOptions& options) {
          (options.threads + options.calls) * kStack;
 }
 
-isolate::Walls walls_of(const SqlOptions& options) {
-  isolate::Walls walls;
-  walls.memory_bytes = process_memory(options);
-  walls.files = 256;
-  walls.demand = options.demand;
-  // Without the engine's fence a link may lead anywhere.
-  std::string readable = options.enable_external_access ? "/" : options.data_dir;
-  if (!readable.empty()) walls.places.push_back({std::move(readable), isolate::Access::kRead});
-  // The engine looks at them when it opens, and fails where it cannot read what is there.
-  for (const char* path : {"/proc/self/cgroup", "/sys/fs/cgroup"}) {
-    walls.places.push_back({path, isolate::Access::kRead});
-  }
-  return walls;
-}
-
 // In seconds, which never fall: those that passed and, where the engine can
 // tell which part is done, those that it should take in all.
 void report(const Progress& progress, const std::string& text, steady_clock::time_point start) {
@@ -76,6 +61,41 @@ Fault not_answered(const base::Error& error) {
 }
 
 }  // namespace
+
+isolate::Walls walls_of(const SqlOptions& options) {
+  isolate::Walls walls;
+  walls.memory_bytes = process_memory(options);
+  walls.files = 256;
+  walls.demand = options.demand;
+  // Without the engine's fence a link may lead anywhere.
+  std::string readable = options.enable_external_access ? "/" : options.data_dir;
+  if (!readable.empty()) walls.places.push_back({std::move(readable), isolate::Access::kRead});
+  // The engine looks at them when it opens, and fails where it cannot read what is there.
+  for (const char* path : {"/proc/self/cgroup", "/sys/fs/cgroup"}) {
+    walls.places.push_back({path, isolate::Access::kRead});
+  }
+  return walls;
+}
+
+base::Task<Outcome<ToolResult>> run_order(isolate::PartClient* engine, SqlOrder order,
+                                          base::Deadline deadline, Progress progress) {
+  const auto start = steady_clock::now();
+  order.time = std::chrono::duration_cast<milliseconds>(deadline - start);
+  std::function<void(const std::string&)> on_note;
+  if (progress) {
+    on_note = [progress = std::move(progress), start](const std::string& note) {
+      report(progress, note, start);
+    };
+  }
+  auto bytes = co_await engine->call(encode(order), deadline, std::move(on_note));
+  if (!bytes) co_return not_answered(bytes.error());
+  auto answer = read_answer(*bytes);
+  if (!answer) {
+    co_return Fault{
+        Code::kInternal, "sql: the engine's answer is none", {}, answer.error().message()};
+  }
+  co_return *std::move(answer);
+}
 
 SqlConnector::SqlConnector(SqlOptions options, std::shared_ptr<Saved> saved,
                            std::unique_ptr<isolate::PartClient> engine)
@@ -112,11 +132,11 @@ base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, 
   co_await asio::this_coro::throw_if_cancelled(false);
   auto request = sql_request(*call, options_);
   if (!request) co_return std::move(request).error();
-  auto start = steady_clock::now();
-  auto deadline = std::min(call->context.deadline, start + options_.time);
-  auto answer =
-      co_await ask({.tool = call->tool.text(), .args = call->args, .dry_run = call->dry_run},
-                   deadline, std::move(progress));
+  auto deadline = std::min(call->context.deadline, steady_clock::now() + options_.time);
+  auto answer = co_await run_order(
+      engine_.get(),
+      {.tool = call->tool.text(), .args = call->args, .dry_run = call->dry_run, .time = {}},
+      deadline, std::move(progress));
   if (!answer || answer->is_error || call->dry_run) co_return answer;
   std::lock_guard lock(saved_->mutex);
   if (const auto* load = std::get_if<LoadRequest>(&*request)) {
@@ -125,26 +145,6 @@ base::Task<Outcome<ToolResult>> SqlConnector::invoke(Approved<Invocation> call, 
     saved_->tables.erase(unload->table.key());
   }
   co_return answer;
-}
-
-base::Task<Outcome<ToolResult>> SqlConnector::ask(SqlOrder order, base::Deadline deadline,
-                                                  Progress progress) {
-  auto start = steady_clock::now();
-  order.time = std::chrono::duration_cast<milliseconds>(deadline - start);
-  std::function<void(const std::string&)> on_note;
-  if (progress) {
-    on_note = [progress = std::move(progress), start](const std::string& note) {
-      report(progress, note, start);
-    };
-  }
-  auto bytes = co_await engine_->call(encode(order), deadline, std::move(on_note));
-  if (!bytes) co_return not_answered(bytes.error());
-  auto answer = read_answer(*bytes);
-  if (!answer) {
-    co_return Fault{
-        Code::kInternal, "sql: the engine's answer is none", {}, answer.error().message()};
-  }
-  co_return *std::move(answer);
 }
 
 base::Task<Outcome<void>> SqlConnector::keeps_to_tables(const Invocation& call,
@@ -156,8 +156,10 @@ base::Task<Outcome<void>> SqlConnector::keeps_to_tables(const Invocation& call,
   bool is_text = value != nullptr && value->is_string();
   if (is_text && argument == "sql" && call.tool.text() == "sql.query") {
     auto deadline = std::min(call.context.deadline, steady_clock::now() + options_.time);
-    auto answer = co_await ask(
-        {.tool = call.tool.text(), .args = call.args, .tables = std::move(tables)}, deadline, {});
+    auto answer = co_await run_order(
+        engine_.get(),
+        {.tool = call.tool.text(), .args = call.args, .tables = std::move(tables), .time = {}},
+        deadline, {});
     if (!answer) co_return std::move(answer).error();
     co_return Outcome<void>();
   }

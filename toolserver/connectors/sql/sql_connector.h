@@ -19,6 +19,14 @@
 
 namespace tool::connectors {
 
+/// The walls around the engine's process: reading below options.data_dir, and nothing else.
+[[nodiscard]] isolate::Walls walls_of(const SqlOptions& options);
+
+/// What the engine's process, which outlives the task, answers to an order.
+/// Errors: those of Connector::invoke; E_UPSTREAM  the process ended meanwhile.
+[[nodiscard]] base::Task<Outcome<ToolResult>> run_order(isolate::PartClient* engine, SqlOrder order,
+                                                        base::Deadline deadline, Progress progress);
+
 class SqlConnector final : public Connector {
  public:
   using OnEvent = std::function<void(const isolate::PartEvent&)>;

@@ -185,6 +185,7 @@ base::Result<SqlOptions> read_options(const Fields& fields) {
   ASSIGN_OR_RETURN(options.data_dir, fields.string("data_dir"));
   ASSIGN_OR_RETURN(options.enable_external_access, fields.boolean("enable_external_access"));
   ASSIGN_OR_RETURN(options.allow_raw_file_sql, fields.boolean("allow_raw_file_sql"));
+  ASSIGN_OR_RETURN(options.brings_tables, fields.boolean("brings_tables"));
   ASSIGN_OR_RETURN(options.memory_bytes, count(fields, "memory_bytes"));
   ASSIGN_OR_RETURN(std::uint64_t threads, count(fields, "threads"));
   options.threads = static_cast<unsigned>(threads);
@@ -211,6 +212,7 @@ std::string encode(const SqlOpening& opening) {
   return base::json::write(Object{{"data_dir", options.data_dir},
                                   {"enable_external_access", options.enable_external_access},
                                   {"allow_raw_file_sql", options.allow_raw_file_sql},
+                                  {"brings_tables", options.brings_tables},
                                   {"memory_bytes", options.memory_bytes},
                                   {"threads", options.threads},
                                   {"rows", options.rows},

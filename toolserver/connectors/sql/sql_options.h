@@ -29,6 +29,9 @@ struct SqlOptions {
   std::chrono::milliseconds time{30'000};
   /// At once; more are E_BUSY. Of one principal half of them, at least one.
   std::size_t calls = 8;
+  /// Tables are brought by the service, as NAMESPACE.TABLE, for one statement: brought_tables.h.
+  /// Then data_dir holds their files, and callers can neither load nor name any.
+  bool brings_tables = false;
   std::size_t tables = 64;  ///< Loaded at once; more are E_LIMIT.
   std::size_t statement_bytes = 64 << 10;
   std::size_t params = 256;

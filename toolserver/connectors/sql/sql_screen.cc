@@ -94,6 +94,7 @@ class Walker {
   void walk_table_function(const Object& object);
   void walk_show(const Object& object);
   void check_table(const Object& object);
+  void check_qualified(QualifiedName name, std::string_view catalog);
   void check_cte_name(std::string_view name);
 
   void stop(Kind kind, std::string reason) {
@@ -210,8 +211,13 @@ void Walker::check_table(const Object& object) {
   std::string catalog = lower_ascii(text_at(object, "catalog_name"));
   const Value* at = object.if_contains("at_clause");
   if (at == nullptr || !at->is_null()) refuse("a table AT a version is not allowed");
-  if (schema.empty() && catalog.empty()) {
-    if (std::ranges::find(ctes_, name) != ctes_.end()) return;
+  const bool is_bare = schema.empty() && catalog.empty();
+  if (is_bare && std::ranges::find(ctes_, name) != ctes_.end()) return;
+  if (rules_.naming != Naming::kLoaded) {
+    return check_qualified({std::string(text_at(object, "schema_name")), std::string(written)},
+                           catalog);
+  }
+  if (is_bare) {
     if (!is_identifier(written)) {
       if (rules_.raw_files == RawFiles::kAllowed && DataFile::parse(written)) {
         verdict_.names_files = true;
@@ -228,6 +234,35 @@ void Walker::check_table(const Object& object) {
   }
   if (!rules_.tables.contains(name)) {
     stop(Kind::kUnknownTable, fmt::format("there is no table {}", shown(written)));
+  }
+}
+
+// A table that was not brought is no table, and the engine must not look for a file of its name.
+void Walker::check_qualified(QualifiedName name, std::string_view catalog) {
+  if (name.name_space.empty()) {
+    return stop(Kind::kUnknownTable,
+                fmt::format("there is no table {}: write NAMESPACE.TABLE", shown(name.table)));
+  }
+  if (!catalog.empty()) {
+    return stop(Kind::kUnknownTable,
+                fmt::format("there is no table {}.{}.{}: put the levels of a namespace into one "
+                            "pair of quotes, \"a.b\".table",
+                            shown(catalog), shown(name.name_space), shown(name.table)));
+  }
+  constexpr auto kEngines = std::to_array<std::string_view>(
+      {"information_schema", "main", "memory", "pg_catalog", "system", "temp"});
+  if (holds(kEngines, lower_ascii(name.name_space)) || name.table.empty()) {
+    return refuse(fmt::format("tables of {} are not allowed", shown(name.name_space)));
+  }
+  constexpr std::size_t kLongest = 255;
+  if (name.name_space.size() > kLongest || name.table.size() > kLongest) {
+    return refuse("a name is too long");
+  }
+  if (rules_.naming == Naming::kNamed) {
+    verdict_.named.insert(std::move(name));
+  } else if (!rules_.tables.contains(name.key())) {
+    stop(Kind::kUnknownTable,
+         fmt::format("there is no table {}.{}", shown(name.name_space), shown(name.table)));
   }
 }
 
@@ -256,6 +291,10 @@ Verdict not_serialized(const Object& answer) {
 }
 
 }  // namespace
+
+std::string QualifiedName::key() const {
+  return lower_ascii(name_space) + '\0' + lower_ascii(table);
+}
 
 Verdict screen(const Value& tree, const ScreenRules& rules) {
   const Verdict unknown{Kind::kRefused, "the statement is not known", false};

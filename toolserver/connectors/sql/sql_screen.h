@@ -24,10 +24,27 @@ enum class RawFiles : std::uint8_t { kRefused, kAllowed };
 /// Whether a caller may know which tables there are.
 enum class TableNames : std::uint8_t { kTold, kSecret };
 
+/// A table of a catalog behind the engine, as a statement spells it: "sales".orders.
+struct QualifiedName {
+  std::string name_space;
+  std::string table;
+  /// In lower case: the engine takes names that differ in case alone for one.
+  [[nodiscard]] std::string key() const;
+  friend auto operator<=>(const QualifiedName&, const QualifiedName&) = default;
+};
+
+/// Which names a statement may have in FROM.
+enum class Naming : std::uint8_t {
+  kLoaded,   ///< Those of ScreenRules::tables.
+  kNamed,    ///< NAMESPACE.TABLE, whatever they are: the verdict lists them.
+  kBrought,  ///< NAMESPACE.TABLE, each with its key() in ScreenRules::tables.
+};
+
 struct ScreenRules {
   std::set<std::string> tables;  ///< That callers loaded, in lower case.
   RawFiles raw_files = RawFiles::kRefused;
   TableNames names = TableNames::kTold;
+  Naming naming = Naming::kLoaded;
 };
 
 struct Verdict {
@@ -38,8 +55,9 @@ struct Verdict {
     kUnreadable,    ///< The engine does not parse the text; `reason` is its own.
   };
   Kind kind = Kind::kAllowed;
-  std::string reason;        ///< Names what: "the function read_csv is not allowed".
-  bool names_files = false;  ///< Only where raw files are allowed.
+  std::string reason;                  ///< Names what: "the function read_csv is not allowed".
+  bool names_files = false;            ///< Only where raw files are allowed.
+  std::set<QualifiedName> named = {};  ///< Of Naming::kNamed.
 
   [[nodiscard]] bool allowed() const { return kind == Kind::kAllowed; }
 };

@@ -179,15 +179,69 @@ Outcome<void> SqlWork::keeps_to_tables(const std::string& sql,
   }
 }
 
+ScreenRules SqlWork::rules() const {
+  if (options_.brings_tables) {
+    std::lock_guard lock(load_mutex_);
+    return {.tables = brought_, .naming = Naming::kBrought};
+  }
+  return {.tables = tables_.names(),
+          .raw_files = options_.allow_raw_file_sql && !options_.data_dir.empty()
+                           ? RawFiles::kAllowed
+                           : RawFiles::kRefused};
+}
+
+Outcome<ToolResult> SqlWork::name_tables(const std::string& sql, SqlCall& call) {
+  if (auto good = check_text(sql); !good) return std::move(good).error();
+  auto tree = parse_sql(sql, call);
+  if (!tree) return std::move(tree).error();
+  const Verdict verdict = screen(*tree, {.tables = {}, .naming = Naming::kNamed});
+  if (!verdict.allowed()) return verdict_answer(verdict, options_.data_dir, sql);
+  base::json::Array list;
+  for (const QualifiedName& name : verdict.named) {
+    list.push_back(Object{{"namespace", name.name_space}, {"table", name.table}});
+  }
+  return structured_answer(Object{{"tables", std::move(list)}});
+}
+
+base::Status SqlWork::make_view(const BroughtTable& table, Connection& connection) {
+  std::vector<std::vector<FileColumn>> found;
+  for (const BroughtFile& file : table.files) {
+    ASSIGN_OR_RETURN(auto columns, columns_of(connection, options_.data_dir + "/" + file.file));
+    found.push_back(std::move(columns));
+  }
+  ASSIGN_OR_RETURN(const std::string view, view_of(table, found, options_.data_dir));
+  RETURN_IF_ERROR(connection.execute("CREATE SCHEMA IF NOT EXISTS memory." +
+                                     base::duckdb::quote_identifier(table.name.name_space)));
+  RETURN_IF_ERROR(connection.execute(view));
+  return {};
+}
+
+Outcome<ToolResult> SqlWork::bring_tables(const std::vector<BroughtTable>& tables, SqlCall& call) {
+  auto connection = connect(call);
+  if (!connection) return failure(connection.error(), call, {});
+  SqlCall::Using using_it(call, *connection);
+  std::lock_guard lock(load_mutex_);
+  for (const BroughtTable& table : tables) {
+    if (brought_.contains(table.name.key())) {
+      return sql_mistake(fmt::format("two tables are named {}.{} but for upper and lower case",
+                                     table.name.name_space, table.name.table));
+    }
+    auto made = make_view(table, *connection);
+    if (!made && made.error().kind() == base::ErrorKind::kUnsupported &&
+        made.error().detail().empty()) {
+      return sql_mistake(made.error().message());
+    }
+    if (!made) return failure(made.error(), call, {});
+    brought_.insert(table.name.key());
+  }
+  return structured_answer(Object{});
+}
+
 Outcome<ToolResult> SqlWork::query(const QueryRequest& request, SqlCall& call) {
   if (auto good = check_text(request.sql); !good) return std::move(good).error();
   auto tree = parse_sql(request.sql, call);
   if (!tree) return std::move(tree).error();
-  ScreenRules rules{.tables = tables_.names(),
-                    .raw_files = options_.allow_raw_file_sql && !options_.data_dir.empty()
-                                     ? RawFiles::kAllowed
-                                     : RawFiles::kRefused};
-  Verdict verdict = screen(*tree, rules);
+  Verdict verdict = screen(*tree, rules());
   if (!verdict.allowed()) return verdict_answer(verdict, options_.data_dir, request.sql);
   if (!verdict.names_files) return run(request, request.sql, call);
   auto placed = anchored(request.sql, *std::move(tree), call);

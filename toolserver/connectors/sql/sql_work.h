@@ -5,10 +5,13 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/duckdb/engine.h"
+#include "toolserver/connectors/sql/brought_tables.h"
 #include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_call.h"
 #include "toolserver/connectors/sql/sql_names.h"
@@ -71,6 +74,14 @@ class SqlWork {
   /// answer with is_error. Errors: as load().
   [[nodiscard]] Outcome<ToolResult> unload(const UnloadRequest& request, SqlCall& call);
 
+  /// The tables that the statement names, screened but for them:
+  /// {"tables": [{"namespace": ..., "table": ...}]}. Errors: as query().
+  [[nodiscard]] Outcome<ToolResult> name_tables(const std::string& sql, SqlCall& call);
+  /// Makes a view of each; statements may name them from then on. Two whose names differ in case
+  /// alone, and one that cannot be read, are answers with is_error. Errors: as query().
+  [[nodiscard]] Outcome<ToolResult> bring_tables(const std::vector<BroughtTable>& tables,
+                                                 SqlCall& call);
+
   [[nodiscard]] ToolResult list_tables();
   [[nodiscard]] ToolResult describe(std::string_view table);
 
@@ -80,6 +91,10 @@ class SqlWork {
   SqlWork(SqlOptions options, std::unique_ptr<base::duckdb::Engine> engine)
       : options_(std::move(options)), engine_(std::move(engine)) {}
 
+  [[nodiscard]] std::optional<Fault> fault_of_text(const std::string& sql) const;
+  [[nodiscard]] base::Status make_view(const BroughtTable& table,
+                                       base::duckdb::Connection& connection);
+  [[nodiscard]] ScreenRules rules() const;
   using Connected = base::Result<base::duckdb::Connection>;
   [[nodiscard]] Connected connect(const SqlCall& call);
   [[nodiscard]] Outcome<void> check_text(const std::string& sql) const;
@@ -96,7 +111,8 @@ class SqlWork {
   const SqlOptions options_;
   const std::unique_ptr<base::duckdb::Engine> engine_;
   SqlTables tables_;
-  std::mutex load_mutex_;
+  std::set<std::string> brought_;  // By QualifiedName::key(). Guarded by load_mutex_.
+  mutable std::mutex load_mutex_;
   std::mutex restart_mutex_;
   std::uint64_t restarts_seen_ = 0;  // Guarded by restart_mutex_.
 };

@@ -1,0 +1,1 @@
+SELECT * FROM sales.orders o JOIN "a.b".c USING (id) WHERE EXISTS (FROM x.y)
