@@ -94,11 +94,10 @@ std::string server_lines(const SecureConfig& config) {
   const Hooks& hooks = config.hooks;
   out += fmt::format("cluster {}: discovery {}, {} peers\n", config.cluster.name,
                      word(config.cluster.discovery_method), config.cluster.peers.size());
-  out += fmt::format("hooks: consent {}, filter {}, fail mode {}\n",
-                     config.admin.consent ? "on the page /admin"
-                                          : on_or_off(!hooks.consent_url.empty()),
-                     on_or_off(!hooks.filter_url.empty()),
-                     word(hooks.fail_mode));
+  out += fmt::format(
+      "hooks: consent {}, filter {}, fail mode {}\n",
+      config.admin.consent ? "on the page /admin" : on_or_off(!hooks.consent_url.empty()),
+      on_or_off(!hooks.filter_url.empty()), word(hooks.fail_mode));
   out += guard_line(config.guard);
   out += fmt::format("audit: {}, {}, on failure {}, arguments {}\n", config.audit.path.string(),
                      word(config.audit.durability), word(config.audit.on_failure),

@@ -4,7 +4,7 @@
 // again: by the last token of its session, and a proof of the key that the token
 // is bound to. The token alone opens nothing; and what it stands for is kept
 // here, so that it is taken once, and not at all after the session was ended.
-// Source: docs/wire-3.0.md, section 6.7.
+// Source: docs/wire-3.0.md, section 6.8.
 
 #include <cstddef>
 #include <functional>

@@ -187,7 +187,8 @@ base::Task<void> Run::recheck() {
   base::RequestContext context;
   context.deadline = std::chrono::steady_clock::now() + kVerifyTime;
   auto principal = co_await services_.credentials().verify(context, *shown_);
-  bool taken_back = principal ? !caller_->principal.scopes.within(principal->scopes)
+  bool taken_back = principal ? !caller_->principal.scopes.within(principal->scopes) ||
+                                    !principal->details.admits(caller_->principal.details)
                               : principal.error().code == Code::kAuth;
   if (!taken_back) co_return;
   perform(session_.end(Code::kAuth));

@@ -394,7 +394,7 @@ class Client:
         return shown
 
     def _former_session(self):
-        """Section 6.7: good once, and with the key that the token is bound to."""
+        """Section 6.8: good once, and with the key that the token is bound to."""
         return {'method': 'session', 'credential': self.former, 'holder': holder.prove(self.session_key, self.th1, self.former)}
 
     def _credential(self):

@@ -377,7 +377,7 @@ export class Client {
     return apiKey ? {method: 'api_key', credential: apiKeyCredential(apiKey, th1)} : {method: 'mtls', credential: ''};
   }
 
-  /** Section 6.7: good once, and with the key that the token is bound to. */
+  /** Section 6.8: good once, and with the key that the token is bound to. */
   #follow(th1: Uint8Array, former: string): Shown {
     return {method: 'session', credential: former, holder: proveHolder(this.#sessionKey, th1, former)};
   }

@@ -44,7 +44,7 @@ export interface Shown {
   readonly method: string;
   readonly credential: string;
   readonly holder?: object;
-  /** By it the session may be followed: section 6.7. */
+  /** By it the session may be followed: section 6.8. */
   readonly session_key?: object;
 }
 

@@ -96,7 +96,7 @@ def test_refreshes_are_few(make_service):
     assert codes == [None] * 5 + ['E_RATE'] and 0 < retry <= 10_000 and alive
 
 
-@pytest.mark.parametrize('op, payload, code', [('tool.invoke', {'tool': 'no.tool', 'args': {}}, 'E_TOOL'), ('flow.run', {}, 'E_OP'),
+@pytest.mark.parametrize('op, payload, code', [('tool.invoke', {'tool': 'no.tool', 'args': {}}, 'E_TOOL'), ('no.such', {}, 'E_OP'),
                                                ('cap.get', {'tool': 'no.tool'}, 'E_TOOL'), ('session.ping', {}, 'E_RATE')])
 def test_who_is_refused_again_and_again_is_disconnected(make_service, op, payload, code):
     """After so many refusals, whatever they are for; another connection of the same principal does not help."""

@@ -1,4 +1,4 @@
-"""Sessions that follow one whose connection was lost: by its last token and the key of its client. docs/wire-3.0.md, section 6.7."""
+"""Sessions that follow one whose connection was lost: by its last token and the key of its client. docs/wire-3.0.md, section 6.8."""
 import asyncio
 import json
 import time
@@ -303,9 +303,9 @@ def test_a_client_whose_token_is_not_taken_shows_its_credential(service):
     assert run(work()) == ['api_key', 'session', 'api_key']
 
 
-def test_the_library_follows_too(own):
+def test_the_library_follows_too(make_service):
     """In C++: the call that finds its connection gone makes another one, by the token of the last."""
-    service = own['encrypted']
+    service = make_service('encrypted')  # of many sessions of one principal the trail has a summary
 
     async def work():
         async with CutProxy(service.port) as proxy:

@@ -67,9 +67,6 @@ class SqlConnector final : public Connector {
   SqlConnector(SqlOptions options, std::shared_ptr<Saved> saved,
                std::unique_ptr<isolate::PartClient> engine);
 
-  [[nodiscard]] base::Task<Outcome<ToolResult>> ask(SqlOrder order, base::Deadline deadline,
-                                                    Progress progress);
-
   const SqlOptions options_;
   const std::shared_ptr<Saved> saved_;
   const std::unique_ptr<isolate::PartClient> engine_;

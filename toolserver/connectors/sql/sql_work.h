@@ -91,7 +91,6 @@ class SqlWork {
   SqlWork(SqlOptions options, std::unique_ptr<base::duckdb::Engine> engine)
       : options_(std::move(options)), engine_(std::move(engine)) {}
 
-  [[nodiscard]] std::optional<Fault> fault_of_text(const std::string& sql) const;
   [[nodiscard]] base::Status make_view(const BroughtTable& table,
                                        base::duckdb::Connection& connection);
   [[nodiscard]] ScreenRules rules() const;

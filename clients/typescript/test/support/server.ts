@@ -252,7 +252,7 @@ export class Server {
     await new Promise((resolve) => this.#sockets.close(resolve));
   }
 
-  /** Section 6.7: a token that is bound to the key of this thumbprint. */
+  /** Section 6.8: a token that is bound to the key of this thumbprint. */
   issue(thumbprint: string): string {
     const token = `e30.e30.AA${this.#issued.size || ''}`;
     this.#issued.set(token, thumbprint);
