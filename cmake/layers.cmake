@@ -271,12 +271,14 @@ module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 # Logins at foreign MCP servers.
 module(toolserver/mcp_login USES base/config base/core base/crypto base/files base/http base/jose base/json base/runtime
   toolserver/definition toolserver/model TEST_USES base/testing)
+# What foreign tools said of themselves, and what of it was approved.
+module(toolserver/pins USES base/core base/files base/json toolserver/model TEST_USES base/testing)
 # Which of many tools a few words mean.
 module(toolserver/tool_search TEST_USES base/testing)
 # Foreign MCP servers, whose tools are connectors of ours.
-module(toolserver/mcp_bridge USES base/core base/files base/json base/runtime base/http base/log toolserver/model toolserver/settings
-  toolserver/mcp toolserver/mcp_login toolserver/isolate toolserver/connectors toolserver/pipeline LINKS PkgConfig::re2
-  TEST_USES base/testing)
+module(toolserver/mcp_bridge USES base/core base/json base/runtime base/http base/log toolserver/model toolserver/settings
+  toolserver/mcp toolserver/mcp_login toolserver/isolate toolserver/connectors toolserver/pins toolserver/pipeline
+  LINKS PkgConfig::re2 TEST_USES base/testing)
 # Judges of calls behind the pipeline's guard stages: rules of patterns, a policy engine.
 module(toolserver/guard USES base/core base/config base/crypto base/json base/http base/runtime toolserver/model
   toolserver/pipeline LINKS PkgConfig::re2 PkgConfig::tomlplusplus PkgConfig::utf8proc TEST_USES base/testing)
@@ -312,7 +314,7 @@ module(toolserver/app USES base/core base/files base/config base/json base/log b
   toolserver/connectors/lake
   toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress
   toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/workflow toolserver/federation toolserver/federation/proof
-  TEST_USES base/testing)
+  toolserver/pins TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
 program(securetool toolserver/app LINKS CLI11::CLI11)

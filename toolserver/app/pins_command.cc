@@ -9,16 +9,16 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "toolserver/app/command.h"
-#include "toolserver/mcp_bridge/pin_store.h"
+#include "toolserver/pins/pin_store.h"
 #include "toolserver/settings/settings.h"
 
 namespace tool::app {
 namespace {
 
 namespace json = base::json;
-using bridge::PinFile;
-using bridge::PinStatus;
-using bridge::PinStore;
+using pins::PinFile;
+using pins::PinStatus;
+using pins::PinStore;
 
 // What a foreign server wrote could else move the terminal's cursor.
 void print_line(std::string_view text) {
@@ -78,7 +78,7 @@ std::vector<std::string> ids_of(const PinFile& file) {
 }
 
 json::Value json_of(const PinFile& file, const std::string& id) {
-  json::Object out{{"id", id}, {"state", bridge::name(status_of(file, id))}};
+  json::Object out{{"id", id}, {"state", pins::name(status_of(file, id))}};
   if (auto seen = file.seen.find(id); seen != file.seen.end()) {
     out["pin"] = seen->second.pin;
     out["seen_ms"] = seen->second.at_ms;
@@ -95,7 +95,7 @@ json::Value json_of(const PinFile& file, const std::string& id) {
 
 void print_state(const PinFile& file, const std::string& id) {
   PinStatus status = status_of(file, id);
-  std::string line = fmt::format("{:<10} {}", bridge::name(status), id);
+  std::string line = fmt::format("{:<10} {}", pins::name(status), id);
   if (status == PinStatus::kUnusable) line += ": " + file.seen.at(id).note;
   print_line(line);
 }
@@ -107,7 +107,7 @@ void print_differences(const PinFile& file, const std::string& id) {
   auto approved = file.approved.find(id);
   const auto& before = approved == file.approved.end() ? kNothing : approved->second.record;
   const auto& after = seen == file.seen.end() ? kNothing : seen->second.record;
-  for (const auto& line : bridge::differences(before, after)) print_line(line);
+  for (const auto& line : pins::differences(before, after)) print_line(line);
 }
 
 // The tools that `name` means: one, or with "bridge.*" all that are not pinned.

@@ -12,12 +12,17 @@
 
 #include "base/json/json.h"
 #include "toolserver/mcp_bridge/param_headers.h"
-#include "toolserver/mcp_bridge/pin_store.h"
 #include "toolserver/model/argument_rules.h"
 #include "toolserver/model/capability.h"
+#include "toolserver/pins/pin_store.h"
 #include "toolserver/settings/bridge.h"
 
 namespace tool::bridge {
+
+using pins::PinFile;
+using pins::PinnedTool;
+using pins::PinStatus;
+using pins::PinStore;
 
 struct ForeignTool {
   Capability capability;

@@ -1,4 +1,4 @@
-#include "toolserver/mcp_bridge/pin_store.h"
+#include "toolserver/pins/pin_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-namespace tool::bridge {
+namespace tool::pins {
 namespace {
 
 using ::testing::ElementsAre;
@@ -143,4 +143,4 @@ TEST(PinDifferencesTest, each_member_that_differs_has_its_lines) {
 }
 
 }  // namespace
-}  // namespace tool::bridge
+}  // namespace tool::pins

@@ -1,4 +1,4 @@
-#include "toolserver/mcp_bridge/pin_store.h"
+#include "toolserver/pins/pin_store.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "base/files/descriptor.h"
 #include "base/json/fields.h"
 
-namespace tool::bridge {
+namespace tool::pins {
 namespace {
 
 namespace json = base::json;
@@ -124,8 +124,8 @@ PinStatus status_of(const PinFile& file, const std::string& id) {
   return approved->second.pin == seen->second.pin ? PinStatus::kPinned : PinStatus::kChanged;
 }
 
-base::Result<PinStore> PinStore::open(const std::filesystem::path& folder,
-                                      const std::string& bridge, const base::Clock& clock) {
+base::Result<PinStore> PinStore::open(const std::filesystem::path& folder, const std::string& name,
+                                      const base::Clock& clock) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return unavailable(folder);
   struct stat facts{};
   if (::stat(folder.c_str(), &facts) != 0) return unavailable(folder);
@@ -133,7 +133,7 @@ base::Result<PinStore> PinStore::open(const std::filesystem::path& folder,
     return fail(ErrorKind::kUnavailable, folder.string() + ": must be a folder");
   }
   RETURN_IF_ERROR(check_owner(folder, facts));
-  return PinStore(folder, bridge, clock);
+  return PinStore(folder, name, clock);
 }
 
 base::Result<PinFile> PinStore::read() const {
@@ -171,7 +171,7 @@ base::Status PinStore::write(const PinFile& pins) const {
   if (text.size() > kFileBytes) {
     return fail(ErrorKind::kTooLarge, path().string() + ": would be over 15 MiB");
   }
-  std::filesystem::path part = folder_ / (bridge_ + ".json.part");
+  std::filesystem::path part = folder_ / (name_ + ".json.part");
   {
     Descriptor file(
         ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -193,7 +193,7 @@ base::Status PinStore::write(const PinFile& pins) const {
 }
 
 base::Result<PinFile> PinStore::see(std::map<std::string, PinnedTool> seen, bool trust) {
-  ASSIGN_OR_RETURN(auto held, lock(folder_ / (bridge_ + ".lock")));
+  ASSIGN_OR_RETURN(auto held, lock(folder_ / (name_ + ".lock")));
   ASSIGN_OR_RETURN(PinFile file, read());
   std::int64_t now =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_->now().time_since_epoch())
@@ -219,7 +219,7 @@ base::Result<PinFile> PinStore::see(std::map<std::string, PinnedTool> seen, bool
 }
 
 base::Status PinStore::approve(const std::string& id, std::string_view pin) {
-  ASSIGN_OR_RETURN(auto held, lock(folder_ / (bridge_ + ".lock")));
+  ASSIGN_OR_RETURN(auto held, lock(folder_ / (name_ + ".lock")));
   ASSIGN_OR_RETURN(PinFile file, read());
   auto seen = file.seen.find(id);
   if (seen == file.seen.end()) return fail(ErrorKind::kNotFound, id + ": is not offered");
@@ -241,7 +241,7 @@ base::Status PinStore::approve(const std::string& id, std::string_view pin) {
 }
 
 base::Status PinStore::revoke(const std::string& id) {
-  ASSIGN_OR_RETURN(auto held, lock(folder_ / (bridge_ + ".lock")));
+  ASSIGN_OR_RETURN(auto held, lock(folder_ / (name_ + ".lock")));
   ASSIGN_OR_RETURN(PinFile file, read());
   if (file.approved.erase(id) == 0) return fail(ErrorKind::kNotFound, id + ": is not approved");
   return write(file);
@@ -262,4 +262,4 @@ std::vector<std::string> differences(const json::Object& approved, const json::O
   return out;
 }
 
-}  // namespace tool::bridge
+}  // namespace tool::pins

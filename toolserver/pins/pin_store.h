@@ -1,7 +1,7 @@
 #pragma once
 
 // A foreign tool is what its server says of it today. Here stands what the
-// server said, and what of it somebody approved: a file for each bridge,
+// server said, and what of it somebody approved: a file for each bridge and each node,
 // written by the service (what is seen) and by the operator's command (what is
 // approved), each change under a lock and whole or not at all.
 // Source: docs/adr/0120; docs/tools/bridge.md.
@@ -17,7 +17,7 @@
 #include "base/json/json.h"
 #include "toolserver/model/fault.h"
 
-namespace tool::bridge {
+namespace tool::pins {
 
 /// A tool as it stands in one of the two lists.
 struct PinnedTool {
@@ -47,7 +47,7 @@ enum class PinStatus : std::uint8_t {
 /// Of the tool `id`, which is in one of the lists.
 [[nodiscard]] PinStatus status_of(const PinFile& file, const std::string& id);
 
-/// The file of one bridge. Every call reads the disk and blocks.
+/// The file of one bridge or node. Every call reads the disk and blocks.
 class PinStore {
  public:
   static constexpr std::size_t kFileBytes = 15 << 20;
@@ -57,7 +57,7 @@ class PinStore {
   /// Errors: kUnavailable  the folder cannot be made; kForbidden  others may
   ///         write to it.
   [[nodiscard]] static base::Result<PinStore> open(const std::filesystem::path& folder,
-                                                   const std::string& bridge,
+                                                   const std::string& name,
                                                    const base::Clock& clock);
 
   /// Empty when there is no file yet.
@@ -81,15 +81,15 @@ class PinStore {
   /// Changes with every write, by whomever; empty while there is no file.
   [[nodiscard]] std::string stamp() const;
 
-  [[nodiscard]] std::filesystem::path path() const { return folder_ / (bridge_ + ".json"); }
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / (name_ + ".json"); }
 
  private:
-  PinStore(std::filesystem::path folder, std::string bridge, const base::Clock& clock)
-      : folder_(std::move(folder)), bridge_(std::move(bridge)), clock_(&clock) {}
+  PinStore(std::filesystem::path folder, std::string name, const base::Clock& clock)
+      : folder_(std::move(folder)), name_(std::move(name)), clock_(&clock) {}
   [[nodiscard]] base::Status write(const PinFile& file) const;
 
   std::filesystem::path folder_;
-  std::string bridge_;
+  std::string name_;
   const base::Clock* clock_;
 };
 
@@ -99,4 +99,4 @@ class PinStore {
 [[nodiscard]] std::vector<std::string> differences(const base::json::Object& approved,
                                                    const base::json::Object& seen);
 
-}  // namespace tool::bridge
+}  // namespace tool::pins
