@@ -173,7 +173,8 @@ Task<Connected> open(Deadline until, Target target, ConnectOptions options) {
     ClientTlsFiles files{options.ca_file, options.certificate_file, options.key_file};
     CO_ASSIGN_OR_RETURN(tls, make_client_tls(files));
   }
-  CO_ASSIGN_OR_RETURN(auto stream, co_await open_stream(target.origin, tls, until));
+  CO_ASSIGN_OR_RETURN(auto stream,
+                      co_await open_stream(target.origin, options.address, tls, until));
   co_return co_await shake_hands(std::move(stream), std::move(target), std::move(options));
 }
 

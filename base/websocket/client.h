@@ -18,7 +18,10 @@
 namespace base::ws {
 
 struct ConnectOptions {
-  std::string url;               ///< "ws://host[:port]/path" or "wss://...".
+  std::string url;  ///< "ws://host[:port]/path" or "wss://...".
+  /// Where to connect in place of what the host's name stands for; the certificate
+  /// must be for the name all the same. Empty: the name is looked up.
+  std::string address;
   std::string subprotocol;       ///< Offered, and required of the answer; empty: none.
   http::Headers headers;         ///< Sent along, e.g. Authorization.
   std::string ca_file;           ///< PEM; the only roots trusted. The system's when empty.

@@ -204,21 +204,23 @@ Result<std::shared_ptr<asio::ssl::context>> make_client_tls(const ClientTlsFiles
   return context;
 }
 
-Task<Result<std::unique_ptr<ClientStream>>> open_stream(http::Origin origin,
+Task<Result<std::unique_ptr<ClientStream>>> open_stream(http::Origin origin, std::string address,
                                                         std::shared_ptr<asio::ssl::context> tls,
                                                         Deadline until) {
   using Opened = Result<std::unique_ptr<ClientStream>>;
   auto executor = co_await asio::this_coro::executor;
+  http::Origin place = origin;
+  if (!address.empty()) place.host = std::move(address);
   if (tls == nullptr) {
     auto plain = std::make_unique<SocketStream<tcp::socket>>(executor);
     CO_RETURN_IF_ERROR(
-        co_await http::dial(plain->socket(), plain->watchdog(), std::move(origin), until));
+        co_await http::dial(plain->socket(), plain->watchdog(), std::move(place), until));
     CO_RETURN_IF_ERROR(plain->set_up());
     co_return Opened(std::move(plain));
   }
   auto encrypted = std::make_unique<SocketStream<TlsLayer>>(tcp::socket(executor), *tls);
   CO_RETURN_IF_ERROR(
-      co_await http::dial(encrypted->socket(), encrypted->watchdog(), origin, until));
+      co_await http::dial(encrypted->socket(), encrypted->watchdog(), std::move(place), until));
   CO_RETURN_IF_ERROR(encrypted->set_up());
   CO_RETURN_IF_ERROR(co_await shake_hands(encrypted->layer(), encrypted->watchdog(), origin.host));
   co_return Opened(std::move(encrypted));

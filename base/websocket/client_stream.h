@@ -38,12 +38,13 @@ class ClientStream : public http::ByteStream {
   [[nodiscard]] virtual bool refused() const = 0;
 };
 
-/// Connects and, with a `tls` context, shakes hands for the origin's name. The
-/// stream is armed until `until`. Runs with throw_if_cancelled(false) in force.
-/// Errors: kUnavailable  no connection;
+/// Connects to the origin, or to `address` in its place where that is not empty, and,
+/// with a `tls` context, shakes hands for the origin's name. The stream is armed until `until`.
+/// Runs with throw_if_cancelled(false) in force. Errors: kUnavailable  no connection;
 ///         kForbidden  TLS was refused by either side;
 ///         kTimeout  `until` passed; kCancelled.
 [[nodiscard]] Task<Result<std::unique_ptr<ClientStream>>> open_stream(
-    http::Origin origin, std::shared_ptr<boost::asio::ssl::context> tls, Deadline until);
+    http::Origin origin, std::string address, std::shared_ptr<boost::asio::ssl::context> tls,
+    Deadline until);
 
 }  // namespace base::ws

@@ -174,6 +174,19 @@ TEST(TlsTest, name_in_the_url_is_verified) {
   EXPECT_TRUE(told.has_value());
 }
 
+TEST(TlsTest, name_in_the_url_is_verified_at_a_given_address_too) {
+  Authority authority;
+  auto pair = authority.issue("server", "DNS:node-b.example,IP:127.0.0.1");
+  TestServer server({.accept = {.host_check = HostCheck::kAny}, .tls = server_files(pair)}, tell);
+  auto at = [&](std::string_view host) {
+    return ConnectOptions{.url = fmt::format("wss://{}:{}/echo", host, server.port()),
+                          .address = "127.0.0.1",
+                          .ca_file = authority.ca_file()};
+  };
+  EXPECT_TRUE(run(ask(at("node-b.example"))).has_value());
+  EXPECT_EQ(refusal_of(at("node-c.example")), ErrorKind::kForbidden);
+}
+
 TEST(TlsTest, files_that_cannot_be_used_are_invalid) {
   Authority authority;
   auto one = authority.issue("one", "");

@@ -32,6 +32,7 @@ enum class Reconnect {
 
 struct ClientOptions {
   std::string url;               ///< "wss://host[:port][/path]", or "ws://" to loopback.
+  std::string address;           ///< What the URL's host stands for; empty: its name is looked up.
   std::string path = "/scp/v3";  ///< Of a URL without one.
   PlainTransport plain = PlainTransport::kRefused;
   session::ClientConfig session;  ///< Mode, suites, secrets, method, token.

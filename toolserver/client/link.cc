@@ -64,6 +64,7 @@ ws::ConnectOptions connect_options(const ClientOptions& options, base::Random& r
   auto endpoint = settings::parse_endpoint(options.url);
   bool names_path = !endpoint || !endpoint->path.empty();
   out.url = names_path ? options.url : options.url + options.path;
+  out.address = options.address;
   out.subprotocol = kSubprotocol;
   out.ca_file = options.ca_file;
   out.certificate_file = options.certificate_file;
