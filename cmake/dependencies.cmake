@@ -16,6 +16,7 @@ pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 # Its -pthread does not go with the precompiled header; Threads::Threads links it anyway.
 set_target_properties(PkgConfig::re2 PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(cares REQUIRED IMPORTED_TARGET libcares)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(snappy REQUIRED IMPORTED_TARGET snappy)
 pkg_check_modules(argon2 REQUIRED IMPORTED_TARGET libargon2)

@@ -304,6 +304,9 @@ embed_texts(toolserver_admin admin_scripts ${CMAKE_SOURCE_DIR}/toolserver/admin/
 embed_texts(toolserver_admin admin_images ${CMAKE_SOURCE_DIR}/toolserver/admin/*.svg)
 module(toolserver/client USES base/core base/json base/runtime base/http base/websocket base/crypto base/jose toolserver/model
   toolserver/settings toolserver/session TEST_USES base/testing)
+# Where other nodes are, as a name server or a registry says it.
+module(toolserver/discovery USES base/core base/crypto base/http base/json base/log base/metrics base/runtime
+  toolserver/model toolserver/settings LINKS PkgConfig::cares resolv TEST_USES base/testing)
 # The other nodes of a federation, whose tools are connectors of ours.
 module(toolserver/federation USES base/core base/json base/runtime base/crypto base/log toolserver/client
   toolserver/connectors toolserver/federation/proof toolserver/mcp toolserver/model toolserver/pipeline toolserver/session)
