@@ -309,15 +309,16 @@ module(toolserver/discovery USES base/core base/crypto base/http base/json base/
   toolserver/model toolserver/settings LINKS PkgConfig::cares resolv TEST_USES base/testing)
 # The other nodes of a federation, whose tools are connectors of ours.
 module(toolserver/federation USES base/core base/json base/runtime base/crypto base/log toolserver/client
-  toolserver/connectors toolserver/federation/proof toolserver/mcp toolserver/model toolserver/pipeline toolserver/session)
+  toolserver/connectors toolserver/discovery toolserver/federation/proof toolserver/mcp toolserver/model toolserver/pins
+  toolserver/pipeline toolserver/session)
 module(toolserver/app USES base/core base/files base/config base/json base/log base/metrics base/runtime base/http base/websocket
   base/crypto base/jose base/duckdb toolserver/admin toolserver/model toolserver/settings toolserver/session toolserver/transport
   toolserver/pipeline toolserver/guard toolserver/isolate toolserver/connectors toolserver/connectors/echo
   toolserver/connectors/sql toolserver/connectors/files toolserver/connectors/command toolserver/connectors/http
   toolserver/connectors/lake
   toolserver/definition toolserver/audit toolserver/mcp toolserver/mcp_bridge toolserver/mcp_ingress
-  toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/workflow toolserver/federation toolserver/federation/proof
-  toolserver/pins TEST_USES base/testing)
+  toolserver/mcp_login toolserver/client toolserver/outcomes toolserver/workflow toolserver/discovery toolserver/federation
+  toolserver/federation/proof toolserver/pins TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
 program(securetool toolserver/app LINKS CLI11::CLI11)

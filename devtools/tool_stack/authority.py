@@ -27,9 +27,9 @@ class Authority:
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         self.roots.write_bytes(_pem(builder.sign(self.key, hashes.SHA256())))
 
-    def server(self, name):
-        """A certificate for 127.0.0.1 and localhost: (certificate file, key file)."""
-        names = x509.SubjectAlternativeName([x509.DNSName('localhost'), x509.IPAddress(ipaddress.ip_address('127.0.0.1'))])
+    def server(self, name, host='localhost'):
+        """A certificate for 127.0.0.1 and `host`: (certificate file, key file)."""
+        names = x509.SubjectAlternativeName([x509.DNSName(host), x509.IPAddress(ipaddress.ip_address('127.0.0.1'))])
         return self._issue(name, ExtendedKeyUsageOID.SERVER_AUTH, names)
 
     def client(self, name, end=None):

@@ -9,6 +9,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "toolserver/app/command.h"
+#include "toolserver/federation/peer_pins.h"
 #include "toolserver/pins/pin_store.h"
 #include "toolserver/settings/settings.h"
 
@@ -49,6 +50,7 @@ class Stores {
       }
       stores_.emplace(one.name, std::move(*store));
     }
+    add_nodes(loaded->config.pins.path);
   }
 
   [[nodiscard]] int code() const { return code_; }
@@ -57,12 +59,28 @@ class Stores {
   [[nodiscard]] PinStore* of(const std::string& id) {
     auto found = stores_.find(id.substr(0, id.find('.')));
     if (found != stores_.end() && id.contains('.')) return &found->second;
-    fmt::print(stderr, "{}: no bridge of this configuration has such a tool\n",
+    fmt::print(stderr, "{}: no bridge and no node of this configuration has such a tool\n",
                base::for_terminal(id));
     return nullptr;
   }
 
  private:
+  // Nodes that were seen, by whatever way they were found.
+  void add_nodes(const std::filesystem::path& folder) {
+    std::error_code none;  // There is no folder before something is seen.
+    for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end;
+         at.increment(none)) {
+      auto node = federation::node_of_pin_name(at->path().stem().string());
+      if (!node || at->path().extension() != ".json") continue;
+      auto store = PinStore::open(folder, federation::pin_name_of(*node), clock_);
+      if (!store) {
+        code_ = fail_with(store.error());
+        return;
+      }
+      stores_.emplace(*node, std::move(*store));
+    }
+  }
+
   base::SystemClock clock_;
   std::map<std::string, PinStore> stores_;
   int code_ = 0;

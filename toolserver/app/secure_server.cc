@@ -6,6 +6,8 @@
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
+#include <filesystem>
+#include <functional>
 #include <future>
 #include <thread>
 #include <utility>
@@ -22,7 +24,6 @@
 #include "toolserver/app/session_setup.h"
 #include "toolserver/connectors/sql/sql_child.h"
 #include "toolserver/connectors/tool_set.h"
-#include "toolserver/federation/peers.h"
 #include "toolserver/isolate/launch.h"
 #include "toolserver/mcp_bridge/bridges.h"
 #include "toolserver/settings/validate.h"
@@ -137,8 +138,10 @@ class SecureServer::Parts {
   base::Result<settings::Reloaded> try_reload(const base::config::Places& places);
   base::Status open_audit(const SecureConfig& config);
   base::Status open_parts(const SecureConfig& config);
+  std::function<void(std::string_view, base::json::Object)> foreign_tool_events();
   base::Status open_bridges(const SecureConfig& config);
   base::Status connect_peers(const SecureConfig& config);
+  base::Status change_peers(const SecureConfig& config);
   base::Status load_quarantine();
   void record_reload(const base::Result<settings::Reloaded>& reloaded);
   base::http::Handler handler(unsigned worker);
@@ -168,7 +171,8 @@ class SecureServer::Parts {
   std::vector<std::unique_ptr<Generation>> generations_;
   std::unique_ptr<base::http::Server> server_;
   std::unique_ptr<bridge::Bridges> bridges_;
-  std::unique_ptr<federation::Peers> peers_;
+  std::unique_ptr<PeerBook> peers_;                  // Null: of no federation.
+  std::unique_ptr<discovery::Discovery> discovery_;  // Null: discovery_method static.
 };
 
 base::Status SecureServer::Parts::open_audit(const SecureConfig& config) {
@@ -222,16 +226,19 @@ base::Status SecureServer::Parts::load_quarantine() {
   return {};
 }
 
+std::function<void(std::string_view, base::json::Object)>
+SecureServer::Parts::foreign_tool_events() {
+  return [this](std::string_view what, base::json::Object details) {
+    if (auto recorded = audit_->event(what, std::move(details)); !recorded) {
+      log().error("a foreign tool is not in the audit trail",
+                  {{"error", recorded.error().message()}});
+    }
+  };
+}
+
 base::Status SecureServer::Parts::open_bridges(const SecureConfig& config) {
   if (config.bridges.empty()) return {};
-  bridge::BridgeParts parts{registry_, blocking_, clock_, log(),
-                            [this](std::string_view what, base::json::Object details) {
-                              if (auto recorded = audit_->event(what, std::move(details));
-                                  !recorded) {
-                                log().error("a bridged tool is not in the audit trail",
-                                            {{"error", recorded.error().message()}});
-                              }
-                            }};
+  bridge::BridgeParts parts{registry_, blocking_, clock_, log(), foreign_tool_events()};
   ASSIGN_OR_RETURN(bridges_, bridge::Bridges::start(config.bridges, config.pins.path,
                                                     config.logins.path, parts));
   return {};
@@ -239,15 +246,17 @@ base::Status SecureServer::Parts::open_bridges(const SecureConfig& config) {
 
 base::Status SecureServer::Parts::connect_peers(const SecureConfig& config) {
   if (!nodes_) return {};
-  peers_ = std::make_unique<federation::Peers>(
-      federation::PeerParts{registry_, nodes_, clock_, random_, log(),
-                            static_cast<std::uint32_t>(config.cluster.max_hops)});
-  for (const auto& peer : config.cluster.peers) {
-    if (peer.endpoint.empty()) continue;
-    ASSIGN_OR_RETURN(auto options, peer_options(config, peer));
-    peers_->connect(peer.node_id, std::move(options));
-  }
-  return {};
+  federation::PeerParts parts{
+      registry_,
+      nodes_,
+      clock_,
+      random_,
+      log(),
+      static_cast<std::uint32_t>(config.cluster.max_hops),
+      {config.cluster.pin_peer_tools ? config.pins.path : std::filesystem::path(), blocking_,
+       foreign_tool_events()}};
+  ASSIGN_OR_RETURN(peers_, PeerBook::create(config, nodes_, std::move(parts)));
+  return peers_->configure(config);
 }
 
 // As if the configuration had named it from the beginning.
@@ -259,11 +268,7 @@ base::Status SecureServer::Parts::add_peer(const settings::Peer& peer) {
   SecureConfig config = shared_->current.load()->config();
   if (!nodes_->knows(peer.node_id)) config.cluster.peers.push_back(peer);
   RETURN_IF_ERROR(check(config));
-  ASSIGN_OR_RETURN(auto options,
-                   peer.endpoint.empty() ? link_options(config) : peer_options(config, peer));
-  RETURN_IF_ERROR(register_node(*nodes_, peer));
-  if (!peer.endpoint.empty()) peers_->connect(peer.node_id, std::move(options));
-  return {};
+  return peers_->add(config, peer);
 }
 
 base::Status SecureServer::Parts::start(SecureConfig config) {
@@ -285,6 +290,10 @@ base::Status SecureServer::Parts::start(SecureConfig config) {
   ASSIGN_OR_RETURN(server_,
                    base::http::Server::start(std::move(options), workers_, std::move(handlers),
                                              transport::make_refusal()));
+  // Not before this node listens: it may be announced.
+  if (!peers_) return {};
+  ASSIGN_OR_RETURN(discovery_, start_discovery(shared_->current.load()->config(),
+                                               {random_, log(), metrics_}, *peers_));
   return {};
 }
 
@@ -317,10 +326,14 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
                                                    settings::Role::kServer));
   ASSIGN_OR_RETURN(auto generation, Generation::create(*shared_, reloaded.config));
   RETURN_IF_ERROR(load_quarantine());
+  RETURN_IF_ERROR(change_peers(reloaded.config));
   // The last step that can fail.
   if (reloaded.config.security.tls_enabled) {
     auto renewed = server_->reload_tls(tls_files(reloaded.config));
-    if (!renewed) return std::move(renewed).error().with_context("server.tls_cert, server.tls_key");
+    if (!renewed) {
+      RETURN_IF_ERROR(change_peers(shared_->current.load()->config()));
+      return std::move(renewed).error().with_context("server.tls_cert, server.tls_key");
+    }
     if (*renewed) reloaded.changed.emplace_back("server.tls_cert (the file's content)");
   }
   counts_.set_limit(reloaded.config.limits.connections_per_principal);
@@ -332,7 +345,17 @@ base::Result<settings::Reloaded> SecureServer::Parts::try_reload(
   return reloaded;
 }
 
+base::Status SecureServer::Parts::change_peers(const SecureConfig& config) {
+  if (peers_) return peers_->configure(config);
+  if (!is_node(config)) return {};
+  return base::fail(base::ErrorKind::kInvalid,
+                    "cluster.peers: a service that began as no node of a federation becomes one "
+                    "by a restart");
+}
+
 void SecureServer::Parts::stop() {
+  // First, so that the others no longer call this node.
+  discovery_.reset();
   if (!server_) {
     bridges_.reset();
     peers_.reset();

@@ -208,6 +208,7 @@ TEST_F(SecureServerTest, a_program_adds_a_node_to_a_running_service) {
     auto made = config();
     made.core.node_id = name;
     made.audit.path = file + "-audit";
+    made.pins.path = file + "-pins";
     made.security.proof_signing_key_path = file + ".key";
     made.security.api_key_scopes = {"tool:invoke:node-b.echo_say"};
     made.cluster.peer_scopes = {"tool:invoke:echo.say"};

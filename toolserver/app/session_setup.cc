@@ -265,7 +265,9 @@ base::Result<transport::CredentialRules> credential_rules(const SecureConfig& co
 }
 
 bool is_node(const SecureConfig& config) {
-  return !config.cluster.peers.empty() || !config.security.proof_signing_key_path.empty();
+  return !config.cluster.peers.empty() || !config.security.proof_signing_key_path.empty() ||
+         !config.cluster.peer_keys_path.empty() ||
+         config.cluster.discovery_method != settings::Discovery::kStatic;
 }
 
 base::Result<client::ClientOptions> link_options(const SecureConfig& config) {

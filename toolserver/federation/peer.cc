@@ -1,6 +1,7 @@
 #include "toolserver/federation/peer.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -57,13 +58,15 @@ std::string session_of(const client::Link& link) {
 
 }  // namespace
 
-Peer::Peer(std::string node_id, client::ClientOptions options, PeerParts parts,
-           asio::any_io_executor loop)
+Peer::Peer(std::string node_id, client::ClientOptions options, std::vector<discovery::Way> ways,
+           PeerParts parts, asio::any_io_executor loop)
     : node_id_(std::move(node_id)),
       options_(std::move(options)),
+      ways_(std::move(ways)),
       parts_(std::move(parts)),
       loop_(std::move(loop)),
-      wake_(loop_) {
+      wake_(loop_),
+      pins_(node_id_, parts_.pins, parts_.clock, parts_.log) {
   options_.connect_time = kConnectTime;
   auto& session = options_.session;
   session.method = Method::kNode;
@@ -85,10 +88,14 @@ base::Task<void> Peer::run() {
   auto self = shared_from_this();
   co_await asio::this_coro::throw_if_cancelled(false);
   milliseconds wait = kFirstPause;
-  while (!stopping_) {
+  while (!ends()) {
     auto began = steady_clock::now();
     std::string reason = co_await serve_without_exception();
-    if (stopping_) break;
+    if (ends()) break;
+    if (std::exchange(moved_, false)) {
+      wait = kFirstPause;
+      continue;
+    }
     if (steady_clock::now() - began > kLongestPause) wait = kFirstPause;
     // Once for each reason: a node may be away for long.
     if (reason != reported_end_) {
@@ -96,9 +103,11 @@ base::Task<void> Peer::run() {
                          {{"node", node_id_}, {"reason", reason}, {"again_ms", wait.count()}});
       reported_end_ = std::move(reason);
     }
-    co_await pause(wait);
-    wait = std::min(wait * 2, kLongestPause);
+    co_await pause(jittered(wait));
+    // Elsewhere it may be there already.
+    wait = std::exchange(moved_, false) ? kFirstPause : std::min(wait * 2, kLongestPause);
   }
+  co_await await_last_calls();
   co_await end(std::exchange(retired_, nullptr));
   wake_.reset();
 }
@@ -115,6 +124,35 @@ base::Task<std::string> Peer::serve_without_exception() {
   co_return reason;
 }
 
+milliseconds Peer::jittered(milliseconds time) {
+  std::array<std::byte, 2> bytes{};
+  parts_.random.fill(bytes);
+  auto part = std::to_integer<int>(bytes[0]) << 8 | std::to_integer<int>(bytes[1]);
+  return time / 2 + time * part / (2 * 65'536);
+}
+
+base::Task<void> Peer::await_last_calls() {
+  auto until = steady_clock::now() + kLastCalls;
+  while (!stopping_ && retired_ && retired_->usable() && steady_clock::now() < until) {
+    co_await pause(kTick);
+  }
+}
+
+void Peer::go_by(std::vector<discovery::Way> ways) {
+  ways_ = std::move(ways);
+  attempts_ = 0;
+  if (std::ranges::find(ways_, way_) != ways_.end()) return;
+  moved_ = true;
+  if (wake_) wake_->cancel();
+}
+
+void Peer::leave() {
+  if (ends()) return;
+  leaving_ = true;
+  if (offered_) parts_.registry.remove(*offered_);
+  if (wake_) wake_->cancel();
+}
+
 void Peer::stop() {
   stopping_ = true;
   open_ = false;
@@ -127,6 +165,10 @@ void Peer::stop() {
 
 // Why it ended; one link from its beginning.
 base::Task<std::string> Peer::serve_once() {
+  moved_ = false;
+  way_ = ways_[attempts_++ % ways_.size()];
+  options_.url = way_.url;
+  options_.address = way_.address;
   auto opened = co_await client::Link::open(options_, nullptr, parts_.clock, parts_.random);
   if (!opened) co_return text_of(opened.error());
   auto link = std::move(*opened);
@@ -134,7 +176,7 @@ base::Task<std::string> Peer::serve_once() {
   drains_ = false;
   std::string reason = co_await watch(link);
   link_.reset();
-  if (drains_ && !stopping_) {
+  if ((drains_ || leaving_ || moved_) && !stopping_) {
     co_await end(std::exchange(retired_, link));
     link->retire();
   } else {
@@ -153,7 +195,7 @@ base::Task<void> Peer::end(std::shared_ptr<client::Link> link) {
 
 base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
   auto next = steady_clock::now();
-  while (!stopping_ && link->usable()) {
+  while (!ends() && !moved_ && link->usable()) {
     if (ask_now_ || steady_clock::now() >= next) {
       ask_now_ = false;
       auto read = co_await read_list(link);
@@ -167,9 +209,12 @@ base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
         link_ = link;
       }
       next = steady_clock::now() + kRefresh;
+    } else if (pins_.has_changed()) {
+      co_await offer();
     }
-    if (!stopping_ && !ask_now_ && link->usable()) co_await pause(kTick);
+    if (!ends() && !moved_ && !ask_now_ && link->usable()) co_await pause(kTick);
   }
+  if (moved_) co_return "the node is said to be elsewhere";
   co_return "the connection has ended";
 }
 
@@ -219,7 +264,8 @@ base::Task<Outcome<void>> Peer::read_list(std::shared_ptr<client::Link> link) {
     if (!taken) co_return taken;
     auto next = text_in(*page, "next");
     if (!next) {
-      offer(records);
+      tools_ = read_tools(node_id_, parts_.keys->node_id(), records);
+      co_await offer();
       etag_ = std::move(etag);
       co_return Outcome<void>();
     }
@@ -229,17 +275,19 @@ base::Task<Outcome<void>> Peer::read_list(std::shared_ptr<client::Link> link) {
   co_return no_list("too many pages");
 }
 
-void Peer::offer(const json::Array& records) {
-  if (stopping_) return;
-  auto tools = read_tools(node_id_, parts_.keys->node_id(), records);
-  auto next = std::make_shared<PeerConnector>(shared_from_this(), std::move(tools.usable));
-  pipeline::Trust trust{.first_seen = pipeline::FirstSeen::kTrust, .approved = {}};
+base::Task<void> Peer::offer() {
+  auto trust = co_await pins_.see(tools_.usable);
+  // The pool, which cannot be cancelled, has left it so.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  if (ends()) co_return;
+  auto next = std::make_shared<PeerConnector>(shared_from_this(), tools_.usable);
+  auto left_out = tools_.left_out;
   for (auto& left : parts_.registry.replace(offered_.get(), next, trust)) {
-    tools.left_out.push_back({left.id.text(), left.why.message});
+    left_out.push_back({left.id.text(), left.why.message});
   }
   offered_ = std::move(next);
   if (reported_.size() > 2 * kFarTools) reported_.clear();
-  for (const auto& left : tools.left_out) {
+  for (const auto& left : left_out) {
     auto& before = reported_[left.name];
     if (before == left.why) continue;
     before = left.why;

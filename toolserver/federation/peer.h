@@ -15,10 +15,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/core/clock.h"
 #include "base/log/logger.h"
 #include "toolserver/client/link.h"
+#include "toolserver/discovery/found.h"
+#include "toolserver/federation/peer_pins.h"
 #include "toolserver/federation/peer_records.h"
 #include "toolserver/federation/proof/node_keys.h"
 #include "toolserver/pipeline/registry.h"
@@ -33,28 +36,38 @@ struct PeerParts {
   base::Random& random;
   base::log::Logger log;
   std::uint32_t max_hops = 0;
+  PinParts pins;
 };
 
 /// Lives on one event loop; call() and is_open() are for others.
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
+  /// How long calls under way may take once their node is gone.
+  static constexpr std::chrono::milliseconds kLastCalls{300'000};
   /// Between two looks at the node's list, by which a node that hangs is found.
   static constexpr std::chrono::milliseconds kRefresh{2'000};
   static constexpr std::chrono::milliseconds kPatience{5'000};  ///< For an answer to one.
   static constexpr std::chrono::milliseconds kFirstPause{250};
-  static constexpr std::chrono::milliseconds kLongestPause{30'000};  ///< Each is twice the last.
+  /// Each pause is twice the last, and between the half and the whole of that by chance,
+  /// so that many nodes do not come back to one at the same moment.
+  static constexpr std::chrono::milliseconds kLongestPause{30'000};
   /// Of one call; the link of a node that sends more is ended.
   static constexpr std::size_t kEvents = 10'000;
 
-  /// `options` has the address and what both nodes share; method and credential
-  /// are made here.
-  Peer(std::string node_id, client::ClientOptions options, PeerParts parts,
-       boost::asio::any_io_executor loop);
+  /// `options` has what both nodes share; method and credential are made here. Each
+  /// attempt goes by the next of `ways`, of which there is one at least.
+  Peer(std::string node_id, client::ClientOptions options, std::vector<discovery::Way> ways,
+       PeerParts parts, boost::asio::any_io_executor loop);
 
   /// Until stop(); on its loop, started with cancel_slot().
   [[nodiscard]] base::Task<void> run();
   [[nodiscard]] boost::asio::cancellation_slot cancel_slot() { return cancel_.slot(); }
-  /// On its loop.
+  /// The three that follow are called on its loop. From here on by `ways`: a link by
+  /// another one takes no more calls and ends with the last.
+  void go_by(std::vector<discovery::Way> ways);
+  /// Its tools are gone; run() ends when the calls under way have ended, or could not
+  /// any more in their time.
+  void leave();
   void stop();
 
   [[nodiscard]] const boost::asio::any_io_executor& loop() const { return loop_; }
@@ -77,13 +90,19 @@ class Peer : public std::enable_shared_from_this<Peer> {
                                               base::json::Object payload);
   [[nodiscard]] Outcome<void> take_page(const base::json::Object& page, const std::string& session,
                                         base::json::Array& records, std::string& etag) const;
-  void offer(const base::json::Array& records);
+  base::Task<void> offer();
   [[nodiscard]] std::function<void(const base::json::Object&)> events_to(
       Progress progress, const std::shared_ptr<client::Link>& link) const;
   base::Task<void> pause(std::chrono::milliseconds time);
+  base::Task<void> await_last_calls();
+  [[nodiscard]] std::chrono::milliseconds jittered(std::chrono::milliseconds time);
+  [[nodiscard]] bool ends() const { return stopping_ || leaving_; }
 
   const std::string node_id_;
   client::ClientOptions options_;
+  std::vector<discovery::Way> ways_;
+  std::size_t attempts_ = 0;
+  discovery::Way way_;  // Of the link, or of the last attempt.
   PeerParts parts_;
   const boost::asio::any_io_executor loop_;
   std::optional<boost::asio::steady_timer> wake_;  // Gone after stop().
@@ -91,11 +110,15 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::shared_ptr<client::Link> link_;             // Null while the node has not proved itself.
   std::shared_ptr<client::Link> retired_;          // Of a node that drains: for calls under way.
   std::shared_ptr<connectors::Connector> offered_;
+  FarTools tools_;  // As the node lists them.
+  PeerPins pins_;
   std::string etag_;                             // Of the list that is offered.
   std::map<std::string, std::string> reported_;  // Tools left out, and why.
   std::string reported_end_;
   bool ask_now_ = false;  // A call waited in vain: does the node still answer?
-  bool drains_ = false;   // The node takes no more calls.
+  bool drains_ = false;   // The link takes no more calls: the node says so, or it is elsewhere.
+  bool leaving_ = false;
+  bool moved_ = false;  // Its ways have changed since the last attempt began.
   bool stopping_ = false;
   std::atomic<bool> open_ = true;
 };

@@ -4,6 +4,7 @@
 // read is read there, and no caller's event loop waits for it.
 
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/core/result.h"
 #include "base/runtime/workers.h"
+#include "toolserver/discovery/found.h"
 #include "toolserver/federation/peer.h"
 
 namespace tool::federation {
@@ -18,24 +20,37 @@ namespace tool::federation {
 /// Thread-safe.
 class Peers {
  public:
-  explicit Peers(PeerParts parts) : parts_(std::move(parts)), thread_(1) {}
+  /// `options` is what the links to all nodes have in common.
+  Peers(PeerParts parts, client::ClientOptions options)
+      : parts_(std::move(parts)), options_(std::move(options)), thread_(1) {}
   /// As stop().
   ~Peers();
 
-  /// Begins to connect a node that is registered with the keys, and does not wait
-  /// for it. After stop() nothing.
-  void connect(std::string node_id, client::ClientOptions options);
+  /// Makes `nodes`, which are registered with the keys, the nodes that are called, by
+  /// the ways given. Does not wait for them. A node that is new is connected; one whose
+  /// ways have changed keeps a link by a way that is still there; one that is gone is
+  /// no longer listed, and its link ends with the last call under way. After stop()
+  /// nothing.
+  void call(const discovery::Nodes& nodes);
 
   /// Ends all links. Blocks. No call may run any more.
   void stop();
 
  private:
+  struct Running {
+    std::shared_ptr<Peer> peer;
+    discovery::Nodes::mapped_type ways;
+    std::future<void> done;
+  };
+  void start(const std::string& node_id, const std::vector<discovery::Way>& ways);
+
   const PeerParts parts_;
+  const client::ClientOptions options_;
   base::Workers thread_;
   std::mutex mutex_;
   bool stopped_ = false;
-  std::vector<std::shared_ptr<Peer>> peers_;
-  std::vector<std::future<void>> running_;
+  std::map<std::string, Running, std::less<>> peers_;
+  std::vector<Running> leaving_;  // Until their last call has ended.
 };
 
 }  // namespace tool::federation

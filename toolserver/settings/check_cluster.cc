@@ -6,6 +6,7 @@
 #include "toolserver/definition/read_definitions.h"
 #include "toolserver/model/look_alike.h"
 #include "toolserver/settings/bind.h"
+#include "toolserver/settings/endpoint.h"
 #include "toolserver/settings/validate.h"
 
 namespace tool::settings {
@@ -37,6 +38,32 @@ void check_discovery(Findings& out, const Cluster& cluster) {
       continue;
     std::string_view word = kWords<Discovery>[static_cast<std::size_t>(need.method)];
     out.push_back({need.setting, fmt::format("must be set for discovery_method {}", word)});
+  }
+}
+
+// Where the registry or the name server is, and what is said of this node there.
+void check_places(Findings& out, const Cluster& cluster) {
+  const DiscoveryConfig& config = cluster.discovery_config;
+  bool is_registry = cluster.discovery_method == Discovery::kConsul ||
+                     cluster.discovery_method == Discovery::kEtcd;
+  auto endpoint = parse_endpoint(config.endpoint);
+  bool is_dns = endpoint && endpoint->scheme == "dns";
+  if (is_registry && is_dns) {
+    out.push_back({"cluster.discovery_config.endpoint", "must be https:// for a registry"});
+  }
+  if (cluster.discovery_method == Discovery::kDns && endpoint && !is_dns) {
+    out.push_back({"cluster.discovery_config.endpoint", "must be dns://address:port"});
+  }
+  if (!config.user.empty() &&
+      (cluster.discovery_method != Discovery::kEtcd || config.token.empty())) {
+    out.push_back({"cluster.discovery_config.user",
+                   "is for discovery_method etcd, with cluster.discovery_config.token"});
+  }
+  if (config.announce.empty()) return;
+  auto self = parse_endpoint(config.announce);
+  if (!is_registry || !self || !self->port) {
+    out.push_back({"cluster.discovery_config.announce",
+                   "is for discovery_method consul or etcd, with a port"});
   }
 }
 
@@ -76,6 +103,7 @@ Findings check_cluster(const SecureConfig& config, Role role) {
   Findings out;
   if (role == Role::kClient) return out;
   check_discovery(out, config.cluster);
+  check_places(out, config.cluster);
   check_peers(out, config);
   const Security& security = config.security;
   // A token that is bound to no issuer is anyone's who has a key.
@@ -86,8 +114,9 @@ Findings check_cluster(const SecureConfig& config, Role role) {
   if (security.federation_jwt_algorithm != JwtAlgorithm::kRs256) {
     out.push_back({"security.federation_jwt_algorithm", "must be rs256"});
   }
-  bool federated =
-      !config.cluster.peers.empty() || config.cluster.discovery_method != Discovery::kStatic;
+  bool federated = !config.cluster.peers.empty() ||
+                   config.cluster.discovery_method != Discovery::kStatic ||
+                   !config.cluster.peer_keys_path.empty();
   bool proofs = !security.proof_signing_key_path.empty() || !config.core.secret_key.empty();
   if (federated && !proofs) {
     out.push_back({"security.proof_signing_key_path",

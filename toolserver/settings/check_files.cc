@@ -19,17 +19,23 @@ enum class Kind : std::uint8_t {
   kPublicFile,
   kRules,  // Lines of ours, which may be none.
   kFolder,
+  kKeyFolder,  // What lies in it is believed.
 };
 
 // The broken rule, if any.
 std::optional<std::string> fault_of(const Path& path, Kind kind) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) != 0) {
-    return kind == Kind::kFolder ? "must name a folder that exists"
-                                 : "must name a file that exists";
+    return kind == Kind::kFolder || kind == Kind::kKeyFolder ? "must name a folder that exists"
+                                                             : "must name a file that exists";
   }
-  if (kind == Kind::kFolder) {
+  if (kind == Kind::kFolder || kind == Kind::kKeyFolder) {
     if (!S_ISDIR(facts.st_mode)) return "must name a folder";
+    bool is_ours = (facts.st_uid == ::geteuid() || facts.st_uid == 0) &&
+                   (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (kind == Kind::kKeyFolder && !is_ours) {
+      return "must be a folder of this user or of root that nobody else may write to";
+    }
     return std::nullopt;
   }
   if (!S_ISREG(facts.st_mode)) return "must name a regular file";
@@ -101,6 +107,14 @@ bool has_login(const SecureConfig& config) {
                              [](const Bridge& one) { return one.login.has_value(); });
 }
 
+bool has_pins(const SecureConfig& config) {
+  const Cluster& cluster = config.cluster;
+  bool calls =
+      cluster.discovery_method != Discovery::kStatic ||
+      std::ranges::any_of(cluster.peers, [](const Peer& one) { return !one.endpoint.empty(); });
+  return !config.bridges.empty() || (cluster.pin_peer_tools && calls);
+}
+
 void check_apart(Checker& check, const SecureConfig& config) {
   static const Path kNone;
   for (auto [setting, folder] : tool_folders(config)) {
@@ -114,13 +128,14 @@ void check_apart(Checker& check, const SecureConfig& config) {
           {"security.certificate_scopes_file", &config.security.certificate_scopes_file},
           {"security.deny_file", &config.security.deny_file},
           {"cluster.peer_scopes_file", &config.cluster.peer_scopes_file},
+          {"cluster.peer_keys_path", &config.cluster.peer_keys_path},
           {"oauth2.role_scopes_file", &config.oauth2.role_scopes_file},
           {"connectors.lake.statement_key_path", &config.connectors.lake.statement_key_path},
           {"connectors.lake.scratch_dir", &config.connectors.lake.scratch_dir},
           {"guard.rules_key_path", &config.guard.rules_key_path},
           {"guard.quarantine_file", &config.guard.quarantine_file},
           {"workflows.folder", &config.workflows.folder},
-          {"pins.path", config.bridges.empty() ? &kNone : &config.pins.path},
+          {"pins.path", has_pins(config) ? &config.pins.path : &kNone},
           {"logins.path", has_login(config) ? &config.logins.path : &kNone}}) {
       check.apart(setting, *folder, guarded, *path);
     }
@@ -187,6 +202,7 @@ void check_server(Checker& check, const SecureConfig& config) {
   for (const auto& peer : config.cluster.peers) {
     check.file("cluster.peers", peer.proof_public_key_path, Kind::kPublicFile);
   }
+  check.file("cluster.peer_keys_path", config.cluster.peer_keys_path, Kind::kKeyFolder);
   check.file("cluster.peer_scopes_file", config.cluster.peer_scopes_file, Kind::kRules);
   check.file("cluster.discovery_config.ca_cert_path", config.cluster.discovery_config.ca_cert_path,
              Kind::kPublicFile);
@@ -209,7 +225,7 @@ void check_server(Checker& check, const SecureConfig& config) {
   }
   check_apart(check, config);
   for (const auto& bridge : config.bridges) check_bridge(check, bridge);
-  if (!config.bridges.empty() && config.pins.path.has_parent_path()) {
+  if (has_pins(config) && config.pins.path.has_parent_path()) {
     check.file("pins.path", config.pins.path.parent_path(), Kind::kFolder);
   }
   if (has_login(config) && config.logins.path.has_parent_path()) {

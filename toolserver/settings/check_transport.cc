@@ -100,6 +100,8 @@ Findings check_transport(const SecureConfig& config, Role role) {
     }
     check_target(out, config, "cluster.discovery_config.endpoint",
                  config.cluster.discovery_config.endpoint);
+    check_target(out, config, "cluster.discovery_config.announce",
+                 config.cluster.discovery_config.announce);
     check_target(out, config, "hooks.consent_url", config.hooks.consent_url);
     check_target(out, config, "hooks.filter_url", config.hooks.filter_url);
     check_target(out, config, "guard.policy_url", config.guard.policy_url);

@@ -5,6 +5,7 @@
 namespace tool::settings {
 
 using base::config::DurationType;
+using base::config::FlagType;
 using base::config::IntegerType;
 using base::config::ListType;
 using base::config::SecretType;
@@ -31,7 +32,11 @@ std::vector<Row> node_rows() {
            "default", "Name of the federation; the audience of session tokens.")
       .add("cluster.peers", SETTINGS_MEMBER(cluster.peers), ListType{peer_rule, kPeerRule, 256}, "",
            "Nodes of the federation: `node_id wss://host:port key.pem`. With `-` in place of the "
-           "address it may call here, and is not called.")
+           "address it may call here, and is called where discovery finds it.",
+           Change::kLive)
+      .add("cluster.peer_keys_path", SETTINGS_MEMBER(cluster.peer_keys_path), TextType{}, "",
+           "Folder with the public key of each further node as node_id.pub; read again at a "
+           "reload, and when discovery names a node whose key is not known.")
       .add("cluster.peer_scopes", SETTINGS_MEMBER(cluster.peer_scopes),
            ListType{scope_rule, kScopeRule, 256}, "",
            "What the nodes of cluster.peers may ask for here, whoever their caller is.",
@@ -40,6 +45,9 @@ std::vector<Row> node_rows() {
            "File with a line `scope scope = node_id` for each node that has scopes of its own in "
            "place of cluster.peer_scopes; read again at a reload.",
            Change::kLive)
+      .add("cluster.pin_peer_tools", SETTINGS_MEMBER(cluster.pin_peer_tools), FlagType{}, "1",
+           "Whether a tool of another node that is no longer as it was first seen waits for "
+           "`securetool pins approve`.")
       .add("cluster.max_hops", SETTINGS_MEMBER(cluster.max_hops), IntegerType{1, 8}, "4",
            "How many nodes a call may be forwarded by, the first included.")
       .add("cluster.discovery_method", SETTINGS_MEMBER(cluster.discovery_method),
@@ -49,10 +57,15 @@ std::vector<Row> node_rows() {
            TextType{service_name_rule, "letters, digits, '.', '_' and '-'"}, "",
            "dns: name of the SRV records; consul: name of the service.")
       .add("cluster.discovery_config.endpoint", SETTINGS_MEMBER(cluster.discovery_config.endpoint),
-           UrlType{}, "", "consul, etcd: address of the registry.")
+           UrlType{{"http", "https", "dns"}}, "",
+           "consul, etcd: address of the registry. dns: name server as dns://address:port; the "
+           "machine's when not set.")
       .add("cluster.discovery_config.prefix", SETTINGS_MEMBER(cluster.discovery_config.prefix),
            TextType{key_prefix_rule, "letters, digits, '.', '_', '-' and '/'"}, "",
            "etcd: how the keys of nodes begin.")
+      .add("cluster.discovery_config.user", SETTINGS_MEMBER(cluster.discovery_config.user),
+           TextType{.max_bytes = 256}, "",
+           "etcd: user whose password cluster.discovery_config.token is.")
       .add("cluster.discovery_config.token", SETTINGS_MEMBER(cluster.discovery_config.token),
            SecretType{}, "", "consul, etcd: token for the registry.")
       .add("cluster.discovery_config.ca_cert_path",
@@ -60,7 +73,20 @@ std::vector<Row> node_rows() {
            "consul, etcd: PEM file with the authorities of the registry; the system's when not "
            "set.")
       .add("cluster.discovery_config.interval", SETTINGS_MEMBER(cluster.discovery_config.interval),
-           DurationType{seconds(1), hours(1)}, "30", "dns, consul, etcd: time between two looks.");
+           DurationType{seconds(1), hours(1)}, "30",
+           "dns, consul, etcd: longest time between two looks; a change in a registry and the "
+           "time to live of a DNS record make it shorter.")
+      .add("cluster.discovery_config.keep", SETTINGS_MEMBER(cluster.discovery_config.keep),
+           DurationType{seconds(1), hours(24)}, "300",
+           "dns, consul, etcd: how long the nodes of the last answer are used while the server "
+           "does not answer.")
+      .add("cluster.discovery_config.announce", SETTINGS_MEMBER(cluster.discovery_config.announce),
+           UrlType{{"wss", "ws"}}, "",
+           "consul, etcd: this node's address with its port, to be registered there; not "
+           "registered when not set.")
+      .add("cluster.discovery_config.lifetime", SETTINGS_MEMBER(cluster.discovery_config.lifetime),
+           DurationType{seconds(3), hours(1)}, "30",
+           "consul, etcd: after what time a node that does not renew its registration is gone.");
   return std::move(rows).done();
 }
 

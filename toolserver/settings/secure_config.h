@@ -109,11 +109,15 @@ struct Crypto {
 /// Which of these a discovery method takes stands in docs/tool-configuration.md.
 struct DiscoveryConfig {
   std::string name;      ///< dns: the SRV name; consul: the service.
-  std::string endpoint;  ///< consul, etcd: URL of the registry.
+  std::string endpoint;  ///< consul, etcd: URL of the registry; dns: name server, or empty.
   std::string prefix;    ///< etcd: where the nodes' keys begin.
+  std::string user;      ///< etcd: whose password `token` is; empty: it is a token.
   base::Secret token;    ///< consul, etcd.
   Path ca_cert_path;     ///< consul, etcd: roots; the system's when empty.
   Duration interval{};   ///< Between two looks.
+  Duration keep{};       ///< How long an answer holds while no newer one comes.
+  std::string announce;  ///< consul, etcd: this node's address as others reach it; or empty.
+  Duration lifetime{};   ///< Of what is announced.
 };
 
 /// A node of the federation.
@@ -129,8 +133,10 @@ struct Cluster {
   Discovery discovery_method = Discovery::kStatic;
   DiscoveryConfig discovery_config;
   std::vector<Peer> peers;
+  Path peer_keys_path;                   ///< Folder with NODE.pub of nodes that are not in `peers`.
   std::vector<std::string> peer_scopes;  ///< What the other nodes may ask for here.
   Path peer_scopes_file;                 ///< Of single nodes, in place of peer_scopes.
+  bool pin_peer_tools = true;            ///< A tool of a node that changes waits for an approval.
   std::size_t max_hops = 0;              ///< Steps that a call may come by.
 };
 

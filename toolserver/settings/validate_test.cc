@@ -398,6 +398,41 @@ TEST(ValidateTest, settings_fit_together) {
               s.cluster.discovery_method = Discovery::kEtcd;
               s.cluster.discovery_config.endpoint = "https://etcd.example";
             }},
+           {"cluster.discovery_config.endpoint", "a registry at a name server",
+            [](SecureConfig& s) {
+              s.cluster.discovery_method = Discovery::kEtcd;
+              s.cluster.discovery_config.prefix = "scp/";
+              s.cluster.discovery_config.endpoint = "dns://192.0.2.1";
+            }},
+           {"cluster.discovery_config.endpoint", "dns at a registry",
+            [](SecureConfig& s) {
+              s.cluster.discovery_method = Discovery::kDns;
+              s.cluster.discovery_config.name = "_scp._tcp.plant.example";
+              s.cluster.discovery_config.endpoint = "https://etcd.example";
+            }},
+           {"cluster.discovery_config.user", "a user without a password",
+            [](SecureConfig& s) {
+              s.cluster.discovery_method = Discovery::kEtcd;
+              s.cluster.discovery_config.prefix = "scp/";
+              s.cluster.discovery_config.endpoint = "https://etcd.example";
+              s.cluster.discovery_config.user = "plant";
+            }},
+           {"cluster.discovery_config.announce", "announced where nobody can be told",
+            [](SecureConfig& s) { s.cluster.discovery_config.announce = "wss://b.example:7443"; }},
+           {"cluster.discovery_config.announce", "announced in the clear",
+            [](SecureConfig& s) {
+              s.cluster.discovery_method = Discovery::kEtcd;
+              s.cluster.discovery_config.prefix = "scp/";
+              s.cluster.discovery_config.endpoint = "https://etcd.example";
+              s.cluster.discovery_config.announce = "ws://192.0.2.1:7443";
+            }},
+           {"cluster.discovery_config.announce", "announced without a port",
+            [](SecureConfig& s) {
+              s.cluster.discovery_method = Discovery::kEtcd;
+              s.cluster.discovery_config.prefix = "scp/";
+              s.cluster.discovery_config.endpoint = "https://etcd.example";
+              s.cluster.discovery_config.announce = "wss://b.example";
+            }},
            {"cluster.peers", "this node as its own peer",
             [](SecureConfig& s) { s.cluster.peers = {{s.core.node_id, "wss://a.example", {}}}; }},
            {"cluster.peers", "a peer whose name is no namespace",

@@ -46,7 +46,8 @@ base::Result<std::unique_ptr<NodeKeys>> NodeKeys::create(OwnKeys own) {
   return std::unique_ptr<NodeKeys>(new NodeKeys(std::move(own)));
 }
 
-base::Status NodeKeys::add(const std::string& node_id, std::optional<base::crypto::VerifyKey> key) {
+base::Status NodeKeys::check(const std::string& node_id,
+                             const std::optional<base::crypto::VerifyKey>& key) const {
   if (!base::jose::is_key_id(node_id) || node_id == own_.node_id) {
     return fail(ErrorKind::kInvalid, "node_id: must name another node");
   }
@@ -56,11 +57,39 @@ base::Status NodeKeys::add(const std::string& node_id, std::optional<base::crypt
   if (!key && own_.secret.empty()) {
     return fail(ErrorKind::kInvalid, "proof_public_key_path: must be set, or secret_key");
   }
+  return {};
+}
+
+base::Status NodeKeys::add(const std::string& node_id, std::optional<base::crypto::VerifyKey> key) {
+  RETURN_IF_ERROR(check(node_id, key));
   std::lock_guard lock(mutex_);
   if (nodes_.size() >= kNodes) return fail(ErrorKind::kTooLarge, "more than 256 nodes");
   if (!nodes_.try_emplace(node_id, std::move(key)).second) {
     return fail(ErrorKind::kConflict, node_id + ": the node is registered already");
   }
+  return {};
+}
+
+base::Status NodeKeys::put(Known nodes) {
+  for (const auto& [node_id, key] : nodes) {
+    auto good = check(node_id, key);
+    if (!good) return std::move(good).error().with_context(node_id);
+  }
+  std::lock_guard lock(mutex_);
+  Known next;
+  for (const auto& [node_id, key] : nodes_) {
+    if (!put_.contains(node_id)) next.emplace(node_id, key);
+  }
+  std::set<std::string, std::less<>> put;
+  for (auto& [node_id, key] : nodes) {
+    if (!next.try_emplace(node_id, std::move(key)).second) {
+      return fail(ErrorKind::kConflict, node_id + ": the node is registered already");
+    }
+    put.insert(node_id);
+  }
+  if (next.size() > kNodes) return fail(ErrorKind::kTooLarge, "more than 256 nodes");
+  nodes_ = std::move(next);
+  put_ = std::move(put);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,12 @@ class NodeKeys {
   [[nodiscard]] base::Status add(const std::string& node_id,
                                  std::optional<base::crypto::VerifyKey> key);
 
+  using Known = std::map<std::string, std::optional<base::crypto::VerifyKey>, std::less<>>;
+  /// Puts `nodes` in the place of all that put() registered before; those of add()
+  /// stay. All or nothing. What a node that is gone signed is refused from then on.
+  /// Errors: as add().
+  [[nodiscard]] base::Status put(Known nodes);
+
   [[nodiscard]] const std::string& node_id() const { return own_.node_id; }
   [[nodiscard]] bool knows(std::string_view node_id) const;
 
@@ -56,11 +63,14 @@ class NodeKeys {
 
  private:
   explicit NodeKeys(OwnKeys own) : own_(std::move(own)) {}
+  [[nodiscard]] base::Status check(const std::string& node_id,
+                                   const std::optional<base::crypto::VerifyKey>& key) const;
   [[nodiscard]] std::string shared_key(std::string_view from, std::string_view to) const;
 
   const OwnKeys own_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::optional<base::crypto::VerifyKey>, std::less<>> nodes_;
+  Known nodes_;
+  std::set<std::string, std::less<>> put_;  // Those of put().
 };
 
 }  // namespace tool::federation
