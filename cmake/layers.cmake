@@ -296,8 +296,8 @@ module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http ba
 module(toolserver/workflow USES base/core base/json base/crypto base/runtime toolserver/audit toolserver/connectors toolserver/model
   toolserver/outcomes toolserver/pipeline toolserver/session toolserver/transport TEST_USES base/testing base/log base/metrics)
 # The page /admin.
-module(toolserver/admin USES base/core base/http base/json base/pages base/runtime toolserver/audit toolserver/mcp_bridge
-  toolserver/mcp_ingress toolserver/model toolserver/pipeline toolserver/transport)
+module(toolserver/admin USES base/core base/http base/json base/pages base/runtime toolserver/audit
+  toolserver/mcp_ingress toolserver/model toolserver/pins toolserver/pipeline toolserver/transport)
 embed_texts(toolserver_admin admin_pages ${CMAKE_SOURCE_DIR}/toolserver/admin/*.html)
 embed_texts(toolserver_admin admin_styles ${CMAKE_SOURCE_DIR}/toolserver/admin/*.css)
 embed_texts(toolserver_admin admin_scripts ${CMAKE_SOURCE_DIR}/toolserver/admin/*.js)

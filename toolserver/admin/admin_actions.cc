@@ -18,8 +18,8 @@ namespace {
 namespace json = base::json;
 using base::http::Method;
 using base::json::Fields;
-using bridge::PinFile;
-using bridge::PinStore;
+using pins::PinFile;
+using pins::PinStore;
 
 constexpr std::size_t kWordBytes = 256;    // Of what is looked for.
 constexpr std::size_t kDifferences = 200;  // Lines that are shown of one tool.
@@ -89,14 +89,14 @@ json::Object pin_of(const PinFile& file, const std::string& id) {
   auto approved = file.approved.find(id);
   json::Array lines;
   auto differences =
-      bridge::differences(approved == file.approved.end() ? kNothing : approved->second.record,
-                          seen == file.seen.end() ? kNothing : seen->second.record);
+      pins::differences(approved == file.approved.end() ? kNothing : approved->second.record,
+                        seen == file.seen.end() ? kNothing : seen->second.record);
   for (const auto& line : differences) {
     if (lines.size() == kDifferences) break;
     lines.emplace_back(text(pipeline::shown_text(line, kLineBytes)));
   }
   json::Object out{{"tool", text(id)},
-                   {"state", text(bridge::name(status_of(file, id)))},
+                   {"state", text(pins::name(status_of(file, id)))},
                    {"left_out", differences.size() - lines.size()},
                    {"differences", std::move(lines)}};
   if (seen != file.seen.end()) {

@@ -17,8 +17,8 @@
 #include "base/pages/page_files.h"
 #include "base/runtime/workers.h"
 #include "toolserver/audit/audit_log.h"
-#include "toolserver/mcp_bridge/pin_store.h"
 #include "toolserver/mcp_ingress/http_access.h"
+#include "toolserver/pins/pin_store.h"
 #include "toolserver/pipeline/consent_desk.h"
 #include "toolserver/pipeline/pipeline.h"
 #include "toolserver/pipeline/registry.h"
@@ -41,7 +41,7 @@ struct AdminParts {
   const base::Clock& clock;
   base::BlockingPool& pool;  ///< Files of pins and of the trail are read on it.
   std::string trail;         ///< Folder of the audit trail.
-  std::vector<bridge::PinStore> pins;
+  std::vector<pins::PinStore> pins;
 };
 
 /// The files of the page.

@@ -187,7 +187,7 @@ base::Status Generation::make_admin(Shared& shared) {
       .pins = {},
   });
   for (const auto& one : config_.bridges) {
-    ASSIGN_OR_RETURN(auto store, bridge::PinStore::open(config_.pins.path, one.name, shared.clock));
+    ASSIGN_OR_RETURN(auto store, pins::PinStore::open(config_.pins.path, one.name, shared.clock));
     parts->pins.push_back(std::move(store));
   }
   admin_files_ = std::make_shared<const admin::AdminFiles>();
