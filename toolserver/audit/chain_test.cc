@@ -69,9 +69,9 @@ TEST(LineTest, no_word_of_a_stranger_ends_a_line_or_begins_a_member) {
         std::string("\r\n\t\b\f"), std::string("\0\x1b[2J", 5), std::string("\\"),
         std::string("\xff\xfe"), std::string("\xE2\x80\xA8"), std::string(5000, '"')}) {
     CallRecord record = full();
-    for (std::string* field :
-         {&record.request_id, &record.session_id, &record.subject, &record.issuer, &record.tool,
-          &record.args_mac, &record.peer, &record.trace, &record.consent, &record.guard}) {
+    for (std::string* field : {&record.request_id, &record.session_id, &record.subject,
+                               &record.issuer, &record.tool, &record.args_mac, &record.peer,
+                               &record.trace, &record.consent, &record.flow, &record.guard}) {
       *field = word;
     }
     std::string line = line_of(record);
@@ -79,7 +79,7 @@ TEST(LineTest, no_word_of_a_stranger_ends_a_line_or_begins_a_member) {
     ChainHead head;
     auto read = follow(head, line);
     ASSERT_TRUE(read.has_value()) << line;
-    EXPECT_EQ(read->size(), 23u);
+    EXPECT_EQ(read->size(), 24u);
     EXPECT_EQ(read->at("kind"), "seal");
   }
 }
