@@ -277,7 +277,7 @@ def test_details_go_with_a_call_to_another_node(tmp_path_factory, authority):
 
 # Random principals and arguments: both ways in decide alike, as a second reading of section 6.7 says, and record alike.
 PATHS = [*OUTSIDE, *TEXTS, 'reports', 'reports/', './reports/a.txt', 'reports//a.txt', 'reports/./b/c.txt', 'reports/b', 'notes', 'nowhere/at.txt']
-PRINCIPALS, CALLS = 150, 10
+PRINCIPALS, CALLS = 100, 10
 ALIKE = 'tool', 'args_mac', 'decision', 'principal', 'guard', 'consent'
 KNOWN = {'files.read': {'path', 'offset', 'length', 'encoding'}, 'files.list': {'path', 'recursive', 'cursor'}}
 
@@ -357,11 +357,9 @@ def test_native_and_mcp_decide_and_record_alike(narrowed):
         finally:
             await client.disconnect()
 
-    async def work():
-        for name, _, calls in callers:
-            await all_of(name, calls)
-
-    run(work())
+    for name, _, calls in callers:
+        run(all_of(name, calls))
+    connection.close()
     ends = {}
     for line in audit_lines(narrowed):
         if line['kind'] == 'seal' and line['principal']['sub'] in tokens:
@@ -376,4 +374,4 @@ def test_native_and_mcp_decide_and_record_alike(narrowed):
             by_details = one['decision'] == {'stage': 'authorise', 'verdict': 'refused', 'code': 'E_POLICY'}
             assert by_details is not is_allowed(details, tool, arguments), case
             refused += by_details
-    assert 300 < refused < PRINCIPALS * CALLS - 300, 'both answers are common'
+    assert 200 < refused < PRINCIPALS * CALLS - 200, 'both answers are common'
