@@ -1,8 +1,7 @@
 #pragma once
 
-// Which algorithm a key signs with where both sides are free to choose: one for each kind of key, so
-// that nothing has to be said about it.
-// Source: RFC 8725, section 3.2.
+// Which algorithm a key signs with where both sides are free to choose: one for each kind of key,
+// so that nothing has to be said about it. Source: RFC 8725, section 3.2.
 
 #include "base/crypto/verify_key.h"
 #include "base/jose/jws.h"

@@ -196,7 +196,8 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   for (const auto& note : outcomes_->notes()) log().warning("outcomes", {{"note", note}});
   ASSIGN_OR_RETURN(runs_, open_runs(config, clock_));
   wall_watch_ = std::make_unique<WallWatch>(log(), metrics_);
-  ASSIGN_OR_RETURN(auto connectors, open_connectors(config, blocking_, clock_, random_, *wall_watch_));
+  ASSIGN_OR_RETURN(auto connectors,
+                   open_connectors(config, blocking_, clock_, random_, *wall_watch_));
   for (const auto& own : extensions_.connectors) connectors.push_back(own);
   ASSIGN_OR_RETURN(auto workflows, configured_workflows(config));
   if (!workflows.empty()) {
@@ -213,10 +214,26 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
   registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
   RETURN_IF_ERROR(load_quarantine());
   ASSIGN_OR_RETURN(nodes_, node_keys(config));
-  shared_.reset(new Shared{clock_, random_, log_, metrics_, workers_, *audit_, *outcomes_, *runs_,
-                           registry_, quarantine_, replay_, counts_, sessions_, mcp_, nodes_,
-                           proofs_, blocking_, std::make_shared<pipeline::ConsentDesk>(),
-                           std::make_shared<ConsentMemory>(), extensions_});
+  shared_.reset(new Shared{clock_,
+                           random_,
+                           log_,
+                           metrics_,
+                           workers_,
+                           *audit_,
+                           *outcomes_,
+                           *runs_,
+                           registry_,
+                           quarantine_,
+                           replay_,
+                           counts_,
+                           sessions_,
+                           mcp_,
+                           nodes_,
+                           proofs_,
+                           blocking_,
+                           std::make_shared<pipeline::ConsentDesk>(),
+                           std::make_shared<ConsentMemory>(),
+                           extensions_});
   return {};
 }
 

@@ -172,9 +172,10 @@ TEST_F(PolicyQuestion, says_who_wants_what_of_which_tool) {
   result.content[0].name = "A";
   result.structured = object(R"({"x":1})");
   auto post = policy_question(Phase::kPost, call_, capability_, &result).at("input").as_object();
-  EXPECT_EQ(base::json::write(post.at("output")),
-            R"({"is_error":false,"content":[{"type":"text/plain","text":"a","uri":"file:///a","name":"A"},)"
-            R"({"type":"image/png","data":"AQ=="}],"structured":{"x":1}})");
+  EXPECT_EQ(
+      base::json::write(post.at("output")),
+      R"({"is_error":false,"content":[{"type":"text/plain","text":"a","uri":"file:///a","name":"A"},)"
+      R"({"type":"image/png","data":"AQ=="}],"structured":{"x":1}})");
 }
 
 // What the decision cache stands on.

@@ -53,7 +53,7 @@ struct PipelineParts {
   std::shared_ptr<GuardStage> policy;  ///< The policy engine.
   std::shared_ptr<GuardStage> rules;   ///< The local patterns.
   std::shared_ptr<ConsentHook> consent;
-  std::shared_ptr<ConsentMemory> agreed = nullptr;  ///< Null: one of its own.
+  std::shared_ptr<ConsentMemory> agreed = nullptr;     ///< Null: one of its own.
   std::vector<std::shared_ptr<OutputFilter>> filters;  ///< In this order.
   /// Null: no call is remembered, and one with a key is refused.
   outcomes::OutcomeStore* outcomes = nullptr;
