@@ -2,6 +2,7 @@
 
 #include "base/core/text.h"
 #include "base/json/canonical.h"
+#include "base/json/pointer.h"
 
 namespace tool::connectors {
 namespace {
@@ -43,10 +44,8 @@ Outcome<ToolResult> answer_of(const definition::ToolDefinition& tool, std::strin
   auto value =
       base::json::parse(text, {.bytes = text.size() + 1, .depth = kMaxDepth, .values = kMaxValues});
   if (!value) return upstream("the tool's answer is not JSON", value.error().message());
-  boost::system::error_code missing;
-  const auto* part = value->find_pointer(pointer, missing);
-  if (missing || part == nullptr)
-    return upstream("the tool's answer has not the part that it promises");
+  const auto* part = base::json::find_at(*value, pointer);
+  if (part == nullptr) return upstream("the tool's answer has not the part that it promises");
   auto clean = without_secrets(*part, tool.secrets);
   result.content.push_back({"application/json", base::json::write(clean)});
   result.structured = std::move(clean);

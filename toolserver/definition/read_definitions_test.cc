@@ -184,6 +184,7 @@ TEST_F(ReadDefinitionsTest, each_fault_names_its_key_and_no_value) {
            {good + R"(,"networks":["10.1.0.0/8"])", "tools.t.networks: must be networks"},
            {good + R"(,"ca_file":"none.pem")", "tools.t.ca_file: must name"},
            {good + R"(,"pointer":"a")", "tools.t.pointer: must be empty or"},
+           {good + R"(,"pointer":"/a~")", "tools.t.pointer: must be empty or"},
        }) {
     auto read = tool(c.members);
     bool found = std::ranges::any_of(

@@ -10,6 +10,7 @@
 
 #include "base/config/file_text.h"
 #include "base/http/client.h"
+#include "base/json/pointer.h"
 #include "toolserver/definition/address_rule.h"
 #include "toolserver/definition/keys.h"
 
@@ -251,8 +252,8 @@ HttpWork read_http(Section& tool, Places& places, const ReadOptions& options) {
     tool.fault("ca_file", "must name a file that can be read");
   }
   work.pointer = tool.text("pointer", kMaxPath);
-  if (!work.pointer.empty() && !work.pointer.starts_with('/')) {
-    tool.fault("pointer", "must be empty or begin with '/'");
+  if (!base::json::is_pointer(work.pointer)) {
+    tool.fault("pointer", "must be empty or a JSON Pointer, as /result/0");
   }
   return work;
 }

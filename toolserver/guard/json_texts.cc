@@ -4,24 +4,12 @@
 
 #include <cstdint>
 
+#include "base/json/pointer.h"
+
 namespace tool::guard {
 namespace {
 
 constexpr std::uint64_t kLongNumber = 100'000'000'000;  // Twelve digits.
-
-std::string escaped(std::string_view segment) {
-  std::string out;
-  for (char c : segment) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 class Walk {
  public:
@@ -41,7 +29,7 @@ class Walk {
   base::Status members(base::json::Object& object) {  // NOLINT(misc-no-recursion)
     for (auto& [name, member] : object) {
       std::size_t length = pointer_.size();
-      pointer_ += '/' + escaped(name);
+      base::json::append_token(pointer_, name);
       RETURN_IF_ERROR(visit_(TextRole::kName, name, pointer_, member));
       RETURN_IF_ERROR(value(member));
       pointer_.resize(length);

@@ -9,8 +9,8 @@
 
 #include "base/crypto/encoding.h"
 #include "base/json/fields.h"
+#include "base/json/pointer.h"
 #include "toolserver/pipeline/call.h"
-#include "toolserver/pipeline/redact.h"
 
 namespace tool::guard {
 namespace {
@@ -123,7 +123,7 @@ base::Status add_redaction(const Fields& fields, PolicyAnswer& answer) {
   auto& pointers = target == "result" ? answer.redact.result : answer.redact.arguments;
   ASSIGN_OR_RETURN(auto more, bounded(fields, "pointers", kPointers, kPointerBytes));
   if (more.empty()) return invalid(fields.path_of("pointers") + ": must not be empty");
-  if (!std::ranges::all_of(more, pipeline::is_json_pointer)) {
+  if (!std::ranges::all_of(more, base::json::is_pointer)) {
     return invalid(fields.path_of("pointers") + ": must be JSON Pointers");
   }
   std::ranges::move(more, std::back_inserter(pointers));

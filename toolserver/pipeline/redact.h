@@ -16,10 +16,6 @@ namespace tool::pipeline {
 /// What stands in the place of what was taken out.
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-/// Whether `text` is a pointer: empty, or segments after '/' whose '~' is
-/// followed by 0 or 1.
-[[nodiscard]] bool is_json_pointer(std::string_view text);
-
 /// Puts kRedacted where the pointers lead and says how many places that were.
 /// The empty pointer leads to the whole document. One that leads nowhere finds
 /// nothing to hide.

@@ -41,15 +41,6 @@ TEST(Redact, a_pointer_takes_out_its_place_and_no_other) {
   }
 }
 
-TEST(Redact, what_is_a_pointer) {
-  for (std::string_view good : {"", "/", "/a", "/a~0b~1", "/a//b"}) {
-    EXPECT_TRUE(is_json_pointer(good)) << good;
-  }
-  for (std::string_view bad : {"a", "a/b", "/~", "/~2", "/a~", "#/a"}) {
-    EXPECT_FALSE(is_json_pointer(bad)) << bad;
-  }
-}
-
 TEST(Redact, content_that_says_the_same_goes_with_a_place_of_structured) {
   ToolResult result = answer();
   EXPECT_EQ(redact_at(result, {"/structured/rows/1/1"}), 3U);

@@ -7,6 +7,7 @@
 
 #include "base/core/text.h"
 #include "base/json/canonical.h"
+#include "base/json/pointer.h"
 #include "toolserver/pipeline/schema.h"
 #include "toolserver/pipeline/schema_node.h"
 
@@ -211,25 +212,10 @@ Status Compiler::keywords(SchemaNode& node, const Object& schema) {
   return {};
 }
 
-// Source: RFC 6901, section 3.
-std::string escaped(std::string_view token) {
-  std::string out;
-  for (char c : token) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 Result<NodePtr> Compiler::child(const Value& schema,
                                 std::initializer_list<std::string_view> tokens) {
   std::string pointer = pointer_;
-  for (auto token : tokens) pointer += "/" + escaped(token);
+  for (auto token : tokens) base::json::append_token(pointer, token);
   return compile(schema, pointer, depth_ + 1);
 }
 
@@ -258,9 +244,8 @@ Result<NodePtr> Compiler::target_of(const std::string& reference) {
     return anchored->second;
   }
   if (auto known = by_pointer_.find(*fragment); known != by_pointer_.end()) return known->second;
-  boost::system::error_code missing;
-  const Value* schema = document_->find_pointer(*fragment, missing);
-  if (missing || schema == nullptr) return bad("$ref: leads to no schema");
+  const Value* schema = base::json::find_at(*document_, *fragment);
+  if (schema == nullptr) return bad("$ref: leads to no schema");
   return compile(*schema, *fragment, 1);
 }
 

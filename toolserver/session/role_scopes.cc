@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json/pointer.h"
 #include "toolserver/session/credentials.h"
 
 namespace tool::session {
@@ -13,8 +14,7 @@ namespace json = base::json;
 constexpr const char* kNoRoles = "a claim of roles is neither a text nor a list of texts";
 
 Outcome<std::vector<std::string>> roles_at(const json::Value& claims, const std::string& pointer) {
-  boost::system::error_code error;
-  const json::Value* found = claims.find_pointer(pointer, error);
+  const json::Value* found = json::find_at(claims, pointer);
   std::vector<std::string> roles;
   if (found == nullptr) return roles;
   if (found->is_string()) {

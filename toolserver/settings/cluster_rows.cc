@@ -2,6 +2,8 @@
 
 // The other nodes and the identity provider.
 
+#include "base/json/pointer.h"
+
 namespace tool::settings {
 
 using base::config::DurationType;
@@ -19,10 +21,7 @@ namespace {
 constexpr std::string_view kPointerRule = "a JSON Pointer (RFC 6901) of at most 256 bytes";
 
 std::string_view pointer_rule(std::string_view text) {
-  bool good = text.starts_with('/') && text.size() <= 256;
-  for (std::size_t at = 0; good && (at = text.find('~', at)) != std::string_view::npos; ++at) {
-    good = at + 1 < text.size() && (text[at + 1] == '0' || text[at + 1] == '1');
-  }
+  bool good = !text.empty() && text.size() <= 256 && base::json::is_pointer(text);
   return good ? "" : "must be a JSON Pointer of at most 256 bytes, such as /groups";
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json/fields.h"
+#include "base/json/pointer.h"
 
 namespace tool::workflow {
 namespace {
@@ -326,7 +327,7 @@ Outcome<void> read_steps(Workflow& out, const json::Object& source, const Bounds
 }  // namespace
 
 Outcome<bool> Condition::holds(const json::Value& document) const {
-  const auto* found = value_at(document, from.pointer);
+  const auto* found = json::find_at(document, from.pointer);
   if (test == Test::kExists) return (found != nullptr) == operand.get_bool();
   if (found == nullptr) return shape(from.pointer + " leads to nothing");
   if (test == Test::kEquals) return *found == operand;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json/pointer.h"
+
 namespace tool::workflow {
 namespace {
 
@@ -14,32 +16,9 @@ constexpr std::size_t kDepth = 60;
 constexpr std::string_view kFrom = "$from";
 constexpr std::string_view kLiteral = "$literal";
 
-// Source: RFC 6901, section 3.
-Outcome<std::string> unescape(std::string_view token) {
-  std::string out;
-  for (std::size_t i = 0; i < token.size(); ++i) {
-    if (token[i] != '~') {
-      out += token[i];
-      continue;
-    }
-    char next = i + 1 < token.size() ? token[++i] : '\0';
-    if (next != '0' && next != '1') return refuse(Code::kShape, "\"~\" must be ~0 or ~1");
-    out += next == '0' ? '~' : '/';
-  }
-  return out;
-}
-
 std::string below(const std::string& place, std::string_view token) {
-  std::string out = place + '/';
-  for (char c : token) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
+  std::string out = place;
+  json::append_token(out, token);
   return out;
 }
 
@@ -90,7 +69,7 @@ class Filler {
         return refuse(Code::kShape, place + ": \"$from\" must be a text");
       }
       std::string_view pointer((*mark)->value().get_string());
-      const auto* found = value_at(document_, pointer);
+      const auto* found = json::find_at(document_, pointer);
       if (found == nullptr) {
         return refuse(Code::kShape, place + ": " + std::string(pointer) + " leads to nothing");
       }
@@ -170,24 +149,17 @@ Outcome<Reference> Reference::parse(std::string_view text) {
   if (!text.starts_with('/')) {
     return refuse(Code::kShape, out.pointer + ": must begin with /input or /steps/<name>");
   }
-  std::vector<std::string> tokens;
-  for (std::string_view rest = text.substr(1);;) {
-    auto end = rest.find('/');
-    auto token = unescape(rest.substr(0, end));
-    if (!token) return std::move(token).error();
-    tokens.push_back(std::move(*token));
-    if (end == std::string_view::npos) break;
-    rest.remove_prefix(end + 1);
-  }
-  if (tokens[0] == "input") {
-    out.below.assign(tokens.begin() + 1, tokens.end());
+  auto tokens = json::pointer_tokens(text);
+  if (!tokens) return refuse(Code::kShape, out.pointer + ": \"~\" must be ~0 or ~1");
+  if (tokens->front() == "input") {
+    out.below.assign(tokens->begin() + 1, tokens->end());
     return out;
   }
-  if (tokens[0] != "steps" || tokens.size() < 2 || tokens[1].empty()) {
+  if (tokens->front() != "steps" || tokens->size() < 2 || (*tokens)[1].empty()) {
     return refuse(Code::kShape, out.pointer + ": must begin with /input or /steps/<name>");
   }
-  out.step = std::move(tokens[1]);
-  out.below.assign(tokens.begin() + 2, tokens.end());
+  out.step = std::move((*tokens)[1]);
+  out.below.assign(tokens->begin() + 2, tokens->end());
   return out;
 }
 
@@ -202,11 +174,6 @@ Outcome<void> each_hole(const json::Value& value, const See& see) {
 Outcome<json::Value> fill(const json::Value& value, const json::Value& document, std::size_t bytes,
                           std::vector<std::string>& filled) {
   return Filler(document, bytes, filled).fill(value, "", 0);
-}
-
-const json::Value* value_at(const json::Value& document, std::string_view pointer) {
-  boost::system::error_code error;
-  return document.find_pointer({pointer.data(), pointer.size()}, error);
 }
 
 }  // namespace tool::workflow

@@ -44,8 +44,4 @@ using See = std::function<Outcome<void>(const std::string& place, const Referenc
                                               const base::json::Value& document, std::size_t bytes,
                                               std::vector<std::string>& filled);
 
-/// The value that `pointer` leads to; null when it leads to nothing.
-[[nodiscard]] const base::json::Value* value_at(const base::json::Value& document,
-                                                std::string_view pointer);
-
 }  // namespace tool::workflow
