@@ -3,7 +3,7 @@
 # Direct arrows only; a folder lists every folder whose headers it includes.
 
 module(base/core LINKS fmt::fmt OpenSSL::Crypto)
-module(base/files USES base/core)
+module(base/files USES base/core LINKS fmt::fmt TEST_USES base/testing)
 module(base/runtime USES base/core LINKS Boost::headers Threads::Threads)
 module(base/log USES base/core base/json LINKS spdlog::spdlog fmt::fmt)
 module(base/metrics USES base/core LINKS prometheus-cpp::core)

@@ -1,6 +1,5 @@
 #include "toolserver/mcp_login/login_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +10,7 @@
 #include <utility>
 
 #include "base/config/file_text.h"
-#include "base/files/descriptor.h"
+#include "base/files/private_file.h"
 #include "base/json/fields.h"
 
 namespace tool::login {
@@ -20,7 +19,6 @@ namespace {
 namespace json = base::json;
 using base::ErrorKind;
 using base::fail;
-using base::files::Descriptor;
 using std::filesystem::path;
 
 constexpr std::int64_t kVersion = 1;
@@ -111,27 +109,7 @@ base::Result<std::optional<StoredLogin>> LoginStore::read() const {
 }
 
 base::Status LoginStore::write(const StoredLogin& login) const {
-  auto part = folder_ / (bridge_ + ".json.part");
-  {
-    // One that was left behind may have another mode.
-    if (::unlink(part.c_str()) != 0 && errno != ENOENT) return unavailable(part);
-    Descriptor file(
-        ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.valid()) return unavailable(part);
-    struct stat facts{};
-    // An operator who is root leaves the file to the service.
-    if (::geteuid() == 0 && ::stat(folder_.c_str(), &facts) == 0 &&
-        ::fchown(file.get(), facts.st_uid, facts.st_gid) != 0) {
-      return unavailable(part);
-    }
-    if (!base::files::write_all(file.get(), text_of(login)) || ::fsync(file.get()) != 0) {
-      return unavailable(part);
-    }
-  }
-  if (::rename(part.c_str(), path().c_str()) != 0) return unavailable(path());
-  Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid() || ::fsync(folder.get()) != 0) return unavailable(folder_);
-  return {};
+  return base::files::replace_private_file(path(), text_of(login));
 }
 
 base::Status LoginStore::remove() const {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/files/descriptor.h"
+#include "base/files/private_file.h"
 
 namespace tool::outcomes {
 namespace {
@@ -20,7 +21,7 @@ using base::files::Descriptor;
 constexpr std::size_t kNameLength = 64;
 constexpr std::string_view kEnd = ".json";
 constexpr std::string_view kPart = ".part";
-constexpr std::int64_t kMostFileBytes = 128 << 20;
+constexpr std::size_t kMostFileBytes = 128 << 20;
 
 base::Error unavailable(std::string_view what) {
   return base::fail(base::ErrorKind::kUnavailable, "outcome folder: " + std::string(what))
@@ -39,16 +40,7 @@ OutcomeFolder::File read_file(const std::string& path, std::string name) {
   struct stat facts{};
   if (!file.valid() || ::fstat(file.get(), &facts) != 0) return out;
   out.changed = base::WallTime(std::chrono::seconds(facts.st_mtim.tv_sec));
-  if (!S_ISREG(facts.st_mode) || facts.st_size > kMostFileBytes) return out;
-  std::string text(static_cast<std::size_t>(facts.st_size), '\0');
-  std::size_t have = 0;
-  while (have < text.size()) {
-    ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return out;
-    have += static_cast<std::size_t>(got);
-  }
-  out.text = std::move(text);
+  if (auto text = base::files::read_whole(file.get(), kMostFileBytes)) out.text = std::move(*text);
   return out;
 }
 
@@ -90,23 +82,10 @@ base::Result<std::vector<OutcomeFolder::File>> OutcomeFolder::read_all() const {
 }
 
 base::Status OutcomeFolder::write(const std::string& name, std::string_view text) const {
-  std::string part = path_ + "/" + name + std::string(kPart);
-  {
-    Descriptor file(
-        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.valid()) return unavailable("a file cannot be made");
-    if (!base::files::write_all(file.get(), text)) return unavailable("a file cannot be written");
-    if (durability_ == Durability::kSynced && ::fsync(file.get()) != 0) {
-      return unavailable("a file cannot be synced");
-    }
-  }
-  if (::rename(part.c_str(), file_of(name).c_str()) != 0) {
-    return unavailable("a file cannot be renamed");
-  }
-  if (durability_ == Durability::kWritten) return {};
-  Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid() || ::fsync(folder.get()) != 0) return unavailable("it cannot be synced");
-  return {};
+  auto written = base::files::replace_private_file(file_of(name), text, durability_);
+  if (written) return written;
+  return base::fail(base::ErrorKind::kUnavailable, "outcome folder: a file cannot be written")
+      .with_detail(written.error().message());
 }
 
 base::Status OutcomeFolder::remove(const std::string& name) const {

@@ -11,14 +11,12 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "base/files/private_file.h"
 #include "toolserver/audit/segment.h"
 
 namespace tool::outcomes {
 
-enum class Durability : std::uint8_t {
-  kWritten,  ///< Outlives the process.
-  kSynced,   ///< And a power cut.
-};
+using base::files::Durability;
 
 /// Every call blocks. write() and remove() of different names may run side by side.
 class OutcomeFolder {

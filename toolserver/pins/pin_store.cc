@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/files/descriptor.h"
+#include "base/files/private_file.h"
 #include "base/json/fields.h"
 
 namespace tool::pins {
@@ -142,23 +143,10 @@ base::Result<PinFile> PinStore::read() const {
   if (!file.valid()) return unavailable(path());
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return unavailable(path());
-  if (!S_ISREG(facts.st_mode)) {
-    return fail(ErrorKind::kCorrupt, path().string() + ": must be a regular file");
-  }
   RETURN_IF_ERROR(check_owner(path(), facts));
-  if (static_cast<std::size_t>(facts.st_size) > kFileBytes) {
-    return fail(ErrorKind::kTooLarge, path().string() + ": over 15 MiB");
-  }
-  std::string text(static_cast<std::size_t>(facts.st_size), '\0');
-  std::size_t have = 0;
-  while (have < text.size()) {
-    ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unavailable(path());
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  auto parsed = parse(std::string_view(text).substr(0, have));
+  auto text = base::files::read_whole(file.get(), kFileBytes);
+  if (!text) return std::move(text).error().with_context(path().string());
+  auto parsed = parse(*text);
   if (parsed) return parsed;
   return fail(ErrorKind::kCorrupt, fmt::format("{}: is not a file of pins: {}", path().string(),
                                                parsed.error().message()));
@@ -171,25 +159,7 @@ base::Status PinStore::write(const PinFile& pins) const {
   if (text.size() > kFileBytes) {
     return fail(ErrorKind::kTooLarge, path().string() + ": would be over 15 MiB");
   }
-  std::filesystem::path part = folder_ / (name_ + ".json.part");
-  {
-    Descriptor file(
-        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.valid()) return unavailable(part);
-    struct stat facts{};
-    // An operator who is root leaves the file to the service.
-    if (::geteuid() == 0 && ::stat(folder_.c_str(), &facts) == 0 &&
-        ::fchown(file.get(), facts.st_uid, facts.st_gid) != 0) {
-      return unavailable(part);
-    }
-    if (!base::files::write_all(file.get(), text) || ::fsync(file.get()) != 0) {
-      return unavailable(part);
-    }
-  }
-  if (::rename(part.c_str(), path().c_str()) != 0) return unavailable(path());
-  Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid() || ::fsync(folder.get()) != 0) return unavailable(folder_);
-  return {};
+  return base::files::replace_private_file(path(), text);
 }
 
 base::Result<PinFile> PinStore::see(std::map<std::string, PinnedTool> seen, bool trust) {
