@@ -82,6 +82,7 @@ void OutcomeStore::take_over(OutcomeFolder::File file) {
   entry->digest = file.name;
   entry->state = State::kUnknown;
   base::WallTime end = file.changed;
+  entry->began = file.changed;  // At the latest.
   if (kept) {
     entry->name = std::move(kept->name);
     entry->began = kept->began;
@@ -304,6 +305,7 @@ void OutcomeStore::sweep_locked(base::WallTime now) {
     if (folder_ && !folder_->remove(entry->digest)) {
       expire_at(entry, now + options_.sweep);  // It keeps its key, and is tried again.
     } else {
+      since_ = std::max(since_, entry->began);
       drop(entry);
     }
   }

@@ -233,6 +233,16 @@ TEST_F(OutcomeStoreTest, nothing_is_kept_longer_than_its_time) {
   EXPECT_TRUE(claim(call("two", "k")));
 }
 
+TEST_F(OutcomeStoreTest, a_call_whose_key_is_forgotten_is_not_said_to_have_never_been) {
+  auto began = clock_.now();
+  done(call("one", "k"), answer("text"));
+  EXPECT_LT(store_->look_up("alice", "other").since, began);
+  clock_.pass(options_.retention);
+  Seen seen = store_->look_up("alice", "one");
+  EXPECT_EQ(seen.state, State::kNever);
+  EXPECT_EQ(seen.since, began);  // Only of what came later it is known.
+}
+
 TEST_F(OutcomeStoreTest, a_start_removes_what_is_over_its_time) {
   done(call("one", "k"), answer("a secret"));
   store_.reset();
