@@ -62,8 +62,9 @@ std::shared_ptr<publish::LoadedTable> marked_table(const publish::LoadedTable& b
     told.properties[std::string(kMaskingViewProperty)] =
         policy::masking_view_name(base.table.name, plan);
   }
-  // Plans of one signature may have policies of other names, which the notes tell.
-  std::string tag = plan.signature;
+  // A state keeps its ETag when its table is renamed, and plans of one signature may have policies
+  // of other names: the answer tells both.
+  std::string tag = base.table.name + '\x1f' + plan.signature;
   for (const policy::ColumnMask& mask : plan.masks) tag.append("\x1f").append(mask.policy);
   return publish::told_with(base, std::move(told), tag);
 }

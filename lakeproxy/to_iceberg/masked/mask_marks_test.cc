@@ -68,6 +68,9 @@ TEST(MaskMarks, make_another_answer_of_the_same_state) {
   policy::MaskPlan other = plan_of();
   other.signature = "10";
   EXPECT_NE(marked_table(*base, other)->etag, marked->etag);
+  publish::LoadedTable renamed = *base;
+  renamed.table.name = "u";
+  EXPECT_NE(marked_table(renamed, plan_of())->etag, marked->etag);
   EXPECT_EQ(marked->metadata_location, base->metadata_location);
   EXPECT_EQ(marked->packed->all.get(), nullptr);
   EXPECT_NE(marked->packed, base->packed);

@@ -27,6 +27,11 @@ std::string key_of(const std::string& schema, const publish::LoadedTable& base,
   return key_of(schema, base) + '\x1f' + plan.signature;
 }
 
+// Whether it was made of this very state. A rename makes none, and the answer tells the name.
+bool is_of(const MaskedEntry& entry, const publish::LoadedTable& base) {
+  return entry.base_state == base.etag && entry.loaded->table.name == base.table.name;
+}
+
 // Beyond, what was used before is forgotten: it is made at the next load instead of before it.
 constexpr std::size_t kMostTables = 4096;
 constexpr std::size_t kMostPlans = 64;  // Of one table.
@@ -60,10 +65,10 @@ Task<Result<LoadedTablePtr>> MaskedTables::get(RequestContext context, LoadedTab
   CO_ASSIGN_OR_RETURN(const bool is_kept, co_await this->is_kept(context, base, plan));
   if (!is_kept) tools_.cache->entries.erase(key);
   auto held = tools_.cache->entries.get(key);
-  if (held && (*held)->base_state == base->etag) co_return (*held)->loaded;
+  if (held && is_of(**held, *base)) co_return (*held)->loaded;
   CO_ASSIGN_OR_RETURN(auto lease, co_await tools_.cache->single_flight.take(context, key));
   held = tools_.cache->entries.get(key);
-  if (held && (*held)->base_state == base->etag) co_return (*held)->loaded;
+  if (held && is_of(**held, *base)) co_return (*held)->loaded;
   auto built = co_await build(context, key, base, plan);
   // Copies of the newest state are being made: the one before it is whole.
   const bool waits = !built && built.error().reason() == kCopiesMissing;
@@ -76,7 +81,7 @@ LoadedTablePtr MaskedTables::marked(const LoadedTablePtr& base,
   const std::string key = key_of(metadata_schema_, *base, *plan) + "\x1fmarked";
   auto held = tools_.cache->entries.get(key);
   // Policies of other names may have the same signature, and the marks name them.
-  if (held && (*held)->base_state == base->etag && *(*held)->plan == *plan) return (*held)->loaded;
+  if (held && is_of(**held, *base) && *(*held)->plan == *plan) return (*held)->loaded;
   auto entry = std::make_shared<MaskedEntry>();
   entry->loaded = marked_table(*base, *plan);
   entry->base_state = base->etag;
@@ -102,7 +107,7 @@ Task<void> MaskedTables::refresh(RequestContext context, LoadedTablePtr base) {
     auto lease = co_await tools_.cache->single_flight.take(context, key);
     if (!lease) co_return;
     auto held = tools_.cache->entries.get(key);
-    if (held && (*held)->base_state == base->etag) continue;
+    if (held && is_of(**held, *base)) continue;
     static_cast<void>(co_await build(context, std::move(key), base, plan));
   }
 }

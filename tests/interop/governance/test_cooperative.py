@@ -24,8 +24,8 @@ def path(governed, table='t'):
     return f'namespaces/{governed.schema}/tables/{table}'
 
 
-def load(governed, client='ana', **request):
-    answer = governed.clients[client].send('GET', path(governed), **request)
+def load(governed, client='ana', table='t', **request):
+    answer = governed.clients[client].send('GET', path(governed, table), **request)
     assert answer.status_code == 200, answer.text
     return answer
 
@@ -124,6 +124,25 @@ def test_a_rename_of_the_column_carries_its_mask(masked):
     masked.duck.execute(f'ALTER TABLE lake.{masked.schema}.t RENAME COLUMN ssn TO number')
     assert told(masked)['lakeproxy.masked-columns'] == 'number'
     assert '"number"' in told(masked)['lakeproxy.mask.number']
+
+
+@pytest.mark.parametrize('by', ['duckdb', 'catalog'])
+def test_a_rename_of_the_table_renames_its_view(masked, by):
+    def view():
+        return load(masked, table=name).json()['metadata']['properties']['lakeproxy.masking-view-name']
+    def status(of):
+        return masked.clients['ana'].send('GET', f'namespaces/{masked.schema}/views/{of}').status_code
+    name = 't'
+    before = view()
+    assert before.startswith('__mask_t__') and status(before) == 200
+    if by == 'duckdb':
+        masked.duck.execute(f'ALTER TABLE lake.{masked.schema}.t RENAME TO u')
+    else:
+        pyiceberg(masked, 'admin').rename_table(f'{masked.schema}.t', f'{masked.schema}.u')
+    name = 'u'
+    after = view()
+    assert after == before.replace('__mask_t__', '__mask_u__')
+    assert (status(after), status(before)) == (200, 404)
 
 
 def test_what_was_told_is_not_written_back(masked):
