@@ -22,6 +22,11 @@ constexpr std::string_view kPrefix = "lakeproxy_p_";
 // Each may have 16 sessions: a few principals must not have all that PostgreSQL has.
 constexpr std::int64_t kMostOfOne = 100;
 constexpr std::chrono::seconds kCollecting{30};
+constexpr int kAttempts = 3;
+
+bool is_clash(const base::Result<ReaderLogin>& made) {
+  return !made && made.error().kind() == ErrorKind::kConflict;
+}
 
 template <std::size_t bytes>
 std::string random_hex(base::Random& random) {
@@ -95,8 +100,23 @@ std::string reader_group_of(const std::string& setting, const std::string& schem
 ReaderLogins::ReaderLogins(base::pg::Pool& pool, base::Random& random, ReaderOptions options)
     : pool_(&pool), random_(&random), options_(std::move(options)) {}
 
+// The first login of a lake closes the lake's tables to readers one by one, beside writers that
+// hold them in another order: PostgreSQL ends one of two that wait for each other, and nothing of
+// it stays.
 base::Task<base::Result<ReaderLogin>> ReaderLogins::make(base::RequestContext context,
                                                          std::string schema, Reader reader) {
+  base::Result<ReaderLogin> made = co_await make_once(context, schema, reader);
+  for (int again = 1; again < kAttempts && is_clash(made); ++again) {
+    made = co_await make_once(context, schema, reader);
+  }
+  if (!is_clash(made)) co_return made;
+  co_return base::fail(ErrorKind::kUnavailable,
+                       "writers of the lake are in the way of a login; try again")
+      .with_detail(made.error().detail());
+}
+
+base::Task<base::Result<ReaderLogin>> ReaderLogins::make_once(base::RequestContext context,
+                                                              std::string schema, Reader reader) {
   const SchemaSql sql(schema);
   const std::string group = reader_group_of(options_.group_role, schema);
   ReaderLogin login;

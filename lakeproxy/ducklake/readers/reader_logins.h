@@ -69,7 +69,7 @@ class ReaderLogins {
   /// have none yet.
   /// Errors: kUnsupported  this server's role cannot make logins, or the group has rights that it
   ///         must not have (detail); kRateLimited  100 logins of this principal live;
-  ///         kUnavailable, kTimeout  PostgreSQL, or a writer that held the tables too long;
+  ///         kUnavailable, kTimeout  PostgreSQL, or writers that were in the way too long;
   ///         kOutcomeUnknown  it may have been made: it ends by itself.
   [[nodiscard]] base::Task<base::Result<ReaderLogin>> make(base::RequestContext context,
                                                            std::string schema, Reader reader);
@@ -89,6 +89,9 @@ class ReaderLogins {
   [[nodiscard]] base::Task<base::Result<bool>> can_make(base::RequestContext context);
 
  private:
+  [[nodiscard]] base::Task<base::Result<ReaderLogin>> make_once(base::RequestContext context,
+                                                                std::string schema, Reader reader);
+
   base::pg::Pool* pool_;
   base::Random* random_;
   ReaderOptions options_;

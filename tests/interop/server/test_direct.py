@@ -2,6 +2,7 @@
 
 The server here is no superuser of PostgreSQL: it owns its database and may make roles, as in production.
 """
+import concurrent.futures
 import contextlib
 import dataclasses
 import datetime
@@ -719,6 +720,25 @@ def test_a_writer_that_holds_the_tables_makes_it_503(kept):
         finally:
             holder.kill()
         assert wait_until(lambda: kept.get('bob', server=other).status_code == 200, 20)
+
+
+def test_a_login_that_postgresql_ends_for_a_writers_sake_is_made_in_a_second_attempt(kept):
+    """Each holds what the other waits for. The writer's session waits too long to be the one that finds it out."""
+    kept.ask(f'GRANT SET ON PARAMETER deadlock_timeout TO {kept.owner}')
+    kept.ask(f"ALTER ROLE {kept.owner} SET deadlock_timeout TO '3s'")
+    waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'ducklake_table'::regclass"
+    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_GROUP_ROLE': f'{kept.database}_clash'}) as other, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        writer = session({'ducklake_dsn': kept.lake.pg_dsn})
+        try:
+            assert say(writer, "SET deadlock_timeout TO '1min'; BEGIN; LOCK TABLE ducklake_table IN ACCESS SHARE MODE; SELECT 1") == '1'
+            answer = pool.submit(kept.get, 'bob', server=other)
+            assert wait_until(lambda: kept.ask(waits) == '1', 20)
+            assert say(writer, 'LOCK TABLE lakeproxy_reader IN SHARE ROW EXCLUSIVE MODE; COMMIT; SELECT 2') == '2'
+            assert answer.result().status_code == 200, answer.result().text
+        finally:
+            writer.kill()
+            kept.ask(f'ALTER ROLE {kept.owner} RESET deadlock_timeout')
 
 
 def test_without_row_security_everybody_gets_the_owners_login(kept):
