@@ -55,6 +55,7 @@ class Table:
     renumbered: int = 0  # The lake's snapshot when DuckDB last gave rows other ids, as it merged their files
     seen: dict = dataclasses.field(default_factory=dict)  # {snapshot: its manifest list} as shown last, of one format version
     seen_version: int = 0
+    seen_metadata: object = None  # PyIceberg's, as shown last
 
     @property
     def shares_ids(self):

@@ -34,6 +34,14 @@ void fit(Literal& value, TypeKind kind) {
 
 }  // namespace
 
+bool fits(const model::PartitionSpec& spec, const model::Schema& schema) {
+  return std::ranges::all_of(spec.fields, [&](const model::PartitionField& field) {
+    if (field.transform.kind == model::TransformKind::kVoid) return true;
+    const model::Field* source = schema.find(field.source_id);
+    return source == nullptr || model::can_transform(field.transform, source->type);
+  });
+}
+
 base::Result<model::Schema> header_schema(const model::TableMetadata& table,
                                           const model::PartitionSpec& spec,
                                           std::int32_t snapshot_schema_id) {
@@ -41,13 +49,17 @@ base::Result<model::Schema> header_schema(const model::TableMetadata& table,
     const model::Schema* found = table.find_schema(snapshot_schema_id);
     return found != nullptr ? *found : table.current_schema();
   }
+  const model::Schema* newest = nullptr;
   for (auto schema = table.schemas.rbegin(); schema != table.schemas.rend(); ++schema) {
     bool has_all = std::ranges::all_of(spec.fields, [&](const model::PartitionField& field) {
       return field.transform.kind == model::TransformKind::kVoid ||
              schema->find(field.source_id) != nullptr;
     });
-    if (has_all) return *schema;
+    if (!has_all) continue;
+    if (fits(spec, *schema)) return *schema;
+    if (newest == nullptr) newest = &*schema;
   }
+  if (newest != nullptr) return *newest;
   return base::fail(
       base::ErrorKind::kCorrupt,
       fmt::format("no schema has all the source columns of partition spec {}", spec.spec_id));

@@ -13,8 +13,14 @@
 
 namespace lake::materialize {
 
+/// Whether each transform of `spec` is defined for the type that its source has in `schema`. A
+/// source that is not there decides nothing: its values stay what they were.
+/// Source: Iceberg table specification, "Partition Transforms".
+[[nodiscard]] bool fits(const model::PartitionSpec& spec, const model::Schema& schema);
+
 /// The schema `snapshot_schema_id` (the current one if there is none) for a
-/// spec without fields, else the table's newest one with all sources of `spec`.
+/// spec without fields, else the table's newest one with all sources of `spec`, of types that its
+/// transforms take where there is one.
 /// Errors: kCorrupt  no schema has them all.
 [[nodiscard]] base::Result<model::Schema> header_schema(const model::TableMetadata& table,
                                                         const model::PartitionSpec& spec,

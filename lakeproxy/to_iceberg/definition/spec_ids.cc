@@ -64,6 +64,7 @@ class Assignment {
     SpecUse use{.default_spec_id = default_spec()};
     const PartitionSpec& shown = ids_.specs.at(use.default_spec_id);
     if (!can_be_written(shown)) use.default_spec_id = add({});
+    if (outgrows_a_spec()) (void)add({});
     use.unpartitioned_spec_id = unpartitioned();
     use.last_partition_id = last_partition_id_;
     for (const LakePartition& partition : lake_.partitions) {
@@ -130,6 +131,18 @@ class Assignment {
   [[nodiscard]] bool can_be_written(const PartitionSpec& spec) const {
     return std::ranges::all_of(spec.fields, [&](const PartitionField& field) {
       return can_be_made(columns_, field.source_id, field.transform);
+    });
+  }
+
+  // Whether a column became of a type that no transform of its partition field takes: the files
+  // there have a value of it no more.
+  [[nodiscard]] bool outgrows_a_spec() const {
+    return std::ranges::any_of(known_fields_, [&](const PartitionField& field) {
+      return std::ranges::any_of(columns_.columns, [&](const LakeColumn& column) {
+        return column.id == field.source_id && !column.end &&
+               field.transform.kind != TransformKind::kVoid &&
+               !can_be_made(columns_, field.source_id, field.transform);
+      });
     });
   }
 

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "base/json/json.h"
 #include "lakeproxy/derive/plan/content_hash.h"
+#include "lakeproxy/iceberg/manifest/header_schema.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/model/server_folder.h"
 
@@ -63,16 +64,49 @@ bool is_hidden(const model::LakeTable& table, const model::Snapshot& snapshot) {
          (table.cleared_at && snapshot.snapshot_id <= *table.cleared_at);
 }
 
+// Specs with a transform that does not take the type of its column any more: clients that read the
+// specs under the columns of now refuse the whole table for one. The newest snapshot needs none, of
+// those before it some do.
+std::vector<const model::PartitionSpec*> outgrown_specs(const model::LakeTable& table) {
+  const model::TableMetadata& metadata = table.metadata;
+  if (table.materialized.empty()) return {};
+  const auto id = table.materialized.back().schema_id;
+  const model::Schema* newest = id ? metadata.find_schema(*id) : nullptr;
+  if (newest == nullptr) return {};
+  std::vector<const model::PartitionSpec*> outgrown;
+  for (const model::PartitionSpec& spec : metadata.partition_specs) {
+    const bool is_shown =
+        materialize::fits(spec, metadata.current_schema()) || materialize::fits(spec, *newest);
+    if (!is_shown) outgrown.push_back(&spec);
+  }
+  return outgrown;
+}
+
+// Whether a manifest of the snapshot may be of one of the specs.
+bool may_need(const model::LakeTable& table, const model::Snapshot& snapshot,
+              const std::vector<const model::PartitionSpec*>& specs) {
+  if (specs.empty()) return false;
+  const model::Schema* schema =
+      snapshot.schema_id ? table.metadata.find_schema(*snapshot.schema_id) : nullptr;
+  return schema == nullptr || std::ranges::any_of(specs, [&](const model::PartitionSpec* spec) {
+           return materialize::fits(*spec, *schema);
+         });
+}
+
 // The log begins anew behind a snapshot that was removed, as Iceberg wants it.
 void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
   metadata.snapshots.reserve(table.materialized.size());
   metadata.snapshot_log.reserve(table.materialized.size());
+  const auto outgrown = outgrown_specs(table);
+  for (const model::PartitionSpec* spec : outgrown) {
+    metadata.out_of_sight.specs.emplace(spec->spec_id, table.version.revision);
+  }
   for (const model::SnapshotPtr& item : table.materialized.items()) {
     const model::Snapshot& snapshot = *item;
     metadata.last_sequence_number =
         std::max(metadata.last_sequence_number, snapshot.sequence_number);
     metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
-    if (is_hidden(table, snapshot)) {
+    if (is_hidden(table, snapshot) || may_need(table, snapshot, outgrown)) {
       metadata.snapshot_log.clear();
       continue;
     }

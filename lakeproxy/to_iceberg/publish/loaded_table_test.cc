@@ -52,6 +52,39 @@ TEST(LoadedTable, shows_every_snapshot_and_main_at_the_newest) {
   EXPECT_EQ(loaded->metadata.refs.at("main"), (model::SnapshotRef{.snapshot_id = SnapshotId(9)}));
 }
 
+// A column that spec 1 has in buckets is an int in schema 0 and of `type` from then on.
+model::LakeTable bucketed(model::TypeKind type) {
+  model::LakeTable t = table();
+  for (model::Schema& schema : t.metadata.schemas) {
+    schema.fields = {{.id = 1, .name = "v", .type = model::Type(type)}};
+  }
+  t.metadata.schemas[0].fields[0].type = model::Type(model::TypeKind::kInt);
+  t.metadata.partition_specs[1].fields = {{1, 1000, "b", {model::TransformKind::kBucket, 3, {}}}};
+  return t;
+}
+
+TEST(LoadedTable, a_spec_that_a_column_has_outgrown_is_not_shown_nor_what_may_need_it) {
+  model::LakeTable t = bucketed(model::TypeKind::kDouble);
+  t.metadata.refs["kept"] = {.snapshot_id = SnapshotId(3), .type = model::RefType::kTag};
+  auto loaded = make_loaded_table(t, nullptr);
+  EXPECT_EQ(ids(loaded), (Ids{5, 7, 9}));
+  EXPECT_EQ(log(loaded), (Ids{5, 7, 9}));
+  EXPECT_FALSE(loaded->metadata.shows_spec(1));
+  EXPECT_FALSE(loaded->metadata.refs.contains("kept"));
+  EXPECT_EQ(loaded->body->find("bucket[3]"), std::string::npos);
+}
+
+TEST(LoadedTable, a_spec_is_shown_while_its_transforms_take_their_columns) {
+  EXPECT_TRUE(make_loaded_table(bucketed(model::TypeKind::kLong), nullptr)->metadata.shows_spec(1));
+  // The newest snapshot is from before the change: its manifests are of the spec.
+  model::LakeTable t = bucketed(model::TypeKind::kDouble);
+  t.materialized = {};
+  t.materialized.push_back(snapshot(3, 0));
+  auto loaded = make_loaded_table(t, nullptr);
+  EXPECT_EQ(ids(loaded), Ids{3});
+  EXPECT_TRUE(loaded->metadata.shows_spec(1));
+}
+
 std::vector<model::MetadataLogEntry> files(int first, int last) {
   std::vector<model::MetadataLogEntry> out;
   for (int i = first; i <= last; ++i) out.push_back({i * 1000, "file-" + std::to_string(i)});

@@ -81,7 +81,7 @@ base::Task<base::Result<SnapshotSeries>> build_series(
       change.timestamp_ms = std::max(change.timestamp_ms, parent->timestamp_ms + 1);
     }
     CO_RETURN_IF_ERROR(co_await read_entries(context, manifests, &list,
-                                             materialize::manifests_to_read(list, change)));
+                                             materialize::manifests_to_read(*table, list, change)));
     CO_RETURN_IF_ERROR(co_await vectors.move_live(context, table, &list, &change));
     materialize::BuildContext build{table, parent, &manifests->headers()};
     CO_ASSIGN_OR_RETURN(auto built, materialize::build_snapshot(build, std::move(list), change));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lakeproxy/iceberg/manifest/format_version.h"
+#include "lakeproxy/iceberg/manifest/header_schema.h"
 #include "lakeproxy/to_iceberg/snapshot/manifest_tiers.h"
 #include "lakeproxy/to_iceberg/snapshot/row_lineage.h"
 #include "lakeproxy/to_iceberg/snapshot/snapshot_objects.h"
@@ -52,6 +53,8 @@ class Build {
   base::Result<std::vector<ListedManifest>> merge(std::vector<ListedManifest> list);
   base::Status remove_from(ListedManifest listed, Wanted& wanted,
                            std::vector<ListedManifest>& kept);
+  base::Status move_from(const ListedManifest& listed, Wanted& wanted,
+                         std::vector<ListedManifest>& kept);
   [[nodiscard]] ManifestEntry new_entry(const FileView& view) const;
   base::Status add_new(const std::vector<FileView>& views, ManifestContent content);
 
@@ -76,6 +79,44 @@ ManifestEntry carried(const ManifestEntry& entry, const model::ManifestFile& fro
   copy.sequence_number = entry.sequence_number.value_or(from.sequence_number);
   copy.file_sequence_number = entry.file_sequence_number.value_or(from.sequence_number);
   return copy;
+}
+
+// Whether files under the spec have no value of it any more: a column of it became of a type that
+// its transform does not take.
+bool is_outgrown(const model::LakeTable& table, std::int32_t schema_id, std::int32_t spec_id) {
+  const model::PartitionSpec* spec = table.metadata.find_spec(spec_id);
+  const model::Schema* schema = table.metadata.find_schema(schema_id);
+  return spec != nullptr && schema != nullptr && !fits(*spec, *schema);
+}
+
+bool take(Wanted& wanted, const ManifestEntry& entry) {
+  auto found = wanted.find(key_of(entry));
+  if (found == wanted.end() || found->second == 0) return false;
+  --found->second;
+  return true;
+}
+
+// No reader can be shown the spec, and so no manifest of it either, not even one that tells what is
+// gone: what stays has no partition.
+base::Status Build::move_from(const ListedManifest& listed, Wanted& wanted,
+                              std::vector<ListedManifest>& kept) {
+  const bool is_data = listed.manifest.content == ManifestContent::kData;
+  std::vector<ManifestEntry> entries;
+  for (const ManifestEntry& entry : *listed.entries) {
+    if (entry.status == EntryStatus::kDeleted) continue;
+    if (take(wanted, entry)) {
+      (is_data ? removed_.data : removed_.deletes).push_back(entry.data_file);
+      continue;
+    }
+    entries.push_back(carried(entry, listed.manifest));
+    entries.back().data_file.partition.clear();
+  }
+  if (entries.empty()) return {};
+  ASSIGN_OR_RETURN(const std::int32_t spec, unpartitioned_spec(*context_.table));
+  ASSIGN_OR_RETURN(ListedManifest moved,
+                   objects_.write(spec, listed.manifest.content, std::move(entries)));
+  kept.push_back(std::move(moved));
+  return {};
 }
 
 base::Status Build::remove_from(ListedManifest listed, Wanted& wanted,
@@ -115,8 +156,11 @@ base::Result<std::vector<ListedManifest>> Build::keep(std::vector<ListedManifest
   for (ListedManifest& listed : list) {
     // A manifest of deleted entries alone was of use to its own snapshot only.
     if (live_files(listed.manifest) == 0) continue;
-    bool is_data = listed.manifest.content == ManifestContent::kData;
-    RETURN_IF_ERROR(remove_from(std::move(listed), is_data ? data : deletes, kept));
+    Wanted& wanted = listed.manifest.content == ManifestContent::kData ? data : deletes;
+    const bool moves = listed.entries != nullptr && is_outgrown(*context_.table, change_.schema_id,
+                                                                listed.manifest.partition_spec_id);
+    RETURN_IF_ERROR(moves ? move_from(listed, wanted, kept)
+                          : remove_from(std::move(listed), wanted, kept));
   }
   if (removed_.data.size() != change_.removed_data.size()) {
     return base::fail(
@@ -174,7 +218,13 @@ ManifestEntry Build::new_entry(const FileView& view) const {
 base::Status Build::add_new(const std::vector<FileView>& views, ManifestContent content) {
   std::map<std::int32_t, std::vector<ManifestEntry>> by_spec;
   for (const FileView& view : views) {
-    by_spec[view.spec_id].push_back(new_entry(view));
+    if (!is_outgrown(*context_.table, change_.schema_id, view.spec_id)) {
+      by_spec[view.spec_id].push_back(new_entry(view));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::int32_t spec, unpartitioned_spec(*context_.table));
+    by_spec[spec].push_back(new_entry(view));
+    by_spec[spec].back().data_file.partition.clear();
   }
   for (auto& [spec_id, entries] : by_spec) {
     ASSIGN_OR_RETURN(ListedManifest added, objects_.write(spec_id, content, std::move(entries)));
@@ -206,15 +256,15 @@ base::Result<BuiltSnapshot> Build::run(std::vector<ListedManifest> list) {
 
 }  // namespace
 
-std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& list,
+std::vector<std::size_t> manifests_to_read(const model::LakeTable& table,
+                                           const std::vector<ListedManifest>& list,
                                            const SnapshotChange& change) {
   std::set<std::size_t> wanted;
   for (std::size_t i = 0; i < list.size(); ++i) {
     bool is_data = list[i].manifest.content == ManifestContent::kData;
     const bool takes_deletes = !change.superseded_deletes.empty() || !change.uncovered.empty();
-    if (is_data ? !change.removed_data.empty() : takes_deletes) {
-      wanted.insert(i);
-    }
+    if (is_data ? !change.removed_data.empty() : takes_deletes) wanted.insert(i);
+    if (is_outgrown(table, change.schema_id, list[i].manifest.partition_spec_id)) wanted.insert(i);
   }
   for (const auto& group : due_merges(list, change.snapshot_id))
     wanted.insert(group.begin(), group.end());

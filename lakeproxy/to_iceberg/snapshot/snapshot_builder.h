@@ -47,7 +47,8 @@ struct SnapshotChange {
 };
 
 /// Manifests of `list` whose entries build() needs; positions in it, rising.
-[[nodiscard]] std::vector<std::size_t> manifests_to_read(const std::vector<ListedManifest>& list,
+[[nodiscard]] std::vector<std::size_t> manifests_to_read(const model::LakeTable& table,
+                                                         const std::vector<ListedManifest>& list,
                                                          const SnapshotChange& change);
 
 struct BuiltSnapshot {

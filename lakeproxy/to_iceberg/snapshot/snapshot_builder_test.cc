@@ -71,7 +71,7 @@ TEST(SnapshotBuilder, reads_no_manifest_for_an_append) {
   SnapshotChain chain;
   for (int i = 1; i <= 20; ++i) chain.apply(append(i));
   chain.forget();
-  EXPECT_TRUE(manifests_to_read(chain.list, append(21)).empty());
+  EXPECT_TRUE(manifests_to_read(chain.table, chain.list, append(21)).empty());
   auto built = chain.apply(append(21));
   EXPECT_EQ(built.objects.size(), 2U) << "one manifest and the list";
 }
@@ -84,9 +84,60 @@ TEST(SnapshotBuilder, reads_delete_manifests_only_to_find_a_delete_file) {
   chain.forget();
   auto other = change_of(2);
   other.added_deletes = {delete_view("d2", "f1.1")};
-  EXPECT_TRUE(manifests_to_read(chain.list, other).empty());
+  EXPECT_TRUE(manifests_to_read(chain.table, chain.list, other).empty());
   other.superseded_deletes = {"f1.0"};
-  ASSERT_EQ(manifests_to_read(chain.list, other).size(), 1U);
+  ASSERT_EQ(manifests_to_read(chain.table, chain.list, other).size(), 1U);
+}
+
+// Two files under bucket[3](v), whose column is a double from schema 1 on.
+SnapshotChain with_outgrown_spec() {
+  SnapshotChain chain;
+  chain.table =
+      sample_lake(model::Type(model::TypeKind::kInt), {model::TransformKind::kBucket, 3, {}});
+  auto& schemas = chain.table.metadata.schemas;
+  schemas.push_back({.schema_id = 1, .fields = schemas.front().fields});
+  schemas.back().fields.front().type = model::Type(model::TypeKind::kDouble);
+  chain.table.metadata.current_schema_id = 1;
+  auto first = change_of(1);
+  for (const char* path : {"a", "b"}) {
+    FileView view = plain_view(path, 1);
+    view.file.partition = {model::Literal(std::int32_t{2})};
+    first.added_data.push_back(std::move(view));
+  }
+  chain.apply(first);
+  EXPECT_EQ(chain.list.front().manifest.partition_spec_id, 1);
+  chain.forget();
+  return chain;
+}
+
+TEST(SnapshotBuilder, files_of_a_spec_that_a_column_has_outgrown_have_no_partition_any_more) {
+  SnapshotChain chain = with_outgrown_spec();
+  auto change = removal(2, {"a"});
+  change.schema_id = 1;
+  FileView copy = plain_view("a-copy", 1);
+  copy.file.partition = {model::Literal(std::int32_t{2})};
+  change.added_data = {copy};
+  auto built = chain.apply(change);
+  for (const ListedManifest& listed : chain.list) {
+    EXPECT_EQ(listed.manifest.partition_spec_id, 0);
+  }
+  auto seen = chain.read(chain.snapshots.back());
+  ASSERT_EQ(seen.size(), 2U) << "what is gone stands in no manifest";
+  for (const auto& [entry, manifest] : seen) EXPECT_TRUE(entry.data_file.partition.empty());
+  ASSERT_NE(find(seen, "b"), nullptr);
+  EXPECT_EQ(find(seen, "b")->entry.status, EntryStatus::kExisting);
+  EXPECT_EQ(find(seen, "b")->entry.sequence_number, 1);
+  EXPECT_EQ(find(seen, "a-copy")->entry.status, EntryStatus::kAdded);
+  EXPECT_EQ(built.snapshot.summary.at("deleted-data-files"), "1");
+  EXPECT_EQ(built.snapshot.summary.at("total-data-files"), "2");
+}
+
+TEST(SnapshotBuilder, a_snapshot_from_before_that_keeps_its_spec) {
+  SnapshotChain chain = with_outgrown_spec();
+  chain.apply(removal(2, {"a"}));
+  ASSERT_EQ(chain.list.size(), 1U);
+  EXPECT_EQ(chain.list.front().manifest.partition_spec_id, 1);
+  EXPECT_EQ(chain.read(chain.snapshots.back()).size(), 2U);
 }
 
 TEST(SnapshotBuilder, a_deleted_entry_stands_in_its_own_snapshot_only) {

@@ -30,7 +30,7 @@ class SnapshotChain {
   std::deque<model::Snapshot> snapshots;
 
   base::Result<BuiltSnapshot> try_apply(const SnapshotChange& change) {
-    for (std::size_t i : manifests_to_read(list, change)) load(list[i]);
+    for (std::size_t i : manifests_to_read(table, list, change)) load(list[i]);
     const model::Snapshot* parent = snapshots.empty() ? nullptr : &snapshots.back();
     return build_snapshot({&table, parent}, list, change);
   }

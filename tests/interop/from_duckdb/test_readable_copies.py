@@ -152,6 +152,34 @@ def test_an_alter_swaps_older_files_for_copies(rest, duck, catalog, schema, stat
     assert len(rows_of(catalog.load_table(table))) == 2 * ROWS
 
 
+@pytest.mark.parametrize('before, after', [('INTEGER', 'DOUBLE'), ('SMALLINT', 'FLOAT')])
+def test_a_column_that_outgrew_its_partition_transform(rest, duck, duck_iceberg, catalog, schema, spark, before, after):
+    """Readers in Java refuse a table for one spec with a transform that does not take its column."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (n INTEGER, c {before})')
+    duck.execute(f'INSERT INTO lake.{table} SELECT n, n FROM range({ROWS}) r(n)')
+    unpartitioned = opened(rest, table)['current-snapshot-id']
+    duck.execute(f'ALTER TABLE lake.{table} SET PARTITIONED BY (bucket(3, c))')
+    duck.execute(f'INSERT INTO lake.{table} SELECT n + 1000, n FROM range({ROWS}) r(n)')
+    assert any(spec['fields'] for spec in opened(rest, table, newest(duck))['partition-specs'])
+    duck.execute(f'ALTER TABLE lake.{table} ALTER c TYPE {after}')
+    duck.execute(f'DELETE FROM lake.{table} WHERE n % 10 = 3')
+    metadata = opened(rest, table, newest(duck))
+    assert [spec['fields'] for spec in metadata['partition-specs']] == [[]]
+    assert unpartitioned not in [one['snapshot-id'] for one in metadata['snapshots']]
+    expected = duck.execute(f'SELECT n, c::VARCHAR FROM lake.{table} ORDER BY n').fetchall()
+    assert len(expected) == 2 * ROWS * 9 // 10
+    assert duck_iceberg.execute(f'SELECT n, c::VARCHAR FROM ice.{table} ORDER BY n').fetchall() == expected
+    found = sorted(rows_of(catalog.load_table(table)), key=lambda row: row['n'])
+    assert [row['n'] for row in found] == [n for n, _ in expected]
+    assert spark.sql(f'SELECT count(*), sum(n) FROM lake.{table}').collect()[0][:] == (len(expected), sum(n for n, _ in expected))
+    # A client goes on with it.
+    loaded = catalog.load_table(table)
+    loaded.delete('n >= 1000')
+    assert len(rows_of(catalog.load_table(table))) == ROWS * 9 // 10
+    assert duck.execute(f'SELECT count(*) FROM lake.{table}').fetchone()[0] == ROWS * 9 // 10
+
+
 def test_copies_outlive_duckdbs_upkeep(rest, duck, catalog, schema):
     table = f'{schema}.t'
     duck.execute(f'CREATE TABLE lake.{table} AS SELECT n, n::UINTEGER AS u FROM range({ROWS}) r(n)')
