@@ -28,6 +28,11 @@ class Connector {
   /// wait, and gives no principal more than half. 0: any number.
   [[nodiscard]] virtual std::size_t most_at_once() const { return 0; }
 
+  /// Whether the tools know an idempotency key themselves, where they are. Then a call
+  /// with a key whose end is not known here is made again under that key, and E_INTERNAL
+  /// of invoke() says of such a call that its end is not known.
+  [[nodiscard]] virtual bool keeps_keys() const { return false; }
+
   /// What the operator demands of the arguments of a call, asked once the caller
   /// is authorised and before anybody is bothered. Waits for nothing.
   /// Errors: E_POLICY  names the argument and the rule.

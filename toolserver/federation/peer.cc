@@ -5,8 +5,11 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <tuple>
 #include <utility>
 
+#include "base/crypto/digest.h"
+#include "base/crypto/encoding.h"
 #include "base/json/canonical.h"
 #include "toolserver/federation/peer_connector.h"
 #include "toolserver/federation/proof/forwarding.h"
@@ -29,6 +32,7 @@ constexpr std::int64_t kPageTools = 200;
 constexpr std::size_t kNoteBytes = 1'024;
 constexpr std::size_t kEnvelopeBytes = 8 << 10;
 constexpr milliseconds kMostDeadline{300'000};
+constexpr milliseconds kLastWord{100};
 
 std::string text_of(const Fault& fault) {
   return fault.detail.empty() ? fault.message : fault.message + ": " + fault.detail;
@@ -52,6 +56,26 @@ std::optional<double> number_in(const json::Object& object, std::string_view nam
   return value->to_number<double>();
 }
 
+Fault not_connected(const std::string& node_id) {
+  Fault fault = refuse(Code::kBusy, "node " + node_id + " is not connected just now");
+  fault.retry_after = kRetry;
+  return fault;
+}
+
+// The caller's own words for the act stay here. The tool's id here is the way there: by
+// another way it is another act, with a key of its own.
+std::string key_there(const Invocation& call) {
+  if (call.idem.key.empty()) return {};
+  auto digest = base::crypto::sha256(std::string("scp3 idem") + '\0' + call.tool.text() + '\0' +
+                                     call.idem.key);
+  return base::crypto::to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+base::Task<bool> is_cancelled() {
+  auto state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() != asio::cancellation_type::none;
+}
+
 std::string session_of(const client::Link& link) {
   return std::string(link.session().ready().session_id.text());
 }
@@ -67,6 +91,7 @@ Peer::Peer(std::string node_id, client::ClientOptions options, std::vector<disco
       loop_(std::move(loop)),
       wake_(loop_),
       pins_(node_id_, parts_.pins, parts_.clock, parts_.log) {
+  parts_.registry.expect(node_id_);
   options_.connect_time = kConnectTime;
   auto& session = options_.session;
   session.method = Method::kNode;
@@ -149,18 +174,23 @@ void Peer::go_by(std::vector<discovery::Way> ways) {
 void Peer::leave() {
   if (ends()) return;
   leaving_ = true;
-  if (offered_) parts_.registry.remove(*offered_);
-  if (wake_) wake_->cancel();
+  take_out();
 }
 
 void Peer::stop() {
   stopping_ = true;
   open_ = false;
-  if (offered_) parts_.registry.remove(*offered_);
   if (link_) link_->abort();
   if (retired_) retired_->abort();
   cancel_.emit(asio::cancellation_type::all);
+  take_out();
+}
+
+void Peer::take_out() {
+  parts_.registry.expect_no_more(node_id_);
+  if (offered_) parts_.registry.remove(*offered_);
   if (wake_) wake_->cancel();
+  tell_waiting();
 }
 
 // Why it ended; one link from its beginning.
@@ -207,6 +237,7 @@ base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
         parts_.log.info("federation: connected", {{"node", node_id_}});
         reported_end_.clear();
         link_ = link;
+        tell_waiting();
       }
       next = steady_clock::now() + kRefresh;
     } else if (pins_.has_changed()) {
@@ -286,6 +317,7 @@ base::Task<void> Peer::offer() {
     left_out.push_back({left.id.text(), left.why.message});
   }
   offered_ = std::move(next);
+  parts_.registry.expect_no_more(node_id_);
   if (reported_.size() > 2 * kFarTools) reported_.clear();
   for (const auto& left : left_out) {
     auto& before = reported_[left.name];
@@ -317,52 +349,145 @@ std::function<void(const json::Object&)> Peer::events_to(
   };
 }
 
-base::Task<Outcome<ToolResult>> Peer::call(Invocation call, std::string tool, Progress progress) {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  auto link = link_;
-  if (!link || !link->usable()) {
-    Fault fault = refuse(Code::kBusy, "node " + node_id_ + " is not connected just now");
-    fault.retry_after = kRetry;
-    co_return fault;
+// One call on its way: what is sent, once or more often.
+struct Peer::Forwarding {
+  Invocation call;
+  std::string tool;  // As the node names it.
+  std::string key;   // As it is told there; empty for none.
+  steady_clock::time_point began;
+  steady_clock::time_point until;  // Of the call.
+
+  [[nodiscard]] milliseconds left() const {
+    return std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
   }
-  auto left = std::chrono::duration_cast<milliseconds>(call.context.deadline - steady_clock::now());
-  if (left < milliseconds(1)) co_return refuse(Code::kTimeout, "the deadline has passed");
-  left = std::min(left, kMostDeadline);
+  // Since the key was first sent to the node.
+  [[nodiscard]] milliseconds age() const {
+    auto here = std::chrono::ceil<milliseconds>(steady_clock::now() - began);
+    return std::max(call.idem.age + here, milliseconds(1));
+  }
+};
+
+void Peer::tell_waiting() {
+  for (auto* timer : waiting_) timer->cancel();
+}
+
+// Until the link changes, or `until`. False: the caller went away, the time is over, or
+// this node has given the other one up.
+base::Task<bool> Peer::await_link(steady_clock::time_point until) {
+  asio::steady_timer timer(loop_, until);
+  auto place = waiting_.insert(waiting_.end(), &timer);
+  boost::system::error_code woken;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  waiting_.erase(place);
+  co_return woken && !ends() && !co_await is_cancelled();
+}
+
+Outcome<client::Link::Sending> Peer::prepare(const std::shared_ptr<client::Link>& link,
+                                             Forwarding& what, Send which, Progress progress) {
+  auto left = what.left();
+  if (left < milliseconds(1)) return refuse(Code::kTimeout, "the deadline has passed");
   std::string session = session_of(*link);
-  auto proofs = take_step(*parts_.keys, call, {node_id_, tool, session, parts_.max_hops},
+  auto proofs = take_step(*parts_.keys, what.call, {node_id_, what.tool, session, parts_.max_hops},
                           parts_.clock.now(), parts_.random);
-  if (!proofs) co_return std::move(proofs).error();
+  if (!proofs) return std::move(proofs).error();
   client::Link::Sending sending;
   sending.op = session::Op::kForward;
-  sending.payload["tool"] = tool;
-  sending.payload["args"] = std::move(call.args);
+  sending.payload["tool"] = what.tool;
+  auto& args = sending.payload["args"];
+  if (what.key.empty()) {
+    args = std::move(what.call.args);
+  } else {
+    args = what.call.args;
+    sending.payload["idem"] = what.key;
+    if (which == Send::kAgain) sending.payload["again_ms"] = what.age().count();
+  }
   auto& list = sending.payload["proofs"].emplace_array();
   for (const auto& proof : *proofs) list.emplace_back(proof);
   // A message that is too large would end the link, and with it the calls of others.
   auto written = json::canonical(sending.payload);
   if (!written ||
       written->size() + kEnvelopeBytes > link->session().welcome().limits.message_bytes) {
-    co_return refuse(Code::kLimit, "the arguments are too large for node " + node_id_);
+    return refuse(Code::kLimit, "the arguments are too large for node " + node_id_);
   }
   Meta meta;
   meta.deadline = left;
-  meta.traceparent = call.traceparent;
+  meta.traceparent = what.call.traceparent;
   sending.meta = std::move(meta);
   sending.patience = left;
   sending.progress = events_to(std::move(progress), link);
-  auto answer = co_await link->call(std::move(sending));
-  if (!answer) {
-    if (answer.error().code == Code::kTimeout) {
-      ask_now_ = true;
-      if (wake_) wake_->cancel();
-    }
-    // The link was given up; the caller did not go away.
-    if (answer.error().code == Code::kCancelled && !link->usable()) {
-      answer = Outcome<json::Object>(refuse(Code::kUpstream, "the link has ended"));
-    }
-    co_return relayed(node_id_, std::move(answer).error());
+  return sending;
+}
+
+// A call that waited in vain: does the node still answer?
+void Peer::look_after_silence(const Fault& fault) {
+  if (fault.code != Code::kTimeout) return;
+  ask_now_ = true;
+  if (wake_) wake_->cancel();
+}
+
+base::Task<Outcome<ToolResult>> Peer::call_once(Forwarding what, Progress progress) {
+  auto link = link_;
+  if (!link || !link->usable()) co_return not_connected(node_id_);
+  auto sending = prepare(link, what, Send::kFirst, std::move(progress));
+  if (!sending) co_return std::move(sending).error();
+  auto answer = co_await link->call(std::move(*sending));
+  if (answer) co_return read_reply(std::move(*answer));
+  look_after_silence(answer.error());
+  // The link was given up; the caller did not go away.
+  if (answer.error().code == Code::kCancelled && !link->usable()) {
+    co_return relayed(node_id_, refuse(Code::kUpstream, "the link has ended"));
   }
-  co_return read_reply(std::move(*answer));
+  co_return relayed(node_id_, std::move(answer).error());
+}
+
+// What the node says of a call that it may have got before decides nothing unless it is
+// the answer or what the tool said: a refusal by a rule says that it was not done now.
+base::Task<Outcome<ToolResult>> Peer::call_with_key(Forwarding what, Progress progress) {
+  // Its end is told here, and not by the deadline: that would say too much.
+  what.until -= std::min(kLastWord, what.left() / 4);
+  auto which = what.call.idem.age.count() > 0 ? Send::kAgain : Send::kFirst;
+  for (unsigned sends = 0; sends < kSends;) {
+    auto link = link_;
+    if (!link || !link->usable()) {
+      if (which == Send::kFirst) co_return not_connected(node_id_);
+      if (!co_await await_link(what.until)) break;
+      continue;
+    }
+    auto sending = prepare(link, what, which, progress);
+    if (!sending && which == Send::kFirst) co_return std::move(sending).error();
+    if (!sending) break;
+    ++sends;
+    auto answer = co_await link->call(std::move(*sending));
+    if (answer) co_return read_reply(std::move(*answer));
+    Fault fault = std::move(answer).error();
+    if (!link->usable() && !co_await is_cancelled()) {
+      which = Send::kAgain;
+      continue;
+    }
+    look_after_silence(fault);
+    if (fault.code == Code::kInternal) break;
+    bool is_told = fault.code == Code::kUpstream || fault.code == Code::kCancelled;
+    if (which == Send::kFirst || is_told) co_return relayed(node_id_, std::move(fault));
+    if (fault.code != Code::kBusy && fault.code != Code::kRate) break;
+    // It runs there still, or there is no room to say so.
+    auto next = steady_clock::now() + std::min(fault.retry_after.value_or(kRetry), kRetry);
+    if (next >= what.until) break;
+    std::ignore = co_await await_link(next);
+    if (ends() || co_await is_cancelled()) break;
+  }
+  if (co_await is_cancelled()) co_return refuse(Code::kCancelled, "cancelled");
+  co_return refuse(Code::kInternal,
+                   "node " + node_id_ + ": whether the call did its work is not known");
+}
+
+base::Task<Outcome<ToolResult>> Peer::call(Invocation call, std::string tool, Progress progress) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto now = steady_clock::now();
+  auto until = std::min(call.context.deadline, now + kMostDeadline);
+  std::string key = key_there(call);
+  Forwarding what{std::move(call), std::move(tool), std::move(key), now, until};
+  if (what.key.empty()) co_return co_await call_once(std::move(what), std::move(progress));
+  co_return co_await call_with_key(std::move(what), std::move(progress));
 }
 
 }  // namespace tool::federation

@@ -11,6 +11,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
   static constexpr std::chrono::milliseconds kLongestPause{30'000};
   /// Of one call; the link of a node that sends more is ended.
   static constexpr std::size_t kEvents = 10'000;
+  /// How often one call with a key is sent, at most.
+  static constexpr unsigned kSends = 32;
 
   /// `options` has what both nodes share; method and credential are made here. Each
   /// attempt goes by the next of `ways`, of which there is one at least.
@@ -75,8 +78,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   /// Forwards a call of `tool`, as the node names it; on its loop, until the
   /// deadline of the call. `progress` is called on this loop; may be empty.
+  /// One with a key whose link is lost waits for the next link and asks there again,
+  /// under the same key: the node does it once, and answers what became of it.
   /// Errors: E_BUSY  the node is not connected just now; E_POLICY, E_LIMIT  of
-  ///         take_step(); E_LIMIT  too large for the node; those of relayed().
+  ///         take_step(); E_LIMIT  too large for the node; E_INTERNAL  a call with a
+  ///         key of which nobody can tell whether it did its work; those of relayed().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(Invocation call, std::string tool,
                                                      Progress progress);
 
@@ -93,6 +99,17 @@ class Peer : public std::enable_shared_from_this<Peer> {
   base::Task<void> offer();
   [[nodiscard]] std::function<void(const base::json::Object&)> events_to(
       Progress progress, const std::shared_ptr<client::Link>& link) const;
+  struct Forwarding;
+  enum class Send : std::uint8_t { kFirst, kAgain };
+  [[nodiscard]] Outcome<client::Link::Sending> prepare(const std::shared_ptr<client::Link>& link,
+                                                       Forwarding& what, Send which,
+                                                       Progress progress);
+  void look_after_silence(const Fault& fault);
+  base::Task<Outcome<ToolResult>> call_once(Forwarding what, Progress progress);
+  base::Task<Outcome<ToolResult>> call_with_key(Forwarding what, Progress progress);
+  base::Task<bool> await_link(std::chrono::steady_clock::time_point until);
+  void tell_waiting();
+  void take_out();
   base::Task<void> pause(std::chrono::milliseconds time);
   base::Task<void> await_last_calls();
   [[nodiscard]] std::chrono::milliseconds jittered(std::chrono::milliseconds time);
@@ -109,6 +126,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   boost::asio::cancellation_signal cancel_;        // Of what run() waits for.
   std::shared_ptr<client::Link> link_;             // Null while the node has not proved itself.
   std::shared_ptr<client::Link> retired_;          // Of a node that drains: for calls under way.
+  std::list<boost::asio::steady_timer*> waiting_;  // Calls that wait for a link.
   std::shared_ptr<connectors::Connector> offered_;
   FarTools tools_;  // As the node lists them.
   PeerPins pins_;

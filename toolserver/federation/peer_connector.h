@@ -22,6 +22,7 @@ class PeerConnector final : public connectors::Connector {
 
   [[nodiscard]] std::vector<Capability> capabilities() const override;
   [[nodiscard]] std::size_t most_at_once() const override { return kAtOnce; }
+  [[nodiscard]] bool keeps_keys() const override { return true; }
   [[nodiscard]] base::Task<Outcome<ToolResult>> invoke(Approved<Invocation> call,
                                                        Progress progress) override;
 

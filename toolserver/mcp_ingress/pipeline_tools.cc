@@ -76,7 +76,7 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
                                        ": must be 1 to 128 characters from ! to ~");
   }
   out.args = std::move(tool.arguments);
-  out.idem = call->meta.idempotency_key;
+  out.idem.key = call->meta.idempotency_key;
   out.inputs = std::move(tool.inputs);
   out.client = call->client;
   out.note = std::move(tool.note);

@@ -29,6 +29,12 @@ struct Inputs {
 /// and any JSON. Called as Progress is, and dropped likewise.
 using Note = std::function<void(std::string level, base::json::Value data)>;
 
+/// A caller's name for one act, so that it is done once.
+struct Idempotency {
+  std::string key;                  ///< Empty for none.
+  std::chrono::milliseconds age{};  ///< Since the key was first used; 0: this is the first time.
+};
+
 struct Invocation {
   base::RequestContext context;  ///< Its deadline is the call's.
   std::string request_id;        ///< The caller's ULID.
@@ -41,6 +47,7 @@ struct Invocation {
   base::json::Object args;
   std::string args_hash;  ///< "sha256:<hex>" of the canonical arguments.
   bool dry_run = false;
+  Idempotency idem = {};                  ///< For tools that keep keys themselves.
   std::optional<Inputs> inputs = {};      ///< Of a call that is made again.
   base::json::Object client = {};         ///< What the caller's side can do, as MCP writes it.
   std::shared_ptr<const Note> note = {};  ///< Null: nobody listens.

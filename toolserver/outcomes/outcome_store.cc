@@ -13,12 +13,18 @@ struct OutcomeStore::Entry {
   base::WallTime began{};
   State state = State::kRunning;
   bool is_gone = false;
+  bool is_again = false;  // It was unknown, and is asked for once more.
   std::optional<Ended> ended;
   std::size_t bytes = 0;              // Of `ended`, in the sum of the store.
   std::list<Ticket>::iterator place;  // Without a key: in plain_.
+  std::deque<std::string> repeats;    // Ids by which it was asked for again, too.
 };
 
 namespace {
+
+// Between a node that says how old a call is, and this one.
+constexpr std::chrono::seconds kTravel{5};
+constexpr std::size_t kRepeats = 16;
 
 // The length keeps ("a", "bc") and ("ab", "c") apart.
 std::string id_key(const std::string& principal, const std::string& request_id) {
@@ -45,7 +51,11 @@ std::string_view name(State state) {
 
 OutcomeStore::OutcomeStore(StoreOptions options, const base::Clock& clock,
                            std::optional<OutcomeFolder> folder, base::WallTime since)
-    : options_(std::move(options)), clock_(clock), folder_(std::move(folder)), since_(since) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      opened_(clock.now()),
+      folder_(std::move(folder)),
+      since_(since) {}
 
 base::Result<std::unique_ptr<OutcomeStore>> OutcomeStore::open(StoreOptions options,
                                                                const base::Clock& clock,
@@ -163,6 +173,7 @@ void OutcomeStore::drop(const Ticket& entry) {
   const auto& name = entry->name;
   auto by_id = by_id_.find(id_key(name.principal, name.request_id));
   if (by_id != by_id_.end() && by_id->second == entry) by_id_.erase(by_id);
+  for (const auto& id : entry->repeats) by_id_.erase(id_key(name.principal, id));
   auto caller = callers_.find(name.principal);
   if (!entry->digest.empty()) {
     by_key_.erase(entry->digest);
@@ -185,7 +196,26 @@ bool OutcomeStore::has_room_for_key(const std::string& principal) const {
          caller->second.keyed < std::max<std::size_t>(options_.records / 2, 1);
 }
 
-Outcome<std::variant<OutcomeStore::Ticket, Repeat>> OutcomeStore::claim(CallName name) {
+// Whether a call with a key that was begun so long ago would still be known.
+bool OutcomeStore::surely_had_record(base::WallTime now, std::chrono::milliseconds age) const {
+  return age + kTravel < options_.retention && (folder_ || now - age > opened_);
+}
+
+// The record stays as it was written, and runs. Who asks for either id finds it.
+void OutcomeStore::ask_again(const Ticket& entry, std::string request_id) {
+  std::erase_if(ends_, [&](const auto& one) { return one.second == entry; });
+  entry->state = State::kRunning;
+  entry->is_again = true;
+  if (entry->repeats.size() >= kRepeats) {
+    by_id_.erase(id_key(entry->name.principal, entry->repeats.front()));
+    entry->repeats.pop_front();
+  }
+  by_id_[id_key(entry->name.principal, request_id)] = entry;
+  entry->repeats.push_back(std::move(request_id));
+}
+
+Outcome<std::variant<OutcomeStore::Ticket, Repeat>> OutcomeStore::claim(CallName name,
+                                                                        Terms terms) {
   using Claimed = std::variant<Ticket, Repeat>;
   auto entry = std::make_shared<Entry>();
   if (!name.key.empty()) entry->digest = key_digest(name);
@@ -194,12 +224,20 @@ Outcome<std::variant<OutcomeStore::Ticket, Repeat>> OutcomeStore::claim(CallName
   sweep_locked(entry->began);
   if (!entry->digest.empty()) {
     if (auto found = by_key_.find(entry->digest); found != by_key_.end()) {
-      const Entry& before = *found->second;
+      Entry& before = *found->second;
       // Of a record that cannot be read the arguments are not known.
       if (!before.name.args_hash.empty() && before.name.args_hash != name.args_hash) {
         return refuse(Code::kShape, "p.idem: was used for a call with other arguments");
       }
+      bool is_known = !before.name.args_hash.empty();
+      if (before.state == State::kUnknown && is_known && terms.unknown == Unknown::kAskedAgain) {
+        ask_again(found->second, std::move(name.request_id));
+        return Claimed(found->second);
+      }
       return Claimed(Repeat{before.name.request_id, before.state, before.ended});
+    }
+    if (terms.age.count() > 0 && !surely_had_record(entry->began, terms.age)) {
+      return Claimed(Repeat{{}, State::kUnknown, std::nullopt});
     }
     if (!has_room_for_key(name.principal)) return no_room();
   }
@@ -257,7 +295,24 @@ base::Task<base::Status> OutcomeStore::finish(Ticket ticket, Ended ended) {
   co_return written;
 }
 
+void OutcomeStore::leave_open(const Ticket& ticket) {
+  std::lock_guard held(mutex_);
+  if (ticket->is_gone) return;
+  ticket->state = State::kUnknown;
+  if (!ticket->digest.empty()) expire_at(ticket, ticket->began + options_.retention);
+}
+
+std::chrono::milliseconds OutcomeStore::age(const Ticket& ticket) const {
+  if (!ticket->is_again) return {};
+  auto age = std::chrono::ceil<std::chrono::milliseconds>(clock_.now() - ticket->began);
+  return std::max(age, std::chrono::milliseconds(1));
+}
+
 base::Task<base::Status> OutcomeStore::release(Ticket ticket) {
+  if (ticket->is_again) {
+    leave_open(ticket);
+    co_return base::Status();
+  }
   // The file goes first: until then the key is taken.
   base::Status removed;
   if (folder_ && !ticket->digest.empty()) {

@@ -62,6 +62,20 @@ struct Seen {
   std::optional<Ended> ended;
 };
 
+/// What becomes of a key whose call was begun, and nobody here knows how it ended.
+enum class Unknown : std::uint8_t {
+  kStays,      ///< So it is told, and the call is not made again.
+  kAskedAgain  ///< The tool keeps keys itself, so the call is made again under this one.
+};
+
+/// How a key is claimed.
+struct Terms {
+  Unknown unknown = Unknown::kStays;
+  /// How long ago the caller first sent the call; 0: now. Where a record from then might
+  /// be gone, a key without one is unknown and not free.
+  std::chrono::milliseconds age{};
+};
+
 /// An earlier call with the same key and the same arguments.
 struct Repeat {
   std::string request_id;
@@ -88,10 +102,11 @@ class OutcomeStore {
   OutcomeStore& operator=(const OutcomeStore&) = delete;
 
   /// A call that passed its checks: a ticket for one that may go on, which must
-  /// come back through finish() or release(); or what its key stands for already.
+  /// come back through finish(), release() or leave_open(); or what its key stands for
+  /// already.
   /// Errors: E_SHAPE  the key was used with other arguments; E_BUSY  no room for
   ///         another key.
-  [[nodiscard]] Outcome<std::variant<Ticket, Repeat>> claim(CallName name);
+  [[nodiscard]] Outcome<std::variant<Ticket, Repeat>> claim(CallName name, Terms terms = {});
 
   /// Before the tool begins; from here on the record outlives the process.
   /// Errors: kUnavailable  it cannot be written; the ticket is released.
@@ -102,8 +117,15 @@ class OutcomeStore {
   ///         will know how it ended.
   [[nodiscard]] base::Task<base::Status> finish(Ticket ticket, Ended ended);
 
-  /// The tool did not begin: as if the call had never come.
+  /// The tool did not begin: as if the call had never come. One that was asked for
+  /// again is as unknown as before.
   [[nodiscard]] base::Task<base::Status> release(Ticket ticket);
+
+  /// The tool began, and nobody knows how it ended: as after a crash.
+  void leave_open(const Ticket& ticket);
+
+  /// Since the call of the ticket was first begun; 0 of one that is new.
+  [[nodiscard]] std::chrono::milliseconds age(const Ticket& ticket) const;
 
   /// The call of `principal` with this id.
   [[nodiscard]] Seen look_up(const std::string& principal, const std::string& request_id);
@@ -131,12 +153,15 @@ class OutcomeStore {
   void drop(const Ticket& entry);
   void drop_plain(const Ticket& entry);
   void expire_at(const Ticket& entry, base::WallTime time);
+  void ask_again(const Ticket& entry, std::string request_id);
+  [[nodiscard]] bool surely_had_record(base::WallTime now, std::chrono::milliseconds age) const;
   [[nodiscard]] bool has_room_for_key(const std::string& principal) const;
   [[nodiscard]] base::Task<base::Status> write(Ticket entry, Kept kept);
   [[nodiscard]] base::Task<base::Status> off_loop(std::function<base::Status()> work);
 
   const StoreOptions options_;
   const base::Clock& clock_;
+  const base::WallTime opened_;
   std::optional<OutcomeFolder> folder_;
   base::BlockingPool pool_{2};
   std::vector<std::string> notes_;

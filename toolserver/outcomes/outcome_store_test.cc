@@ -83,6 +83,12 @@ class OutcomeStoreTest : public ::testing::Test {
     EXPECT_TRUE(run(store_->begin(ticket)));
     return ticket;
   }
+  OutcomeStore::Ticket ask_again(CallName name) {
+    auto claimed = store_->claim(std::move(name), {.unknown = Unknown::kAskedAgain});
+    EXPECT_TRUE(claimed.has_value());
+    if (!claimed || !std::holds_alternative<OutcomeStore::Ticket>(*claimed)) return nullptr;
+    return std::get<OutcomeStore::Ticket>(*claimed);
+  }
   void done(CallName name, Ended ended) {
     EXPECT_TRUE(run(store_->finish(begun(std::move(name)), std::move(ended))));
   }
@@ -200,6 +206,70 @@ TEST_F(OutcomeStoreTest, what_a_restart_cut_off_is_unknown_and_not_made_again) {
   EXPECT_TRUE(claim(call("four", "l")));
   clock_.pass(options_.retention + seconds(1));
   EXPECT_TRUE(claim(call("five", "k")));
+}
+
+TEST_F(OutcomeStoreTest, where_the_tool_keeps_keys_an_unknown_call_is_asked_for_again) {
+  begun(call("one", "k"));
+  start();
+  clock_.pass(seconds(3));
+  auto again = ask_again(call("two", "k"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(store_->age(again), seconds(3));
+  for (const char* id : {"one", "two"}) EXPECT_EQ(state(id), State::kRunning) << id;
+  EXPECT_EQ(repeat(call("three", "k"))->state, State::kRunning);
+  ASSERT_TRUE(run(store_->begin(again)));
+  ASSERT_TRUE(run(store_->finish(again, answer("hello"))));
+  for (const char* id : {"one", "two"}) EXPECT_EQ(state(id), State::kFinished) << id;
+  EXPECT_EQ(repeat(call("four", "k"))->request_id, "one");
+  // Its time counts from its end, and then nothing of it is left.
+  clock_.pass(options_.retention - seconds(1));
+  EXPECT_EQ(files().size(), 1U);
+  clock_.pass(seconds(2));
+  store_->sweep();
+  EXPECT_EQ(files().size(), 0U);
+  for (const char* id : {"one", "two"}) EXPECT_EQ(state(id), State::kNever) << id;
+}
+
+TEST_F(OutcomeStoreTest, one_that_was_asked_for_again_in_vain_is_unknown_as_before) {
+  store_->leave_open(begun(call("one", "k")));
+  EXPECT_EQ(state("one"), State::kUnknown);
+  for (int i = 0; i < 40; ++i) {
+    auto again = ask_again(call("again-" + std::to_string(i), "k"));
+    ASSERT_TRUE(again) << i;
+    if (i % 2 == 0) {
+      ASSERT_TRUE(run(store_->release(again)));
+    } else {
+      store_->leave_open(again);
+    }
+    EXPECT_EQ(state("again-" + std::to_string(i)), State::kUnknown);
+  }
+  EXPECT_EQ(files().size(), 1U);
+  EXPECT_EQ(state("again-0"), State::kNever);  // Of many the last are known.
+  // Who may not ask again is told what it is, and other arguments are refused.
+  EXPECT_EQ(repeat(call("two", "k"))->state, State::kUnknown);
+  CallName other = call("three", "k");
+  other.args_hash = "sha256:11";
+  EXPECT_EQ(store_->claim(other, {.unknown = Unknown::kAskedAgain}).error().code, Code::kShape);
+  clock_.pass(options_.retention);
+  EXPECT_TRUE(claim(call("four", "k")));
+}
+
+TEST_F(OutcomeStoreTest, a_call_of_long_ago_whose_record_may_be_gone_is_not_made) {
+  auto asked = [this](std::chrono::milliseconds age, const char* key) {
+    return store_->claim(call(key, key), {.age = age}).value();
+  };
+  EXPECT_EQ(asked(minutes(1), "a").index(), 0U);
+  EXPECT_EQ(asked(options_.retention - seconds(6), "b").index(), 0U);
+  for (auto age : {options_.retention - seconds(5), options_.retention * 2}) {
+    auto told = std::get<Repeat>(asked(age, "c"));
+    EXPECT_EQ(told.state, State::kUnknown);
+  }
+  // Without files nothing is known of a time before this process.
+  options_.folder.clear();
+  start();
+  EXPECT_EQ(asked(seconds(1), "d").index(), 1U);
+  clock_.pass(seconds(2));
+  EXPECT_EQ(asked(seconds(1), "e").index(), 0U);
 }
 
 TEST_F(OutcomeStoreTest, a_file_that_cannot_be_read_still_holds_its_key) {

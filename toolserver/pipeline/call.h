@@ -43,8 +43,10 @@ struct PipelineCall {
   base::json::Object args;
   std::optional<std::chrono::milliseconds> deadline;  ///< What the caller asks for.
   ContentForm form = ContentForm::kWhole;
-  bool dry_run = false;   ///< All checks but consent, and the tool is not run.
-  std::string idem = {};  ///< Idempotency key, see is_idempotency_key(); empty for none.
+  bool dry_run = false;  ///< All checks but consent, and the tool is not run.
+  /// The key is empty or see is_idempotency_key(); the age is what a node says that
+  /// forwards the call again.
+  Idempotency idem = {};
   std::uint32_t hop = 0;  ///< Nodes that forwarded it.
   // What a caller can have who can be asked; see Invocation.
   std::optional<Inputs> inputs = {};

@@ -41,13 +41,22 @@ std::size_t wire_bytes(const Content& part, ContentForm form) {
 
 }  // namespace
 
+Fault no_tool(const ToolRegistry& registry, const ToolId& id, const Principal& principal) {
+  if (!registry.expects(id) || !principal.scopes.allows_describe(id)) {
+    return refuse(Code::kTool, "no such tool");
+  }
+  Fault fault = refuse(Code::kBusy, "the node of this tool is not connected yet");
+  fault.retry_after = std::chrono::milliseconds(500);
+  return fault;
+}
+
 Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
                                                     const PipelineCall& call) {
   auto id = ToolId::parse(call.tool);
   if (!id) return to_fault(std::move(id).error().with_context("tool"));
   auto entry = registry.find(*id);
   if (!entry || !call.principal->scopes.allows_describe(*id)) {
-    return refuse(Code::kTool, "no such tool");
+    return no_tool(registry, *id, *call.principal);
   }
   return entry;
 }
@@ -70,6 +79,7 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
   invocation.args = std::move(args.get_object());
   invocation.args_hash = std::move(*hash);
   invocation.dry_run = call.dry_run;
+  invocation.idem = call.idem;
   invocation.inputs = std::move(call.inputs);
   invocation.client = std::move(call.client);
   invocation.note = std::move(call.note);

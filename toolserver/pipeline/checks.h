@@ -16,9 +16,14 @@
 
 namespace tool::pipeline {
 
+/// What a caller is told who may describe the tool, or not, where there is none: E_TOOL,
+/// or E_BUSY where its node has yet to say which tools it has.
+[[nodiscard]] Fault no_tool(const ToolRegistry& registry, const ToolId& id,
+                            const Principal& principal);
+
 /// The tool a call names, seen with the caller's eyes: one that it may not
 /// describe is not there, and the answer is that for a name that is free.
-/// Errors: E_SHAPE  not a tool's name; E_TOOL  no such tool.
+/// Errors: E_SHAPE  not a tool's name; those of no_tool().
 [[nodiscard]] Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
                                                                   const PipelineCall& call);
 

@@ -75,6 +75,7 @@ class TestConnector final : public connectors::Connector {
   explicit TestConnector(std::vector<Capability> tools) : tools_(std::move(tools)) {}
   [[nodiscard]] std::vector<Capability> capabilities() const override { return tools_; }
   [[nodiscard]] std::size_t most_at_once() const override { return at_once; }
+  [[nodiscard]] bool keeps_keys() const override { return has_keys; }
   [[nodiscard]] base::Task<Outcome<ToolResult>> invoke(Approved<Invocation> call,
                                                        Progress progress) override {
     ++invoked;
@@ -82,6 +83,7 @@ class TestConnector final : public connectors::Connector {
   }
 
   std::size_t at_once = 0;  ///< Before it is added.
+  bool has_keys = false;
   std::atomic<int> invoked = 0;
   Invoke invoke_with = [](Approved<Invocation>, Progress) -> base::Task<Outcome<ToolResult>> {
     co_return text_result("done");

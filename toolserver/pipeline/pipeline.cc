@@ -117,7 +117,8 @@ struct Pipeline::Passage {
   std::shared_ptr<const ToolEntry> entry;
   std::optional<Invocation> invocation;
   ConsentDemand demand = ConsentDemand::kByRule;
-  bool did_run = false;  // Whether the tool was begun, and as what it ended.
+  bool did_run = false;      // Whether the tool was begun, and as what it ended.
+  bool did_nothing = false;  // It was begun, and had no room.
   std::string status;
   audit::AuditReceipt receipt;
   Redactions hidden;       // What the guards want nobody to see.
@@ -199,14 +200,19 @@ base::Task<Outcome<void>> Pipeline::check(Passage& p) {
 //     asked again about what has happened.
 Outcome<std::optional<PipelineReply>> Pipeline::recall(Passage& p) {
   p.stage = "idempotency";
-  if (p.call.dry_run || (p.call.idem.empty() && parts_.outcomes == nullptr)) return std::nullopt;
+  if (p.call.dry_run || (p.call.idem.key.empty() && parts_.outcomes == nullptr))
+    return std::nullopt;
   if (parts_.outcomes == nullptr) return refuse(Code::kShape, "p.idem: no keys are kept here");
   const Invocation& call = *p.invocation;
+  using outcomes::Unknown;
+  bool keeps_keys = p.entry->connector->keeps_keys();
   auto claimed = parts_.outcomes->claim(
-      {key_of(*call.principal), call.tool.text(), call.request_id, p.call.idem, call.args_hash});
+      {key_of(*call.principal), call.tool.text(), call.request_id, p.call.idem.key, call.args_hash},
+      {keeps_keys ? Unknown::kAskedAgain : Unknown::kStays, p.call.idem.age});
   if (!claimed) return std::move(claimed).error();
   if (auto* ticket = std::get_if<outcomes::OutcomeStore::Ticket>(&*claimed)) {
     p.ticket = std::move(*ticket);
+    p.invocation->idem.age = parts_.outcomes->age(p.ticket);
     return std::nullopt;
   }
   auto& repeat = std::get<outcomes::Repeat>(*claimed);
@@ -361,8 +367,13 @@ base::Task<Outcome<PipelineReply>> Pipeline::run(PipelineCall call, Progress pro
 base::Task<void> Pipeline::remember(Passage& p, const Outcome<PipelineReply>& reply) {
   auto& store = *parts_.outcomes;
   base::Status kept;
-  if (!p.did_run || (reply && reply->result.input_needed)) {
+  // The node that has the tool may still be asked, and knows better.
+  bool is_open = !reply && !p.call.idem.key.empty() && p.entry->connector->keeps_keys() &&
+                 (reply.error().code == Code::kInternal || reply.error().code == Code::kCancelled);
+  if (!p.did_run || p.did_nothing || (reply && reply->result.input_needed)) {
     kept = co_await store.release(p.ticket);
+  } else if (is_open) {
+    store.leave_open(p.ticket);
   } else {
     outcomes::Ended ended = ended_as(p.status, p.receipt, reply);
     kept = co_await store.finish(p.ticket, std::move(ended));
@@ -372,6 +383,11 @@ base::Task<void> Pipeline::remember(Passage& p, const Outcome<PipelineReply>& re
       .error("the outcome of a call is not kept",
              {{"tool", p.call.tool},
               {"detail", kept.error().message() + " " + kept.error().detail()}});
+}
+
+bool Pipeline::keeps_keys(const ToolId& tool) const {
+  auto entry = parts_.registry.find(tool);
+  return entry ? entry->connector->keeps_keys() : parts_.registry.expects(tool);
 }
 
 outcomes::Seen Pipeline::outcome(const Principal& principal, const std::string& request_id) const {
@@ -483,6 +499,7 @@ base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocatio
       co_await within(deadline, p.entry->connector->invoke(std::move(call), std::move(progress)));
   p.timing.tool = since(start);
   metrics_.ran(p.timing.tool);
+  p.did_nothing = !result && result.error().code == Code::kBusy;
   co_return result;
 }
 
@@ -503,8 +520,10 @@ Outcome<base::json::Object> Pipeline::capability(const Principal& principal, Mod
   auto id = ToolId::parse(tool);
   if (!id) return to_fault(std::move(id).error().with_context("tool"));
   auto entry = parts_.registry.find(*id);
-  if (!entry || entry->state != PinState::kPinned || entry->capability.min_mode > mode ||
-      !principal.scopes.allows_describe(*id)) {
+  if (!entry || !principal.scopes.allows_describe(*id)) {
+    return no_tool(parts_.registry, *id, principal);
+  }
+  if (entry->state != PinState::kPinned || entry->capability.min_mode > mode) {
     return refuse(Code::kTool, "no such tool");
   }
   return entry->record;

@@ -83,6 +83,10 @@ class Pipeline {
   [[nodiscard]] outcomes::Seen outcome(const Principal& principal,
                                        const std::string& request_id) const;
 
+  /// Whether the tool keeps idempotency keys where it is: then a call of it whose end
+  /// is not known here may be made again under its key.
+  [[nodiscard]] bool keeps_keys(const ToolId& tool) const;
+
   /// For cap.list. See ToolRegistry::capabilities_for().
   [[nodiscard]] std::shared_ptr<const Listing> capabilities_for(const Principal& principal,
                                                                 Mode mode) const {

@@ -13,7 +13,7 @@ using outcomes::State;
 PipelineCall keyed(std::string id, std::string key = "pay-1", std::string_view args = "{}") {
   PipelineCall call = call_of("t.one", args);
   call.request_id = std::move(id);
-  call.idem = std::move(key);
+  call.idem.key = std::move(key);
   return call;
 }
 
@@ -180,6 +180,68 @@ TEST_F(PipelineOutcomeTest, what_the_end_of_the_service_cut_off_is_not_made_agai
   EXPECT_EQ(second.error().code, Code::kInternal);
   EXPECT_EQ(connector->invoked, 1);
   EXPECT_EQ(state("id-1"), State::kUnknown);
+}
+
+TEST_F(PipelineOutcomeTest, a_tool_without_room_leaves_the_key_free) {
+  auto connector = add({capability("t.one")});
+  connector->invoke_with = [&](Approved<Invocation>, Progress) -> base::Task<Outcome<ToolResult>> {
+    return connector->invoked == 1 ? refuse_with(Code::kBusy) : refuse_with(Code::kUpstream);
+  };
+  EXPECT_EQ(code_of(keyed("id-1")), "E_BUSY");
+  EXPECT_EQ(state("id-1"), State::kNever);
+  EXPECT_EQ(code_of(keyed("id-2")), "E_UPSTREAM");
+}
+
+TEST_F(PipelineOutcomeTest, what_a_node_that_keeps_keys_may_know_is_asked_there_again) {
+  auto connector = add({capability("t.one")});
+  connector->has_keys = true;
+  std::vector<Idempotency> seen;
+  Code code = Code::kInternal;
+  connector->invoke_with = [&](Approved<Invocation> call,
+                               Progress) -> base::Task<Outcome<ToolResult>> {
+    seen.push_back(call->idem);
+    if (connector->invoked < 4) co_return refuse(code, "nobody can tell");
+    co_return text_result("it did");
+  };
+  EXPECT_EQ(code_of(keyed("id-1")), "E_INTERNAL");
+  EXPECT_EQ(state("id-1"), State::kUnknown);
+  clock_.micros += 2'000'000;
+  code = Code::kCancelled;
+  EXPECT_EQ(code_of(keyed("id-2")), "E_CANCELLED");
+  EXPECT_EQ(state("id-2"), State::kUnknown);
+  code = Code::kBusy;
+  EXPECT_EQ(code_of(keyed("id-3")), "E_BUSY");
+  restart();
+  auto last = ask(keyed("id-4"));
+  ASSERT_TRUE(last) << last.error().message;
+  EXPECT_EQ(ask(keyed("id-5"))->repeats, "id-1");
+  EXPECT_EQ(connector->invoked, 4);
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[0].age.count(), 0);
+  EXPECT_GE(seen[3].age, std::chrono::seconds(2));
+  for (const auto& one : seen) EXPECT_EQ(one.key, "pay-1");
+  // What such a node says for certain is an outcome like any other.
+  connector->invoke_with = [](Approved<Invocation>, Progress) {
+    return refuse_with(Code::kUpstream);
+  };
+  EXPECT_EQ(code_of(keyed("id-6", "k")), "E_UPSTREAM");
+  EXPECT_EQ(state("id-6"), State::kFinished);
+}
+
+TEST_F(PipelineOutcomeTest, tools_that_are_still_to_come_are_no_tools_that_there_are_not) {
+  parts_->registry.expect("far");
+  Principal who = alice("tool:invoke:far.*");
+  auto far = [] { return call_of("far.one", "{}", "tool:invoke:far.*"); };
+  EXPECT_TRUE(pipeline().keeps_keys(*ToolId::parse("far.one")));
+  EXPECT_EQ(code_of(far()), "E_BUSY");
+  EXPECT_EQ(pipeline().capability(who, Mode::kBasic, "far.one").error().code, Code::kBusy);
+  // Who may not know of it is not told that anything is to come.
+  EXPECT_EQ(code_of(call_of("far.one")), "E_TOOL");
+  EXPECT_EQ(pipeline().capability(alice("tool:invoke:t.*"), Mode::kBasic, "far.one").error().code,
+            Code::kTool);
+  parts_->registry.expect_no_more("far");
+  EXPECT_EQ(code_of(far()), "E_TOOL");
+  EXPECT_FALSE(pipeline().keeps_keys(*ToolId::parse("far.one")));
 }
 
 TEST_F(PipelineOutcomeTest, a_key_that_cannot_be_recorded_does_not_run) {

@@ -195,6 +195,21 @@ void ToolRegistry::set_screen(Screen screen) {
   renew_states();
 }
 
+void ToolRegistry::expect(std::string space) {
+  std::lock_guard held(mutex_);
+  expected_.insert(std::move(space));
+}
+
+void ToolRegistry::expect_no_more(std::string_view space) {
+  std::lock_guard held(mutex_);
+  if (auto found = expected_.find(space); found != expected_.end()) expected_.erase(found);
+}
+
+bool ToolRegistry::expects(const ToolId& id) const {
+  std::lock_guard held(mutex_);
+  return expected_.contains(id.space());
+}
+
 std::shared_ptr<const ToolEntry> ToolRegistry::find(const ToolId& id) const {
   auto tools = snapshot();
   auto found = tools->find(id);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/runtime/fair_places.h"
@@ -96,6 +97,13 @@ class ToolRegistry {
   using Screen = std::function<bool(const Capability&)>;
   void set_screen(Screen screen);
 
+  /// From here on tools of `space` are to come, of a node that has not told them yet:
+  /// until they have, or nobody waits for them any more, they are no tools that there
+  /// are not.
+  void expect(std::string space);
+  void expect_no_more(std::string_view space);
+  [[nodiscard]] bool expects(const ToolId& id) const;
+
   /// Null when there is none.
   [[nodiscard]] std::shared_ptr<const ToolEntry> find(const ToolId& id) const;
   /// Every tool, in the order of the ids, also those that nobody is offered.
@@ -130,6 +138,7 @@ class ToolRegistry {
   mutable std::mutex mutex_;  // Held for a look-up, and by writers for a change.
   std::shared_ptr<const Tools> tools_ = std::make_shared<const Tools>();
   std::uint64_t version_ = 0;
+  std::set<std::string, std::less<>> expected_;
   // Of tools_, by mode and scopes.
   mutable std::map<std::pair<Mode, std::string>, std::shared_ptr<const Listing>> listings_;
   std::mutex change_;  // One writer at a time; also of these two.

@@ -182,7 +182,8 @@ void Run::perform(session::Close action) {
 
 void Run::perform(session::Request action) {
   auto cancel = std::make_shared<asio::cancellation_signal>();
-  bool outlives = (action.op == session::Op::kInvoke && action.envelope.payload.contains("idem")) ||
+  bool is_call = action.op == session::Op::kInvoke || action.op == session::Op::kForward;
+  bool outlives = (is_call && action.envelope.payload.contains("idem")) ||
                   action.op == session::Op::kFlowRun || action.op == session::Op::kFlowCancel;
   calls_.push_back({action.envelope.id, cancel, outlives});
   tasks_.spawn(run_call(std::move(action)), std::move(cancel));

@@ -318,6 +318,7 @@ base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller,
   call.principal = std::move(principal);
   call.hop = static_cast<std::uint32_t>(accepted->way.size());
   call.forwarded = std::make_shared<const Forwarded>(std::move(*accepted));
+  call.idem = std::move(asked->idem);
   std::string tool = asked->tool;
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
@@ -341,7 +342,7 @@ base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, 
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
   call.dry_run = asked->dry_run;
-  call.idem = std::move(asked->idem);
+  call.idem.key = std::move(asked->idem);
   call.form = asked->form;
   auto reply = co_await pipeline_.run(std::move(call), to_events(events));
   if (!reply) co_return no_reply(std::move(reply).error(), tool);

@@ -14,6 +14,7 @@ namespace {
 namespace json = base::json;
 
 constexpr std::int64_t kMaxPage = 1000;
+constexpr std::chrono::milliseconds kMostAge = std::chrono::hours(24 * 365);
 constexpr std::size_t kFilterCharacters = 129;  // The longest id.
 
 Fault shape(const base::Error& error) { return refuse(Code::kShape, error.message()); }
@@ -25,6 +26,16 @@ Outcome<std::size_t> read_cursor(const std::string& text) {
     return refuse(Code::kShape, "p.cursor: must be one that cap.list gave");
   }
   return from;
+}
+
+// Empty where there is none.
+Outcome<std::string> read_idem(const json::Object& payload) {
+  const auto* idem = payload.if_contains("idem");
+  if (idem == nullptr) return std::string();
+  if (!idem->is_string() || !pipeline::is_idempotency_key(std::string_view(idem->get_string()))) {
+    return refuse(Code::kShape, "p.idem: must be 1 to 128 characters from ! to ~");
+  }
+  return std::string(idem->get_string());
 }
 
 }  // namespace
@@ -128,13 +139,12 @@ Outcome<InvokeRequest> read_invoke(json::Object payload) {
     if (name == "dry_run") request.dry_run = flag->get_bool();
     if (name == "stream" && flag->get_bool()) request.form = pipeline::ContentForm::kStreamed;
   }
-  const auto* idem = payload.if_contains("idem");
-  if (idem == nullptr) return request;
-  if (!idem->is_string() || !pipeline::is_idempotency_key(std::string_view(idem->get_string()))) {
-    return refuse(Code::kShape, "p.idem: must be 1 to 128 characters from ! to ~");
+  auto idem = read_idem(payload);
+  if (!idem) return std::move(idem).error();
+  request.idem = std::move(*idem);
+  if (request.dry_run && !request.idem.empty()) {
+    return refuse(Code::kShape, "p.idem: a dry run does nothing once");
   }
-  if (request.dry_run) return refuse(Code::kShape, "p.idem: a dry run does nothing once");
-  request.idem = idem->get_string();
   return request;
 }
 
@@ -166,6 +176,16 @@ Outcome<ForwardRequest> read_forward(json::Object payload) {
     if (!one.is_string()) return refuse(Code::kShape, "p.proofs: must be a list of 1 to 8 texts");
     request.proofs.emplace_back(one.get_string());
   }
+  auto idem = read_idem(payload);
+  if (!idem) return std::move(idem).error();
+  request.idem.key = std::move(*idem);
+  const auto* age = payload.if_contains("again_ms");
+  if (age == nullptr) return request;
+  if (request.idem.key.empty() || !age->is_int64() || age->get_int64() < 1 ||
+      age->get_int64() > kMostAge.count()) {
+    return refuse(Code::kShape, "p.again_ms: must be 1 to 31536000000, beside an idem");
+  }
+  request.idem.age = std::chrono::milliseconds(age->get_int64());
   return request;
 }
 

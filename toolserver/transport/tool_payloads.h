@@ -34,6 +34,7 @@ struct ForwardRequest {
   std::string tool;
   base::json::Object args;
   std::vector<std::string> proofs;  ///< 1 to 8.
+  Idempotency idem;
 };
 
 /// The sessions that admin.session.close means.

@@ -80,8 +80,16 @@ void Driver::tell(const End& end) {
             std::move(note));
 }
 
+// Whether the node that has the tool surely knows what became of a call, by its key.
+bool Driver::can_ask(std::size_t step, Side side) const {
+  const Step& one = run_.workflow().steps[step];
+  const ToolUse& use = side == Side::kDo ? one.use : *one.undo;
+  return parts_.clock.now() < run_.progression(step, side).known_until &&
+         parts_.pipeline.keeps_keys(use.tool);
+}
+
 // What became of a call that an earlier driver began. Nothing: it surely never
-// began, and may be made now.
+// began, or another node knows, and the call may be made now.
 std::optional<End> Driver::outcome_of(std::size_t step, Side side) const {
   const auto& at = run_.progression(step, side);
   auto seen = parts_.pipeline.outcome(*caller_.principal, at.request_id);
@@ -89,6 +97,7 @@ std::optional<End> Driver::outcome_of(std::size_t step, Side side) const {
   end.at = parts_.clock.now();
   bool is_certain = end.at < at.known_until;
   if (seen.state == outcomes::State::kNever && is_certain) return std::nullopt;
+  if (seen.state == outcomes::State::kUnknown && can_ask(step, side)) return std::nullopt;
   if (seen.state == outcomes::State::kFinished && seen.ended->fault) {
     end.status = tool::name(seen.ended->fault->code);
     end.message = seen.ended->fault->message;
@@ -105,10 +114,18 @@ std::optional<End> Driver::outcome_of(std::size_t step, Side side) const {
   return end;
 }
 
+// A call that was cut off; or one of which nobody could tell, and now somebody can.
+bool Driver::may_take_over(std::size_t step, Side side) const {
+  StepState state = run_.progression(step, side).state;
+  if (state != StepState::kUnknown) return state == StepState::kBegun;
+  bool is_wanted = side == Side::kUndo || (!run_.is_turned() && !driving_.is_cancelled());
+  return is_wanted && can_ask(step, side) && !outcome_of(step, side);
+}
+
 void Driver::take_over(std::vector<Record>& records) {
   for (std::size_t i = 0; i < run_.workflow().steps.size(); ++i) {
     for (Side side : {Side::kDo, Side::kUndo}) {
-      if (run_.progression(i, side).state != StepState::kBegun) continue;
+      if (!may_take_over(i, side)) continue;
       auto end = outcome_of(i, side);
       if (!end) {
         // The same attempt is made, under the same key.
@@ -194,7 +211,7 @@ void Driver::begin(std::size_t step, Side side, std::vector<Record>& records,
   call.tool = use.tool.text();
   call.args = std::move(arguments->values);
   call.deadline = made->time;
-  call.idem = key_of(step, side, run_.progression(step, side).attempt + 1);
+  call.idem.key = key_of(step, side, run_.progression(step, side).attempt + 1);
   call.hop = caller_.hop;
   call.forwarded = caller_.forwarded;
   call.flow = fmt::format("{}/{}{}", name_.id.text(), one.name, side == Side::kDo ? "" : "/undo");

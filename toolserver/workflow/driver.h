@@ -75,6 +75,8 @@ class Driver {
   void begin(std::size_t step, Side side, std::vector<Record>& records,
              std::vector<std::shared_ptr<Call>>& calls);
   void note(std::vector<Record>& records, Record record);
+  [[nodiscard]] bool can_ask(std::size_t step, Side side) const;
+  [[nodiscard]] bool may_take_over(std::size_t step, Side side) const;
   [[nodiscard]] std::optional<End> outcome_of(std::size_t step, Side side) const;
   [[nodiscard]] End end_of(const Call& call, Outcome<pipeline::PipelineReply> reply) const;
   base::Task<void> make(std::shared_ptr<Call> call);

@@ -338,6 +338,47 @@ TEST_F(FlowTest, a_record_that_cannot_be_read_is_no_run_that_begins_anew) {
   EXPECT_EQ(connector_->invoked, 4);
 }
 
+// t.a is a tool of another node, whose link is lost once the call was sent.
+TEST_F(FlowTest, a_step_of_another_node_is_asked_for_by_its_key_when_the_run_goes_on) {
+  connector_->has_keys = true;
+  bool is_back = false;
+  std::vector<std::string> keys;
+  connector_->invoke_with = [&](Approved<Invocation> call, Progress) {
+    keys.push_back(call->idem.key);
+    auto lost = [](json::Object) -> base::Task<Outcome<ToolResult>> {
+      co_return refuse(Code::kInternal, "node b: whether the call did its work is not known");
+    };
+    bool is_lost = call->tool.name() == "a" && !is_back;
+    return is_lost ? lost({}) : answer(call->args);
+  };
+  auto steps = flow(R"({"name":"far","tool":"t.a","undo":{"tool":"t.undo"}},)"
+                    R"({"name":"next","tool":"t.b","after":["far"]})");
+  EXPECT_EQ(states(ask(request(steps))), "unknown, far unknown, next waiting");
+  start_again();
+  EXPECT_EQ(states(ask(request({}))), "unknown, far unknown, next waiting");
+  is_back = true;
+  start_again();
+  EXPECT_EQ(states(ask(request({}))), "done, far done, next done");
+  ASSERT_EQ(keys.size(), 4U);
+  EXPECT_EQ(keys[0], keys[1]);
+  EXPECT_EQ(keys[0], keys[2]);
+  EXPECT_NE(keys[0], keys[3]);
+}
+
+TEST_F(FlowTest, a_step_of_another_node_is_not_asked_for_once_its_key_may_be_forgotten) {
+  connector_->has_keys = true;
+  connector_->invoke_with = [](Approved<Invocation>, Progress) -> base::Task<Outcome<ToolResult>> {
+    co_return refuse(Code::kInternal, "nobody knows");
+  };
+  EXPECT_EQ(states(ask(request(flow(R"({"name":"far","tool":"t.a"})")))), "unknown, far unknown");
+  expires_ += flow_options_.keys_kept;
+  clock_.micros += std::chrono::microseconds(flow_options_.keys_kept).count();
+  start_again();
+  EXPECT_EQ(states(ask(request({}))), "unknown, far unknown");
+  EXPECT_EQ(states(cancel(caller())), "cancelled, far unknown");
+  EXPECT_EQ(connector_->invoked, 1);
+}
+
 TEST_F(FlowTest, one_principal_has_half_of_the_room) {
   store_.reset();
   store_ = std::move(*RunStore::open({.folder = folder_.path() + "/few", .runs = 4}, clock_));

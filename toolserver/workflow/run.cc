@@ -87,8 +87,10 @@ base::Status Run::apply_one(const End& end) {
   if (end.side == Side::kUndo && !workflow_.steps[end.step].undo) {
     return out_of_order("a step that cannot be taken back");
   }
-  // One that could not be made has no beginning.
-  if (at.state != StepState::kBegun && at.state != StepState::kWaiting) {
+  // One that could not be made has no beginning. One of which nobody knew may be asked
+  // for again.
+  bool is_again = at.state == StepState::kUnknown && end.status == "not_begun";
+  if (at.state != StepState::kBegun && at.state != StepState::kWaiting && !is_again) {
     return out_of_order("a step that ends twice");
   }
   at.status = end.status;

@@ -10,13 +10,13 @@ from tool_clients import client_of
 class CutProxy:
     """Use as an asynchronous context. `port` is where it listens; `cut()` ends every connection at once, without a close."""
 
-    def __init__(self, target):
-        self.target = target
+    def __init__(self, target, port=0):
+        self.target, self.port = target, port
         self.writers, self.connections = set(), 0
         self.seen = bytearray()  # all that passed, of both sides
 
     async def __aenter__(self):
-        self.server = await asyncio.start_server(self._serve, '127.0.0.1', 0)
+        self.server = await asyncio.start_server(self._serve, '127.0.0.1', self.port)
         self.port = self.server.sockets[0].getsockname()[1]
         return self
 

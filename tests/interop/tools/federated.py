@@ -220,6 +220,9 @@ class Link:
     async def answer(self, request, payload):
         await self.send(self.envelope('res', request, payload))
 
+    async def refuse(self, request, code, number):
+        await self.send(self.envelope('err', request, {'code': code, 'num': number, 'msg': 'as the test says'}))
+
     async def progress(self, request, seq, **payload):
         await self.send(self.envelope('evt', {'id': request['id'], 'op': 'tool.progress'}, payload, seq=seq))
 
