@@ -1,4 +1,5 @@
-"""Three nodes that find each other in three ways, call each other's tools, lose one, and do not believe an attacker."""
+"""Three nodes that find each other in three ways, call each other's tools, run a workflow while one of them is killed, lose one, and do not
+believe an attacker."""
 import asyncio
 import json
 import os
@@ -7,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -15,13 +17,42 @@ sys.path.insert(0, str(ROOT / 'clients/python'))
 from scp import Client, Refused  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
 from tool_stack.discovery_servers import Etcd, NameServer  # noqa: E402
-from tool_stack.service import BINARY, ToolService, strong  # noqa: E402
+from tool_stack.service import BINARY, ToolService, environment, strong  # noqa: E402
 from tour.show import say  # noqa: E402
 
 FOLDER = ROOT / '.dev/federation_tour'
 NAMES = ('node-a', 'node-b', 'node-c')
-SCOPES = ['cap:list', *(f'tool:invoke:{name}.*' for name in ('sql', *NAMES))]
+SCOPES = ['cap:list', 'flow:run', *(f'tool:invoke:{name}.*' for name in ('sql', 'tools', *NAMES))]
 PATIENCE = 60
+# Adds two numbers, after a while, and notes in a file of its node that it did.
+WORK = """#!/usr/bin/python3
+import pathlib, sys, time
+step, left, right, seconds = sys.argv[2:]
+time.sleep(float(seconds))
+with pathlib.Path(sys.argv[1]).open('a') as effects:
+    effects.write(step + '\\n')
+print(int(left) + int(right), end='')
+"""
+
+
+def step(name, tool, left, right, seconds='0.1', **more):
+    return {'name': name, 'tool': tool, 'args': {'step': name, 'left': left, 'right': right, 'seconds': seconds}, **more}
+
+
+def of(name):
+    return {'$from': f'/steps/{name}/content/0/text'}
+
+
+SLOW = '4'
+# pick and weigh at the same time, then add, then send.
+ORDER = {'workflow': 1, 'title': 'An order by three nodes', 'output': {'sum': of('send')}, 'steps': [
+    step('pick', 'node-c.tools_work', '20', '10'),
+    step('weigh', 'node-b.tools_work', '4', '5', SLOW),
+    step('add', 'tools.work', of('pick'), of('weigh')),
+    step('send', 'node-c.tools_work', of('add'), '3')]}
+LOST = {'workflow': 1, 'steps': [
+    step('weigh', 'node-b.tools_work', '4', '5', undo={'tool': 'node-b.tools_work', 'args': {'step': 'unweigh', 'left': '0', 'right': '0', 'seconds': '0.1'}}),
+    step('send', 'node-c.tools_again', of('weigh'), '3', timeout_ms=1_000, retry={'attempts': 3, 'pause_ms': 500})]}
 
 
 def until(condition, what):
@@ -31,6 +62,33 @@ def until(condition, what):
             raise SystemExit(f'not within {PATIENCE} s: {what}')
         time.sleep(0.1)
     return found
+
+
+class Flow:
+    """A workflow that the command line runs."""
+
+    def __init__(self, command):
+        self.lines = []
+        self.process = subprocess.Popen([str(word) for word in command], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if line.startswith('['):  # Not the run's id, which is never the same.
+                print(f'    {line}', end='', flush=True)
+
+    def await_line(self, text):
+        until(lambda: any(text in line for line in self.lines), f'`{text}` of the workflow')
+
+    def end(self):
+        answer = self.process.stdout.read()
+        self.process.wait(PATIENCE)
+        self.reader.join()
+        if not answer:
+            raise SystemExit(''.join(self.lines))
+        return json.loads(answer)
 
 
 class Tour:
@@ -51,8 +109,23 @@ class Tour:
             subprocess.run([BINARY, 'keygen', 'ed25519', '--out', str(key)], check=True, capture_output=True, timeout=60)
             (self.keys / f'{name}.pub').write_bytes(key.with_suffix('.pub').read_bytes())
         off = {f'connectors.files.{one}': None for one in ('enabled', 'root', 'extensions', 'allow_write')}
+        off |= self.tools(name)
         return ToolService(self.folder / (folder or f'service-{name}'), 'encrypted', self.authority, binary=BINARY, changes={
             **self.shared, **off, 'node_id': name, 'security.proof_signing_key_path': f'{key}.key'})
+
+    def effects(self, name):
+        return self.folder / f'effects-{name}'
+
+    def tools(self, name):
+        """`work` may be called once; `again` does the same, and says that it can be called twice."""
+        program = self.folder / 'work'
+        program.write_text(WORK)
+        program.chmod(0o700)
+        one = {'kind': 'command', 'description': 'Adds two numbers.', 'consent': 'never', 'program': str(program),
+               'arguments': [str(self.effects(name)), *(f'{{{word}}}' for word in ('step', 'left', 'right', 'seconds'))],
+               **{f'parameters.{word}.type': 'string' for word in ('step', 'left', 'right', 'seconds')}}
+        return {f'tools.{tool}.{member}': value for tool, more in (('work', {}), ('again', {'idempotent': True}))
+                for member, value in {**one, **more}.items()}
 
     def start(self):
         for server in (self.dns, self.etcd):
@@ -86,14 +159,14 @@ class Tour:
 
         return asyncio.run(ask())
 
-    def tools(self, name):
+    def listed(self, name):
         async def work(client):
             return {one['id'] for one in await client.list_capabilities()}
 
         return self.ask(name, work)
 
     def await_tools(self, name, *tools):
-        until(lambda: set(tools) <= self.tools(name), f'{" ".join(tools)} at {name}')
+        until(lambda: set(tools) <= self.listed(name), f'{" ".join(tools)} at {name}')
 
     def call(self, name, tool, sql):
         self.await_tools(name, tool)
@@ -125,12 +198,75 @@ class Tour:
                 if line['kind'] == 'seal' and line['rid'] == answer['audit'].get('rid', line['rid']) and 'way' in line and ' ' in str(line['way']):
                     print(f'    the trail of {name}: {line["principal"]["sub"]} of {line["principal"]["iss"]} called {line["tool"]} by {line["way"]}')
 
+    # Workflows, run at node-a by the command line.
+
+    def flow(self, workflow):
+        """The command line in a process of its own: what it tells is printed as it comes."""
+        for name in NAMES:
+            self.effects(name).unlink(missing_ok=True)
+        node = self.nodes['node-a']
+        file = self.folder / 'workflow.json'
+        file.write_text(json.dumps(workflow))
+        return Flow([BINARY, 'flow', 'run', file, '--config', node.write_config()])
+
+    def count_effects(self, expected):
+        """What the tools noted, at each node."""
+        done = {name: self.effects(name).read_text().split() for name in NAMES if self.effects(name).exists()}
+        print('    written down by the tools: ' + '; '.join(f'{name}: {", ".join(steps)}' for name, steps in done.items()))
+        if done != expected:
+            raise SystemExit(f'not done once each: {done}')
+
+    def await_effect(self, name, effect):
+        until(lambda: self.effects(name).exists() and effect in self.effects(name).read_text().split(), f'{effect} at {name}')
+
+    def kill(self, name):
+        self.nodes[name].process.stop(first_signal=signal.SIGKILL)
+
+    def show_a_workflow(self):
+        print('  pick at node-c and weigh at node-b, side by side; add at node-a what they answer; send that at node-c')
+        for name in ('node-b', 'node-c'):
+            self.await_tools('node-a', f'{name}.tools_work', f'{name}.tools_again')
+        going = self.flow(ORDER)
+        self.await_effect('node-c', 'pick')
+        self.kill('node-a')
+        print('  node-a, which runs it, is killed while node-b weighs')
+        self.nodes['node-a'].start()
+        print('  node-a is back, and asks node-b by the key of the step: did it run?')
+        self.report(going.end(), 'done')
+        self.count_effects({'node-b': ['weigh'], 'node-c': ['pick', 'send'], 'node-a': ['add']})
+
+    def show_a_workflow_without_a_node(self):
+        going = self.flow(ORDER)
+        going.await_line('pick: done')
+        self.kill('node-c')
+        print('  node-c is killed: it picked, and has yet to send')
+        self.await_effect('node-a', 'add')
+        print('  add is done; send waits for node-c')
+        self.nodes['node-c'].start()
+        print('  node-c is back')
+        self.report(going.end(), 'done')
+        self.count_effects({'node-b': ['weigh'], 'node-c': ['pick', 'send'], 'node-a': ['add']})
+
+    def show_a_workflow_that_is_taken_back(self):
+        self.kill('node-c')
+        print('  node-c is killed, and stays away')
+        self.report(self.flow(LOST).end(), 'failed')
+        self.count_effects({'node-b': ['weigh', 'unweigh']})
+        self.nodes['node-c'].start()
+
+    @staticmethod
+    def report(answer, expected):
+        output, error = answer.get('output'), answer.get('error')
+        print(f'    {answer["state"]}' + (f': {json.dumps(output)}' if output else '') + (f': {error["code"]} {error["msg"]}' if error else ''))
+        if answer['state'] != expected:
+            raise SystemExit(f'the workflow is {answer}')
+
     def show_a_node_that_dies(self):
-        self.nodes['node-b'].process.stop(first_signal=signal.SIGKILL)
+        self.kill('node-b')
         until(lambda: 'node-b' not in self.etcd.keys(), 'the end of the lease')
         print('  node-b is killed; its lease in etcd has ended')
         self.dns.take('node-b')
-        until(lambda: not any(one.startswith('node-b.') for one in self.tools('node-a')), 'node-b gone at node-a')
+        until(lambda: not any(one.startswith('node-b.') for one in self.listed('node-a')), 'node-b gone at node-a')
         print('  its record is taken out: node-a no longer lists its tools')
 
     def show_an_attacker(self):
@@ -146,7 +282,7 @@ class Tour:
         line = until(lambda: next((one for one in log.read_text().splitlines()[before:] if 'the node is not there' in one), None),
                      'a word of node-a on the attacker')
         print(f'    node-a: {json.loads(line)["reason"]}')
-        if any(one.startswith('node-b.') for one in self.tools('node-a')):
+        if any(one.startswith('node-b.') for one in self.listed('node-a')):
             raise SystemExit('the attacker was believed')
         print('    node-a lists no tool of it')
         attacker.stop()
@@ -163,6 +299,9 @@ class Tour:
 
 STEPS = (('Three nodes, and three ways to find the others', Tour.show_ways),
          ('Each calls another; and one call goes by two nodes', Tour.show_calls),
+         ('A workflow by all three, and the node that runs it is killed', Tour.show_a_workflow),
+         ('The same, and a node that does steps is killed', Tour.show_a_workflow_without_a_node),
+         ('And one whose node stays away: tried again, then taken back', Tour.show_a_workflow_that_is_taken_back),
          ('A node is killed', Tour.show_a_node_that_dies),
          ('An attacker in the place of node-b', Tour.show_an_attacker),
          ('A discovery server that is away', Tour.show_a_server_that_is_away))
