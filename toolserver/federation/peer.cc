@@ -199,6 +199,12 @@ base::Task<std::string> Peer::serve_once() {
   way_ = ways_[attempts_++ % ways_.size()];
   options_.url = way_.url;
   options_.address = way_.address;
+  // Who answers there has the node's key, or is shown nothing of ours: not the
+  // credential, and not our name. A reload may have brought another key.
+  options_.session.server_keys.clear();
+  if (auto key = parts_.keys->handshake_key(node_id_)) {
+    options_.session.server_keys.push_back(std::move(*key));
+  }
   auto opened = co_await client::Link::open(options_, nullptr, parts_.clock, parts_.random);
   if (!opened) co_return text_of(opened.error());
   auto link = std::move(*opened);

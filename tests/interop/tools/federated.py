@@ -10,7 +10,7 @@ import websockets
 from bridged import audit_lines, await_tools, until
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from scp import Client, keys
+from scp import Client, holder, keys, node_key
 from scp.canonical import canonical, parse
 from scp.client import make_ulid
 from tool_clients import BINARY
@@ -163,14 +163,16 @@ def answer_of(text):
 
 class FakeNode:
     """A node in mode simple that lies as it is told: `forward(link, message)` answers a call, or does not; `records` are the
-    tools it lists, `claims` what is changed in its proof of itself, `name` what it says it is."""
+    tools it lists, `claims` what is changed in its proof of itself, `name` what it says it is, `proves` whose key it has in the
+    handshake: None for the shared secret alone, whatever the other node asks for."""
 
     def __init__(self, signer, port, secret_key, salt, records, name=None):
-        self.signer, self.port, self.records = signer, port, records
+        self.signer, self.proves, self.port, self.records = signer, signer, port, records
         self.secret = secret_key.encode(), salt.encode()
         self.name = name or signer.name
         self.claims, self.forward, self.hangs = {}, None, False
         self.asked, self.links, self.lists = [], 0, 0
+        self.shown = []  # What came after the welcome, first of each link: a credential.
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run, daemon=True)
         ready = threading.Event()
@@ -226,18 +228,33 @@ class Link:
     async def progress(self, request, seq, **payload):
         await self.send(self.envelope('evt', {'id': request['id'], 'op': 'tool.progress'}, payload, seq=seq))
 
+    def prove(self, hello, welcome):
+        """What goes into the keys. Section 4.6."""
+        if not self.node.proves:
+            return keys.make_psk(*self.node.secret), b''
+        private, share = keys.make_share('X25519')
+        public = self.node.proves.key.public_key()
+        welcome['p'] |= {'eph_s': keys.b64(share), 'node_key': holder.jwk_of(public)}
+        other = hello['p']['eph_c'].get('X25519')  # Not there: for who asks for no proof by a key.
+        return keys.make_psk(b'', b''), keys.agree('X25519', private, keys.unb64(other)) if other else b''
+
     async def run(self):
         hello_text = await self.socket.recv()
         hello = parse(hello_text)
-        psk = keys.make_psk(*self.node.secret)
         welcome = self.envelope('res', hello, {
             'version': '3.0', 'mode': 'simple', 'suite': 'NONE', 'nonce_s': keys.b64(b'n' * 32), 'node_id': self.node.name, 'cluster': 'federation-1',
             'auth': ['node'], 'channel': 'none', 'limits': {'message_bytes': 1 << 20, 'in_flight': 64, 'deadline_ms': 30000, 'idle_ms': 300000}})
+        psk, dh = self.prove(hello, welcome)
         self.th1 = keys.th1(hello_text.encode(), canonical(welcome), b'')
-        self.keys = keys.schedule(self.th1, b'', psk)
-        welcome['p']['proof'] = {'kind': 'hmac', 'v': keys.b64(keys.proof(psk, self.th1))}
+        self.keys = keys.schedule(self.th1, dh, psk)
+        if self.node.proves:
+            proof = {'kind': 'ed25519', 'v': keys.b64(self.node.proves.key.sign(node_key.signed_text(self.th1)))}
+        else:
+            proof = {'kind': 'hmac', 'v': keys.b64(keys.proof(psk, self.th1))}
+        welcome['p']['proof'] = proof
         await self.socket.send(canonical(welcome).decode())
         auth = parse(await self.socket.recv())
+        self.node.shown.append(auth)
         auth.pop('sig')
         auth['p'].pop('confirm')
         th_auth = keys.th_auth(self.th1, canonical(auth))

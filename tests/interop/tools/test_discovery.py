@@ -106,21 +106,24 @@ def test_a_server_that_is_away_leaves_the_last_known_nodes_for_a_bounded_time(tm
         nodes.stop()
 
 
-def test_a_server_that_points_to_an_attacker(tmp_path, authority, server):
-    """The attacker has the shared secret, as every node does, and says that it is node-b; it has no key of node-b."""
+@pytest.mark.parametrize('proves', [None, Signer('node-b')], ids=['by the secret', 'by a key of its own'])
+def test_a_server_that_points_to_an_attacker(tmp_path, authority, server, proves):
+    """The attacker has the shared secret, as every node does, and says that it is node-b; it has no key of node-b. It learns
+    nothing: not even who calls."""
     nodes = federation(tmp_path, authority, server, mode='simple')
     node, port = nodes['node-a'], ports.any_free()
     secret = (node.secret('secret_key'), node.secret('kdf_salt'))
     attacker = FakeNode(Signer('node-b', secret), port, *secret, [record_of('sql.query')])
+    attacker.proves = proves
     server.put('node-b', f'ws://127.0.0.1:{port}/scp/v3')
     try:
         nodes.start()
-        until(lambda: attacker.lists > 0, 'a call of node-a at the attacker', WAIT)
+        until(lambda: attacker.links > 0, 'a call of node-a at the attacker', WAIT)
         log_has(node, 'federation: the node is not there')
         assert listed(nodes) == set() and not attacker.asked
         server.put('node-b', nodes['node-b'].url)
         assert answer_of(nodes, 'node-b') == [[7]]
-        assert not attacker.asked
+        assert (attacker.shown, attacker.lists, attacker.asked) == ([], 0, [])
     finally:
         nodes.stop()
         attacker.stop()

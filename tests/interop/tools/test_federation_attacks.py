@@ -5,6 +5,8 @@ import time
 
 import pytest
 from bridged import audit_lines, await_tools, run, until
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from federated import (
     WAIT,
     FakeNode,
@@ -305,9 +307,33 @@ def test_a_node_that_answers_for_another(liar):
     until_refused(liar)
 
 
-def test_a_node_that_has_the_shared_secret_and_not_the_key(liar):
-    """It proves the secret, which every node has; it is node-x by its key or not at all."""
+@pytest.mark.parametrize('proves', ['the secret', 'another key', 'no key that it has'])
+def test_a_member_of_the_group_at_the_address_of_a_node_is_shown_nothing(liar, proves):
+    """It has the secret, which every node has; it is node-x by its key or not at all, and is not told who calls."""
+    class Claims:
+        """Shows the key of node-x, and signs with its own."""
+        key = type('Key', (), {'public_key': liar.fake.signer.key.public_key, 'sign': Signer('node-x').key.sign})()
+
+    liar.fake.proves = {'the secret': None, 'another key': Signer('node-x'), 'no key that it has': Claims}[proves]
+    liar.start()
+    until_refused(liar)
+    until(lambda: liar.fake.links > 1, 'another attempt', WAIT)
+    assert (liar.fake.shown, liar.fake.lists) == ([], 0)
+
+
+def test_a_node_with_the_key_in_the_handshake_and_not_for_its_list(liar):
+    """Both proofs are asked for: that of the handshake, and that of the list."""
     liar.fake.signer = Signer('node-x', (liar['node-a'].secret('secret_key'), liar['node-a'].secret('kdf_salt')))
+    liar.start()
+    until_refused(liar)
+    assert liar.fake.lists > 0
+
+
+def test_a_node_whose_key_is_rsa_is_known_by_its_list(liar, tmp_path):
+    """The handshake has no proof by such a key; so the shared secret opens the link, and is not enough."""
+    public = rsa.generate_private_key(65537, 2048).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / 'node-x.pub').write_bytes(public)
+    liar.fake.proves = None
     liar.start()
     until_refused(liar)
     assert liar.fake.lists > 0

@@ -98,6 +98,14 @@ bool NodeKeys::knows(std::string_view node_id) const {
   return nodes_.contains(node_id);
 }
 
+std::optional<std::string> NodeKeys::handshake_key(std::string_view node_id) const {
+  std::lock_guard lock(mutex_);
+  auto found = nodes_.find(node_id);
+  if (found == nodes_.end() || !found->second) return std::nullopt;
+  if (found->second->type() != base::crypto::KeyType::kEd25519) return std::nullopt;
+  return found->second->thumbprint();
+}
+
 std::string NodeKeys::shared_key(std::string_view from, std::string_view to) const {
   std::string info = "scp3 forward";
   append_name(info, from);

@@ -53,6 +53,11 @@ class NodeKeys {
   [[nodiscard]] const std::string& node_id() const { return own_.node_id; }
   [[nodiscard]] bool knows(std::string_view node_id) const;
 
+  /// The thumbprint of the Ed25519 key by which `node_id` proves itself in the handshake,
+  /// as a server does to its clients. Nothing for a node that has another key, or none:
+  /// of that one the handshake proves the shared secret.
+  [[nodiscard]] std::optional<std::string> handshake_key(std::string_view node_id) const;
+
   /// Signs what this node says to `to`: EdDSA or PS256 by its key, else HS256
   /// with a key that is for this pair and direction alone. The kid is this node.
   [[nodiscard]] base::jose::Signer signer(std::string_view to) const;

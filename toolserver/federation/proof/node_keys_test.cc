@@ -28,6 +28,20 @@ TEST(NodeKeys, those_of_the_configuration_are_replaced_and_those_of_the_program_
   EXPECT_TRUE(keys->verifier("c", "node-a"));
 }
 
+TEST(NodeKeys, say_which_key_a_node_proves_in_the_handshake) {
+  auto keys = testing::node("node-a", {});
+  auto registered = known({"b"});
+  registered.emplace("by-secret", std::nullopt);
+  registered.emplace("rsa", base::crypto::SigningKey::generate(base::crypto::KeyType::kRsa).verify_key());
+  ASSERT_TRUE(keys->put(registered));
+  EXPECT_EQ(keys->handshake_key("b"), key_of("b").verify_key().thumbprint());
+  for (const char* other : {"by-secret", "rsa", "nobody"}) {
+    EXPECT_EQ(keys->handshake_key(other), std::nullopt) << other;
+  }
+  ASSERT_TRUE(keys->put({}));
+  EXPECT_EQ(keys->handshake_key("b"), std::nullopt);
+}
+
 TEST(NodeKeys, are_replaced_all_or_not_at_all) {
   auto keys = testing::node("node-a", {"added"});
   ASSERT_TRUE(keys->put(known({"b"})));
