@@ -42,6 +42,8 @@ class PeerBook {
   /// What discovery has found, in the place of what it found before. A node whose key
   /// is not known, also not after a look into cluster.peer_keys_path, is not called.
   void found(const discovery::Nodes& nodes);
+  /// The node has connected itself to this one, so it is there.
+  void came(const std::string& node_id) { peers_.hurry(node_id); }
 
  private:
   PeerBook(std::shared_ptr<federation::NodeKeys> keys, federation::PeerParts parts,

@@ -136,10 +136,16 @@ base::Status Generation::make_pipeline(Shared& shared) {
       .memory = &shared.proofs,
       .max_hops = static_cast<std::uint32_t>(config_.cluster.max_hops),
       // By the rules in force now, which may be newer than the session.
-      .is_denied = [&shared](const std::string& subject) {
-        const auto& denied = shared.current.load(std::memory_order_acquire)->rules_.denied;
-        return denied.subjects.contains(subject);
-      }};
+      .is_denied =
+          [&shared](const std::string& subject) {
+            const auto& denied = shared.current.load(std::memory_order_acquire)->rules_.denied;
+            return denied.subjects.contains(subject);
+          },
+      .came =
+          [&shared](const std::string& node_id) {
+            if (shared.node_came) shared.node_came(node_id);
+          },
+      .is_draining = [&shared] { return shared.draining.load(std::memory_order_relaxed); }};
   operations_ = std::make_unique<transport::ToolOperations>(
       *pipeline_, shared.audit, shared.sessions, *shared.agreed, shared.random, shared.clock,
       config_.core.mode, std::move(federation), flow_operations_.get());

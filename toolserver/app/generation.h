@@ -57,6 +57,8 @@ struct Shared {
   const Extensions& extensions;
   std::atomic<class Generation*> current = nullptr;  ///< The one in force.
   std::atomic<bool> draining = false;
+  /// Another node is connected here. Set before anybody is.
+  std::function<void(const std::string& node_id)> node_came = {};
 };
 
 /// How many connections are admitted, and how many strangers among them.

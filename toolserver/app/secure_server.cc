@@ -273,6 +273,7 @@ base::Status SecureServer::Parts::connect_peers(const SecureConfig& config) {
       {config.cluster.pin_peer_tools ? config.pins.path : std::filesystem::path(), blocking_,
        foreign_tool_events()}};
   ASSIGN_OR_RETURN(peers_, PeerBook::create(config, nodes_, std::move(parts)));
+  shared_->node_came = [this](const std::string& node_id) { peers_->came(node_id); };
   return peers_->configure(config);
 }
 
@@ -379,6 +380,7 @@ void SecureServer::Parts::stop() {
     return;
   }
   shared_->draining = true;
+  registry_.wake_waiting();
   auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
       shared_->current.load()->config().server.drain_timeout);
   server_->shutdown(grace);

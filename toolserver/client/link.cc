@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -184,6 +185,9 @@ void Link::fail(Fault fault) {
   }
   refresh_timer_.cancel();
   wake();
+  if (auto call = std::exchange(on_end_, nullptr)) {
+    asio::post(changed_.get_executor(), std::move(call));
+  }
 }
 
 base::Task<Outcome<base::json::Object>> Link::call(Sending sending) {

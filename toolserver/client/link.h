@@ -6,6 +6,7 @@
 // Source: docs/wire-3.0.md, sections 4, 5, 7.1 and 9.
 
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -45,6 +46,10 @@ class Link : public std::enable_shared_from_this<Link> {
   void abort();
   /// Ends when the last call that is under way has its answer.
   void retire();
+
+  /// Called once, on the loop, when no more requests can be sent; not from within a call
+  /// of this.
+  void on_end(std::function<void()> call) { on_end_ = std::move(call); }
 
   /// Whether requests can be sent.
   [[nodiscard]] bool usable() const;
@@ -95,6 +100,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::unordered_map<Ulid, Waiter*> waiters_;
   std::optional<Fault> failure_;
   bool retiring_ = false;
+  std::function<void()> on_end_;
 };
 
 }  // namespace tool::client

@@ -90,7 +90,8 @@ Peer::Peer(std::string node_id, client::ClientOptions options, std::vector<disco
       parts_(std::move(parts)),
       loop_(std::move(loop)),
       wake_(loop_),
-      pins_(node_id_, parts_.pins, parts_.clock, parts_.log) {
+      pins_(node_id_, parts_.pins, parts_.clock, parts_.log),
+      tasks_(loop_) {
   parts_.registry.expect(node_id_);
   options_.connect_time = kConnectTime;
   auto& session = options_.session;
@@ -128,12 +129,17 @@ base::Task<void> Peer::run() {
                          {{"node", node_id_}, {"reason", reason}, {"again_ms", wait.count()}});
       reported_end_ = std::move(reason);
     }
-    co_await pause(jittered(wait));
-    // Elsewhere it may be there already.
-    wait = std::exchange(moved_, false) ? kFirstPause : std::min(wait * 2, kLongestPause);
+    if (!hurry_) co_await pause(jittered(wait));
+    auto rest = std::chrono::ceil<milliseconds>(tried_ + kShortestPause - steady_clock::now());
+    if (hurry_ && !moved_ && rest > milliseconds(0)) co_await pause(rest);
+    // Elsewhere, or as it says itself, it may be there already.
+    bool is_new = std::exchange(moved_, false) || std::exchange(hurry_, false);
+    wait = is_new ? kFirstPause : std::min(wait * 2, kLongestPause);
   }
   co_await await_last_calls();
   co_await end(std::exchange(retired_, nullptr));
+  co_await tasks_->wait();
+  tasks_.reset();
   wake_.reset();
 }
 
@@ -146,6 +152,7 @@ base::Task<std::string> Peer::serve_without_exception() {
     reason = e.what();
   }
   link_.reset();
+  away_ = true;
   co_return reason;
 }
 
@@ -168,6 +175,12 @@ void Peer::go_by(std::vector<discovery::Way> ways) {
   attempts_ = 0;
   if (std::ranges::find(ways_, way_) != ways_.end()) return;
   moved_ = true;
+  if (wake_) wake_->cancel();
+}
+
+void Peer::hurry() {
+  if (ends() || link_) return;
+  hurry_ = true;
   if (wake_) wake_->cancel();
 }
 
@@ -196,6 +209,7 @@ void Peer::take_out() {
 // Why it ended; one link from its beginning.
 base::Task<std::string> Peer::serve_once() {
   moved_ = false;
+  tried_ = steady_clock::now();
   way_ = ways_[attempts_++ % ways_.size()];
   options_.url = way_.url;
   options_.address = way_.address;
@@ -210,8 +224,14 @@ base::Task<std::string> Peer::serve_once() {
   auto link = std::move(*opened);
   etag_.clear();  // So that the whole list comes, with the node's proof.
   drains_ = false;
+  deaf_.reset();
+  ask_now_ = true;
+  link->on_end([weak = weak_from_this()] {
+    if (auto self = weak.lock(); self && self->wake_) self->wake_->cancel();
+  });
   std::string reason = co_await watch(link);
   link_.reset();
+  away_ = true;
   if ((drains_ || leaving_ || moved_) && !stopping_) {
     co_await end(std::exchange(retired_, link));
     link->retire();
@@ -230,10 +250,8 @@ base::Task<void> Peer::end(std::shared_ptr<client::Link> link) {
 }
 
 base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
-  auto next = steady_clock::now();
   while (!ends() && !moved_ && link->usable()) {
-    if (ask_now_ || steady_clock::now() >= next) {
-      ask_now_ = false;
+    if (std::exchange(ask_now_, false)) {
       auto read = co_await read_list(link);
       if (!read) {
         drains_ = read.error().code == Code::kBusy;
@@ -243,24 +261,67 @@ base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
         parts_.log.info("federation: connected", {{"node", node_id_}});
         reported_end_.clear();
         link_ = link;
+        away_ = hurry_ = false;
         tell_waiting();
       }
-      next = steady_clock::now() + kRefresh;
+      if (!ends() && std::exchange(listening_, link) != link) {
+        tasks_->spawn(listen(link, etag_));
+      }
+    } else if (deaf_) {
+      drains_ = deaf_->code == Code::kBusy;
+      co_return text_of(*deaf_);
     } else if (pins_.has_changed()) {
       co_await offer();
     }
-    if (!ends() && !moved_ && !ask_now_ && link->usable()) co_await pause(kTick);
+    // What is in a file by an operator's command is looked for; all else wakes this.
+    if (!ends() && !moved_ && !ask_now_ && !deaf_ && link->usable()) co_await pause(kTick);
   }
-  if (moved_) co_return "the node is said to be elsewhere";
-  co_return "the connection has ended";
+  co_return link->usable() ? "the node is elsewhere, or gone" : "the connection has ended";
+}
+
+// Asks for a list that is another than that of `etag`, until there is one. The answer is a
+// bell: the list itself is read by watch().
+base::Task<void> Peer::listen(std::shared_ptr<client::Link> link, std::string etag) {
+  auto self = shared_from_this();
+  bool is_unchanged = true;
+  std::optional<Fault> fault;
+  while (is_unchanged && !ends() && link_ == link) {
+    auto asked = steady_clock::now();
+    json::Object payload{{"etag", etag}, {"limit", 1}, {"wait_ms", kListen.count()}};
+    auto answer = co_await ask_without_exception(link, std::move(payload));
+    if (!answer) fault = std::move(answer).error();
+    is_unchanged = answer && answer->contains("unchanged");
+    if (answer && steady_clock::now() < asked + kShortestPause) {
+      std::ignore = co_await await_link(asked + kShortestPause);
+    }
+  }
+  if (listening_ == link) listening_.reset();
+  if (link_ != link) co_return;
+  if (fault) {
+    deaf_ = std::move(fault);
+  } else {
+    ask_now_ = true;
+  }
+  if (wake_) wake_->cancel();
+}
+
+base::Task<Outcome<json::Object>> Peer::ask_without_exception(std::shared_ptr<client::Link> link,
+                                                              json::Object payload) {
+  Fault fault = no_list("an exception");
+  try {
+    co_return co_await ask(link, std::move(payload), kListen + kPatience);
+  } catch (const std::exception& e) {
+    fault.detail = e.what();
+  }
+  co_return fault;
 }
 
 base::Task<Outcome<json::Object>> Peer::ask(std::shared_ptr<client::Link> link,
-                                            json::Object payload) {
+                                            json::Object payload, milliseconds patience) {
   client::Link::Sending sending;
   sending.op = session::Op::kForwardCaps;
   sending.payload = std::move(payload);
-  sending.patience = kPatience;
+  sending.patience = patience;
   co_return co_await link->call(std::move(sending));
 }
 
@@ -292,7 +353,7 @@ base::Task<Outcome<void>> Peer::read_list(std::shared_ptr<client::Link> link) {
     payload["limit"] = kPageTools;
     if (!etag_.empty()) payload["etag"] = etag_;
     if (!cursor.empty()) payload["cursor"] = cursor;
-    auto page = co_await ask(link, std::move(payload));
+    auto page = co_await ask(link, std::move(payload), kPatience);
     if (!page) co_return std::move(page).error();
     if (page->contains("unchanged") && !etag_.empty()) co_return Outcome<void>();
     bytes += json::write(*page).size();

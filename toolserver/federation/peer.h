@@ -20,6 +20,7 @@
 
 #include "base/core/clock.h"
 #include "base/log/logger.h"
+#include "base/runtime/task_group.h"
 #include "toolserver/client/link.h"
 #include "toolserver/discovery/found.h"
 #include "toolserver/federation/peer_pins.h"
@@ -45,9 +46,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
  public:
   /// How long calls under way may take once their node is gone.
   static constexpr std::chrono::milliseconds kLastCalls{300'000};
-  /// Between two looks at the node's list, by which a node that hangs is found.
-  static constexpr std::chrono::milliseconds kRefresh{2'000};
-  static constexpr std::chrono::milliseconds kPatience{5'000};  ///< For an answer to one.
+  /// For how long the node is asked to wait for a change of its list. It answers then, too:
+  /// by that a node that hangs is found.
+  static constexpr std::chrono::milliseconds kListen{5'000};
+  static constexpr std::chrono::milliseconds kPatience{5'000};  ///< For an answer, beyond that.
+  /// Between two questions, however soon the node says that something changed; and between
+  /// two attempts, however often it says that it is there.
+  static constexpr std::chrono::milliseconds kShortestPause{1'000};
   static constexpr std::chrono::milliseconds kFirstPause{250};
   /// Each pause is twice the last, and between the half and the whole of that by chance,
   /// so that many nodes do not come back to one at the same moment.
@@ -71,10 +76,14 @@ class Peer : public std::enable_shared_from_this<Peer> {
   /// Its tools are gone; run() ends when the calls under way have ended, or could not
   /// any more in their time.
   void leave();
+  /// The node is there: the next attempt need not wait.
+  void hurry();
   void stop();
 
   [[nodiscard]] const boost::asio::any_io_executor& loop() const { return loop_; }
   [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
+  /// Whether there is no link; from any thread.
+  [[nodiscard]] bool is_away() const { return away_.load(std::memory_order_acquire); }
 
   /// Forwards a call of `tool`, as the node names it; on its loop, until the
   /// deadline of the call. `progress` is called on this loop; may be empty.
@@ -91,9 +100,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
   base::Task<std::string> serve_without_exception();
   base::Task<void> end(std::shared_ptr<client::Link> link);
   base::Task<std::string> watch(std::shared_ptr<client::Link> link);
+  base::Task<void> listen(std::shared_ptr<client::Link> link, std::string etag);
   base::Task<Outcome<void>> read_list(std::shared_ptr<client::Link> link);
   base::Task<Outcome<base::json::Object>> ask(std::shared_ptr<client::Link> link,
-                                              base::json::Object payload);
+                                              base::json::Object payload,
+                                              std::chrono::milliseconds patience);
+  base::Task<Outcome<base::json::Object>> ask_without_exception(std::shared_ptr<client::Link> link,
+                                                                base::json::Object payload);
   [[nodiscard]] Outcome<void> take_page(const base::json::Object& page, const std::string& session,
                                         base::json::Array& records, std::string& etag) const;
   base::Task<void> offer();
@@ -138,7 +151,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
   bool leaving_ = false;
   bool moved_ = false;  // Its ways have changed since the last attempt began.
   bool stopping_ = false;
+  std::optional<base::TaskGroup> tasks_;  // That listen; gone after run().
+  std::optional<Fault> deaf_;             // Why a link is not listened to any more.
+  std::shared_ptr<client::Link> listening_;
+  bool hurry_ = false;  // It says that it is there.
+  std::chrono::steady_clock::time_point tried_;
   std::atomic<bool> open_ = true;
+  std::atomic<bool> away_ = true;
 };
 
 }  // namespace tool::federation

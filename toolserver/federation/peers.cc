@@ -45,6 +45,13 @@ void Peers::call(const discovery::Nodes& nodes) {
   }
 }
 
+void Peers::hurry(const std::string& node_id) {
+  std::lock_guard lock(mutex_);
+  auto found = peers_.find(node_id);
+  if (stopped_ || found == peers_.end() || !found->second.peer->is_away()) return;
+  asio::post(thread_.loop(0), [peer = found->second.peer] { peer->hurry(); });
+}
+
 Peers::~Peers() { stop(); }
 
 void Peers::stop() {

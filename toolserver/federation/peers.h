@@ -33,6 +33,9 @@ class Peers {
   /// nothing.
   void call(const discovery::Nodes& nodes);
 
+  /// A node is there: where it has no link yet, the next attempt is now.
+  void hurry(const std::string& node_id);
+
   /// Ends all links. Blocks. No call may run any more.
   void stop();
 

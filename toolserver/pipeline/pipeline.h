@@ -92,6 +92,11 @@ class Pipeline {
                                                                 Mode mode) const {
     return parts_.registry.capabilities_for(principal, mode);
   }
+  /// Grows with every change of the tools, and a wait for the next one.
+  [[nodiscard]] std::uint64_t tools_version() const { return parts_.registry.version(); }
+  [[nodiscard]] base::Task<void> await_tools(std::uint64_t version, base::Deadline until) const {
+    return parts_.registry.await_change(version, until);
+  }
   /// For cap.get. Errors: E_SHAPE, E_TOOL  as for a call of it.
   [[nodiscard]] Outcome<base::json::Object> capability(const Principal& principal, Mode mode,
                                                        std::string_view tool) const;

@@ -1,5 +1,9 @@
 #include "toolserver/pipeline/registry.h"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <cstdlib>
 
 #include "base/json/canonical.h"
@@ -7,6 +11,8 @@
 
 namespace tool::pipeline {
 namespace {
+
+namespace asio = boost::asio;
 
 // Sets of scopes are few; whoever makes up many of them gains nothing.
 constexpr std::size_t kListings = 64;
@@ -272,7 +278,33 @@ void ToolRegistry::publish(Tools tools) {
     listings_.clear();
     ++version_;
   }
+  wake_waiting();
   if (changed_) changed_();
+}
+
+base::Task<void> ToolRegistry::await_change(std::uint64_t version, base::Deadline until) const {
+  auto timer = std::make_shared<asio::steady_timer>(co_await asio::this_coro::executor, until);
+  {
+    std::lock_guard held(mutex_);
+    if (version_ != version) co_return;
+    waiting_.push_back(timer);
+  }
+  boost::system::error_code woken;
+  co_await timer->async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  std::lock_guard held(mutex_);
+  std::erase(waiting_, timer);
+}
+
+// A timer belongs to its loop.
+void ToolRegistry::wake_waiting() const {
+  std::vector<std::shared_ptr<asio::steady_timer>> waiting;
+  {
+    std::lock_guard held(mutex_);
+    waiting.swap(waiting_);
+  }
+  for (auto& timer : waiting) {
+    asio::post(timer->get_executor(), [timer] { timer->cancel(); });
+  }
 }
 
 }  // namespace tool::pipeline

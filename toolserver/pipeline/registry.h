@@ -5,6 +5,7 @@
 // grants that were given for ours.
 // Source: docs/wire-3.0.md, "Capability record".
 
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,8 @@
 #include <vector>
 
 #include "base/runtime/fair_places.h"
+#include "base/runtime/request_context.h"
+#include "base/runtime/task.h"
 #include "toolserver/connectors/connector.h"
 #include "toolserver/model/capability.h"
 #include "toolserver/model/fault.h"
@@ -115,6 +118,11 @@ class ToolRegistry {
                                                                 Mode mode) const;
   /// Grows with every change, for cap.subscribe.
   [[nodiscard]] std::uint64_t version() const;
+  /// Waits until there has been a change after `version`, wake_waiting() is called, or
+  /// `until`; on any loop.
+  [[nodiscard]] base::Task<void> await_change(std::uint64_t version, base::Deadline until) const;
+  /// Ends every wait.
+  void wake_waiting() const;
   /// Called after every change from here on, on the thread that makes it. Set before
   /// there is more than one.
   void on_change(std::function<void()> call) { changed_ = std::move(call); }
@@ -139,6 +147,7 @@ class ToolRegistry {
   std::shared_ptr<const Tools> tools_ = std::make_shared<const Tools>();
   std::uint64_t version_ = 0;
   std::set<std::string, std::less<>> expected_;
+  mutable std::vector<std::shared_ptr<boost::asio::steady_timer>> waiting_;
   // Of tools_, by mode and scopes.
   mutable std::map<std::pair<Mode, std::string>, std::shared_ptr<const Listing>> listings_;
   std::mutex change_;  // One writer at a time; also of these two.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include "toolserver/pipeline/fixture_test.h"
 
 namespace tool::pipeline {
@@ -205,6 +208,40 @@ TEST(RegistryTest, holding_tells_only_of_what_changes) {
   registry.set_held({});
   EXPECT_EQ(told, 2);
   EXPECT_EQ(registry.find(*ToolId::parse("t.a"))->state, PinState::kPinned);
+}
+
+TEST(RegistryTest, a_wait_ends_with_the_next_change) {
+  ToolRegistry registry;
+  boost::asio::io_context loop;
+  using std::chrono::hours;
+  using std::chrono::steady_clock;
+  int ended = 0;
+  auto wait = [&](std::uint64_t version, base::Deadline until) {
+    boost::asio::co_spawn(loop, registry.await_change(version, until),
+                          [&](const std::exception_ptr&) { ++ended; });
+    loop.restart();
+    loop.poll();
+  };
+  auto later = steady_clock::now() + hours(1);
+  auto before = registry.version();
+  wait(before, later);
+  wait(before, later);
+  EXPECT_EQ(ended, 0);
+  ASSERT_TRUE(registry.add(connector({capability("t.a")})).has_value());
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(ended, 2);
+  // One that came before the wait ends it at once; so does the end of its time.
+  wait(before, later);
+  EXPECT_EQ(ended, 3);
+  wait(registry.version(), steady_clock::now());
+  EXPECT_EQ(ended, 4);
+  wait(registry.version(), later);
+  EXPECT_EQ(ended, 4);
+  registry.wake_waiting();
+  loop.restart();
+  loop.run();
+  EXPECT_EQ(ended, 5);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/this_coro.hpp>
 #include <utility>
 
 #include "base/crypto/encoding.h"
@@ -138,7 +139,8 @@ base::Task<Answer> ToolOperations::run(base::RequestContext context,
     case session::Op::kCapList: co_return list(*caller, request.payload);
     case session::Op::kCapGet: co_return get(*caller, request.payload);
     case session::Op::kOutcome: co_return outcome(*caller, request.payload);
-    case session::Op::kForwardCaps: co_return list_for_node(*caller, request.payload);
+    case session::Op::kForwardCaps:
+      co_return co_await list_for_node(std::move(caller), std::move(request.payload));
     case session::Op::kForward:
       co_return co_await forward(std::move(caller), std::move(request), events);
     case session::Op::kFlowRun:
@@ -268,15 +270,32 @@ pipeline::PipelineCall ToolOperations::call_of(const Caller& caller, Envelope& r
   return call;
 }
 
-// With the proof that this node is the one that was meant.
-Answer ToolOperations::list_for_node(const Caller& caller, const json::Object& payload) const {
-  auto listed = list(caller, payload);
-  if (!listed) return listed;
-  auto proof = federation::peer_proof(*federation_.keys, caller.principal.subject,
-                                      caller.session_id, clock_.now(), random_);
-  if (!proof) return no(refuse(Code::kInternal, "the proof of this node cannot be made"));
+// With the proof that this node is the one that was meant. Who has the list already may
+// wait for another one.
+base::Task<Answer> ToolOperations::list_for_node(std::shared_ptr<const Caller> caller,
+                                                 json::Object payload) const {
+  auto wait = read_wait(payload);
+  if (!wait) co_return no(std::move(wait).error());
+  const std::string& node = caller->principal.subject;
+  if (wait->count() == 0 && federation_.came) federation_.came(node);
+  auto until = std::chrono::steady_clock::now() + *wait;
+  Answer listed;
+  while (true) {
+    auto version = pipeline_.tools_version();
+    listed = list(*caller, payload);
+    if (!listed) co_return listed;
+    auto state = co_await boost::asio::this_coro::cancellation_state;
+    bool is_over = state.cancelled() != boost::asio::cancellation_type::none ||
+                   std::chrono::steady_clock::now() >= until ||
+                   (federation_.is_draining && federation_.is_draining());
+    if (is_over || !listed->contains("unchanged")) break;
+    co_await pipeline_.await_tools(version, until);
+  }
+  auto proof =
+      federation::peer_proof(*federation_.keys, node, caller->session_id, clock_.now(), random_);
+  if (!proof) co_return no(refuse(Code::kInternal, "the proof of this node cannot be made"));
   (*listed)["proof"] = std::move(*proof);
-  return listed;
+  co_return listed;
 }
 
 // The caller is whom the proofs name, and may do here what they ask for, as far

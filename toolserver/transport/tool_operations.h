@@ -32,6 +32,9 @@ struct FederationParts {
   std::uint32_t max_hops = 0;
   /// Whether a caller of that name is refused here.
   std::function<bool(const std::string& subject)> is_denied;
+  /// Another node is connected here, and has proved that it is that one; from any loop.
+  std::function<void(const std::string& node_id)> came = {};
+  std::function<bool()> is_draining = {};  ///< Nobody shall be kept waiting any more.
 };
 
 class ToolOperations final : public Operations {
@@ -66,7 +69,8 @@ class ToolOperations final : public Operations {
   [[nodiscard]] base::Task<Answer> invoke(std::shared_ptr<const Caller> caller, Envelope request,
                                           EventSink& events);
 
-  [[nodiscard]] Answer list_for_node(const Caller& caller, const base::json::Object& payload) const;
+  [[nodiscard]] base::Task<Answer> list_for_node(std::shared_ptr<const Caller> caller,
+                                                 base::json::Object payload) const;
   [[nodiscard]] base::Task<Answer> forward(std::shared_ptr<const Caller> caller, Envelope request,
                                            EventSink& events);
   [[nodiscard]] pipeline::PipelineCall call_of(const Caller& caller, Envelope& request) const;

@@ -72,6 +72,15 @@ Outcome<ListRequest> read_list(const json::Object& payload) {
   return request;
 }
 
+Outcome<std::chrono::milliseconds> read_wait(const json::Object& payload) {
+  const auto* wait = payload.if_contains("wait_ms");
+  if (wait == nullptr) return std::chrono::milliseconds(0);
+  if (!wait->is_int64() || wait->get_int64() < 0 || wait->get_int64() > kMostWait.count()) {
+    return refuse(Code::kShape, "p.wait_ms: must be 0 to 30000");
+  }
+  return std::chrono::milliseconds(wait->get_int64());
+}
+
 Outcome<std::string> read_tool(const json::Object& payload) {
   const auto* tool = payload.if_contains("tool");
   if (tool == nullptr || !tool->is_string()) {

@@ -21,6 +21,9 @@ struct ListRequest {
   std::size_t limit = 100;  ///< 1 to 1000.
 };
 
+/// How long fed.caps may wait for a list that differs, at most.
+inline constexpr std::chrono::milliseconds kMostWait{30'000};
+
 struct InvokeRequest {
   std::string tool;
   base::json::Object args;
@@ -51,6 +54,8 @@ struct ConsentChoice {
 
 /// Readers. Errors: E_SHAPE  the message begins with "p." and the member.
 [[nodiscard]] Outcome<ListRequest> read_list(const base::json::Object& payload);
+/// `wait_ms` of fed.caps; 0 where there is none.
+[[nodiscard]] Outcome<std::chrono::milliseconds> read_wait(const base::json::Object& payload);
 [[nodiscard]] Outcome<std::string> read_tool(const base::json::Object& payload);
 [[nodiscard]] Outcome<SessionChoice> read_session_choice(const base::json::Object& payload);
 [[nodiscard]] Outcome<ConsentChoice> read_consent_choice(const base::json::Object& payload);

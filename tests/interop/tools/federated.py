@@ -172,6 +172,7 @@ class FakeNode:
         self.name = name or signer.name
         self.claims, self.forward, self.hangs = {}, None, False
         self.asked, self.links, self.lists = [], 0, 0
+        self.questions, self.restless = [], False  # Every fed.caps; whether the list is another one each time.
         self.shown = []  # What came after the welcome, first of each link: a credential.
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -179,6 +180,12 @@ class FakeNode:
         self.loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self._listen(ready), loop=self.loop))
         self.thread.start()
         assert ready.wait(30)
+
+    @property
+    def etag(self):
+        if self.restless:
+            return str(len(self.questions))
+        return hashlib.sha256(json.dumps(self.records).encode()).hexdigest()
 
     def _run(self):
         asyncio.set_event_loop(self.loop)
@@ -193,6 +200,10 @@ class FakeNode:
         async def close():
             self.server.close()
             await self.server.wait_closed()
+            waiting = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
 
         asyncio.run_coroutine_threadsafe(close(), self.loop).result(30)
         self.loop.call_soon_threadsafe(self.loop.stop)
@@ -271,9 +282,16 @@ class Link:
 
     async def _handle(self, message):
         if message['op'] == 'fed.caps':
-            self.node.lists += 1
+            asked = message['p']
+            self.node.questions.append(asked)
+            end = time.monotonic() + asked.get('wait_ms', 0) / 1000
+            while self.node.etag == asked.get('etag') and time.monotonic() < end:
+                await asyncio.sleep(0.05)
+            self.node.lists += 'wait_ms' not in asked
             proof = self.node.signer.peer_proof('node-a', self.session, **self.node.claims)
-            await self.answer(message, {'capabilities': self.node.records, 'etag': str(self.node.lists), 'proof': proof})
+            etag = self.node.etag
+            listed = {'unchanged': True} if etag == asked.get('etag') else {'capabilities': self.node.records}
+            await self.answer(message, {**listed, 'etag': etag, 'proof': proof})
         elif message['op'] == 'fed.forward':
             self.node.asked.append(message)
             if self.node.forward:

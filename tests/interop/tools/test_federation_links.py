@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 
 import pytest
 from bridged import audit_lines, await_tools, run, until
@@ -216,6 +217,38 @@ def test_a_node_that_is_killed_with_a_step_does_not_do_it_again_unless_it_may(tm
     run(work())
 
 
+def test_a_node_that_comes_back_is_called_at_once(tmp_path, authority):
+    """node-a tries at ever longer intervals. node-b, which is back, calls node-a: then it is there."""
+    own = tools(tmp_path)
+    nodes = Federation(tmp_path / 'nodes', authority, {'node-a': ['node-b'], 'node-b': ['node-a']}, changes={'node-a': own, 'node-b': own})
+
+    async def work():
+        attempts = []
+
+        async def gone(_, writer):
+            attempts.append(writer)
+            writer.transport.abort()
+
+        async with await asyncio.start_server(gone, '127.0.0.1', nodes['node-b'].port):
+            await asyncio.to_thread(nodes['node-a'].start)
+            async with asyncio.timeout(WAIT):
+                while len(attempts) < 6:  # The next pause is 4 s to 8 s.
+                    await asyncio.sleep(0.02)
+        client = client_of(nodes['node-a'])
+        await client.connect()
+        assert (await code_of(client.invoke_tool(FAR, place='x'))) == ('E_BUSY', 'the node of this tool is not connected yet')
+        await asyncio.to_thread(nodes['node-b'].start)
+        began = time.monotonic()
+        await await_tools(client, [FAR])
+        assert time.monotonic() - began < 3
+        await client.disconnect()
+
+    try:
+        run(work())
+    finally:
+        nodes.stop()
+
+
 # node-b is this test.
 
 @pytest.fixture
@@ -285,6 +318,33 @@ def test_a_refusal_of_what_was_sent_before_says_nothing_of_whether_it_ran(liar):
 
     at(liar, work)
     assert [('again_ms' in one['p']) for one in liar.fake.asked] == [False, True, True, False]
+
+
+def test_a_list_is_waited_for(liar):
+    """One question stands while nothing changes; a change is seen without another one before it."""
+    async def work(client):
+        before = len(liar.fake.questions)
+        await asyncio.to_thread(until, lambda: len(liar.fake.questions) > before, 'a question that waits', WAIT)
+        before = len(liar.fake.questions)
+        liar.fake.records = [record_of('echo.say'), record_of('echo.more')]
+        await await_tools(client, ['node-b.echo_more'])
+        # That it is told by is the one that stood; then the list is read, and waited for again.
+        assert len(liar.fake.questions) - before <= 2
+
+    at(liar, work)
+    assert all(0 < one['wait_ms'] <= 30_000 and one['etag'] for one in liar.fake.questions if 'wait_ms' in one)
+
+
+def test_a_node_whose_list_never_rests_is_asked_once_a_second(liar):
+    liar.fake.restless = True
+
+    async def work(client):
+        before, began = len(liar.fake.questions), time.monotonic()
+        await asyncio.to_thread(until, lambda: len(liar.fake.questions) - before >= 6, 'six questions', WAIT)
+        assert time.monotonic() - began > 1.5
+        await client.invoke_tool('sql.query', sql='SELECT 1')
+
+    at(liar, work)
 
 
 def test_a_call_without_a_key_is_not_sent_again(liar):
