@@ -100,6 +100,12 @@ def forward_cases():
     for number, wrong in enumerate(([[]], {}, [7], [[{'sql': {'inside': 'a'}}]], [[{'sql': {'tables': None}}]], narrow * 9)):
         yield one(f'narrowed in a way that nobody understands, {number}', 'E_SIG', details=wrong)
 
+    yield {**one('a dry run', 'ok', dry=True), 'dry_run': True}
+    yield one('a dry run that is done', 'E_SIG', dry=True)
+    yield {**one('a call that is said to be a dry run', 'E_SIG'), 'dry_run': True}
+    for number, wrong in enumerate((False, 1, 'true')):
+        yield one(f'with a dry that is none, {number}', 'E_SIG', dry=wrong)
+
     def two(name, answer, first=None, second=None, first_key='node-a', **more):
         before = by_key('node-a', step('node-a', 'node-b', 'node-c.sql_query', **(first or {})), key=first_key)
         claims = {'jti': SECOND, 'hop': 2, 'via': ['node-a'], 'prev': keys.b64(keys.sha256(before.encode())), **(second or {})}
@@ -121,6 +127,9 @@ def forward_cases():
     yield two('two steps, narrowed at the first and at the second', 'ok', first={'details': narrow[:1]}, second={'details': narrow})
     for number, wider in enumerate((None, narrow[1:], [narrow[0][:1]], [narrow[0] + [{}]])):
         yield two(f'two steps, and wider at the second, {number}', 'E_SCOPE', first={'details': narrow[:1]}, second={'details': wider})
+    yield {**two('two steps of a dry run', 'ok', first={'dry': True}, second={'dry': True}), 'dry_run': True}
+    yield two('two steps, and what was a dry run is done', 'E_SIG', first={'dry': True})
+    yield {**two('two steps, and what was no dry run is one', 'E_SIG', second={'dry': True}), 'dry_run': True}
     yield two('two steps, by way of ourselves', 'E_POLICY', second={'via': ['node-c']})
     yield two('two steps, by one node twice', 'E_POLICY', second={'via': ['node-b']})
     yield two('two steps, the first by nobody we know', 'E_AUTH', known={'node-b': public_of('node-b').hex()})

@@ -468,6 +468,7 @@ Outcome<client::Link::Sending> Peer::prepare(const std::shared_ptr<client::Link>
     sending.payload["idem"] = what.key;
     if (which == Send::kAgain) sending.payload["again_ms"] = what.age().count();
   }
+  if (what.call.dry_run) sending.payload["dry_run"] = true;
   auto& list = sending.payload["proofs"].emplace_array();
   for (const auto& proof : *proofs) list.emplace_back(proof);
   // A message that is too large would end the link, and with it the calls of others.

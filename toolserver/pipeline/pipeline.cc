@@ -475,8 +475,9 @@ base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
 
 base::Task<Outcome<ToolResult>> Pipeline::execute(Passage& p, Approved<Invocation> call,
                                                   Progress progress) {
-  // A foreign tool knows nothing of dry runs: what it would do, it would do.
-  if (call->dry_run && p.entry->capability.origin != OriginKind::kLocal) {
+  // A foreign tool knows nothing of dry runs: what it would do, it would do. Another node
+  // says so of its own.
+  if (call->dry_run && p.entry->capability.origin == OriginKind::kBridge) {
     co_return refuse(Code::kShape, "dry_run: this tool has none");
   }
   if (sees_output()) p.invocation = *call;

@@ -305,8 +305,8 @@ base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller,
   auto asked = read_forward(std::move(request.payload));
   if (!asked) co_return no(std::move(asked).error());
   const Principal& node = caller->principal;
-  federation::Asked step{node.subject, caller->session_id, asked->tool, &asked->args,
-                         std::move(asked->proofs)};
+  federation::Asked step{node.subject, caller->session_id,       asked->tool,
+                         &asked->args, std::move(asked->proofs), asked->dry_run};
   auto accepted = federation::accept(*federation_.keys, *federation_.memory, std::move(step),
                                      federation_.max_hops, clock_.now());
   if (!accepted) {
@@ -338,6 +338,7 @@ base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller,
   call.hop = static_cast<std::uint32_t>(accepted->way.size());
   call.forwarded = std::make_shared<const Forwarded>(std::move(*accepted));
   call.idem = std::move(asked->idem);
+  call.dry_run = asked->dry_run;
   std::string tool = asked->tool;
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);

@@ -188,6 +188,13 @@ Outcome<ForwardRequest> read_forward(json::Object payload) {
   auto idem = read_idem(payload);
   if (!idem) return std::move(idem).error();
   request.idem.key = std::move(*idem);
+  if (const auto* dry = payload.if_contains("dry_run")) {
+    if (!dry->is_bool()) return refuse(Code::kShape, "p.dry_run: must be a boolean");
+    request.dry_run = dry->get_bool();
+  }
+  if (request.dry_run && !request.idem.key.empty()) {
+    return refuse(Code::kShape, "p.idem: a dry run does nothing once");
+  }
   const auto* age = payload.if_contains("again_ms");
   if (age == nullptr) return request;
   if (request.idem.key.empty() || !age->is_int64() || age->get_int64() < 1 ||

@@ -38,6 +38,7 @@ struct ForwardRequest {
   base::json::Object args;
   std::vector<std::string> proofs;  ///< 1 to 8.
   Idempotency idem;
+  bool dry_run = false;
 };
 
 /// The sessions that admin.session.close means.

@@ -70,6 +70,32 @@ def test_a_tool_that_fails_fails_for_the_caller_in_its_own_words(pair):
     assert answer['is_error'] and 'no_such_table' in text_of(answer)
 
 
+def test_a_dry_run_is_one_at_the_other_node_too(pair):
+    async def work(client):
+        await await_tools(client, ['node-b.sql_query'])
+        answers = [await client.call('tool.invoke', {'tool': 'node-b.sql_query', 'args': {'sql': sql}, 'dry_run': True})
+                   for sql in ('SELECT 1', 'SELECT * FROM no_such_table')]
+        return [(one['is_error'], one['content'], 'structured' in one) for one in answers], answers[0]['audit']
+
+    told, receipt = run(session(client_of(pair['node-a']), work))
+    assert told == [(False, [], False), (True, [], False)]
+    here = await_call(pair['node-a'], lambda line: line['seq'] == receipt['seq'], 'the record at node-a')
+    there = await_call(pair['node-b'], lambda line: line['rid'] == here['rid'], 'the record at node-b')
+    assert (here['result']['status'], there['result']['status']) == ('dry_run', 'dry_run')
+
+
+def test_what_is_said_to_be_a_dry_run_is_proved_to_be_one(pair):
+    async def as_node(client):
+        for proved, said in ((True, False), (False, True)):
+            with pytest.raises(Refused) as caught:
+                args = {'sql': 'SELECT 1'}
+                proof = pair.signer.forward_proof('node-b', client.session['session_id'], 'sql.query', args, **({'dry': True} if proved else {}))
+                await client.call('fed.forward', {'tool': 'sql.query', 'args': args, 'proofs': [proof], **({'dry_run': True} if said else {})})
+            assert caught.value.code == 'E_SIG'
+
+    run(session(node_client(pair.signer, pair['node-b']), as_node))
+
+
 def test_the_own_tool_of_a_node_is_never_shadowed(pair):
     async def work(client):
         await await_tools(client, ['node-b.sql_query', 'sql.query'])

@@ -111,6 +111,10 @@ Outcome<ForwardProof> read_claims(const Claims& claims) {
     if (!tool || !Details::parse_sets(*tool, *details)) return broken("claim details");
     out.details = details->get_array();
   }
+  if (const auto* dry = claims.all().if_contains("dry")) {
+    if (!dry->is_bool() || !dry->get_bool()) reader.fail("dry");
+    out.dry_run = true;
+  }
   if (!Ulid::parse(out.id)) reader.fail("jti");
   if (!Ulid::parse(out.request)) reader.fail("rid");
   if (!ToolId::parse(out.tool)) reader.fail("tool");
@@ -155,6 +159,7 @@ base::Result<std::string> sign_proof(const NodeKeys& keys, const ForwardProof& p
   if (!proof.previous.empty()) claims["prev"] = proof.previous;
   claims["sid"] = proof.session;
   if (!proof.details.empty()) claims["details"] = proof.details;
+  if (proof.dry_run) claims["dry"] = true;
   return base::jose::sign(keys.signer(proof.audience), kProofType, claims);
 }
 

@@ -53,6 +53,7 @@ struct ForwardProof {
   /// What narrows the caller's right to this tool, as Details::sets_of() gives it; none
   /// when empty. It never loses a set.
   base::json::Array details = {};
+  bool dry_run = false;  ///< Nothing is to be done. A step after one that says so says so.
 
   friend bool operator==(const ForwardProof&, const ForwardProof&) = default;
 };

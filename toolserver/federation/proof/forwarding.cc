@@ -31,6 +31,7 @@ Outcome<void> check_continues(const ForwardProof& before, std::string_view token
   }
   if (next.request != before.request) return forged("the request");
   if (next.args_hash != before.args_hash) return forged("the arguments");
+  if (next.dry_run != before.dry_run) return forged("whether anything is done");
   if (next.issued_at + kProofLeeway.count() < before.issued_at) return forged("the times");
   if (next.max_hops > before.max_hops) return too_far();
   for (const auto& set : before.details) {
@@ -82,6 +83,7 @@ Outcome<void> check_last(const ForwardProof& last, const Asked& asked) {
   auto hash = args_digest(*asked.args);
   if (!hash) return to_fault(std::move(hash).error().with_context("p.args"));
   if (last.args_hash != *hash) return forged("the arguments");
+  if (last.dry_run != asked.dry_run) return forged("whether anything is done");
   if (last.hop != asked.proofs.size()) return forged("the number of proofs");
   return check_alone(last);
 }
@@ -118,6 +120,7 @@ Outcome<std::vector<std::string>> take_step(const NodeKeys& keys, const Invocati
   proof.args_hash = call.args_hash;
   proof.scope = std::string(kScope) + proof.tool;
   proof.session = step.session;
+  proof.dry_run = call.dry_run;
   proof.details = call.principal->details.sets_of(call.tool);
   auto token = sign_proof(keys, proof);
   if (!token) return refuse(Code::kLimit, "the caller's name is too long to be forwarded");

@@ -43,6 +43,7 @@ struct Asked {
   std::string_view tool;
   const base::json::Object* args = nullptr;  ///< Never null.
   std::vector<std::string> proofs;
+  bool dry_run = false;
 };
 /// Whose call it is and how it came here, once every step holds. What the node
 /// may ask for here is for the caller of this to decide.

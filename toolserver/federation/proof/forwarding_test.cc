@@ -170,6 +170,23 @@ TEST_F(ForwardingTest, a_proof_is_for_one_tool_and_its_arguments) {
   EXPECT_EQ(code_of(take(*b, proofs)), "ok");
 }
 
+TEST_F(ForwardingTest, a_dry_run_is_one_at_every_step) {
+  for (bool is_said : {true, false}) {
+    for (bool is_asked : {true, false}) {
+      Invocation call = call_of(args);
+      call.dry_run = is_said;
+      Asked asked{"node-a", kSession, "sql.query", &args, step(*a, call).value(), is_asked};
+      auto accepted = accept(*b, memory, std::move(asked), 4, clock.now);
+      EXPECT_EQ(code_of(accepted), is_said == is_asked ? "ok" : "E_SIG") << is_said << is_asked;
+    }
+  }
+  // A node on the way can make it no other call.
+  Invocation onward = at_b();
+  onward.dry_run = true;
+  Asked asked{"node-b", kSession, "sql.query", &args, step(*b, onward, "node-c").value(), true};
+  EXPECT_EQ(code_of(accept(*c, memory, std::move(asked), 4, clock.now)), "E_SIG");
+}
+
 TEST_F(ForwardingTest, a_proof_is_good_once) {
   auto proofs = step(*a, call_of(args)).value();
   EXPECT_EQ(code_of(take(*b, proofs)), "ok");

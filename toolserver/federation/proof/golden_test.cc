@@ -45,6 +45,7 @@ TEST(GoldenTest, forward_proofs) {
     ProofMemory memory;
     std::string from = text(row, "from"), session = text(row, "session"), tool = text(row, "tool");
     Asked asked{from, session, tool, &row.at("args").as_object(), {}};
+    asked.dry_run = row.contains("dry_run");
     for (const auto& proof : row.at("proofs").as_array())
       asked.proofs.emplace_back(proof.as_string());
     base::WallTime now{std::chrono::seconds(row.at("now").as_int64())};
