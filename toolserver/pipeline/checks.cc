@@ -1,6 +1,8 @@
 #include "toolserver/pipeline/checks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "base/json/canonical.h"
@@ -39,6 +41,22 @@ std::size_t wire_bytes(const Content& part, ContentForm form) {
   return bytes + (part.is_text() ? escaped_bytes(part.data) : (part.data.size() + 2) / 3 * 4);
 }
 
+// 5.0 and 5 are one number to JSON Schema and in the digest, and a client in
+// TypeScript cannot even write the first. So they are one to rules and tools:
+// calls of equal digests have equal ends.
+void settle_numbers(base::json::Value& value) {
+  constexpr double kMost = 9'007'199'254'740'991;  // 2^53 - 1
+  if (auto* object = value.if_object()) {
+    for (auto& member : *object) settle_numbers(member.value());
+  } else if (auto* array = value.if_array()) {
+    for (auto& item : *array) settle_numbers(item);
+  } else if (value.is_double()) {
+    double number = value.get_double();
+    bool is_whole = std::trunc(number) == number && std::abs(number) <= kMost;
+    if (is_whole) value = static_cast<std::int64_t>(number);
+  }
+}
+
 }  // namespace
 
 Fault no_tool(const ToolRegistry& registry, const ToolId& id, const Principal& principal) {
@@ -66,6 +84,7 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
   if (auto status = entry.input.check(args, "args"); !status) {
     return to_fault(std::move(status).error());
   }
+  settle_numbers(args);
   auto hash = args_digest(args.get_object());
   if (!hash) return to_fault(std::move(hash).error().with_context("args"));
   Invocation invocation{.tool = entry.capability.id};

@@ -88,6 +88,30 @@ TEST_F(PipelineTest, shape_refuses_and_hides) {
   EXPECT_TRUE(records("open").empty());
 }
 
+// The digests of both are the same, and a tool must not tell them apart.
+TEST_F(PipelineTest, a_whole_number_is_one_however_it_is_written) {
+  auto one = capability("t.a");
+  one.input_schema = object(R"({"type":"object"})");
+  auto connector = add({one});
+  std::vector<std::string> seen;
+  connector->invoke_with = [&](Approved<Invocation> call,
+                               Progress) -> base::Task<Outcome<ToolResult>> {
+    seen.push_back(base::json::write(call->args));
+    co_return text_result("done");
+  };
+  auto ask_with = [&](std::string_view args) {
+    EXPECT_EQ(code_of(call_of("t.a", args)), "ok");
+    return last_seal().at("args_mac");
+  };
+  EXPECT_EQ(ask_with(R"({"n":[5,{"m":-5}]})"), ask_with(R"({"n":[5.0,{"m":-5e0}]})"));
+  EXPECT_EQ(seen.at(0), seen.at(1));
+  ask_with(R"({"n":[-0.0,9007199254740991.0,-9007199254740991.0]})");
+  EXPECT_EQ(seen.back(), R"({"n":[0,9007199254740991,-9007199254740991]})");
+  ask_with(R"({"n":[5.5,9007199254740992.0,1e300]})");
+  auto kept = object(seen.back()).at("n").get_array();
+  EXPECT_TRUE(kept.at(0).is_double() && kept.at(1).is_double() && kept.at(2).is_double());
+}
+
 TEST_F(PipelineTest, an_unknown_and_a_hidden_tool_answer_alike) {
   add({capability("t.a")});
   auto hidden = ask(call_of("t.a", R"({"wrong":1})", "cap:list"));
