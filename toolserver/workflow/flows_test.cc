@@ -280,6 +280,13 @@ TEST_F(FlowTest, what_one_tool_answered_is_in_no_record_of_another) {
   }
 }
 
+// As it would be of a call without a workflow.
+TEST_F(FlowTest, what_the_caller_gave_is_in_the_record) {
+  options_.trail.arguments = pipeline::RawArguments::kRecorded;
+  EXPECT_TRUE(states(ask(request(flow(kThree, kInput), object(R"({"n":7})")))).starts_with("done"));
+  EXPECT_EQ(json::write(records("open").at(0).at("args")), R"({"n":7})");
+}
+
 // A tool that runs until it is cancelled.
 base::Task<Outcome<ToolResult>> endless(json::Object) {
   asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));

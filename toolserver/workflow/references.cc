@@ -73,7 +73,8 @@ class Filler {
       if (found == nullptr) {
         return refuse(Code::kShape, place + ": " + std::string(pointer) + " leads to nothing");
       }
-      filled_.push_back(place);
+      // What the caller gave it may see again; what a tool answered it may not.
+      if (pointer.starts_with("/steps/")) filled_.push_back(place);
       return copy(*found, depth);
     }
     json::Object out;

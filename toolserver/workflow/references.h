@@ -37,7 +37,7 @@ using See = std::function<Outcome<void>(const std::string& place, const Referenc
 [[nodiscard]] Outcome<void> each_hole(const base::json::Value& value, const See& see);
 
 /// `value` with its holes filled from `document`; `filled` gets the pointer of each
-/// place that was. {"$literal": x} becomes x, unread.
+/// place that was filled from a step. {"$literal": x} becomes x, unread.
 /// Errors, whose messages follow the name of `value`: E_SHAPE  a pointer leads to
 ///         nothing; E_LIMIT  over `bytes` as JSON, or deeper than 60 levels.
 [[nodiscard]] Outcome<base::json::Value> fill(const base::json::Value& value,
