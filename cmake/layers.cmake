@@ -338,6 +338,9 @@ program(websocket_echo tests/integration/websocket_echo LINKS CLI11::CLI11)
 module(tests/integration/lasting_client USES base/core base/config base/json base/runtime toolserver/model
   toolserver/settings toolserver/session toolserver/client toolserver/app)
 program(lasting_client tests/integration/lasting_client)
+module(tests/integration/tool_driver USES base/core base/json base/runtime toolserver/model toolserver/session
+  toolserver/client)
+program(tool_driver tests/integration/tool_driver)
 module(tests/integration/mcp_conformance_server USES base/core base/config base/crypto base/json base/log base/runtime
   toolserver/model toolserver/connectors toolserver/mcp_ingress toolserver/settings toolserver/app)
 program(mcp_conformance_server tests/integration/mcp_conformance_server)

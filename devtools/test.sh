@@ -10,7 +10,7 @@ FOLDERS_tools=("$ROOT/tests/devtools" "$ROOT/tests/model" "$ROOT/tests/spec")
 FOLDERS_agents=("$ROOT/tests/museum")
 for file in "$ROOT"/tests/interop/tools/test_*.py; do
   case ${file##*/test_} in
-    bridge* | federation* | guard* | mcp* | sql_bombs* | tool_tour*) FOLDERS_agents+=("$file") ;;
+    bridge* | doors* | federation* | guard* | mcp* | sql_bombs* | tool_tour*) FOLDERS_agents+=("$file") ;;
     *) FOLDERS_tools+=("$file") ;;
   esac
 done
@@ -182,7 +182,7 @@ kit_tests() {
 with_stack() {
   local preset=$1
   shift
-  build_preset "$preset" lakeproxy faulty_lakeproxy securetool call_tool lasting_client websocket_echo
+  build_preset "$preset" lakeproxy faulty_lakeproxy securetool call_tool lasting_client tool_driver websocket_echo
   "$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null
   trap '"$PYTHON" -m stack down --name "$TEST_STACK" --wipe >/dev/null' EXIT
   "$PYTHON" -m stack up --name "$TEST_STACK" --binary "$ROOT/build/$preset/lakeproxy" \

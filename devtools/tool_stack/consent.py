@@ -8,6 +8,7 @@ class ConsentHook:
     def __init__(self):
         self.asked = []
         self.decision = {'decision': 'approve', 'by': 'operator', 'scope': 'once'}
+        self.decide = lambda question: self.decision
         self.hold = lambda question: None  # called before the answer; may wait
         hook = self
 
@@ -16,7 +17,7 @@ class ConsentHook:
                 question = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
                 hook.asked.append(question)
                 hook.hold(question)
-                body = json.dumps(hook.decision).encode()
+                body = json.dumps(hook.decide(question)).encode()
                 self.send_response(200)
                 self.send_header('Content-Type', 'application/json')
                 self.send_header('Content-Length', str(len(body)))

@@ -104,7 +104,8 @@ async def await_tools(client, wanted, unwanted=()):
 def audit_lines(service):
     lines = []
     for file in sorted(service.audit.glob('*.jsonl')):
-        lines += [json.loads(line) for line in file.read_text().splitlines()]
+        # Not splitlines(): a text of a line may hold U+2028.
+        lines += [json.loads(line) for line in file.read_text().split('\n') if line]
     return lines
 
 

@@ -29,6 +29,8 @@ class TypescriptClient:
     """The same options as scp.Client, and the same methods as far as they are here. `more` are options in its own words,
     `env` is the environment of its process."""
 
+    COMMAND = NODE, PLAIN, CLIENT / 'test/support/driver.ts'
+
     def __init__(self, url, mode, *, suites=None, certificate=None, token='', more=None, env=None, **options):
         self.env = env
         self.options = {'url': url, 'mode': mode, **(more or {})}
@@ -45,12 +47,15 @@ class TypescriptClient:
         self.waiting, self.progress, self.printed = {}, {}, []
         self.process = None
 
-    async def connect(self):
+    async def start(self):
+        """The process, which connect() starts by itself."""
         if self.process is None:
             self.process = await asyncio.create_subprocess_exec(
-                NODE, PLAIN, CLIENT / 'test/support/driver.ts', cwd=CLIENT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                limit=LINE_BYTES, env=self.env)
+                *self.COMMAND, cwd=CLIENT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_BYTES, env=self.env)
             self.reader = asyncio.create_task(self._read())
+
+    async def connect(self):
+        await self.start()
         try:
             await self._do('make', options=self.options)
             self.session = await self._do('connect')
