@@ -42,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     proofs.emplace_back(text.substr(from, end - from));
     from = end + 1;
   }
-  fed::ProofMemory memory;
+  base::SystemRandom random;
+  fed::ProofMemory memory(random);
   base::json::Object args;
   std::string session = "01JD0000000000000000000002";
   if (fed::accept(*b, memory, {"node-a", session, "echo.say", &args, proofs}, 8, now)) std::abort();

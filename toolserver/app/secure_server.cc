@@ -119,6 +119,7 @@ class SecureServer::Parts {
         replay_(replay_limits(config), random_),
         counts_(config.limits.connections_per_principal),
         mcp_(clock_, random_),
+        proofs_(random_),
         workers_(worker_count(config)) {}
   ~Parts() { stop(); }
 

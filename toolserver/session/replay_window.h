@@ -16,8 +16,8 @@
 #include "base/core/clock.h"
 #include "toolserver/model/envelope.h"
 #include "toolserver/model/fault.h"
+#include "toolserver/model/nonce_set.h"
 #include "toolserver/model/ulid.h"
-#include "toolserver/session/nonce_set.h"
 
 namespace tool::session {
 

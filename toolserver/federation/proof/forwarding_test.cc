@@ -50,7 +50,7 @@ struct ForwardingTest : ::testing::Test {
 
   testing::FixedClock clock;
   testing::CountingRandom random;
-  ProofMemory memory;
+  ProofMemory memory{random};
   base::json::Object args{{"sql", "SELECT 42"}};
   std::unique_ptr<NodeKeys> a = node("node-a", {"node-b", "node-c"});
   std::unique_ptr<NodeKeys> b = node("node-b", {"node-a", "node-c"});
@@ -316,19 +316,47 @@ TEST_F(ForwardingTest, names_too_long_for_a_proof_are_refused) {
   EXPECT_EQ(code_of(step(*a, call)), "E_LIMIT");
 }
 
-TEST(ProofMemory, has_bounds_for_each_node) {
-  ProofMemory memory;
-  base::WallTime now{seconds(1'000)};
-  for (std::size_t i = 0; i < ProofMemory::kOfOneNode; ++i) {
-    ASSERT_TRUE(memory.admit("node-a", std::to_string(i), 1'030, now));
+struct ProofMemoryTest : ::testing::Test {
+  // Fills the room of a node with proofs that end at `end`.
+  void fill(const std::string& issuer, std::int64_t end, base::WallTime now) {
+    for (std::size_t i = 0; i < kOfOneNode; ++i) {
+      ASSERT_TRUE(memory.admit(issuer, std::to_string(i), end, now)) << issuer << ' ' << i;
+    }
   }
+
+  static constexpr std::size_t kOfOneNode = 1'000;
+  testing::CountingRandom random;
+  ProofMemory memory{random, {.of_one_node = kOfOneNode, .of_all = 4 * kOfOneNode}};
+};
+
+TEST_F(ProofMemoryTest, has_bounds_for_each_node) {
+  base::WallTime now{seconds(1'000)};
+  fill("node-a", 1'030, now);
   EXPECT_EQ(code_of(memory.admit("node-a", "x", 1'030, now)), "E_BUSY");
+  EXPECT_EQ(code_of(memory.admit("node-a", "7", 1'030, now)), "E_REPLAY");
   EXPECT_EQ(code_of(memory.admit("node-b", "x", 1'030, now)), "ok");
   EXPECT_EQ(code_of(memory.admit("node-a", "x", 1'070, now + seconds(36))), "ok");
 }
 
-TEST(ProofMemory, a_clock_that_is_set_back_brings_nothing_back) {
-  ProofMemory memory;
+TEST_F(ProofMemoryTest, has_a_bound_for_all_and_nodes_that_are_gone_hold_none_of_it) {
+  base::WallTime now{seconds(1'000)};
+  for (const char* node : {"node-a", "node-b", "node-c", "node-d"}) fill(node, 1'030, now);
+  EXPECT_EQ(code_of(memory.admit("node-e", "x", 1'030, now)), "E_BUSY");
+  fill("node-e", 1'070, now + seconds(36));
+}
+
+TEST_F(ProofMemoryTest, an_id_is_taken_once_whatever_the_end_of_its_proof) {
+  base::WallTime now{seconds(1'000)};
+  EXPECT_EQ(code_of(memory.admit("node-a", "one", 1'030, now)), "ok");
+  EXPECT_EQ(code_of(memory.admit("node-a", "one", 1'029, now)), "E_REPLAY");
+  EXPECT_EQ(code_of(memory.admit("node-a", "one", 1'031, now)), "E_REPLAY");
+  EXPECT_EQ(code_of(memory.admit("node-b", "one", 1'030, now)), "ok");
+  // Its last second, the leeway included, and the one after that.
+  EXPECT_EQ(code_of(memory.admit("node-a", "one", 1'030, now + seconds(35))), "E_REPLAY");
+  EXPECT_EQ(code_of(memory.admit("node-a", "one", 1'030, now + seconds(36))), "E_STALE");
+}
+
+TEST_F(ProofMemoryTest, a_clock_that_is_set_back_brings_nothing_back) {
   base::WallTime now{seconds(1'000)};
   ASSERT_TRUE(memory.admit("node-a", "one", 1'030, now));
   ASSERT_TRUE(memory.admit("node-a", "two", 1'070, now + seconds(40)));

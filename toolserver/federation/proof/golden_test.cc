@@ -42,7 +42,8 @@ TEST(GoldenTest, forward_proofs) {
   EXPECT_GE(cases.size(), 50U);
   for (const auto& one : cases) {
     const auto& row = one.as_object();
-    ProofMemory memory;
+    testing::CountingRandom random;
+    ProofMemory memory(random);
     std::string from = text(row, "from"), session = text(row, "session"), tool = text(row, "tool");
     Asked asked{from, session, tool, &row.at("args").as_object(), {}};
     asked.dry_run = row.contains("dry_run");

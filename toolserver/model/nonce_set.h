@@ -12,7 +12,7 @@
 
 #include "toolserver/model/envelope.h"
 
-namespace tool::session {
+namespace tool {
 
 class NonceSet {
  public:
@@ -65,4 +65,4 @@ class NonceSet {
   bool has_zero_ = false;
 };
 
-}  // namespace tool::session
+}  // namespace tool
