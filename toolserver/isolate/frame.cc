@@ -28,7 +28,8 @@ std::string encode(const Frame& frame) {
   put(out, kHeadBytes + frame.payload.size(), kLengthBytes);
   put(out, static_cast<std::uint64_t>(frame.kind), 1);
   put(out, frame.id, 8);
-  return out + frame.payload;
+  out += frame.payload;
+  return out;
 }
 
 base::Result<std::optional<Frame>> FrameReader::next() {

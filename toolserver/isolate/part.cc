@@ -3,12 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "toolserver/isolate/frame.h"
 
@@ -63,6 +63,9 @@ class Tickets {
   std::map<std::uint64_t, std::shared_ptr<Ticket>> tickets_;  // Guarded by mutex_.
 };
 
+/// Its threads take turns at the channel: the one that reads a request answers it
+/// at once, and another one reads on meanwhile. So no request waits until a thread
+/// has been woken or made for it, and a cancellation is read at any time.
 class Serving {
  public:
   Serving(int channel, PartLimits limits)
@@ -77,50 +80,77 @@ class Serving {
       return 1;
     }
     sender_.send({FrameKind::kReady, 0, {}});
-    while (auto frame = next()) {
-      if (frame->kind == FrameKind::kCancel) {
-        tickets_.cancel(frame->id);
-      } else if (frame->kind != FrameKind::kRequest || !begin(*std::move(frame), *handler)) {
-        ::_exit(kBroken);
-      }
-    }
-    // Threads may still work; what they do is of no more use to anybody.
-    ::_exit(0);
+    ++idle_;
+    take_turns(*handler);
   }
 
  private:
-  // Nothing at the end, and where the frame is none.
+  struct Task {
+    std::uint64_t id = 0;
+    std::string request;
+    std::shared_ptr<Ticket> ticket;
+  };
+
+  // Every thread's whole life; who starts it counts it as idle. A new one is made
+  // only when all others are at a request, so there is never more than one over
+  // the requests under way.
+  [[noreturn]] void take_turns(const PartHandler& handler) {
+    for (;;) {
+      Task task = next_task(handler);
+      std::string answer = handler(std::move(task.request), *task.ticket);
+      ++idle_;
+      // The place is free before the parent can know of it.
+      tickets_.remove(task.id);
+      sender_.send({FrameKind::kAnswer, task.id, std::move(answer)});
+    }
+  }
+
+  // The next request, once it is this thread's turn. Another one has the turn
+  // after that: one that waits for it, or a new one.
+  Task next_task(const PartHandler& handler) {
+    std::lock_guard turn(reading_);
+    --idle_;
+    for (;;) {
+      auto frame = next();
+      // Threads may still work; what they do is of no more use to anybody.
+      if (!frame) ::_exit(0);
+      if (frame->kind == FrameKind::kCancel) {
+        tickets_.cancel(frame->id);
+        continue;
+      }
+      if (frame->kind != FrameKind::kRequest) ::_exit(kBroken);
+      std::uint64_t id = frame->id;
+      auto ticket = tickets_.add(id, limits_.at_once, [this, id](std::string note) {
+        sender_.send({FrameKind::kProgress, id, std::move(note)});
+      });
+      if (!ticket) ::_exit(kBroken);
+      if (idle_ == 0) {
+        ++idle_;
+        std::thread([this, &handler] { take_turns(handler); }).detach();
+      }
+      return {id, std::move(frame->payload), std::move(ticket)};
+    }
+  }
+
+  // Nothing at the end. Of the thread whose turn it is.
   std::optional<Frame> next() {
-    std::array<char, 64 << 10> part{};
     for (;;) {
       auto frame = reader_.next();
       if (!frame) ::_exit(kBroken);
       if (*frame) return *std::move(frame);
-      ssize_t got = ::read(channel_, part.data(), part.size());
+      ssize_t got = ::read(channel_, part_.data(), part_.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return std::nullopt;
-      reader_.add({part.data(), static_cast<std::size_t>(got)});
+      reader_.add({part_.data(), static_cast<std::size_t>(got)});
     }
-  }
-
-  bool begin(Frame frame, const PartHandler& handler) {
-    std::uint64_t id = frame.id;
-    auto ticket = tickets_.add(id, limits_.at_once, [this, id](std::string note) {
-      sender_.send({FrameKind::kProgress, id, std::move(note)});
-    });
-    if (!ticket) return false;
-    std::thread([this, id, ticket, &handler, request = std::move(frame.payload)]() mutable {
-      std::string answer = handler(std::move(request), *ticket);
-      // The place is free before the parent can know of it.
-      tickets_.remove(id);
-      sender_.send({FrameKind::kAnswer, id, std::move(answer)});
-    }).detach();
-    return true;
   }
 
   const int channel_;
   const PartLimits limits_;
-  FrameReader reader_;
+  std::mutex reading_;
+  FrameReader reader_;  // Guarded by reading_, as the next.
+  std::vector<char> part_ = std::vector<char>(64 << 10);
+  std::atomic<std::size_t> idle_ = 0;  // Threads at no request, but for the one that reads.
   Sender sender_;
   Tickets tickets_;
 };

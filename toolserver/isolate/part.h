@@ -30,7 +30,8 @@ class Ticket {
   const std::function<void(std::string)> tell_;
 };
 
-/// Answers one request, on a thread of its own. Must not throw.
+/// Answers one request; many run side by side, each on a thread that has no other
+/// work meanwhile. Must not throw.
 using PartHandler = std::function<std::string(std::string request, Ticket& ticket)>;
 /// Makes the handler of what the parent begins with; the error goes to it.
 using PartOpening = std::function<base::Result<PartHandler>(std::string opening)>;

@@ -1,6 +1,5 @@
 #include "toolserver/isolate/part_client.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -65,8 +64,10 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-/// Two threads: one starts children and reads what they say, one writes. A
-/// child that does not read holds up the second alone.
+/// What goes to a child is written by whoever asks, as far as the channel takes it
+/// at once, so that a call need not wake a thread here before it wakes one there.
+/// The rest is left to two threads: one starts children and reads what they say,
+/// one writes what had to wait. A child that does not read holds up the second alone.
 class PartClient::Supervisor {
  public:
   explicit Supervisor(PartOptions options) : options_(std::move(options)) {}
@@ -81,11 +82,16 @@ class PartClient::Supervisor {
 
  private:
   struct Waiting {
+    enum class Kind : std::uint8_t { kRequest, kRestOfOne, kCancel };
     std::uint64_t id;
     std::string bytes;
-    bool is_request;
+    Kind kind;
   };
+  using Lock = std::unique_lock<std::mutex>;
 
+  void send_or_keep(Lock& lock, Waiting next);
+  void write(Lock& lock, Waiting next, int flags);
+  void keep(Waiting next, bool first);
   bool withdraw(std::uint64_t id);
   void supervise();
   base::Status live(bool after_failure, bool& opened);
@@ -105,6 +111,7 @@ class PartClient::Supervisor {
   // Guarded by mutex_ from here on.
   bool stopping_ = false;
   bool ready_ = false;
+  bool writing_ = false;  // Somebody is at the channel, without the mutex.
   bool killed_ = false;
   std::optional<base::Status> first_;
   pid_t pid_ = -1;
@@ -149,20 +156,66 @@ void PartClient::Supervisor::tell_first(base::Status status) {
 }
 
 base::Result<std::uint64_t> PartClient::Supervisor::add(const CallPtr& call, std::string request) {
-  std::uint64_t id = 0;
-  {
-    std::lock_guard lock(mutex_);
-    if (waiting_bytes_ + request.size() > options_.waiting_bytes) {
-      return base::fail(ErrorKind::kRateLimited, "too much waits for it already");
-    }
-    id = ++last_id_;
-    calls_[id] = call;
-    std::string bytes = encode({FrameKind::kRequest, id, std::move(request)});
-    waiting_bytes_ += bytes.size();
-    waiting_.push_back({id, std::move(bytes), true});
+  Lock lock(mutex_);
+  if (waiting_bytes_ + request.size() > options_.waiting_bytes) {
+    return base::fail(ErrorKind::kRateLimited, "too much waits for it already");
+  }
+  std::uint64_t id = ++last_id_;
+  calls_[id] = call;
+  send_or_keep(
+      lock, {id, encode({FrameKind::kRequest, id, std::move(request)}), Waiting::Kind::kRequest});
+  return id;
+}
+
+void PartClient::Supervisor::keep(Waiting next, bool first) {
+  waiting_bytes_ += next.bytes.size();
+  if (first) {
+    waiting_.push_front(std::move(next));
+  } else {
+    waiting_.push_back(std::move(next));
   }
   changed_.notify_all();
-  return id;
+}
+
+// Never blocks. `lock` holds the mutex, before and after.
+void PartClient::Supervisor::send_or_keep(Lock& lock, Waiting next) {
+  if (!ready_ || writing_ || !waiting_.empty()) return keep(std::move(next), false);
+  write(lock, std::move(next), MSG_DONTWAIT);
+}
+
+// Writes to the channel without the mutex; nobody else does meanwhile. What is
+// left over waits before all others.
+void PartClient::Supervisor::write(Lock& lock, Waiting next, int flags) {
+  auto call = calls_.find(next.id);
+  if (next.kind == Waiting::Kind::kRequest && call != calls_.end()) call->second->sent = true;
+  writing_ = true;
+  const int channel = channel_;
+  lock.unlock();
+  std::size_t sent = 0;
+  bool has_ended = false;
+  while (sent < next.bytes.size()) {
+    ssize_t now =
+        ::send(channel, next.bytes.data() + sent, next.bytes.size() - sent, MSG_NOSIGNAL | flags);
+    if (now < 0 && errno == EINTR) continue;
+    has_ended = now < 0 && errno != EAGAIN;
+    if (now < 0) break;
+    sent += static_cast<std::size_t>(now);
+  }
+  // The thread that reads tells of the child's end, and has to see it, too.
+  if (has_ended) ::shutdown(channel, SHUT_RDWR);
+  lock.lock();
+  writing_ = false;
+  if (has_ended) ready_ = false;  // Nothing more is lost to that child.
+  if (sent < next.bytes.size() && !(has_ended && sent > 0)) {
+    if (sent > 0) {
+      next.bytes.erase(0, sent);
+      next.kind = Waiting::Kind::kRestOfOne;
+    } else if (call = calls_.find(next.id); call != calls_.end()) {
+      call->second->sent = next.kind != Waiting::Kind::kRequest;
+    }
+    return keep(std::move(next), true);
+  }
+  if (!ready_ || !waiting_.empty()) changed_.notify_all();
 }
 
 // Whether the child knows of it; a request that was not sent yet is answered here.
@@ -180,14 +233,9 @@ bool PartClient::Supervisor::withdraw(std::uint64_t id) {
 }
 
 void PartClient::Supervisor::cancel(std::uint64_t id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!withdraw(id)) return;
-    std::string bytes = encode({FrameKind::kCancel, id, {}});
-    waiting_bytes_ += bytes.size();
-    waiting_.push_back({id, std::move(bytes), false});
-  }
-  changed_.notify_all();
+  Lock lock(mutex_);
+  if (!withdraw(id)) return;
+  send_or_keep(lock, {id, encode({FrameKind::kCancel, id, {}}), Waiting::Kind::kCancel});
 }
 
 void PartClient::Supervisor::give_up(std::uint64_t id) {
@@ -214,11 +262,13 @@ void PartClient::Supervisor::begin_child(const Started& child) {
 void PartClient::Supervisor::end_child() {
   pid_t pid = -1;
   {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     ready_ = false;
-    // The writer may still use the channel: killed first, it can write no more.
     kill_child(pid_);
     pid = std::exchange(pid_, -1);
+    // Whoever is at the channel leaves it now, so that it can be closed.
+    ::shutdown(channel_, SHUT_RDWR);
+    changed_.wait(lock, [this] { return !writing_; });
   }
   std::string how = how_it_ended(reap(pid));
   PartEvent event{PartEvent::Kind::kEnded, how, {}};
@@ -227,8 +277,9 @@ void PartClient::Supervisor::end_child() {
     channel_ = -1;
     if (killed_) event.kind = PartEvent::Kind::kKilled;
     std::erase_if(waiting_, [&](const Waiting& one) {
-      if (!one.is_request) waiting_bytes_ -= one.bytes.size();
-      return !one.is_request;
+      if (one.kind == Waiting::Kind::kRequest) return false;
+      waiting_bytes_ -= one.bytes.size();
+      return true;
     });
     std::erase_if(calls_, [&](const auto& entry) {
       if (!entry.second->sent) return false;
@@ -244,7 +295,7 @@ base::Status PartClient::Supervisor::take(Frame frame, bool& opened) {
   if (frame.kind == FrameKind::kFailed && !opened) {
     return base::fail(ErrorKind::kInvalid, std::move(frame.payload));
   }
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   if (frame.kind == FrameKind::kReady && !opened) {
     opened = ready_ = true;
     if (!first_) first_.emplace();
@@ -254,8 +305,10 @@ base::Status PartClient::Supervisor::take(Frame frame, bool& opened) {
   auto found = calls_.find(frame.id);
   bool is_known = opened && found != calls_.end() && found->second->sent;
   if (is_known && frame.kind == FrameKind::kAnswer) {
-    give(found->second, std::move(frame.payload));
+    CallPtr call = std::move(found->second);
     calls_.erase(found);
+    lock.unlock();
+    give(call, std::move(frame.payload));
     return {};
   }
   constexpr std::size_t kMostOfNote = 256;
@@ -324,25 +377,14 @@ void PartClient::Supervisor::supervise() {
 void PartClient::Supervisor::write_out() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || (ready_ && !waiting_.empty()); });
+    changed_.wait(lock, [this] { return stopping_ || (ready_ && !writing_ && !waiting_.empty()); });
     if (stopping_) return;
     Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
     waiting_bytes_ -= next.bytes.size();
-    auto call = calls_.find(next.id);
-    if (call == calls_.end()) continue;
-    if (next.is_request) call->second->sent = true;
-    // A copy of the descriptor, which another thread closes with its child.
-    base::files::Descriptor channel(::fcntl(channel_, F_DUPFD_CLOEXEC, 0));
-    lock.unlock();
-    for (std::size_t sent = 0; channel.valid() && sent < next.bytes.size();) {
-      ssize_t now =
-          ::send(channel.get(), next.bytes.data() + sent, next.bytes.size() - sent, MSG_NOSIGNAL);
-      if (now < 0 && errno == EINTR) continue;
-      if (now < 0) break;  // The child has ended, and the other thread tells.
-      sent += static_cast<std::size_t>(now);
-    }
-    lock.lock();
+    // What was begun is brought to its end, or the child could read nothing after it.
+    if (!calls_.contains(next.id) && next.kind != Waiting::Kind::kRestOfOne) continue;
+    write(lock, std::move(next), 0);
   }
 }
 

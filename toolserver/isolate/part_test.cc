@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "toolserver/isolate/frame.h"
@@ -55,7 +56,21 @@ void misbehave(const std::string& request) {
   if (request == "abort") std::abort();
 }
 
+// How many threads have answered requests so far.
+std::size_t threads_so_far() {
+  static std::mutex mutex;
+  static std::set<std::thread::id> seen;
+  std::lock_guard lock(mutex);
+  seen.insert(std::this_thread::get_id());
+  return seen.size();
+}
+
 std::string handle(const std::string& request, Ticket& ticket) {
+  if (request == "threads") return std::to_string(threads_so_far());
+  if (request == "stop") {
+    ticket.progress("stops");
+    std::raise(SIGSTOP);  // All of it: nothing is read any more.
+  }
   if (request == "wait") {
     until_cancelled(ticket);
     return "waited";
@@ -144,6 +159,56 @@ TEST_F(PartTest, answers_requests_side_by_side) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     EXPECT_EQ(answers[i], "<" + std::to_string(i) + ">");
   }
+}
+
+TEST_F(PartTest, requests_larger_than_the_channel_arrive_whole_and_in_their_order) {
+  boost::asio::io_context loop(1);
+  std::vector<std::string> answers(24);
+  auto request_of = [](std::size_t i) {
+    return std::string(i % 3 == 0 ? 900'000 : 10, static_cast<char>('a' + i));
+  };
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    boost::asio::co_spawn(loop, part->call(request_of(i), soon()),
+                          [&, i](std::exception_ptr, base::Result<std::string> made) {
+                            answers[i] = made ? *made : made.error().message();
+                          });
+  }
+  loop.run();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_TRUE(answers[i] == "<" + request_of(i) + ">") << i << ": " << answers[i].size();
+  }
+}
+
+TEST_F(PartTest, requests_one_after_another_need_no_new_threads) {
+  for (int i = 0; i < 50; ++i) {
+    auto count = call("threads");
+    ASSERT_TRUE(count);
+    // One answers, and one reads meanwhile.
+    EXPECT_LE(std::stoi(*count), 2);
+  }
+}
+
+TEST_F(PartTest, a_child_that_does_not_read_is_ended_and_those_who_write_to_it_are_free) {
+  boost::asio::io_context loop(1);
+  std::map<std::string, std::string> answers;
+  auto begin = [&](const std::string& request, base::Deadline deadline,
+                   std::function<void(const std::string&)> on_note = {}) {
+    boost::asio::co_spawn(
+        loop, part->call(request, deadline, std::move(on_note)),
+        [&, name = request.substr(0, 4)](std::exception_ptr, base::Result<std::string> made) {
+          answers[name] = made ? *made : std::string(to_string(made.error().kind()));
+        });
+  };
+  begin("stop", steady_clock::now() + milliseconds(600), [&](const std::string&) {
+    begin(std::string(2 << 20, 'x'), soon());  // It fills the channel.
+    begin("late", soon());
+  });
+  loop.run();
+  EXPECT_EQ(answers["stop"], "timeout");
+  EXPECT_EQ(answers["xxxx"], "unavailable");
+  // It had to wait behind the large one, so no child knew of it.
+  EXPECT_EQ(answers["late"], "<late>");
+  expect_alive();
 }
 
 TEST_F(PartTest, whatever_a_child_sends_ends_the_child_alone) {
