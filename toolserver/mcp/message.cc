@@ -114,35 +114,35 @@ std::expected<Message, Unreadable> parse_message(std::string_view text,
   return read_answer(object, std::move(id));
 }
 
-std::string write(const Request& request) {
+std::string write(Request request) {
   json::Object out = head();
   out["id"] = to_json(request.id);
   out["method"] = request.method;
-  if (!request.params.empty()) out["params"] = request.params;
-  return json::write(out);
+  if (!request.params.empty()) out["params"] = std::move(request.params);
+  return json::write(json::Value(std::move(out)));
 }
 
-std::string write(const Notification& notification) {
+std::string write(Notification notification) {
   json::Object out = head();
   out["method"] = notification.method;
-  if (!notification.params.empty()) out["params"] = notification.params;
-  return json::write(out);
+  if (!notification.params.empty()) out["params"] = std::move(notification.params);
+  return json::write(json::Value(std::move(out)));
 }
 
-std::string write(const Answer& answer) {
+std::string write(Answer answer) {
   json::Object out = head();
   out["id"] = to_json(answer.id);
-  out["result"] = answer.result;
-  return json::write(out);
+  out["result"] = std::move(answer.result);
+  return json::write(json::Value(std::move(out)));
 }
 
-std::string write(const ErrorAnswer& answer) {
+std::string write(ErrorAnswer answer) {
   json::Object out = head();
   out["id"] = answer.id ? to_json(*answer.id) : json::Value(nullptr);
   json::Object error{{"code", answer.error.code}, {"message", answer.error.message}};
-  if (answer.error.data) error["data"] = *answer.error.data;
+  if (answer.error.data) error["data"] = std::move(*answer.error.data);
   out["error"] = std::move(error);
-  return json::write(out);
+  return json::write(json::Value(std::move(out)));
 }
 
 }  // namespace tool::mcp

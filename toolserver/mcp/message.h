@@ -69,10 +69,11 @@ struct MessageBounds {
 /// Nothing where `value` cannot be an id.
 [[nodiscard]] std::optional<RequestId> id_of(const base::json::Value& value);
 
-/// JSON in one line, without a line break.
-[[nodiscard]] std::string write(const Request& request);
-[[nodiscard]] std::string write(const Notification& notification);
-[[nodiscard]] std::string write(const Answer& answer);
-[[nodiscard]] std::string write(const ErrorAnswer& answer);
+/// JSON in one line, without a line break. Taken by value: a result may be of
+/// megabytes, and is moved into the message.
+[[nodiscard]] std::string write(Request request);
+[[nodiscard]] std::string write(Notification notification);
+[[nodiscard]] std::string write(Answer answer);
+[[nodiscard]] std::string write(ErrorAnswer answer);
 
 }  // namespace tool::mcp

@@ -203,10 +203,7 @@ base::Task<Reply> Dispatcher::set_level(std::shared_ptr<const Call> call) const 
 base::Task<Reply> Dispatcher::list_tools(std::shared_ptr<const Call> call) const {
   auto found = co_await tools_.list(call);
   if (!found) co_return fault_reply(found.error());
-  std::vector<json::Object> tools;
-  tools.reserve(found->size);
-  for (std::size_t i = 0; i < found->size; ++i) tools.push_back(found->tool(i));
-  Reply reply = page_of(std::move(tools), "tools", call->request.params);
+  Reply reply = page_of_tools(*found, call->request.params);
   if (reply.body && mcp::is_stateless(call->revision)) add_cache_rule(*reply.body, kListLife);
   co_return reply;
 }

@@ -29,10 +29,18 @@ struct DispatchOptions {
   bool elicit_consent = false;  ///< Consent may be given by the client's own user.
 };
 
+/// A member of a result that is JSON text already, so that nobody has to build it
+/// and write it anew for each who asks.
+struct WrittenMember {
+  std::string name;  ///< One that the result has not.
+  std::string json;
+};
+
 struct Reply {
   std::expected<base::json::Object, mcp::RpcError> body;
-  unsigned status = 200;     ///< Of HTTP, where the answer is not a stream.
-  std::string wanted_scope;  ///< With status 403: what would have been enough.
+  std::optional<WrittenMember> written = {};  ///< Of a body that is a result.
+  unsigned status = 200;                      ///< Of HTTP, where the answer is not a stream.
+  std::string wanted_scope;                   ///< With status 403: what would have been enough.
 };
 
 /// An error of the protocol as a reply.

@@ -14,6 +14,8 @@ namespace {
 namespace json = base::json;
 
 constexpr std::size_t kPage = 100;
+constexpr std::size_t kToolPage = 1'000;
+constexpr std::size_t kToolPageBytes = 1 << 20;
 constexpr std::size_t kTextBytes = 4096;
 constexpr std::size_t kMostCompletions = 100;
 constexpr std::size_t kMostUris = 256;
@@ -128,22 +130,60 @@ std::expected<ListenFilter, Reply> read_filter(const json::Object& params) {
   return filter;
 }
 
-Reply page_of(std::vector<json::Object> all, std::string_view member, const json::Object& params) {
+namespace {
+
+// Where of `size` a page begins.
+std::expected<std::size_t, Reply> begin_of(const json::Object& params, std::size_t size) {
   std::size_t from = 0;
   if (const auto* cursor = params.if_contains("cursor")) {
     std::string text = cursor->is_string() ? std::string(cursor->get_string()) : std::string("-");
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), from);
     if (error != std::errc() || end != text.data() + text.size()) {
-      return invalid("params.cursor: must be one that was given").error();
+      return invalid("params.cursor: must be one that was given");
     }
   }
+  return std::min(from, size);
+}
+
+void name_next(Reply& reply, std::size_t end, std::size_t size) {
+  if (end < size) reply.body->emplace("nextCursor", std::to_string(end));
+}
+
+}  // namespace
+
+Reply page_of(std::vector<json::Object> all, std::string_view member, const json::Object& params) {
+  auto begin = begin_of(params, all.size());
+  if (!begin) return std::move(begin).error();
   json::Array page;
-  std::size_t begin = std::min(from, all.size());
-  std::size_t end = begin + std::min(kPage, all.size() - begin);
-  for (std::size_t i = begin; i < end; ++i) page.push_back(std::move(all[i]));
+  std::size_t end = *begin + std::min(kPage, all.size() - *begin);
+  for (std::size_t i = *begin; i < end; ++i) page.push_back(std::move(all[i]));
   Reply reply;
   reply.body = json::Object{{member, std::move(page)}};
-  if (end < all.size()) reply.body->emplace("nextCursor", std::to_string(end));
+  name_next(reply, end, all.size());
+  return reply;
+}
+
+Reply page_of_tools(const ToolList& all, const json::Object& params) {
+  auto begin = begin_of(params, all.size);
+  if (!begin) return std::move(begin).error();
+  Reply reply;
+  reply.body = json::Object();
+  std::size_t end = *begin;
+  if (!all.text) {
+    auto& page = (*reply.body)["tools"].emplace_array();
+    for (; end < all.size && page.size() < kPage; ++end) page.push_back(all.tool(end));
+  } else {
+    std::string page = "[";
+    for (; end < all.size && end - *begin < kToolPage; ++end) {
+      std::string_view tool = all.text(end);
+      if (end > *begin && page.size() + tool.size() > kToolPageBytes) break;
+      if (end > *begin) page += ',';
+      page += tool;
+    }
+    page += ']';
+    reply.written = WrittenMember{"tools", std::move(page)};
+  }
+  name_next(reply, end, all.size);
   return reply;
 }
 

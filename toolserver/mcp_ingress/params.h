@@ -35,6 +35,9 @@ namespace tool::mcp_ingress {
 /// A page of 100 of `all`, from where `params.cursor` says.
 [[nodiscard]] Reply page_of(std::vector<base::json::Object> all, std::string_view member,
                             const base::json::Object& params);
+/// A page of tools, likewise, but as many as fit in 1 MiB, 1,000 at most: many
+/// clients never ask for a second one. Of a list without texts a page of 100.
+[[nodiscard]] Reply page_of_tools(const ToolList& all, const base::json::Object& params);
 
 [[nodiscard]] base::json::Object write_resource(const Resource& resource);
 [[nodiscard]] base::json::Object write_template(const ResourceTemplate& resource);

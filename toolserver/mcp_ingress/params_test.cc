@@ -31,6 +31,52 @@ TEST(ParamsTest, pages_through_a_list) {
   }
 }
 
+// Tools of `bytes` each as they are kept.
+ToolList kept_list(std::size_t size, std::size_t bytes) {
+  ToolList all;
+  all.size = size;
+  all.text = [text = R"({"name":")" + std::string(bytes - 11, 'x') +
+                     R"("})"](std::size_t) -> std::string_view { return text; };
+  return all;
+}
+
+// How many tools the result has that write_reply() makes of `reply`, and its cursor.
+std::pair<std::size_t, std::string> read_page(Reply reply) {
+  auto message = object(write_reply("id \"7\"", std::move(reply)).c_str());
+  EXPECT_EQ(message.at("id").as_string(), "id \"7\"");
+  const auto& result = message.at("result").as_object();
+  const auto* next = result.if_contains("nextCursor");
+  return {result.at("tools").as_array().size(), next ? std::string(next->as_string()) : ""};
+}
+
+TEST(ParamsTest, a_page_of_tools_has_what_fits) {
+  using Page = std::pair<std::size_t, std::string>;
+  EXPECT_EQ(read_page(page_of_tools(kept_list(0, 100), {})), Page(0, ""));
+  EXPECT_EQ(read_page(page_of_tools(kept_list(1'000, 100), {})), Page(1'000, ""));
+  EXPECT_EQ(read_page(page_of_tools(kept_list(1'001, 100), {})), Page(1'000, "1000"));
+  EXPECT_EQ(read_page(page_of_tools(kept_list(1'001, 100), {{"cursor", "1000"}})), Page(1, ""));
+  EXPECT_EQ(read_page(page_of_tools(kept_list(9, 200'000), {{"cursor", "2"}})), Page(5, "7"));
+  // One that is larger than a page is one.
+  EXPECT_EQ(read_page(page_of_tools(kept_list(2, 2 << 20), {})), Page(1, "1"));
+  EXPECT_EQ(read_page(page_of_tools(kept_list(9, 100), {{"cursor", "99"}})), Page(0, ""));
+  EXPECT_FALSE(page_of_tools(kept_list(9, 100), {{"cursor", "x"}}).body);
+}
+
+TEST(ParamsTest, a_list_without_texts_has_pages_of_100) {
+  ToolList all;
+  all.size = 101;
+  all.tool = [](std::size_t at) { return json::Object{{"n", at}}; };
+  EXPECT_EQ(read_page(page_of_tools(all, {})), std::pair(std::size_t{100}, std::string("100")));
+}
+
+TEST(ParamsTest, what_is_written_already_stands_beside_the_rest_of_a_result) {
+  Reply reply;
+  reply.body = json::Object{{"a", 1}, {"b", "\"\n"}};
+  reply.written = WrittenMember{"tools", R"([{"name":"x"}])"};
+  EXPECT_EQ(write_reply(std::int64_t{7}, std::move(reply)),
+            R"({"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"x"}],"a":1,"b":"\"\n"}})");
+}
+
 TEST(ParamsTest, reads_what_a_client_answered) {
   EXPECT_EQ(inputs_of({}).value(), std::nullopt);
   auto inputs = inputs_of(object(R"({"inputResponses":{"a":{}},"requestState":"s"})"));

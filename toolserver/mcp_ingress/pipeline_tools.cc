@@ -1,5 +1,6 @@
 #include "toolserver/mcp_ingress/pipeline_tools.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -50,7 +51,40 @@ base::Task<Outcome<ToolList>> PipelineTools::list(std::shared_ptr<const Call> ca
     const Capability& capability = listing->tools.at(at)->capability;
     return mcp::write_tool(capability, shown(capability.id, bare));
   };
+  // Searches ask for a list, too, and read none of it.
+  list.text = [this, listing, all = std::shared_ptr<const WrittenList>()](
+                  std::size_t at) mutable -> std::string_view {
+    if (!all) all = written(listing);
+    return all->tools.at(at);
+  };
   co_return list;
+}
+
+std::shared_ptr<const PipelineTools::WrittenList> PipelineTools::written(
+    std::shared_ptr<const pipeline::Listing> listing) {
+  auto is_it = [&](const auto& one) { return one->of == listing; };
+  {
+    std::lock_guard held(mutex_);
+    auto found = std::ranges::find_if(written_, is_it);
+    if (found != written_.end()) {
+      written_.splice(written_.begin(), written_, found);
+      return written_.front();
+    }
+  }
+  auto made = std::make_shared<WrittenList>();
+  made->tools.reserve(listing->tools.size());
+  for (const auto& tool : listing->tools) {
+    const Capability& capability = tool->capability;
+    made->tools.push_back(
+        json::write(json::Value(mcp::write_tool(capability, shown(capability.id, bare_)))));
+  }
+  made->of = listing;
+  std::lock_guard held(mutex_);
+  // Another loop may have made it meanwhile.
+  std::erase_if(written_, is_it);
+  written_.push_front(made);
+  if (written_.size() > kWrittenLists) written_.pop_back();
+  return made;
 }
 
 base::Task<std::string> PipelineTools::scope_of(std::shared_ptr<const Call>, std::string name,

@@ -3,8 +3,12 @@
 // The tools of this process for MCP clients: a call is the same call as one of
 // the native protocol, through the same pipeline and into the same trail.
 
+#include <list>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/core/clock.h"
 #include "toolserver/audit/audit_log.h"
@@ -40,7 +44,17 @@ class PipelineTools final : public ToolBackend {
                                                  base::json::Object arguments) override;
 
  private:
+  // The tools of a list as MCP writes them. Kept from one request to the next: a
+  // client that begins asks for all of them, and they change seldom.
+  struct WrittenList {
+    std::shared_ptr<const pipeline::Listing> of;
+    std::vector<std::string> tools;
+  };
+  static constexpr std::size_t kWrittenLists = 4;
+
   [[nodiscard]] std::string id_of(const std::string& name) const;
+  [[nodiscard]] std::shared_ptr<const WrittenList> written(
+      std::shared_ptr<const pipeline::Listing> listing);
 
   pipeline::Pipeline& pipeline_;
   audit::AuditLog& audit_;
@@ -48,6 +62,8 @@ class PipelineTools final : public ToolBackend {
   base::Random& random_;
   const Mode mode_;
   const std::string bare_;
+  std::mutex mutex_;
+  std::list<std::shared_ptr<const WrittenList>> written_;  // The last used first. Under mutex_.
 };
 
 }  // namespace tool::mcp_ingress

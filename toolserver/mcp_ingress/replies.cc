@@ -51,6 +51,23 @@ Reply fault_reply(const Fault& fault) {
 }
 
 std::string write_reply(const mcp::RequestId& id, Reply reply) {
+  if (reply.body && reply.written) {
+    std::string out = R"({"jsonrpc":"2.0","id":)";
+    out.reserve(out.size() + reply.written->json.size() + 512);
+    json::append(out, mcp::to_json(id));
+    out += R"(,"result":{)";
+    json::append_quoted(out, reply.written->name);
+    out += ':';
+    out += reply.written->json;
+    for (const auto& member : *reply.body) {
+      out += ',';
+      json::append_quoted(out, std::string_view(member.key()));
+      out += ':';
+      json::append(out, member.value());
+    }
+    out += "}}";
+    return out;
+  }
   if (reply.body) return mcp::write(mcp::Answer{id, std::move(*reply.body)});
   return mcp::write(mcp::ErrorAnswer{id, std::move(reply.body).error()});
 }

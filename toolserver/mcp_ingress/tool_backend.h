@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json/json.h"
@@ -61,6 +62,8 @@ struct ToolList {
   std::string etag;  ///< Equal for equal lists, and for no others.
   std::size_t size = 0;
   std::function<base::json::Object(std::size_t)> tool;  ///< One of them, as MCP lists it.
+  /// The same as JSON text, where it is kept: as long as the list. May be empty.
+  std::function<std::string_view(std::size_t)> text = {};
 };
 
 /// Safe to call from the loops that its user says.
