@@ -14,6 +14,7 @@ namespace tool::guard {
 namespace {
 
 using base::json::Object;
+using base::json::Value;
 using pipeline::GuardDecision;
 using pipeline::OutputDecision;
 using pipeline::Verdict;
@@ -121,7 +122,8 @@ PolicyGuard::Ruling PolicyGuard::rule(const Invocation& call, const Asked& asked
 }
 
 base::Task<GuardDecision> PolicyGuard::judge(const Invocation& call, const Capability& capability) {
-  Object question = policy_question(Phase::kPre, call, capability, nullptr);
+  // As a value, so that writing it does not copy it.
+  Value question(policy_question(Phase::kPre, call, capability, nullptr));
   std::string text = base::json::write(question);
   Asked asked;
   if (text.size() > options_.question_bytes) {
@@ -133,7 +135,7 @@ base::Task<GuardDecision> PolicyGuard::judge(const Invocation& call, const Capab
       asked.state = Asked::State::kAnswered;
       asked.answer = std::move(*kept);
     } else {
-      asked = co_await ask(call, std::move(question));
+      asked = co_await ask(call, std::move(question.get_object()));
       if (asked.state == Asked::State::kAnswered) {
         cache_.came(key, asked.answer, steady_clock::now());
       }
@@ -153,13 +155,13 @@ base::Task<GuardDecision> PolicyGuard::judge(const Invocation& call, const Capab
 
 base::Task<OutputDecision> PolicyGuard::inspect(const Invocation& call,
                                                 const Capability& capability, ToolResult result) {
-  Object question = policy_question(Phase::kPost, call, capability, &result);
+  Value question(policy_question(Phase::kPost, call, capability, &result));
   Asked asked;
   if (base::json::write(question).size() > options_.question_bytes) {
     asked.state = Asked::State::kTooLong;
     asked.why = "the answer is longer than a question may be";
   } else {
-    asked = co_await ask(call, std::move(question));
+    asked = co_await ask(call, std::move(question.get_object()));
     if (asked.state == Asked::State::kAnswered) cache_.saw(asked.answer.revision);
   }
   Ruling ruling = rule(call, asked);
