@@ -29,7 +29,7 @@ bench_tools() {
   setup_python
   once peers "Python peer of the tool service" "$ROOT/bench/tools/peers/requirements.txt" -- install_peers
   build_go_peer
-  build_preset release securetool tool_load toolserver_guard_bench
+  build_preset release securetool tool_load toolserver_guard_bench toolserver_isolate_bench toolserver_federation_proof_bench
   "$PYTHON" "$ROOT/bench/tools/run.py" "$@"
 }
 

@@ -3,25 +3,31 @@
 Calls are authorised, checked against their schemas and recorded (audit.durability is
 "written", the default), and the log stays on.
 """
+import asyncio
 import json
 import os
 import pathlib
 import subprocess
+import time
 
 from machine import field
+from scp import Client
 from tool_stack.service import ROOT, ToolService
 
-SERVER = ROOT / 'build/release/securetool'
-LOAD = ROOT / 'build/release/tool_load'
+# Where another build is measured, such as the one before a change.
+BUILD = pathlib.Path(os.environ.get('BENCH_BUILD', ROOT / 'build/release'))
+SERVER = BUILD / 'securetool'
+LOAD = BUILD / 'tool_load'
 MANY = 1_000_000
-SCOPES = 'tool:invoke:echo.*,tool:invoke:sql.*'
+SCOPES = 'cap:list,tool:invoke:echo.*,tool:invoke:sql.*'
 LIMITS = {
     'limits.connections': 20_000, 'limits.connections_per_address': 20_000,
     'limits.connections_per_principal': 20_000, 'limits.unauthenticated': 20_000,
     'limits.calls_per_second': MANY, 'limits.burst': MANY, 'limits.in_flight': 64,
     # Signed messages are remembered for the window, and one session may hold a tenth of the cache.
     'security.replay_window': 5, 'security.replay_cache_size': 20 * MANY,
-    'connectors.echo.enabled': True, 'connectors.files.enabled': False, 'security.api_key_scopes': SCOPES,
+    'connectors.echo.enabled': True, 'connectors.files.enabled': None, 'connectors.files.root': None, 'connectors.files.extensions': None,
+    'connectors.files.allow_write': None, 'security.api_key_scopes': SCOPES,
 }
 
 
@@ -49,6 +55,28 @@ class LoadedService:
     @property
     def pid(self):
         return self.service.process.pid
+
+    @property
+    def mcp_url(self):
+        return self.service.http_url + '/mcp'
+
+    @property
+    def api_key(self):
+        return self.service.secret('api_key')
+
+    def await_tools(self, *tools):
+        """Until all of them are offered: foreign ones come when their servers have been asked."""
+        async def work():
+            client = Client(self.service.url, self.mode, **{name: self.service.secret(name) for name in ('secret_key', 'kdf_salt', 'api_key')})
+            await client.connect()
+            end = time.monotonic() + 60
+            while not set(tools) <= {one['id'] for one in await client.list_capabilities()}:
+                if time.monotonic() > end:
+                    raise RuntimeError(f'not offered: {tools}')
+                await asyncio.sleep(0.1)
+            await client.disconnect()
+
+        asyncio.run(work())
 
     def load(self, *arguments):
         """Runs the load to its end; what it reports."""
@@ -88,6 +116,11 @@ def raw_echo(in_flight, count):
 
 
 def cpu_seconds(pid):
-    """Of all threads, to the nanosecond: proc(5), schedstat."""
-    files = pathlib.Path(f'/proc/{pid}/task').glob('*/schedstat')
-    return sum(int(file.read_text().split()[0]) for file in files) * 1e-9
+    """Of all threads, also of those that have ended, and of its children: clock_getcpuclockid(3), proc(5)."""
+    total = time.clock_gettime(~pid << 3 | 2)
+    for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
+        try:
+            total += sum(cpu_seconds(int(child)) for child in (task / 'children').read_text().split())
+        except OSError:
+            continue  # It ended meanwhile.
+    return total

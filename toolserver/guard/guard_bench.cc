@@ -1,7 +1,10 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <re2/re2.h>
+#include <re2/set.h>
 
 #include "toolserver/guard/decision_cache.h"
+#include "toolserver/guard/folding.h"
 #include "toolserver/guard/rule_source.h"
 
 namespace tool::guard {
@@ -69,6 +72,38 @@ void scan_1_mib_500_rules_folded(benchmark::State& state) {
 BENCHMARK(scan_1_mib_500_rules_folded);
 void scan_100_bytes_500_rules(benchmark::State& state) { scan(state, 500, prose(100)); }
 BENCHMARK(scan_100_bytes_500_rules);
+
+// What a scan is made of, each alone: one pass of one automaton over the text as
+// it is, the folded form, the search for base64.
+void bytes_of(benchmark::State& state, std::size_t bytes) {
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+}
+void one_automaton_1_mib_500_rules(benchmark::State& state) {
+  RE2::Options options;
+  options.set_max_mem(256 << 20);
+  RE2::Set all(options, RE2::UNANCHORED);
+  for (const Rule& rule : set_of(500)->rules()) {
+    if (all.Add(rule.pattern, nullptr) < 0) return state.SkipWithError("pattern");
+  }
+  if (!all.Compile()) return state.SkipWithError("memory");
+  const std::string text = prose(1 << 20);
+  std::vector<int> hits;
+  for (auto _ : state) benchmark::DoNotOptimize(all.Match(text, &hits));
+  bytes_of(state, text.size());
+}
+BENCHMARK(one_automaton_1_mib_500_rules);
+void folding_1_mib(benchmark::State& state) {
+  const std::string text = prose(1 << 20);
+  for (auto _ : state) benchmark::DoNotOptimize(fold(text, Origins::kLeftOut));
+  bytes_of(state, text.size());
+}
+BENCHMARK(folding_1_mib);
+void base64_1_mib(benchmark::State& state) {
+  const std::string text = prose(1 << 20);
+  for (auto _ : state) benchmark::DoNotOptimize(encoded_texts(text));
+  bytes_of(state, text.size());
+}
+BENCHMARK(base64_1_mib);
 
 // The question is made and hashed, and nobody is asked.
 void decision_from_memory(benchmark::State& state) {

@@ -69,9 +69,8 @@ base::Task<Outcome<void>> LoadSession::shake_hands() {
   co_return Outcome<void>();
 }
 
-Outcome<tool::Ulid> LoadSession::send_call(const std::string& tool, base::json::Object args) {
-  auto request =
-      session_.encode_request(session::Op::kInvoke, {{"tool", tool}, {"args", std::move(args)}});
+Outcome<tool::Ulid> LoadSession::send_request(session::Op op, base::json::Object payload) {
+  auto request = session_.encode_request(op, std::move(payload));
   if (!request) return std::move(request).error();
   send(std::move(request->frame));
   return request->id;

@@ -24,9 +24,9 @@ class LoadSession {
   [[nodiscard]] static base::Task<tool::Outcome<std::unique_ptr<LoadSession>>> open(
       tool::client::ClientOptions options, const base::Clock& clock, base::Random& random);
 
-  /// Queues a call of `tool`. Errors: those of ClientSession::encode_request().
-  [[nodiscard]] tool::Outcome<tool::Ulid> send_call(const std::string& tool,
-                                                    base::json::Object args);
+  /// Queues a request. Errors: those of ClientSession::encode_request().
+  [[nodiscard]] tool::Outcome<tool::Ulid> send_request(tool::session::Op op,
+                                                       base::json::Object payload);
   /// What the next message means; empty when it is of no interest to a caller.
   /// Errors: E_UPSTREAM  the connection ended; the fault of a session that failed.
   [[nodiscard]] base::Task<tool::Outcome<tool::session::ClientActions>> receive();

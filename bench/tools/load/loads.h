@@ -10,12 +10,14 @@
 #include "base/runtime/task.h"
 #include "toolserver/client/client_options.h"
 #include "toolserver/model/fault.h"
+#include "toolserver/session/session_state.h"
 
 namespace bench {
 
+/// One request, again and again.
 struct CallLoad {
-  std::string tool = "echo.say";
-  base::json::Object args;
+  tool::session::Op op = tool::session::Op::kInvoke;
+  base::json::Object payload;
   std::size_t count = 10'000;
   std::size_t in_flight = 1;  ///< Over all connections; a multiple of them.
   std::size_t connections = 1;
@@ -29,7 +31,7 @@ struct Bench {
 };
 
 /// Calls, a tenth more of them before the clock runs. The report has also the
-/// bytes of the last answer's payload.
+/// bytes of the last answer's payload. A tool that answers an error ends the load.
 [[nodiscard]] base::Task<tool::Outcome<std::string>> run_calls(Bench bench, CallLoad load);
 
 /// Sessions one after another, each from the TCP connection to READY and closed

@@ -42,6 +42,7 @@ struct Flags {
   bench::RawEcho raw;
   bench::Target target;
   bench::CallLoad load;
+  std::string tool = "echo.say";
   std::string args = R"({"text":""})";
   std::size_t sessions = 1000;
 };
@@ -63,7 +64,12 @@ int run_chosen(const CLI::App& app, Flags& flags) {
   if (!options) return fail(options.error().message());
   auto args = base::json::parse(flags.args);
   if (!args || !args->is_object()) return fail("--args: must be a JSON object");
-  flags.load.args = args->get_object();
+  flags.load.payload = {{"tool", flags.tool}, {"args", std::move(*args)}};
+  if (app.got_subcommand("lists")) {
+    constexpr int kLargestPage = 1'000;
+    flags.load.op = tool::session::Op::kCapList;
+    flags.load.payload = {{"limit", kLargestPage}};
+  }
   base::SystemClock clock;
   base::SystemRandom random;
   bench::Bench bench{*options, clock, random};
@@ -84,12 +90,16 @@ int main(int argc, char** argv) {
   raw->add_option("--in-flight", flags.raw.in_flight, "Messages")->check(CLI::Range(1, 1024));
   auto* calls = app.add_subcommand("calls", "Calls of a tool");
   add_target(*calls, flags.target);
-  calls->add_option("--tool", flags.load.tool, "Its id");
+  calls->add_option("--tool", flags.tool, "Its id");
   calls->add_option("--args", flags.args, "JSON object");
-  calls->add_option("--count", flags.load.count, "Calls")->check(CLI::PositiveNumber);
   calls->add_option("--in-flight", flags.load.in_flight, "Calls")->check(CLI::PositiveNumber);
   calls->add_option("--connections", flags.load.connections, "Sessions")
       ->check(CLI::PositiveNumber);
+  auto* lists = app.add_subcommand("lists", "Lists of all tools, 1,000 on a page");
+  add_target(*lists, flags.target);
+  for (auto* command : {calls, lists}) {
+    command->add_option("--count", flags.load.count, "Requests")->check(CLI::PositiveNumber);
+  }
   for (const char* name : {"handshakes", "idle"}) {
     auto* command = app.add_subcommand(name, "Sessions without calls");
     add_target(*command, flags.target);

@@ -45,7 +45,7 @@ class Caller {
   Outcome<void> send() {
     --left_;
     auto started = Steady::now();
-    auto id = session_.send_call(load_.tool, load_.args);
+    auto id = session_.send_request(load_.op, load_.payload);
     if (!id) return std::move(id).error();
     sent_.emplace(*id, started);
     return {};
@@ -62,7 +62,8 @@ class Caller {
     samples.add(Steady::now() - found->second);
     sent_.erase(found);
     const auto* error = answer->payload.if_contains("is_error");
-    if (error == nullptr || !error->is_bool() || error->get_bool()) {
+    bool is_call = load_.op == tool::session::Op::kInvoke;
+    if (is_call && (error == nullptr || !error->is_bool() || error->get_bool())) {
       return tool::refuse(Code::kInternal,
                           "the tool failed: " + base::json::write(answer->payload));
     }
