@@ -11,6 +11,7 @@ module(base/json USES base/core LINKS Boost::json)
 module(base/config USES base/core base/json LINKS PkgConfig::tomlplusplus PkgConfig::yamlcpp)
 module(base/crypto USES base/core LINKS OpenSSL::Crypto PkgConfig::argon2 crypt)
 module(base/gzip USES base/core LINKS ZLIB::ZLIB)
+module(base/puffin USES base/core LINKS ZLIB::ZLIB)
 module(base/jose USES base/core base/json base/crypto base/runtime base/http LINKS OpenSSL::Crypto
   TEST_USES base/testing)
 module(base/websocket USES base/core base/runtime base/http LINKS OpenSSL::SSL Boost::headers TEST_USES base/testing)
@@ -40,7 +41,7 @@ module(lakeproxy/storage USES base/core base/http base/runtime lakeproxy/measure
   TEST_USES base/testing)
 
 # Iceberg's values and formats, pure; the lake's own tables in PostgreSQL. Neither knows the other.
-module(lakeproxy/iceberg/puffin USES base/core base/json LINKS ZLIB::ZLIB TEST_USES base/testing)
+module(lakeproxy/iceberg/puffin USES base/core base/json base/puffin TEST_USES base/testing)
 module(lakeproxy/iceberg/schema USES base/core base/json lakeproxy/model)
 module(lakeproxy/iceberg/metadata USES base/core base/json lakeproxy/iceberg/schema lakeproxy/model
   TEST_USES base/testing)
@@ -96,11 +97,11 @@ module(lakeproxy/engine/files USES base/core base/metrics base/runtime lakeproxy
   base/testing)
 module(lakeproxy/engine/parquet USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
   lakeproxy/iceberg/schema lakeproxy/model TEST_USES base/testing)
-module(lakeproxy/engine/deletes USES base/core base/duckdb lakeproxy/ducklake/table lakeproxy/engine/files
+module(lakeproxy/engine/deletes USES base/core base/duckdb base/puffin lakeproxy/ducklake/table lakeproxy/engine/files
   lakeproxy/engine/parquet lakeproxy/iceberg/manifest lakeproxy/iceberg/puffin lakeproxy/iceberg/schema
   lakeproxy/model lakeproxy/storage TEST_USES base/testing)
-module(lakeproxy/engine/equality USES base/core base/duckdb base/runtime lakeproxy/engine/deletes
-  lakeproxy/engine/files lakeproxy/engine/parquet lakeproxy/iceberg/puffin lakeproxy/iceberg/schema
+module(lakeproxy/engine/equality USES base/core base/duckdb base/puffin base/runtime lakeproxy/engine/deletes
+  lakeproxy/engine/files lakeproxy/engine/parquet lakeproxy/iceberg/schema
   lakeproxy/iceberg/value lakeproxy/mapping)
 
 # Files made for rows and deletes that no Iceberg client can read as they are.
@@ -113,7 +114,7 @@ module(lakeproxy/derive/masked USES base/core base/duckdb base/json lakeproxy/en
 module(lakeproxy/derive/inlined USES base/core base/duckdb lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/files
   lakeproxy/engine/parquet lakeproxy/iceberg/schema TEST_USES base/testing)
-module(lakeproxy/derive USES base/core base/duckdb base/runtime lakeproxy/derive/inlined lakeproxy/derive/masked
+module(lakeproxy/derive USES base/core base/duckdb base/puffin base/runtime lakeproxy/derive/inlined lakeproxy/derive/masked
   lakeproxy/derive/plan lakeproxy/derive/readable
   lakeproxy/engine/deletes lakeproxy/engine/equality lakeproxy/engine/files lakeproxy/engine/parquet
   lakeproxy/iceberg/puffin lakeproxy/storage TEST_USES base/testing lakeproxy/iceberg/value)
@@ -125,7 +126,7 @@ module(lakeproxy/to_iceberg/snapshot USES base/core base/json lakeproxy/derive/p
   lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/value lakeproxy/mapping)
 # Against the order, to from_iceberg/write: NaN counts are recorded by LakeWriter. Goes when they are a function of
 # their own, as publication_records are.
-module(lakeproxy/to_iceberg/publish USES base/core base/gzip base/json base/log base/metrics base/postgres
+module(lakeproxy/to_iceberg/publish USES base/core base/gzip base/json base/log base/metrics base/postgres base/puffin
   base/runtime lakeproxy/derive lakeproxy/derive/plan lakeproxy/ducklake/commit lakeproxy/ducklake/lake
   lakeproxy/ducklake/read lakeproxy/ducklake/table lakeproxy/engine/files lakeproxy/from_iceberg/write
   lakeproxy/iceberg/manifest lakeproxy/iceberg/metadata lakeproxy/iceberg/puffin lakeproxy/iceberg/schema

@@ -1,6 +1,5 @@
-// Any bytes as a delete file of DuckLake's and, so that a checksum does not end
-// all, as the bitmap of a deletion vector: no fault, and what is read is a set of
-// positions that is written and read again.
+// Any bytes as a delete file of DuckLake's: no fault, and what is read is a set of positions that
+// is written and read again.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +9,6 @@
 
 #include "lakeproxy/iceberg/puffin/deletion_vector.h"
 #include "lakeproxy/iceberg/puffin/puffin_writer.h"
-#include "lakeproxy/iceberg/puffin/roaring.h"
 
 namespace {
 
@@ -39,8 +37,6 @@ void check(const base::Result<std::vector<std::int64_t>>& positions) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  check(positions_in(bytes));
-  check(read_roaring64(bytes, kLimit));
+  check(positions_in({reinterpret_cast<const char*>(data), size}));
   return 0;
 }

@@ -5,12 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "base/puffin/deletion_vector.h"
 #include "lakeproxy/derive/exporter.h"
 #include "lakeproxy/engine/deletes/client_positions.h"
 #include "lakeproxy/engine/deletes/delete_files.h"
 #include "lakeproxy/engine/files/scratch.h"
 #include "lakeproxy/engine/files/transfer.h"
-#include "lakeproxy/iceberg/puffin/deletion_vector.h"
 
 namespace lake::exporter {
 namespace {
@@ -52,7 +52,7 @@ base::Status check_vector(const DataFile& file) {
 }
 
 Result<Positions> decode_vector(const std::string& blob, const DataFile& file) {
-  ASSIGN_OR_RETURN(Positions positions, materialize::read_deletion_vector(blob));
+  ASSIGN_OR_RETURN(Positions positions, base::puffin::read_deletion_vector(blob));
   if (static_cast<std::int64_t>(positions.size()) != file.record_count) {
     return fail(ErrorKind::kCorrupt,
                 fmt::format("a deletion vector has {} positions, its record_count is {}",

@@ -9,8 +9,8 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
+#include "base/puffin/deletion_vector.h"
 #include "lakeproxy/engine/deletes/client_deletes.h"
-#include "lakeproxy/iceberg/puffin/deletion_vector.h"
 
 namespace lake::exporter {
 
@@ -24,6 +24,6 @@ namespace lake::exporter {
 [[nodiscard]] base::Result<PositionsByFile> read_client_positions(
     base::duckdb::Engine& engine, const std::string& path,
     const std::optional<std::string>& referenced, std::chrono::steady_clock::time_point deadline,
-    std::size_t limit = materialize::kMostPositions);
+    std::size_t limit = base::puffin::kMostPositions);
 
 }  // namespace lake::exporter

@@ -36,7 +36,7 @@ inline constexpr model::FieldId kPositionId = 2'147'483'545;
 [[nodiscard]] base::Result<std::vector<std::int64_t>> read_position_deletes(
     base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId snapshot,
     std::chrono::steady_clock::time_point deadline,
-    std::size_t limit = materialize::kMostPositions);
+    std::size_t limit = base::puffin::kMostPositions);
 
 /// All positions of a Parquet delete file, each with the snapshot that deleted
 /// it: `begin`, the file's own, where there is no column that says so. Blocks.
@@ -44,7 +44,7 @@ inline constexpr model::FieldId kPositionId = 2'147'483'545;
 [[nodiscard]] base::Result<model::RowEnds> read_row_ends(
     base::duckdb::Engine& engine, std::string_view bytes, model::SnapshotId begin,
     std::chrono::steady_clock::time_point deadline,
-    std::size_t limit = materialize::kMostPositions);
+    std::size_t limit = base::puffin::kMostPositions);
 
 /// The same of a Puffin file with a deletion vector for each of several snapshots: a position
 /// begins to count with the first vector that has it. Nothing where the file does not say, as

@@ -12,8 +12,8 @@
 
 #include "base/core/result.h"
 #include "base/duckdb/engine.h"
+#include "base/puffin/deletion_vector.h"
 #include "lakeproxy/engine/equality/equality_columns.h"
-#include "lakeproxy/iceberg/puffin/deletion_vector.h"
 
 namespace lake::exporter {
 
@@ -55,6 +55,6 @@ struct SearchedFile {
 [[nodiscard]] base::Result<std::vector<Positions>> match_rows(
     base::duckdb::Engine& engine, const DeleteKeys& keys, const std::vector<SearchedFile>& files,
     std::chrono::steady_clock::time_point deadline,
-    std::size_t limit = materialize::kMostPositions);
+    std::size_t limit = base::puffin::kMostPositions);
 
 }  // namespace lake::exporter

@@ -2,17 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <string>
 
-#include "base/core/text.h"
-#include "lakeproxy/iceberg/puffin/roaring.h"
+#include "base/puffin/bitmaps_for_test.h"
 
 namespace lake::materialize {
 namespace {
 
+using namespace base::puffin::testing;
 using base::ErrorKind;
+using base::puffin::kMostPositions;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -20,53 +20,6 @@ template <class T>
 ErrorKind kind_of(const base::Result<T>& result) {
   EXPECT_FALSE(result.has_value());
   return result ? ErrorKind::kOutcomeUnknown : result.error().kind();
-}
-
-std::string little(std::uint64_t value, int bytes) {
-  std::string out;
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
-  return out;
-}
-
-std::string big(std::uint32_t value) {
-  std::string out = little(value, 4);
-  return {out.rbegin(), out.rend()};
-}
-
-std::string blob_of(const std::string& bitmap) {
-  std::string body = "\xd1\xd3\x39\x64" + bitmap;
-  auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size());
-  return big(static_cast<std::uint32_t>(body.size())) + body + big(static_cast<std::uint32_t>(crc));
-}
-
-// One 32-bit bitmap with one container of an array.
-std::string array_part(std::uint32_t high, std::vector<std::uint16_t> values,
-                       std::uint16_t key = 0) {
-  std::string out = little(high, 4) + little(12'346, 4) + little(1, 4) + little(key, 2) +
-                    little(values.size() - 1, 2) + little(16, 4);
-  for (auto value : values) out += little(value, 2);
-  return out;
-}
-
-std::string runs_part(std::vector<std::pair<int, int>> runs, std::uint32_t cardinality) {
-  std::string out = little(0, 4) + little(12'347, 4) + little(1, 1) + little(0, 2) +
-                    little(cardinality - 1, 2) + little(runs.size(), 2);
-  for (auto [start, more] : runs) {
-    out += little(static_cast<std::uint64_t>(start), 2);
-    out += little(static_cast<std::uint64_t>(more), 2);
-  }
-  return out;
-}
-
-std::string bitset_part(std::uint32_t cardinality, const std::string& bits) {
-  return little(0, 4) + little(12'346, 4) + little(1, 4) + little(0, 2) +
-         little(cardinality - 1, 2) + little(16, 4) + bits;
-}
-
-std::string map_of(std::vector<std::string> parts) {
-  std::string out = little(parts.size(), 8);
-  for (const auto& part : parts) out += part;
-  return out;
 }
 
 std::string puffin_of(const std::vector<std::string>& blobs, const std::string& more = "") {
@@ -112,32 +65,6 @@ std::string snapshots_of(const std::vector<std::pair<std::string, std::string>>&
   }
   std::string payload = R"({"blobs":[)" + list + "]}";
   return file + "PFA1" + payload + little(payload.size(), 4) + little(0, 4) + "PFA1";
-}
-
-// What DuckDB 1.5.5 wrote for DELETE FROM s WHERE i IN (1, 7), with
-// write_deletion_vectors.
-TEST(DeletionVectorTest, reads_what_duckdb_writes) {
-  std::string file = *base::from_hex(
-      "00000024d1d339640100000000000000000000003a3000000100000000000100100000000100"
-      "07000c5852ad");
-  EXPECT_THAT(*read_positions(file), ElementsAre(1, 7));
-}
-
-TEST(DeletionVectorTest, reads_every_container) {
-  std::string bits(8192, '\0');
-  for (int i = 0; i < 5000; ++i)
-    bits[static_cast<std::size_t>(i) / 8] |= static_cast<char>(1 << i % 8);
-  auto from_bits = read_positions(blob_of(map_of({bitset_part(5000, bits)})));
-  ASSERT_TRUE(from_bits);
-  ASSERT_EQ(from_bits->size(), 5000);
-  for (std::size_t i = 0; i < 5000; ++i) ASSERT_EQ((*from_bits)[i], i);
-  EXPECT_THAT(*read_positions(blob_of(map_of({runs_part({{1, 2}, {65'535, 0}}, 4)}))),
-              ElementsAre(1, 2, 3, 65'535));
-  EXPECT_EQ(read_positions(blob_of(map_of({runs_part({{0, 65'535}}, 65'536)})))->size(), 65'536);
-  EXPECT_THAT(*read_positions(blob_of(map_of({array_part(0, {0, 65'535}, 65'535),
-                                              array_part(1, {2}), array_part(0x7fff'ffff, {3})}))),
-              ElementsAre(0xffff'0000, 0xffff'ffff, 0x1'0000'0002, 0x7fff'ffff'0000'0003));
-  EXPECT_THAT(*read_positions(blob_of(map_of({}))), IsEmpty());
 }
 
 TEST(DeletionVectorTest, unites_the_vectors_of_a_puffin_file) {
@@ -211,43 +138,6 @@ TEST(DeletionVectorTest, refuses_every_cut) {
     ASSERT_EQ(kind_of(read_positions(blob_of(bitmap.substr(0, size)))), ErrorKind::kCorrupt);
   }
   EXPECT_EQ(kind_of(read_positions(blob_of(bitmap + "x"))), ErrorKind::kCorrupt);
-}
-
-TEST(DeletionVectorTest, refuses_every_changed_byte_of_a_vector) {
-  std::string whole = blob_of(map_of({array_part(0, {1, 2, 3})}));
-  for (char& c : whole) {
-    c = static_cast<char>(c ^ 0x40);
-    ASSERT_EQ(kind_of(read_positions(whole)), ErrorKind::kCorrupt);
-    c = static_cast<char>(c ^ 0x40);
-  }
-}
-
-TEST(DeletionVectorTest, refuses_bitmaps_that_contradict_themselves) {
-  std::string bits(8192, '\xff');
-  struct Case {
-    const char* name;
-    std::string bitmap;
-  };
-  for (const Case& c : {
-           Case{"count of parts", little(UINT64_MAX, 8) + array_part(0, {1})},
-           Case{"part of 2^31", map_of({array_part(0x8000'0000, {1})})},
-           Case{"parts twice", map_of({array_part(1, {1}), array_part(1, {2})})},
-           Case{"parts descending", map_of({array_part(2, {1}), array_part(1, {2})})},
-           Case{"cookie", map_of({little(0, 4) + little(1, 4)})},
-           Case{"containers", map_of({little(0, 4) + little(12'346, 4) + little(65'537, 4)})},
-           Case{"containers without bytes",
-                map_of({little(0, 4) + little(12'347, 2) + little(0xffff, 2)})},
-           Case{"array twice", map_of({array_part(0, {1, 1})})},
-           Case{"array descending", map_of({array_part(0, {2, 1})})},
-           Case{"bit set of more", map_of({bitset_part(5000, bits)})},
-           Case{"bit set cut", map_of({bitset_part(65'536, bits.substr(1))})},
-           Case{"runs of fewer", map_of({runs_part({{1, 2}}, 4)})},
-           Case{"runs of more", map_of({runs_part({{1, 2}, {10, 100}}, 4)})},
-           Case{"runs overlap", map_of({runs_part({{1, 2}, {3, 0}}, 4)})},
-           Case{"runs past the end", map_of({runs_part({{65'535, 1}}, 2)})},
-       }) {
-    EXPECT_EQ(kind_of(read_positions(blob_of(c.bitmap))), ErrorKind::kCorrupt) << c.name;
-  }
 }
 
 TEST(DeletionVectorTest, reads_up_to_its_limit) {

@@ -15,6 +15,9 @@ namespace {
 
 using base::ErrorKind;
 using base::fail;
+using base::puffin::kDeletionVectorType;
+using base::puffin::kMostPositions;
+using base::puffin::write_deletion_vector;
 
 // Of the column _pos. Source: Iceberg table specification, "Reserved Field IDs".
 constexpr std::int64_t kRowPositionId = 2'147'483'645;

@@ -3,21 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-#include <set>
-
 #include "base/testing/golden.h"
 #include "lakeproxy/iceberg/puffin/deletion_vector.h"
 #include "lakeproxy/iceberg/puffin/puffin_footer.h"
-#include "lakeproxy/iceberg/puffin/roaring.h"
 #include "lakeproxy/iceberg/puffin/sample_vectors.h"
 
 namespace lake::materialize {
 namespace {
 
 using base::ErrorKind;
+using base::puffin::read_deletion_vector;
 using base::testing::read_golden;
-using ::testing::ElementsAre;
 
 std::string_view blob_in(const std::string& file, const BlobPlace& place) {
   return std::string_view(file).substr(static_cast<std::size_t>(place.offset),
@@ -95,43 +91,6 @@ TEST(PuffinWriter, refuses_what_is_no_set_of_positions) {
       EXPECT_EQ(file.error().kind(), ErrorKind::kInvalid) << c.name;
     }
   }
-}
-
-TEST(RoaringWriter, chooses_the_smallest_container) {
-  auto size_of = [](std::vector<std::int64_t> values) { return write_roaring64(values).size(); };
-  constexpr std::size_t kHead = 8 + 4;                   // Bitmaps, key.
-  constexpr std::size_t kPlain = kHead + 4 + 4 + 4 + 4;  // Cookie, count, descriptor, place.
-  constexpr std::size_t kRuns = kHead + 4 + 1 + 4;       // Cookie, flags, descriptor.
-  EXPECT_EQ(write_roaring64({}).size(), 8);
-  EXPECT_EQ(size_of({9}), kPlain + 2);
-  // A run costs six bytes, so three values in a row are an array still.
-  EXPECT_EQ(size_of({1, 2, 3}), kPlain + 6);
-  EXPECT_EQ(size_of({1, 2, 3, 4}), kRuns + 6);
-  std::vector<std::int64_t> even;
-  for (std::int64_t i = 0; i < 4096; ++i) even.push_back(2 * i);
-  EXPECT_EQ(size_of(even), kPlain + 8192);
-  even.push_back(2 * 4096);
-  EXPECT_EQ(size_of(even), kPlain + 8192);
-}
-
-TEST(RoaringWriter, is_read_again_for_random_sets) {
-  std::mt19937_64 random(20'261'122);
-  for (int round = 0; round < 300; ++round) {
-    const std::uint64_t range = std::uint64_t{1} << random() % 40;
-    std::set<std::int64_t> values;
-    for (std::uint64_t i = 0; i < random() % 6000; ++i) {
-      auto first = static_cast<std::int64_t>(random() % range);
-      for (std::int64_t j = 0; j <= static_cast<std::int64_t>(random() % 8); ++j) {
-        values.insert(first + j);
-      }
-    }
-    std::vector<std::int64_t> sorted(values.begin(), values.end());
-    auto read = read_roaring64(write_roaring64(sorted), sorted.size());
-    ASSERT_TRUE(read) << round;
-    ASSERT_EQ(*read, sorted) << round;
-  }
-  const std::vector<std::int64_t> ends{0, 65'535, 65'536, 0xffff'ffff, 0x1'0000'0000, INT64_MAX};
-  EXPECT_EQ(*read_roaring64(write_roaring64(ends), 6), ends);
 }
 
 TEST(PuffinFooter, says_where_each_vector_stands) {

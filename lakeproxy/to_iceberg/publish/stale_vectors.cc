@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/puffin/deletion_vector.h"
 #include "lakeproxy/derive/plan/derived_object_names.h"
-#include "lakeproxy/iceberg/puffin/deletion_vector.h"
 
 namespace lake::publish {
 namespace {
@@ -48,7 +48,7 @@ base::Result<materialize::DeletionVector> take(const model::DataFile& file,
     return base::fail(base::ErrorKind::kCorrupt, "a deletion vector lies outside its file");
   }
   ASSIGN_OR_RETURN(auto positions,
-                   materialize::read_deletion_vector(puffin.substr(offset, length)));
+                   base::puffin::read_deletion_vector(puffin.substr(offset, length)));
   return materialize::DeletionVector{*file.referenced_data_file, std::move(positions)};
 }
 

@@ -2,9 +2,9 @@
 #include <array>
 #include <utility>
 
-#include "lakeproxy/iceberg/puffin/roaring.h"
+#include "base/puffin/roaring.h"
 
-namespace lake::materialize {
+namespace base::puffin {
 namespace {
 
 using Values = std::span<const std::int64_t>;
@@ -147,4 +147,4 @@ std::string write_roaring64(Values values) {
   return out + parts;
 }
 
-}  // namespace lake::materialize
+}  // namespace base::puffin

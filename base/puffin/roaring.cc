@@ -1,13 +1,10 @@
-#include "lakeproxy/iceberg/puffin/roaring.h"
+#include "base/puffin/roaring.h"
 
 #include <bit>
 #include <optional>
 
-namespace lake::materialize {
+namespace base::puffin {
 namespace {
-
-using base::ErrorKind;
-using base::fail;
 
 constexpr std::uint32_t kCookieWithoutRuns = 12'346;
 constexpr std::uint32_t kCookieWithRuns = 12'347;  // In the low half.
@@ -16,7 +13,7 @@ constexpr std::uint32_t kLeastWithOffsets = 4;
 constexpr std::uint32_t kMostInArray = 4096;
 constexpr std::size_t kBitsetBytes = 8192;
 
-base::Error corrupt(const char* message) { return fail(ErrorKind::kCorrupt, message); }
+Error corrupt(const char* message) { return fail(ErrorKind::kCorrupt, message); }
 
 class Bytes {
  public:
@@ -65,7 +62,7 @@ class Values {
   std::uint64_t base_ = 0;
 };
 
-base::Status read_array(Bytes& in, std::uint32_t cardinality, Values& out) {
+Status read_array(Bytes& in, std::uint32_t cardinality, Values& out) {
   auto bytes = in.take(std::size_t{2} * cardinality);
   if (!bytes) return corrupt("a bitmap's array ends early");
   std::int32_t last = -1;
@@ -78,7 +75,7 @@ base::Status read_array(Bytes& in, std::uint32_t cardinality, Values& out) {
   return {};
 }
 
-base::Status read_bitset(Bytes& in, std::uint32_t cardinality, Values& out) {
+Status read_bitset(Bytes& in, std::uint32_t cardinality, Values& out) {
   auto bytes = in.take(kBitsetBytes);
   if (!bytes) return corrupt("a bitmap's bit set ends early");
   std::uint32_t count = 0;
@@ -91,7 +88,7 @@ base::Status read_bitset(Bytes& in, std::uint32_t cardinality, Values& out) {
   return {};
 }
 
-base::Status read_runs(Bytes& in, std::uint32_t cardinality, Values& out) {
+Status read_runs(Bytes& in, std::uint32_t cardinality, Values& out) {
   auto runs = in.number<std::uint16_t>();
   if (!runs) return corrupt("a bitmap's runs end early");
   std::uint32_t next = 0;  // The least value that may come.
@@ -127,7 +124,7 @@ struct Header {
   }
 };
 
-base::Result<Header> read_header(Bytes& in) {
+Result<Header> read_header(Bytes& in) {
   auto cookie = in.number<std::uint32_t>();
   if (!cookie) return corrupt("a bitmap ends early");
   Header header;
@@ -155,7 +152,7 @@ base::Result<Header> read_header(Bytes& in) {
   return header;
 }
 
-base::Status read_roaring32(Bytes& in, std::uint64_t high, Values& out) {
+Status read_roaring32(Bytes& in, std::uint64_t high, Values& out) {
   ASSIGN_OR_RETURN(Header header, read_header(in));
   for (std::uint32_t i = 0; i < header.containers; ++i) {
     if (i > 0 && header.key(i) <= header.key(i - 1)) {
@@ -179,7 +176,7 @@ base::Status read_roaring32(Bytes& in, std::uint64_t high, Values& out) {
 
 }  // namespace
 
-base::Result<std::vector<std::int64_t>> read_roaring64(std::string_view bytes, std::size_t limit) {
+Result<std::vector<std::int64_t>> read_roaring64(std::string_view bytes, std::size_t limit) {
   Bytes in(bytes);
   auto bitmaps = in.number<std::uint64_t>();
   if (!bitmaps) return corrupt("a bitmap ends early");
@@ -199,4 +196,4 @@ base::Result<std::vector<std::int64_t>> read_roaring64(std::string_view bytes, s
   return positions;
 }
 
-}  // namespace lake::materialize
+}  // namespace base::puffin

@@ -15,17 +15,17 @@
 
 #include "base/core/result.h"
 
-namespace lake::materialize {
+namespace base::puffin {
 
 /// The values of a whole 64-bit bitmap, ascending.
 /// Errors: kCorrupt  not a bitmap, bytes left over, or a value of 2^63 and
 ///         more; kTooLarge  over `limit` values.
-[[nodiscard]] base::Result<std::vector<std::int64_t>> read_roaring64(std::string_view bytes,
-                                                                     std::size_t limit);
+[[nodiscard]] Result<std::vector<std::int64_t>> read_roaring64(std::string_view bytes,
+                                                               std::size_t limit);
 
 /// The bitmap of `values`: not negative, ascending, each once. Each container
 /// is an array, a bit set or runs, whichever is smallest, as Iceberg's Java
 /// library writes them.
 [[nodiscard]] std::string write_roaring64(std::span<const std::int64_t> values);
 
-}  // namespace lake::materialize
+}  // namespace base::puffin
