@@ -255,7 +255,7 @@ module(toolserver/outcomes USES base/core base/files base/json base/crypto base/
 module(toolserver/isolate USES base/core base/files base/json base/runtime TEST_USES base/testing)
 module(toolserver/connectors USES base/core base/json base/runtime toolserver/definition toolserver/model)
 module(toolserver/connectors/echo USES base/core base/json base/runtime toolserver/model toolserver/connectors)
-module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb toolserver/model toolserver/isolate toolserver/connectors
+module(toolserver/connectors/sql USES base/core base/json base/runtime base/crypto base/duckdb base/puffin toolserver/model toolserver/isolate toolserver/connectors
   TEST_USES base/testing)
 # A governed lake, asked as each caller; the statement runs as one of the SQL connector's.
 module(toolserver/connectors/lake USES base/core base/crypto base/duckdb base/files base/http base/jose base/json base/runtime

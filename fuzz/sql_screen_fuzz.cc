@@ -16,6 +16,7 @@
 #include "base/json/json.h"
 #include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_screen.h"
+#include "toolserver/connectors/sql/statement_needs.h"
 
 namespace {
 
@@ -86,6 +87,13 @@ void check_named(const std::string& sql) {
   require(screen(*tree, rules).allowed() == verdict.named.empty());
   for (const auto& name : verdict.named) rules.tables.insert(name.key());
   require(screen(*tree, rules).allowed());
+  // What it needs of them is told of these alone, and is read again.
+  const auto needs = tool::connectors::needs_of(*tree, {});
+  for (const auto& one : needs.conditions) require(rules.tables.contains(one.table.key()));
+  base::json::Object sent;
+  tool::connectors::add_to(sent, needs);
+  const base::json::Value value(std::move(sent));
+  require(tool::connectors::read_needs(*base::json::Fields::of(value, "")).has_value());
 }
 
 }  // namespace

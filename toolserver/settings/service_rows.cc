@@ -191,7 +191,7 @@ std::vector<Row> lake_rows() {
            "Folder for the files of a query while it runs, closed to others and of this service "
            "alone.")
       .add("connectors.lake.max_file_bytes", SETTINGS_MEMBER(connectors.lake.max_file_bytes),
-           BytesType{kMiB, kMiB << 20}, "1GiB", "Bytes of all files of one query.")
+           BytesType{kMiB, kMiB << 20}, "1GiB", "Bytes that are fetched for one query.")
       .add("connectors.lake.max_files", SETTINGS_MEMBER(connectors.lake.max_files),
            IntegerType{1, 100'000}, "2000", "Files of one table.")
       .add("connectors.lake.memory", SETTINGS_MEMBER(connectors.lake.memory_bytes),

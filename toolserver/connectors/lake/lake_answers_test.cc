@@ -13,9 +13,12 @@
 #include "toolserver/connectors/lake/lake_catalog.h"
 #include "toolserver/connectors/lake/lake_connector.h"
 #include "toolserver/connectors/lake/query_files.h"
+#include "toolserver/connectors/lake/scan_filter.h"
 
 namespace tool::lake {
 namespace {
+
+using connectors::Condition;
 
 base::json::Value json(std::string_view text) { return base::json::parse(text).value(); }
 
@@ -105,6 +108,103 @@ TEST(LakePlans, are_read_page_by_page) {
   EXPECT_FALSE(with("[0]", "[-1]"));
   EXPECT_FALSE(with(R"("file-size-in-bytes":10)", R"("file-size-in-bytes":-1)"));
   EXPECT_FALSE(with("position-deletes", "equality-deletes")->deletes[0].is_parquet);
+}
+
+TEST(LakePlans, say_where_a_deletion_vector_stands) {
+  const std::string file =
+      R"({"delete-files":[{"file-path":"s3://b/v","file-format":"puffin","file-size-in-bytes":99,)"
+      R"("content":"position-deletes","referenced-data-file":"s3://b/f","content-offset":4,)"
+      R"("content-size-in-bytes":44}]})";
+  auto read = read_page(json(file));
+  ASSERT_TRUE(read) << read.error().message();
+  ASSERT_TRUE(read->deletes[0].vector);
+  EXPECT_EQ(read->deletes[0].vector->offset, 4U);
+  EXPECT_EQ(read->deletes[0].vector->bytes, 44U);
+  EXPECT_EQ(read->deletes[0].vector->data_path, "s3://b/f");
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = file;
+    text.replace(text.find(from), from.size(), to);
+    return read_page(json(text));
+  };
+  EXPECT_FALSE(with(R"("content-offset":4)", R"("content-offset":-4)"));
+  EXPECT_FALSE(with(R"("content-size-in-bytes":44)", R"("content-size-in-bytes":-1)"));
+  EXPECT_FALSE(with(R"("referenced-data-file":"s3://b/f",)", ""));
+  EXPECT_FALSE(with("position-deletes", "equality-deletes")->deletes[0].vector);
+}
+
+TEST(LakeFiles, of_parquet_say_how_long_their_footer_is) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(footer_bytes("\x01\x02\0\0PAR1"sv), 0x201U);
+  EXPECT_EQ(footer_bytes("\xff\xff\xff\xffPAR1"sv), 0xffff'ffffU);
+  EXPECT_EQ(footer_bytes("\x01\x02\0\0PARE"sv), std::nullopt);
+  EXPECT_EQ(footer_bytes("PAR1"sv), std::nullopt);
+}
+
+// Condition, column's type, and what becomes of it.
+std::string filter_for(const char* type, Condition condition) {
+  ShownTable table;
+  table.shown = {{.name = "Col", .type = type}, {.name = "a.b", .type = "int"}};
+  condition.table = {"S", "T"};
+  if (condition.column.empty()) condition.column = "COL";
+  auto filter = filter_of({"s", "t"}, table, {condition});
+  return filter ? base::json::write(base::json::Value(*filter)) : "";
+}
+
+TEST(LakeFilters, hold_what_both_sides_compare_alike) {
+  const auto value = [](const char* type, connectors::ConditionValue one) {
+    const std::string filter = filter_for(type, {.op = Condition::Op::kLtEq, .values = {one}});
+    if (filter.empty()) return filter;
+    EXPECT_TRUE(filter.starts_with(R"({"type":"lt-eq","term":"Col","value":)")) << filter;
+    return base::json::write(base::json::parse(filter)->at("value"));
+  };
+  using connectors::Moment;
+  EXPECT_EQ(value("int", 5), "5");
+  EXPECT_EQ(value("long", INT64_MIN), "-9223372036854775808");
+  EXPECT_EQ(value("decimal(10, 2)", 5), "5");
+  EXPECT_EQ(value("string", "x"), R"("x")");
+  EXPECT_EQ(value("date", "2026-02-28"), R"("2026-02-28")");
+  EXPECT_EQ(value("date", Moment{"2026-02-28"}), R"("2026-02-28")");
+  EXPECT_EQ(value("timestamp", Moment{"2026-02-28"}), R"("2026-02-28T00:00:00")");
+  EXPECT_EQ(value("timestamp", "2026-02-28 23:59:59.5"), R"("2026-02-28T23:59:59.5")");
+  EXPECT_EQ(value("timestamptz", "2026-02-28T01:02:03"), R"("2026-02-28T01:02:03+00:00")");
+  // NaN is above all numbers to the engine; and texts, dates and numbers are compared as one of
+  // them.
+  EXPECT_EQ(value("double", 5), "");
+  EXPECT_EQ(value("float", 5), "");
+  EXPECT_EQ(value("string", 5), "");
+  EXPECT_EQ(value("string", Moment{"2026-02-28"}), "");
+  EXPECT_EQ(value("int", "5"), "");
+  EXPECT_EQ(value("uuid", "5"), "");
+  EXPECT_EQ(value("timestamp_ns", Moment{"2026-02-28"}), "");
+  for (const char* text : {"2026-02-29", "2026-2-28", "0000-01-01", "26-02-28", "2026-02-28 ", "",
+                           "2026-02-28 01:02:03", "infinity", "2026-02-28 BC"}) {
+    EXPECT_EQ(value("date", text), "") << text;
+  }
+  for (const char* text :
+       {"2026-02-28 24:00:00", "2026-02-28 1:02:03", "2026-02-28 01:02", "2026-02-28 01:02:03+01",
+        "2026-02-28 01:02:03.1234567", "2026-02-28 01:02:03."}) {
+    EXPECT_EQ(value("timestamp", text), "") << text;
+  }
+}
+
+TEST(LakeFilters, are_of_columns_that_the_table_has) {
+  EXPECT_EQ(filter_for("int", {.op = Condition::Op::kIn, .values = {1, 2}}),
+            R"({"type":"in","term":"Col","values":[1,2]})");
+  EXPECT_EQ(filter_for("int", {.op = Condition::Op::kIn, .values = {1, "x"}}), "");
+  EXPECT_EQ(filter_for("double", {.op = Condition::Op::kIsNull}),
+            R"({"type":"is-null","term":"Col"})");
+  EXPECT_EQ(filter_for("int", {.column = "other", .values = {1}}), "");
+  EXPECT_EQ(filter_for("int", {.column = "a.b", .values = {1}}), "") << "a part of a to the lake";
+  ShownTable table;
+  table.shown = {
+      {.name = "x", .type = "int"}, {.name = "X", .type = "int"}, {.name = "y", .type = "int"}};
+  const auto on = [](const char* name_space, const char* column) {
+    return Condition{.table = {name_space, "t"}, .column = column, .values = {1}};
+  };
+  EXPECT_FALSE(filter_of({"s", "t"}, table, {on("s", "x")})) << "which of the two";
+  EXPECT_FALSE(filter_of({"s", "t"}, table, {on("other", "y")}));
+  EXPECT_FALSE(filter_of({"s", "t"}, table, {}));
+  EXPECT_EQ(filter_of({"s", "t"}, table, {on("s", "y"), on("s", "y")})->at("type"), "and");
 }
 
 TEST(LakeNames, are_the_same_there_and_back) {

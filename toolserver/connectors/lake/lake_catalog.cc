@@ -56,6 +56,20 @@ base::Result<ScanFile> scan_file(const Fields& fields) {
   return file;
 }
 
+// Source: Iceberg table specification, "Deletion Vectors"; REST description, "PositionDeleteFile".
+base::Result<ScanFile::Vector> vector_of(const Fields& fields) {
+  ScanFile::Vector vector;
+  ASSIGN_OR_RETURN(vector.data_path, fields.string("referenced-data-file"));
+  ASSIGN_OR_RETURN(const std::int64_t offset, fields.int64("content-offset"));
+  ASSIGN_OR_RETURN(const std::int64_t bytes, fields.int64("content-size-in-bytes"));
+  if (offset < 0 || bytes < 0) {
+    return base::fail(base::ErrorKind::kInvalid, "content-offset: must be inside the file");
+  }
+  vector.offset = static_cast<std::uint64_t>(offset);
+  vector.bytes = static_cast<std::uint64_t>(bytes);
+  return vector;
+}
+
 base::Result<std::vector<std::string>> names_in(const Value& answer, std::string_view member) {
   ASSIGN_OR_RETURN(Fields fields, Fields::of(answer, ""));
   std::vector<std::string> names;
@@ -204,8 +218,8 @@ base::Result<ShownTable> read_table(const Value& loaded) {
     if (engines) {
       brought.type = *std::move(engines);
       table.columns.push_back(std::move(brought));
-    } else if (table.unreadable.empty()) {
-      table.unreadable = engines.error().message();
+    } else {
+      table.unreadable.emplace(column.name, engines.error().message());
     }
     table.shown.push_back(std::move(column));
   }
@@ -230,7 +244,11 @@ base::Result<ScanPage> read_page(const Value& answer) {
     for (const Fields& one : deletes) {
       ASSIGN_OR_RETURN(ScanFile file, scan_file(one));
       ASSIGN_OR_RETURN(const std::string content, one.string("content"));
-      if (content != "position-deletes") file.is_parquet = false;
+      if (content != "position-deletes") {
+        file.is_parquet = false;
+      } else if (!file.is_parquet && one.has("content-offset")) {
+        ASSIGN_OR_RETURN(file.vector, vector_of(one));
+      }
       page.deletes.push_back(std::move(file));
     }
   }
@@ -344,11 +362,14 @@ base::Task<LakeAnswer<ShownTable>> LakeCatalog::table(QualifiedName name) {
   co_return *std::move(table);
 }
 
-base::Task<LakeAnswer<ScanPage>> LakeCatalog::plan(QualifiedName name, std::int64_t snapshot) {
+base::Task<LakeAnswer<ScanPage>> LakeCatalog::plan(QualifiedName name, std::int64_t snapshot,
+                                                   std::optional<Object> filter) {
   CO_ASSIGN_OR_RETURN(const std::string target, path_of(name, "/plan"));
   CO_ASSIGN_OR_RETURN(const std::string more, path_of(name, "/tasks"));
-  CO_ASSIGN_OR_RETURN(const Value first, co_await ask(base::http::Method::kPost, target,
-                                                      Object{{"snapshot-id", snapshot}}));
+  Object scan{{"snapshot-id", snapshot}};
+  if (filter) scan["filter"] = *std::move(filter);
+  CO_ASSIGN_OR_RETURN(const Value first,
+                      co_await ask(base::http::Method::kPost, target, std::move(scan)));
   auto page = read_page(first);
   if (!page) co_return not_understood(page.error());
   ScanPage all = *std::move(page);

@@ -37,10 +37,9 @@ struct ShownColumn {
 /// A table as the caller is shown it.
 struct ShownTable {
   std::vector<ShownColumn> shown;
-  /// For the engine. Empty where it cannot read one: `unreadable` says which.
-  std::vector<connectors::BroughtColumn> columns;
-  std::string unreadable;
-  std::optional<std::int64_t> snapshot;  ///< None of a table that never had rows.
+  std::vector<connectors::BroughtColumn> columns;  ///< For the engine: those that it can read.
+  std::map<std::string, std::string> unreadable;   ///< Of the others, by name: why not.
+  std::optional<std::int64_t> snapshot;            ///< None of a table that never had rows.
   std::map<std::string, std::string> properties;
 };
 
@@ -51,6 +50,13 @@ struct ScanFile {
   std::string path;  ///< "s3://bucket/key".
   std::uint64_t bytes = 0;
   bool is_parquet = true;
+  /// Of a deletion vector: where in the file it stands, and of which data file it is.
+  struct Vector {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::string data_path;
+  };
+  std::optional<Vector> vector = {};
 };
 struct ScanTask {
   ScanFile data;
@@ -86,10 +92,12 @@ class LakeCatalog {
   [[nodiscard]] base::Task<LakeAnswer<std::vector<std::string>>> namespaces(std::string parent);
   [[nodiscard]] base::Task<LakeAnswer<std::vector<std::string>>> tables(std::string name_space);
   [[nodiscard]] base::Task<LakeAnswer<ShownTable>> table(connectors::QualifiedName name);
-  /// The whole plan of a snapshot: deletes and tasks of all pages, without `more`.
+  /// The whole plan of a snapshot: deletes and tasks of all pages, without `more`. `filter` is an
+  /// expression of the REST description: files without a row of it may be left out.
   /// Errors: also a mistake  more files than options.files.
   [[nodiscard]] base::Task<LakeAnswer<ScanPage>> plan(connectors::QualifiedName name,
-                                                      std::int64_t snapshot);
+                                                      std::int64_t snapshot,
+                                                      std::optional<base::json::Object> filter);
   /// A request for an object of the table, which the lake signs.
   [[nodiscard]] base::Task<LakeAnswer<SignedGet>> sign(connectors::QualifiedName name,
                                                        std::string path);

@@ -57,16 +57,6 @@ class LakeConnector final : public connectors::Connector {
                                                          LakeCatalog* catalog,
                                                          base::RequestContext context,
                                                          Progress progress);
-  class Engine;
-  [[nodiscard]] base::Task<LakeAnswer<ToolResult>> run_query(const Invocation* call,
-                                                             LakeCatalog* catalog,
-                                                             base::RequestContext context,
-                                                             Engine* engine, std::string folder,
-                                                             Progress progress);
-  [[nodiscard]] base::Task<LakeAnswer<base::json::Array>> bring_tables(
-      std::vector<connectors::QualifiedName> names, LakeCatalog* catalog,
-      base::RequestContext context, std::string folder);
-  [[nodiscard]] bool is_allowed(const connectors::QualifiedName& name) const;
 
   const LakeOptions options_;
   const std::unique_ptr<ScratchFolder> scratch_;

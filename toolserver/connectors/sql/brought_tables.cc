@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/duckdb/sql_text.h"
+#include "toolserver/connectors/sql/sql_names.h"
 
 namespace tool::connectors {
 namespace {
@@ -51,29 +52,23 @@ base::Result<BroughtFile> read_file(const Fields& fields) {
   for (const Fields& one : deletes) {
     BroughtDeletes of;
     ASSIGN_OR_RETURN(of.file, file_name(one, "file"));
-    ASSIGN_OR_RETURN(of.data_path, one.string("data_path"));
+    ASSIGN_OR_RETURN(of.data_path, one.opt_string("data_path"));
     file.deletes.push_back(std::move(of));
   }
   return file;
 }
 
-// Makes the SELECT of one table.
-class View {
+// Makes what is selected of each file.
+class Projection {
  public:
-  View(const BroughtTable& table, const std::string& folder) : table_(table), folder_(folder) {}
+  explicit Projection(const BroughtTable& table) : table_(table) {}
 
-  base::Result<std::string> select(const std::vector<std::vector<FileColumn>>& found);
+  base::Result<std::string> of(const std::vector<FileColumn>& file);
 
  private:
-  base::Result<std::string> projection(const std::vector<FileColumn>& file);
   base::Result<std::string> expression(const BroughtColumn& column,
                                        const std::vector<FileColumn>& file);
   [[nodiscard]] bool is_as_written(const BroughtColumn& column, const FileColumn& file) const;
-  [[nodiscard]] std::string source(const std::vector<std::string>& files) const;
-  [[nodiscard]] std::string without_deleted(const BroughtFile& file) const;
-  [[nodiscard]] std::string path(const std::string& file) const {
-    return quote_literal(folder_ + "/" + file);
-  }
   [[nodiscard]] base::Error refused(std::string_view column, std::string_view why) const {
     return base::fail(ErrorKind::kUnsupported,
                       fmt::format("the table {}.{} cannot be read here: {} {}",
@@ -81,11 +76,10 @@ class View {
   }
 
   const BroughtTable& table_;
-  const std::string& folder_;
 };
 
 // The engine matches the parts of a struct by name, so names must be those of today.
-bool View::is_as_written(const BroughtColumn& column, const FileColumn& file) const {
+bool Projection::is_as_written(const BroughtColumn& column, const FileColumn& file) const {
   const auto is_element = [&](std::int32_t id) {
     return std::ranges::find(column.elements, id) != column.elements.end();
   };
@@ -98,8 +92,8 @@ bool View::is_as_written(const BroughtColumn& column, const FileColumn& file) co
          });
 }
 
-base::Result<std::string> View::expression(const BroughtColumn& column,
-                                           const std::vector<FileColumn>& file) {
+base::Result<std::string> Projection::expression(const BroughtColumn& column,
+                                                 const std::vector<FileColumn>& file) {
   auto found = std::ranges::find(file, std::optional(column.id), &FileColumn::id);
   if (found == file.end()) {
     if (column.is_elsewhere)
@@ -113,7 +107,7 @@ base::Result<std::string> View::expression(const BroughtColumn& column,
   return fmt::format("CAST({} AS {})", quote_identifier(found->name), column.type);
 }
 
-base::Result<std::string> View::projection(const std::vector<FileColumn>& file) {
+base::Result<std::string> Projection::of(const std::vector<FileColumn>& file) {
   std::string list;
   for (const FileColumn& column : file) {
     if (!column.id) return refused(column.name, "has no field id in a file");
@@ -123,48 +117,41 @@ base::Result<std::string> View::projection(const std::vector<FileColumn>& file) 
     list +=
         fmt::format("{}{} AS {}", list.empty() ? "" : ", ", value, quote_identifier(column.name));
   }
+  // The engine has no view without columns; a statement that counts rows names none.
+  if (list.empty()) list = "CAST(NULL AS BOOLEAN) AS \"no column of this table is named\"";
   return list;
 }
 
-std::string View::source(const std::vector<std::string>& files) const {
+// The engine's own columns of a reader, which a file's column of that name would stand before.
+constexpr std::string_view kFileNumber = "file_index";
+constexpr std::string_view kRowNumber = "file_row_number";
+
+bool hides_engines_own(const std::vector<FileColumn>& file) {
+  return std::ranges::any_of(file, [](const FileColumn& column) {
+    const std::string name = lower_ascii(column.name);
+    return name == kFileNumber || name == kRowNumber;
+  });
+}
+
+std::string kinds_of(const std::vector<FileColumn>& file) {
+  std::string kinds;
+  for (const FileColumn& column : file) kinds += column.name + '\0' + column.kinds + '\0';
+  return kinds;
+}
+
+// Rows of deleted positions are left out by the numbers of file and row; `first` is the number that
+// the first of the files has in the table of deleted rows.
+std::string select_of(const BroughtTable& table, const FilesAlike& alike, std::size_t first,
+                      const std::string& folder, const std::string& deleted) {
   std::vector<std::string> paths;
-  for (const std::string& file : files) paths.push_back(folder_ + "/" + file);
-  return fmt::format("read_parquet({}, hive_partitioning = false)",
-                     base::duckdb::quote_literals(paths));
-}
-
-std::string View::without_deleted(const BroughtFile& file) const {
-  std::string deleted;
-  for (const BroughtDeletes& one : file.deletes) {
-    deleted += fmt::format("{}SELECT pos FROM read_parquet({}) WHERE file_path = {}",
-                           deleted.empty() ? "" : " UNION ALL ", path(one.file),
-                           quote_literal(one.data_path));
-  }
+  for (std::size_t at : alike.files) paths.push_back(folder + "/" + table.files[at].file);
+  const std::string reader = fmt::format("read_parquet({}, hive_partitioning = false)",
+                                         base::duckdb::quote_literals(paths));
+  if (!alike.has_deletes) return fmt::format("SELECT {} FROM {}", alike.projection, reader);
   return fmt::format(
-      "(SELECT * FROM read_parquet({}, file_row_number = true, hive_partitioning = false)) AS kept "
-      "ANTI JOIN ({}) AS deleted ON kept.file_row_number = deleted.pos",
-      path(file.file), deleted);
-}
-
-// Files that are alike are read together, so that a table of many costs one reader.
-base::Result<std::string> View::select(const std::vector<std::vector<FileColumn>>& found) {
-  std::map<std::string, std::vector<std::string>> alike;
-  std::string query;
-  const auto add = [&](const std::string& list, const std::string& from) {
-    query += fmt::format("{}SELECT {} FROM {}", query.empty() ? "" : " UNION ALL ", list, from);
-  };
-  for (std::size_t i = 0; i < table_.files.size(); ++i) {
-    ASSIGN_OR_RETURN(std::string list, projection(found[i]));
-    if (table_.files[i].deletes.empty()) {
-      alike[std::move(list)].push_back(table_.files[i].file);
-    } else {
-      add(list, without_deleted(table_.files[i]));
-    }
-  }
-  for (const auto& [list, files] : alike) add(list, source(files));
-  if (!query.empty()) return query;
-  ASSIGN_OR_RETURN(const std::string none, projection({}));
-  return fmt::format("SELECT {} WHERE false", none);
+      "SELECT {} FROM {} AS kept ANTI JOIN {} AS deleted ON CAST(kept.{} AS BIGINT) + {} = "
+      "deleted.file AND kept.{} = deleted.pos",
+      alike.projection, reader, deleted, kFileNumber, first, kRowNumber);
 }
 
 }  // namespace
@@ -186,7 +173,9 @@ Object to_json(const BroughtTable& table) {
   for (const BroughtFile& file : table.files) {
     Array deletes;
     for (const BroughtDeletes& one : file.deletes) {
-      deletes.push_back(Object{{"file", one.file}, {"data_path", one.data_path}});
+      Object of{{"file", one.file}};
+      if (one.data_path) of["data_path"] = *one.data_path;
+      deletes.push_back(std::move(of));
     }
     files.push_back(Object{{"file", file.file}, {"deletes", std::move(deletes)}});
   }
@@ -216,11 +205,12 @@ base::Result<BroughtTable> read_brought_table(const Fields& fields) {
 // The rows are the tree from its root on, depth first: a row of n children is followed by them.
 base::Result<std::vector<FileColumn>> columns_of(base::duckdb::Connection& connection,
                                                  const std::string& path) {
-  ASSIGN_OR_RETURN(
-      auto rows, connection.execute(
-                     fmt::format("SELECT name, coalesce(num_children, 0)::BIGINT, field_id::BIGINT "
-                                 "FROM parquet_schema({})",
-                                 quote_literal(path))));
+  ASSIGN_OR_RETURN(auto rows,
+                   connection.execute(fmt::format(
+                       "SELECT name, coalesce(num_children, 0)::BIGINT, field_id::BIGINT, "
+                       "concat_ws(' ', type, type_length, converted_type, logical_type, "
+                       "scale, \"precision\") FROM parquet_schema({})",
+                       quote_literal(path))));
   std::vector<FileColumn> columns;
   std::vector<std::int64_t> left;  // Children to come, of each level that is open.
   while (true) {
@@ -237,17 +227,51 @@ base::Result<std::vector<FileColumn>> columns_of(base::duckdb::Connection& conne
     } else if (depth > 1 && id) {
       columns.back().below.emplace(*id, name);
     }
+    if (depth > 0) columns.back().kinds += fmt::format("{} {} {};", depth, name, rows.bytes(3));
+    if (depth > 0 && rows.int64(1) == 0) ++columns.back().leaves;
     left.push_back(rows.int64(1));
   }
   return columns;
 }
 
-base::Result<std::string> view_of(const BroughtTable& table,
-                                  const std::vector<std::vector<FileColumn>>& found,
-                                  const std::string& folder) {
-  ASSIGN_OR_RETURN(const std::string select, View(table, folder).select(found));
+base::Result<std::vector<FilesAlike>> files_alike(
+    const BroughtTable& table, const std::vector<std::vector<FileColumn>>& found) {
+  std::map<std::string, FilesAlike> groups;
+  for (std::size_t i = 0; i < table.files.size(); ++i) {
+    ASSIGN_OR_RETURN(std::string list, Projection(table).of(found[i]));
+    const bool has_deletes = !table.files[i].deletes.empty();
+    if (has_deletes && hides_engines_own(found[i])) {
+      return base::fail(
+          ErrorKind::kUnsupported,
+          fmt::format("the table {}.{} cannot be read here: a file with deleted rows has a column "
+                      "named {} or {}",
+                      table.name.name_space, table.name.table, kFileNumber, kRowNumber));
+    }
+    std::string key = list + '\0' + kinds_of(found[i]) + (has_deletes ? "-" : "");
+    FilesAlike& group = groups[std::move(key)];
+    group.projection = std::move(list);
+    group.has_deletes = has_deletes;
+    group.files.push_back(i);
+  }
+  std::vector<FilesAlike> alike;
+  for (auto& [key, group] : groups) alike.push_back(std::move(group));
+  if (!alike.empty()) return alike;
+  ASSIGN_OR_RETURN(std::string none, Projection(table).of({}));
+  return std::vector<FilesAlike>{{.projection = std::move(none), .files = {}}};
+}
+
+std::string view_of(const BroughtTable& table, const std::vector<FilesAlike>& alike,
+                    const std::string& folder, const std::string& deleted) {
+  std::string query;
+  std::size_t first = 0;
+  for (const FilesAlike& group : alike) {
+    query += query.empty() ? "" : " UNION ALL ";
+    query += group.files.empty() ? fmt::format("SELECT {} WHERE false", group.projection)
+                                 : select_of(table, group, first, folder, deleted);
+    first += group.files.size();
+  }
   return fmt::format("CREATE VIEW memory.{}.{} AS {}", quote_identifier(table.name.name_space),
-                     quote_identifier(table.name.table), select);
+                     quote_identifier(table.name.table), query);
 }
 
 }  // namespace tool::connectors

@@ -32,10 +32,12 @@ struct BroughtColumn {
   bool is_elsewhere = false;
 };
 
-/// Positions that were deleted from one data file.
+/// Rows that were deleted from one data file.
 struct BroughtDeletes {
-  std::string file;       ///< In the folder; rows of file_path and pos.
-  std::string data_path;  ///< What file_path says of the data file.
+  std::string file;  ///< In the folder.
+  /// What file_path says of the data file, in a Parquet file of file_path and pos. Nothing: the
+  /// file is a deletion vector, of this data file alone.
+  std::optional<std::string> data_path;
 };
 
 struct BroughtFile {
@@ -58,18 +60,32 @@ struct FileColumn {
   std::string name;
   std::optional<std::int32_t> id;
   std::map<std::int32_t, std::string> below = {};  ///< All below it that have an id.
+  /// Types of it and of all below. Files are read together only where they are the same: the engine
+  /// takes the types of the first for those of all.
+  std::string kinds = {};
+  std::size_t leaves = 0;  ///< Column chunks of a row group.
 };
 
 /// The columns of a file. Errors: as of Connection::execute.
 [[nodiscard]] base::Result<std::vector<FileColumn>> columns_of(base::duckdb::Connection& connection,
                                                                const std::string& path);
 
-/// CREATE VIEW of the table, over files of `folder` whose columns are `found`, in their order.
-/// Pure. Errors: kUnsupported  a file has columns without field ids, or one that was changed
-/// inside, or
+/// Files of a table that one reader can read.
+struct FilesAlike {
+  std::string projection;          ///< What is selected of them.
+  std::vector<std::size_t> files;  ///< Of BroughtTable::files.
+  bool has_deletes = false;        ///< Then all of them have.
+};
+
+/// Of a table whose files have the columns `found`, in their order. Pure.
+/// Errors: kUnsupported  a file has columns without field ids, or one that was changed inside, or
 ///         lacks one with a default: the message names table and column.
-[[nodiscard]] base::Result<std::string> view_of(const BroughtTable& table,
-                                                const std::vector<std::vector<FileColumn>>& found,
-                                                const std::string& folder);
+[[nodiscard]] base::Result<std::vector<FilesAlike>> files_alike(
+    const BroughtTable& table, const std::vector<std::vector<FileColumn>>& found);
+
+/// CREATE VIEW of the table, over files of `folder`. `deleted` is a table of what is left out, as
+/// make_deleted() makes it. Pure.
+[[nodiscard]] std::string view_of(const BroughtTable& table, const std::vector<FilesAlike>& alike,
+                                  const std::string& folder, const std::string& deleted);
 
 }  // namespace tool::connectors

@@ -5,8 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
 #include "base/duckdb/engine.h"
+#include "base/puffin/deletion_vector.h"
 #include "base/testing/child_process.h"
+#include "toolserver/connectors/sql/parquet_parts.h"
 #include "toolserver/connectors/sql/sql_arguments.h"
 #include "toolserver/connectors/sql/sql_work.h"
 
@@ -37,6 +43,37 @@ class BroughtTables : public ::testing::Test {
                                     (ids.empty() ? "" : ", FIELD_IDS {" + ids + "}") + ")");
     ASSERT_TRUE(done) << done.error().message() << done.error().detail();
   }
+  void write_bytes(const std::string& name, std::string_view bytes) {
+    std::ofstream(folder_.path() + "/" + name, std::ios::binary) << bytes;
+  }
+  void write_vector(const std::string& name, const std::vector<std::int64_t>& positions) {
+    write_bytes(name, base::puffin::write_deletion_vector(positions));
+  }
+  // What is there of a file once its end and the parts that these columns need are.
+  void leave_parts(const std::string& name, const BroughtTable& table) {
+    SqlCall call(soon());
+    auto found = work_->find_parts({table}, call);
+    ASSERT_TRUE(found && !found->is_error) << text(found);
+    const std::string path = folder_.path() + "/" + name;
+    std::ifstream in(path, std::ios::binary);
+    std::string whole(std::istreambuf_iterator<char>(in), {});
+    std::string parted(whole.size(), '\0');
+    const auto keep = [&](std::size_t begin, std::size_t end) {
+      std::copy(whole.begin() + static_cast<std::ptrdiff_t>(begin),
+                whole.begin() + static_cast<std::ptrdiff_t>(end),
+                parted.begin() + static_cast<std::ptrdiff_t>(begin));
+      kept_ += end - begin;
+    };
+    const auto& parts = found->structured->at("files").at(0).at("parts").as_array();
+    for (std::size_t i = 0; i < parts.size(); i += 2) {
+      keep(static_cast<std::size_t>(parts[i].as_int64()),
+           static_cast<std::size_t>(parts[i + 1].as_int64()));
+    }
+    std::uint32_t footer = 0;
+    std::memcpy(&footer, whole.data() + whole.size() - 8, sizeof footer);
+    keep(whole.size() - 8 - footer, whole.size());
+    write_bytes(name, parted);
+  }
   Outcome<ToolResult> bring(std::vector<BroughtTable> tables) {
     SqlCall call(soon());
     return work_->bring_tables(tables, call);
@@ -48,7 +85,7 @@ class BroughtTables : public ::testing::Test {
   }
   std::string names(const std::string& sql) {
     SqlCall call(soon());
-    auto answer = work_->name_tables(sql, call);
+    auto answer = work_->name_tables(sql, {}, call);
     return answer && !answer->is_error ? base::json::write(answer->structured->at("tables"))
                                        : text(answer);
   }
@@ -68,6 +105,7 @@ class BroughtTables : public ::testing::Test {
   }
 
   base::testing::TemporaryFolder folder_;
+  std::size_t kept_ = 0;
   std::unique_ptr<base::duckdb::Engine> writer_;
   std::unique_ptr<SqlWork> work_;
 };
@@ -87,6 +125,133 @@ TEST_F(BroughtTables, leave_out_deleted_positions_of_that_file_alone) {
   ASSERT_FALSE(
       bring({table({{"f0", {{"f2", "s3://b/zero"}}}, {"f1", {{"f2", "s3://b/one"}}}})})->is_error);
   EXPECT_EQ(query("SELECT list(id ORDER BY id) FROM sales.orders"), "[[[1,3,4,5,6,7]]]");
+}
+
+TEST_F(BroughtTables, leave_out_the_rows_of_deletion_vectors) {
+  write_vector("v0", {0, 2});
+  write_vector("v1", {3});
+  write("f2", "SELECT 's3://b/one' AS file_path, 0::BIGINT AS pos",
+        "file_path: 2147483546, pos: 2147483545");
+  // One file by both: a vector stands for all before it, and the lake's plan names no other then.
+  ASSERT_FALSE(
+      bring({table({{"f0", {{"v0", {}}}}, {"f1", {{"v1", {}}, {"f2", "s3://b/one"}}}})})->is_error);
+  EXPECT_EQ(query("SELECT list(id ORDER BY id) FROM sales.orders"), "[[[1,3,5,6]]]");
+  EXPECT_EQ(query("SELECT count(*) FROM sales.orders WHERE id = 7"), "[[0]]");
+}
+
+TEST_F(BroughtTables, leave_out_many_rows_of_many_files) {
+  BroughtTable many = table({});
+  std::vector<std::int64_t> even;
+  for (std::int64_t i = 0; i < 1'500'000; i += 2) even.push_back(i);
+  write("big", "SELECT i AS id, 'x' AS name FROM range(1500000) t(i)", "id: 1, name: 2");
+  write_vector("vbig", even);
+  many.files.push_back({"big", {{"vbig", {}}}});
+  for (int i = 0; i < 20; ++i) {
+    many.files.push_back({i % 2 == 0 ? "f0" : "f1", {{"v" + std::to_string(i), {}}}});
+    write_vector("v" + std::to_string(i), {i % 4});
+  }
+  many.files.push_back({"f0"});
+  ASSERT_FALSE(bring({many})->is_error);
+  EXPECT_EQ(query("SELECT count(*), count(*) FILTER (id % 2 = 0 AND name = 'x') FROM sales.orders"),
+            "[[750064,0]]");
+}
+
+TEST_F(BroughtTables, are_refused_where_a_vector_is_none) {
+  std::string vector = base::puffin::write_deletion_vector(std::vector<std::int64_t>{1, 2});
+  vector[10] ^= 1;
+  write_bytes("broken", vector);
+  EXPECT_EQ(text(bring({table({{"f0", {{"broken", {}}}}})})),
+            "the table sales.orders cannot be read here: a deletion vector of it is broken");
+  EXPECT_TRUE(text(bring({table({{"f0", {{"absent", {}}}}})})).contains("is broken"));
+  // A few bytes of runs: more rows than the engine is given.
+  std::vector<std::int64_t> run(kMostDeleted + 1);
+  for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::int64_t>(i);
+  write_vector("long", run);
+  EXPECT_LT(std::filesystem::file_size(folder_.path() + "/long"), 2000U);
+  EXPECT_TRUE(text(bring({table({{"f0", {{"long", {}}}}})}))
+                  .contains("over 4194304 rows of it are deleted"));
+}
+
+TEST_F(BroughtTables, find_rows_by_the_engines_numbers_and_no_column_of_that_name) {
+  write_vector("v0", {0});
+  write("numbered", "SELECT i AS id, 0 AS file_row_number FROM range(3) t(i)",
+        "id: 1, file_row_number: 2");
+  write("indexed", "SELECT i AS id, 7 AS FILE_INDEX FROM range(3) t(i)", "id: 1, FILE_INDEX: 2");
+  for (const char* file : {"numbered", "indexed"}) {
+    BroughtTable one = table({{file, {{"v0", {}}}}});
+    one.columns.pop_back();
+    EXPECT_TRUE(text(bring({one})).contains("file_row_number")) << file;
+    one.files[0].deletes.clear();
+    one.name.table = file;
+    EXPECT_FALSE(bring({one})->is_error) << "without deletes";
+  }
+}
+
+TEST_F(BroughtTables, read_files_of_other_types_each_by_its_own) {
+  write("narrow", "SELECT 1::INTEGER AS id, 'n' AS name", "id: 1, name: 2");
+  write("wide", "SELECT 5000000000 AS id, 'w' AS name", "id: 1, name: 2");
+  ASSERT_FALSE(bring({table({{"narrow"}, {"wide"}})})->is_error);
+  EXPECT_EQ(query("SELECT list(id ORDER BY id)::VARCHAR FROM sales.orders"),
+            R"([["[1, 5000000000]"]])");
+}
+
+// The engine reads nothing of what is not there; if it did, it would fail.
+TEST_F(BroughtTables, need_no_more_of_a_file_than_the_parts_of_their_columns) {
+  std::string list = "i AS id, 'x' || (i % 100) AS name, {'a': i, 'b': [i]} AS nested";
+  std::string ids = "id: 1, name: 2, nested: {__duckdb_field_id: 3, a: 4, b: 5}";
+  for (int i = 0; i < 40; ++i) {
+    list += ", hash(i + " + std::to_string(i) + ") AS c" + std::to_string(i);
+    ids += ", c" + std::to_string(i) + ": " + std::to_string(10 + i);
+  }
+  const auto fresh = [&](const std::string& name) {
+    write(name, "SELECT " + list + " FROM range(150000) t(i)", ids);
+  };
+  fresh("wide");
+  const auto size = std::filesystem::file_size(folder_.path() + "/wide");
+  leave_parts("wide", table({{"wide"}}));
+  EXPECT_LT(kept_, size / 10);
+  ASSERT_FALSE(bring({table({{"wide"}})})->is_error);
+  EXPECT_EQ(query("SELECT count(*), sum(id)::BIGINT, count(DISTINCT name), min(id) FILTER (name = "
+                  "'x7') FROM sales.orders"),
+            "[[150000,11249925000,100,7]]");
+  EXPECT_EQ(query("SELECT id FROM sales.orders WHERE name = 'x99' AND id > 149990"), "[[149999]]");
+  EXPECT_TRUE(query("SELECT c3 FROM sales.orders").contains("c3")) << "is no column of it";
+  fresh("nested");
+  BroughtTable nested = table({{"nested"}});
+  nested.name.table = "nested";
+  nested.columns = {{.id = 3,
+                     .name = "nested",
+                     .type = "STRUCT(a BIGINT, b BIGINT[])",
+                     .fields = {{4, "a"}, {5, "b"}},
+                     .elements = {}}};
+  leave_parts("nested", nested);
+  ASSERT_FALSE(bring({nested})->is_error);
+  EXPECT_EQ(query("SELECT sum(nested.a + nested.b[1])::BIGINT FROM sales.nested"),
+            "[[22499850000]]");
+  // With a wrong table of what is read it fails, and gives no rows.
+  BroughtTable other = table({{"nested"}});
+  other.name.table = "others";
+  ASSERT_FALSE(bring({other})->is_error);
+  const std::string said = query("SELECT sum(id) FROM sales.others");
+  EXPECT_TRUE(!said.starts_with("[[")) << said;
+}
+
+TEST_F(BroughtTables, of_which_no_column_is_named_have_their_number_of_rows) {
+  write_vector("v0", {1});
+  BroughtTable none = table({{"f0", {{"v0", {}}}}, {"f1"}});
+  none.columns.clear();
+  leave_parts("f0", table({{"f0"}}));
+  ASSERT_FALSE(bring({none})->is_error);
+  EXPECT_EQ(query("SELECT count(*) FROM sales.orders"), "[[7]]");
+  EXPECT_TRUE(query("SELECT id FROM sales.orders").contains("id"));
+}
+
+TEST(ParquetParts, that_lie_close_are_one) {
+  using Parts = std::vector<FilePart>;
+  EXPECT_EQ(joined_parts({{50, 60}, {0, 10}, {10, 20}, {25, 30}, {5, 8}, {70, 70}}, 5),
+            (Parts{{0, 30}, {50, 60}}));
+  EXPECT_EQ(joined_parts({{0, 10}, {16, 20}}, 5), (Parts{{0, 10}, {16, 20}}));
+  EXPECT_EQ(joined_parts({}, 5), Parts{});
 }
 
 TEST_F(BroughtTables, have_nulls_for_a_column_that_a_file_lacks_and_rows_without_files) {
@@ -140,6 +305,9 @@ TEST_F(BroughtTables, are_all_that_a_statement_may_name) {
            std::string("SELECT * FROM information_schema.tables"),
            std::string("SELECT * FROM pg_catalog.pg_tables"),
            std::string("SELECT * FROM duckdb_views()"),
+           std::string("SELECT * FROM memory.main.\"deleted rows 0\""),
+           std::string("SELECT * FROM main.\"deleted rows 0\""),
+           std::string("SELECT * FROM \"deleted rows 0\""),
            std::string("SELECT * FROM read_parquet('" + file + "')"),
            std::string("SELECT * FROM glob('/*')"),
            std::string("SELECT getenv('HOME')"),
@@ -178,7 +346,7 @@ TEST(BroughtTable, comes_as_it_was_sent_and_names_no_place) {
                                  .fields = {{3, "a"}},
                                  .elements = {2},
                                  .is_elsewhere = true}},
-                    .files = {{"f0", {{"f1", "s3://b/'x"}}}}};
+                    .files = {{"f0", {{"f1", "s3://b/'x"}, {"f2", {}}}}}};
   const base::json::Value json(to_json(sent));
   auto read = read_brought_table(*base::json::Fields::of(json, ""));
   ASSERT_TRUE(read) << read.error().message();
@@ -198,6 +366,7 @@ TEST(BroughtOrders, are_the_services_alone) {
     return sql_request(call, options).has_value();
   };
   EXPECT_TRUE(asked("sql.name_tables", true));
+  EXPECT_FALSE(asked("sql.find_parts", false));
   EXPECT_FALSE(asked("sql.name_tables", false));
   EXPECT_FALSE(asked("sql.list_tables", true));
   EXPECT_TRUE(asked("sql.query", true));

@@ -83,18 +83,21 @@ base::Result<DescribeRequest> describe(const Fields& fields) {
 base::Result<SqlRequest> brought_request(std::string_view tool, const Fields& fields) {
   if (tool == kNameTables) {
     ASSIGN_OR_RETURN(std::string sql, fields.string("sql"));
-    return SqlRequest(NameRequest{std::move(sql)});
+    ASSIGN_OR_RETURN(const base::json::Array* params, fields.opt_array("params"));
+    return SqlRequest(
+        NameRequest{std::move(sql), params != nullptr ? *params : base::json::Array()});
   }
-  if (tool != kBringTables) {
+  if (tool != kBringTables && tool != kFindParts) {
     return base::fail(base::ErrorKind::kNotFound, "there is no such tool");
   }
-  BringRequest request;
+  std::vector<BroughtTable> read;
   ASSIGN_OR_RETURN(auto tables, fields.objects("tables"));
   for (const Fields& one : tables) {
     ASSIGN_OR_RETURN(BroughtTable table, read_brought_table(one));
-    request.tables.push_back(std::move(table));
+    read.push_back(std::move(table));
   }
-  return SqlRequest(std::move(request));
+  if (tool == kFindParts) return SqlRequest(PartsRequest{std::move(read)});
+  return SqlRequest(BringRequest{std::move(read)});
 }
 
 base::Result<SqlRequest> request_of(const Invocation& call, const SqlOptions& options,

@@ -19,16 +19,22 @@ struct DescribeRequest {
 /// Which tables a statement names.
 struct NameRequest {
   std::string sql;
+  base::json::Array params;
+};
+/// Which parts of their files are read.
+struct PartsRequest {
+  std::vector<BroughtTable> tables;
 };
 /// Makes views of them.
 struct BringRequest {
   std::vector<BroughtTable> tables;
 };
 using SqlRequest = std::variant<QueryRequest, LoadRequest, UnloadRequest, ListRequest,
-                                DescribeRequest, NameRequest, BringRequest>;
+                                DescribeRequest, NameRequest, PartsRequest, BringRequest>;
 
 /// Orders of the service itself, where it brings tables; no tool has these names.
 inline constexpr std::string_view kNameTables = "sql.name_tables";
+inline constexpr std::string_view kFindParts = "sql.find_parts";
 inline constexpr std::string_view kBringTables = "sql.bring_tables";
 
 /// Errors: E_SHAPE  names the member and the rule; E_LIMIT  too many

@@ -104,7 +104,10 @@ Outcome<ToolResult> perform(SqlWork& work, const SqlRequest& request, SqlCall& c
       return work.describe(describe.table.text());
     }
     Outcome<ToolResult> operator()(const NameRequest& name) const {
-      return work.name_tables(name.sql, call);
+      return work.name_tables(name.sql, name.params, call);
+    }
+    Outcome<ToolResult> operator()(const PartsRequest& parts) const {
+      return work.find_parts(parts.tables, call);
     }
     Outcome<ToolResult> operator()(const BringRequest& bring) const {
       return work.bring_tables(bring.tables, call);

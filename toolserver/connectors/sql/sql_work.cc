@@ -7,10 +7,12 @@
 #include <filesystem>
 
 #include "base/duckdb/sql_text.h"
+#include "toolserver/connectors/sql/parquet_parts.h"
 #include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_faults.h"
 #include "toolserver/connectors/sql/sql_params.h"
 #include "toolserver/connectors/sql/sql_result.h"
+#include "toolserver/connectors/sql/statement_needs.h"
 
 namespace tool::connectors {
 namespace {
@@ -190,7 +192,8 @@ ScreenRules SqlWork::rules() const {
                            : RawFiles::kRefused};
 }
 
-Outcome<ToolResult> SqlWork::name_tables(const std::string& sql, SqlCall& call) {
+Outcome<ToolResult> SqlWork::name_tables(const std::string& sql, const base::json::Array& params,
+                                         SqlCall& call) {
   if (auto good = check_text(sql); !good) return std::move(good).error();
   auto tree = parse_sql(sql, call);
   if (!tree) return std::move(tree).error();
@@ -200,7 +203,32 @@ Outcome<ToolResult> SqlWork::name_tables(const std::string& sql, SqlCall& call) 
   for (const QualifiedName& name : verdict.named) {
     list.push_back(Object{{"namespace", name.name_space}, {"table", name.table}});
   }
-  return structured_answer(Object{{"tables", std::move(list)}});
+  Object answer{{"tables", std::move(list)}};
+  add_to(answer, needs_of(*tree, params));
+  return structured_answer(std::move(answer));
+}
+
+Outcome<ToolResult> SqlWork::find_parts(const std::vector<BroughtTable>& tables, SqlCall& call) {
+  auto connection = connect(call);
+  if (!connection) return failure(connection.error(), call, {});
+  SqlCall::Using using_it(call, *connection);
+  base::json::Array files;
+  for (const BroughtTable& table : tables) {
+    for (const BroughtFile& file : table.files) {
+      const std::string path = options_.data_dir + "/" + file.file;
+      std::error_code error;
+      const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+      auto parts = parts_of(*connection, path, error ? 0 : size, table.columns);
+      if (!parts) return failure(parts.error(), call, {});
+      base::json::Array list;
+      for (const FilePart& part : *parts) {
+        list.emplace_back(part.begin);
+        list.emplace_back(part.end);
+      }
+      files.push_back(Object{{"file", file.file}, {"parts", std::move(list)}});
+    }
+  }
+  return structured_answer(Object{{"files", std::move(files)}});
 }
 
 base::Status SqlWork::make_view(const BroughtTable& table, Connection& connection) {
@@ -209,10 +237,13 @@ base::Status SqlWork::make_view(const BroughtTable& table, Connection& connectio
     ASSIGN_OR_RETURN(auto columns, columns_of(connection, options_.data_dir + "/" + file.file));
     found.push_back(std::move(columns));
   }
-  ASSIGN_OR_RETURN(const std::string view, view_of(table, found, options_.data_dir));
+  ASSIGN_OR_RETURN(const auto alike, files_alike(table, found));
+  const std::string deleted = deleted_name(brought_.size());
+  RETURN_IF_ERROR(
+      make_deleted(connection, table, alike, options_.data_dir, deleted, deleted_left_));
   RETURN_IF_ERROR(connection.execute("CREATE SCHEMA IF NOT EXISTS memory." +
                                      base::duckdb::quote_identifier(table.name.name_space)));
-  RETURN_IF_ERROR(connection.execute(view));
+  RETURN_IF_ERROR(connection.execute(view_of(table, alike, options_.data_dir, deleted)));
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/duckdb/engine.h"
+#include "toolserver/connectors/sql/brought_deletes.h"
 #include "toolserver/connectors/sql/brought_tables.h"
 #include "toolserver/connectors/sql/raw_files.h"
 #include "toolserver/connectors/sql/sql_call.h"
@@ -74,9 +75,15 @@ class SqlWork {
   /// answer with is_error. Errors: as load().
   [[nodiscard]] Outcome<ToolResult> unload(const UnloadRequest& request, SqlCall& call);
 
-  /// The tables that the statement names, screened but for them:
-  /// {"tables": [{"namespace": ..., "table": ...}]}. Errors: as query().
-  [[nodiscard]] Outcome<ToolResult> name_tables(const std::string& sql, SqlCall& call);
+  /// The tables that the statement names, screened but for them, and what it needs of them:
+  /// {"tables": [{"namespace": ..., "table": ...}]}, and the members of add_to(). Errors: as
+  /// query().
+  [[nodiscard]] Outcome<ToolResult> name_tables(const std::string& sql,
+                                                const base::json::Array& params, SqlCall& call);
+  /// Which parts of each file are to be there before bring_tables(), of files whose end is there:
+  /// {"files": [{"file": ..., "parts": [begin, end, begin, end...]}]}. Errors: as query().
+  [[nodiscard]] Outcome<ToolResult> find_parts(const std::vector<BroughtTable>& tables,
+                                               SqlCall& call);
   /// Makes a view of each; statements may name them from then on. Two whose names differ in case
   /// alone, and one that cannot be read, are answers with is_error. Errors: as query().
   [[nodiscard]] Outcome<ToolResult> bring_tables(const std::vector<BroughtTable>& tables,
@@ -110,7 +117,8 @@ class SqlWork {
   const SqlOptions options_;
   const std::unique_ptr<base::duckdb::Engine> engine_;
   SqlTables tables_;
-  std::set<std::string> brought_;  // By QualifiedName::key(). Guarded by load_mutex_.
+  std::set<std::string> brought_;            // By QualifiedName::key(). Guarded by load_mutex_.
+  std::size_t deleted_left_ = kMostDeleted;  // Guarded by load_mutex_.
   mutable std::mutex load_mutex_;
   std::mutex restart_mutex_;
   std::uint64_t restarts_seen_ = 0;  // Guarded by restart_mutex_.

@@ -32,7 +32,8 @@ TEST(NodeKeys, say_which_key_a_node_proves_in_the_handshake) {
   auto keys = testing::node("node-a", {});
   auto registered = known({"b"});
   registered.emplace("by-secret", std::nullopt);
-  registered.emplace("rsa", base::crypto::SigningKey::generate(base::crypto::KeyType::kRsa).verify_key());
+  registered.emplace("rsa",
+                     base::crypto::SigningKey::generate(base::crypto::KeyType::kRsa).verify_key());
   ASSERT_TRUE(keys->put(registered));
   EXPECT_EQ(keys->handshake_key("b"), key_of("b").verify_key().thumbprint());
   for (const char* other : {"by-secret", "rsa", "nobody"}) {
