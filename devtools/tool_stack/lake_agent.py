@@ -29,14 +29,15 @@ class LakeAgent:
         return {'id': self.name, 'secret': self.secret, 'scope': scope, 'may_act_for': may_act_for,
                 'statement_keys': [self.key.with_suffix('.pub').read_text()], **more}
 
-    def service(self, lake_uri, store_url, **changes):
-        """Not started."""
+    def service(self, lake_uri, store_url, identity=None, **changes):
+        """Not started. With an identity provider its callers are the provider's."""
         scratch = self.folder / 'scratch'
         scratch.mkdir(mode=0o700, exist_ok=True)
         settings = {'url': lake_uri, 'name': self.lake_name, 'client_id': self.name, 'client_secret': self.secret,
                     'statement_key_path': str(self.key), 'store_url': store_url, 'scratch_dir': str(scratch), 'enabled': True,
                     **changes}
-        return ToolService(self.folder / 'service', 'basic', Authority(self.folder / 'authority'), changes={
+        mode, authority = ('enterprise', identity.authority) if identity else ('basic', Authority(self.folder / 'authority'))
+        return ToolService(self.folder / 'service', mode, authority, identity, changes={
             'mcp.enabled': True, 'connectors.sql.enabled': None, 'connectors.sql.data_dir': None, 'connectors.files.enabled': None,
             **{f'connectors.lake.{name}': value for name, value in settings.items()}})
 
@@ -44,9 +45,9 @@ class LakeAgent:
 class McpUser:
     """A user's agent: calls over MCP with a token that names the user."""
 
-    def __init__(self, service, subject, scopes=None):
+    def __init__(self, service, subject, scopes=None, token=None):
         self.service, self.ids = service, itertools.count(1)
-        self.token = service.mint(subject, scopes or SCOPES)
+        self.token = token or service.mint(subject, scopes or SCOPES)
 
     def call(self, tool, **arguments):
         """The JSON-RPC answer."""

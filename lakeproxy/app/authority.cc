@@ -52,6 +52,10 @@ base::Status Authority::make_tokens(const settings::Auth& settings, const base::
     return broken("LAKEPROXY_OAUTH_ISSUER",
                   "must be a name of this lake's own where a client has statement_keys");
   }
+  if (clients_.has_stated_users() && settings.provider.issuer.empty()) {
+    return broken("LAKEPROXY_OIDC_ISSUER",
+                  "must be set where a client has users: it says whose users they are");
+  }
   auto tokens = auth::AccessTokens::create({.issuer = settings.issuer,
                                             .secret = settings.jwt_secret,
                                             .other_secret = settings.jwt_secret_other,
@@ -59,7 +63,7 @@ base::Status Authority::make_tokens(const settings::Auth& settings, const base::
                                            clients_, clock, random);
   if (!tokens) return std::move(tokens).error().with_context("LAKEPROXY_OAUTH_JWT_SECRET");
   tokens_.emplace(std::move(*tokens));
-  grants_.emplace(clients_, *tokens_, settings.token_renewal);
+  grants_.emplace(clients_, *tokens_, settings.token_renewal, settings.provider.issuer);
   guesses_.emplace(settings.max_guesses);
   return {};
 }

@@ -218,8 +218,8 @@ base::Status AccessTokens::check_actors(const Principal& subject,
   for (const std::string& name : actors) {
     const Client* actor = clients_->find(name);
     if (actor == nullptr) return outdated("no such actor");
-    const bool may_act =
-        is_ours ? actor->may_act_for_client(subject.subject) : actor->may_act_for_everybody();
+    const bool may_act = is_ours ? actor->may_act_for_client(subject.subject)
+                                 : actor->may_act_for_user(subject.subject);
     if (!may_act || (is_ours && name == subject.subject)) return outdated("may not act for it");
   }
   return {};

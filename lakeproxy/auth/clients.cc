@@ -1,6 +1,7 @@
 #include "lakeproxy/auth/clients.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -41,6 +42,19 @@ Status check_roles(const std::vector<std::string>& roles) {
   return {};
 }
 
+// Names of a provider's choosing, of which only the form is known.
+Status check_users(const Client& client) {
+  if (!client.users) return {};
+  const StatedUsers& users = *client.users;
+  const bool named = !users.names.empty() && users.names.size() <= kMaxSubjects &&
+                     std::ranges::all_of(users.names, is_user_name);
+  if (!named) return broken("users.names", "must be 1 to 1000 names of users, or \"*\"");
+  if (users.scopes.empty()) return broken("users.scope", "is required, such as ns:sales:r");
+  if (users.scopes.is_administrator()) return broken("users.scope", "must not be \"*\"");
+  if (client.statement_keys.empty()) return broken("users", "needs statement_keys");
+  return check_roles(users.roles);
+}
+
 Status check(const Client& client) {
   // HTTP Basic ends a name at its first ':'.
   if (!is_printable(client.id) || client.id.contains(':') || client.id.contains(kActorMark)) {
@@ -54,6 +68,7 @@ Status check(const Client& client) {
   if (!acts_for_names || client.may_act_for.size() > kMaxSubjects) {
     return broken("may_act_for", "must be at most 1000 ids of clients, or \"*\"");
   }
+  RETURN_IF_ERROR(check_users(client));
   return check_roles(client.roles);
 }
 
@@ -120,17 +135,32 @@ Result<std::vector<base::jose::Verifier>> statement_keys_of(const base::json::Fi
   return keys;
 }
 
-Result<Client> client_of(const base::json::Fields& fields, const base::json::Value& json) {
-  static constexpr std::string_view kKnown[] = {"id",      "secret",      "scope",         "roles",
-                                                "account", "may_act_for", "statement_keys"};
-  for (const auto& member : json.as_object()) {
-    const std::string_view key(member.key().data(), member.key().size());
-    // A misspelt account would open what it should close.
-    if (std::ranges::find(kKnown, key) == std::end(kKnown)) {
-      return broken("member",
-                    "must be id, secret, scope, roles, account, may_act_for or statement_keys");
+// A misspelt account would open what it should close.
+Status check_members(const base::json::Object& object,
+                     std::initializer_list<std::string_view> known) {
+  for (const auto& member : object) {
+    if (std::ranges::find(known, std::string_view(member.key())) == known.end()) {
+      return broken("member", fmt::format("must be one of {}", fmt::join(known, ", ")));
     }
   }
+  return {};
+}
+
+Result<std::optional<StatedUsers>> users_of(const base::json::Fields& fields) {
+  ASSIGN_OR_RETURN(auto object, fields.opt_object("users"));
+  if (!object) return std::nullopt;
+  RETURN_IF_ERROR(check_members(fields.find("users")->as_object(), {"names", "scope", "roles"}));
+  StatedUsers users;
+  ASSIGN_OR_RETURN(users.names, words_of(*object, "names"));
+  ASSIGN_OR_RETURN(auto words, words_of(*object, "scope"));
+  ASSIGN_OR_RETURN(users.scopes, Scopes::parse(words, OtherWords::kRefused));
+  ASSIGN_OR_RETURN(users.roles, words_of(*object, "roles"));
+  return users;
+}
+
+Result<Client> client_of(const base::json::Fields& fields, const base::json::Value& json) {
+  RETURN_IF_ERROR(check_members(json.as_object(), {"id", "secret", "scope", "roles", "account",
+                                                   "may_act_for", "statement_keys", "users"}));
   ASSIGN_OR_RETURN(auto stored, fields.string("secret"));
   auto secret = StoredSecret::make(std::move(stored));
   if (!secret) return std::move(secret).error();
@@ -142,6 +172,7 @@ Result<Client> client_of(const base::json::Fields& fields, const base::json::Val
   ASSIGN_OR_RETURN(client.account, fields.opt_string("account"));
   ASSIGN_OR_RETURN(client.may_act_for, words_of(fields, "may_act_for"));
   ASSIGN_OR_RETURN(client.statement_keys, statement_keys_of(fields));
+  ASSIGN_OR_RETURN(client.users, users_of(fields));
   return client;
 }
 
@@ -167,6 +198,17 @@ bool StoredSecret::equals(std::string_view shown) const {
 
 bool StoredSecret::is_hash_of(std::string_view shown) const {
   return is_hash_ && base::crypto::matches_hash(stored_.reveal(), shown);
+}
+
+bool is_user_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxText && base::is_utf8(name) &&
+         !name.contains(kActorMark) &&
+         std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+bool StatedUsers::holds(std::string_view subject) const {
+  return std::ranges::any_of(names,
+                             [&](const auto& name) { return name == "*" || name == subject; });
 }
 
 bool Client::may_act_for_client(std::string_view subject) const {
@@ -217,6 +259,11 @@ const Client* Clients::find(std::string_view id) const {
 bool Clients::has_statement_keys() const {
   return std::ranges::any_of(clients_,
                              [](const auto& item) { return !item.second.statement_keys.empty(); });
+}
+
+bool Clients::has_stated_users() const {
+  return std::ranges::any_of(clients_,
+                             [](const auto& item) { return item.second.users.has_value(); });
 }
 
 bool Clients::has_hashes() const {

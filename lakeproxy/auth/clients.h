@@ -35,6 +35,16 @@ class StoredSecret {
   bool is_hash_;
 };
 
+/// Users of the identity provider of whom a client may state that it asks for them. What they may
+/// do says their token to others; here it stands beside their names, since that token is not shown.
+struct StatedUsers {
+  std::vector<std::string> names;  ///< Their `sub`, or "*" for each user of the provider.
+  Scopes scopes;                   ///< At most; never the administrator's.
+  std::vector<std::string> roles;
+
+  [[nodiscard]] bool holds(std::string_view subject) const;
+};
+
 struct Client {
   std::string id;
   StoredSecret secret;
@@ -45,10 +55,20 @@ struct Client {
   std::vector<std::string> may_act_for;
   /// What it may sign statements with about whom it asks for: subject_statements.h.
   std::vector<base::jose::Verifier> statement_keys;
+  /// Whom of the provider's users its statements may be about; without it, clients alone.
+  std::optional<StatedUsers> users = std::nullopt;
 
   [[nodiscard]] bool may_act_for_client(std::string_view subject) const;
   [[nodiscard]] bool may_act_for_everybody() const { return may_act_for_client("*"); }
+  /// Of a user of the provider.
+  [[nodiscard]] bool may_act_for_user(std::string_view subject) const {
+    return may_act_for_everybody() || (users && users->holds(subject));
+  }
 };
+
+/// Whether it may be the name of a user of the provider: UTF-8 of 1 to 255 bytes, without control
+/// characters and ", ".
+[[nodiscard]] bool is_user_name(std::string_view name);
 
 /// By their ids. Immutable after loading.
 class Clients {
@@ -57,9 +77,10 @@ class Clients {
   /// stands at the end may be left out, but not the scope.
   /// Errors: kInvalid  names the entry by its number, and never repeats it.
   [[nodiscard]] base::Status add_entries(std::string_view text);
-  /// A JSON list of {id, secret, scope, roles, account, may_act_for, statement_keys}; scope, roles
-  /// and may_act_for are a text of words or a list, statement_keys a list of public keys in PEM:
-  /// Ed25519, RSA or P-256. Errors: the same.
+  /// A JSON list of {id, secret, scope, roles, account, may_act_for, statement_keys, users}; scope,
+  /// roles and may_act_for are a text of words or a list, statement_keys a list of public keys in
+  /// PEM: Ed25519, RSA or P-256; users is {names, scope, roles}, in the same forms. Errors: the
+  /// same.
   [[nodiscard]] base::Status add_json(std::string_view text);
 
   [[nodiscard]] bool empty() const { return clients_.empty(); }
@@ -69,6 +90,8 @@ class Clients {
   [[nodiscard]] bool has_hashes() const;
   /// Whether a client may state whom it asks for.
   [[nodiscard]] bool has_statement_keys() const;
+  /// Whether one may ask for users of the provider.
+  [[nodiscard]] bool has_stated_users() const;
 
  private:
   base::Status add(Client client);

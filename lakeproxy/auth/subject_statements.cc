@@ -41,9 +41,17 @@ base::Result<Statement> SubjectStatements::take(const Client& service, std::stri
     return base::fail(ErrorKind::kUnauthenticated, "sub and jti must be texts")
         .with_reason(jose::reason::kClaims);
   }
+  std::string issuer;
+  if (const auto* value = claims->all().if_contains("sub_iss")) {
+    if (!value->is_string() || value->get_string().empty()) {
+      return base::fail(ErrorKind::kUnauthenticated, "sub_iss must be a text")
+          .with_reason(jose::reason::kClaims);
+    }
+    issuer = std::string(value->get_string());
+  }
   const base::WallTime until = claims->expires_at() + jose::Rules{}.leeway;
   RETURN_IF_ERROR(remember(service.id + '\n' + claims->token_id(), until, now));
-  return Statement{claims->subject(), claims->expires_at()};
+  return Statement{claims->subject(), std::move(issuer), claims->expires_at()};
 }
 
 base::Status SubjectStatements::remember(std::string id, base::WallTime until, base::WallTime now) {

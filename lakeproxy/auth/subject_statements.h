@@ -25,6 +25,7 @@ inline constexpr std::chrono::seconds kLongestStatement{300};
 
 struct Statement {
   std::string subject;
+  std::string issuer;  ///< Whose user it is: of an identity provider. Empty: a client of ours.
   base::WallTime ends;
 };
 
@@ -36,7 +37,8 @@ class SubjectStatements {
 
   /// What `service` states, at the time `now`. It is taken once: the same again is refused, for as
   /// long as it would be good, by this process.
-  /// Claims: iss, the service's id; sub; aud, this lake; iat, exp, jti.
+  /// Claims: iss, the service's id; sub; sub_iss, of a user of the provider; aud, this lake; iat,
+  /// exp, jti.
   /// Errors: kUnauthenticated  signed by no key of the service, another lake's, expired, too long,
   ///         or taken already; kRateLimited  more are remembered than the bound of 100,000.
   [[nodiscard]] base::Result<Statement> take(const Client& service, std::string_view token,

@@ -49,11 +49,12 @@ StoredSecret nobodys_secret(const Clients& clients) {
 }  // namespace
 
 TokenGrants::TokenGrants(const Clients& clients, const AccessTokens& tokens,
-                         std::chrono::seconds renewal)
+                         std::chrono::seconds renewal, std::string provider)
     : clients_(&clients),
       tokens_(&tokens),
       statements_(tokens.issuer()),
       renewal_(renewal),
+      provider_(std::move(provider)),
       nobodys_(nobodys_secret(clients)) {
   if (clients.has_hashes()) hashing_ = std::make_unique<base::BlockingPool>(1);
 }
@@ -108,7 +109,27 @@ std::chrono::seconds TokenGrants::time_left(const IssuedToken& token) const {
                   std::chrono::seconds(0));
 }
 
-// A token of the subject, or what the actor states of one that is a client here.
+// A client, with what its configuration says; or a user of the provider, with what the service's
+// says of its users, in the service's own account.
+base::Result<Principal> TokenGrants::stated_subject(const Client& service,
+                                                    const Statement& said) const {
+  if (said.issuer.empty()) {
+    const Client* subject = clients_->find(said.subject);
+    if (subject != nullptr) return tokens_->principal_for(*subject);
+    return base::fail(ErrorKind::kUnauthenticated, "the subject is no client");
+  }
+  if (provider_.empty() || said.issuer != provider_ || !service.users ||
+      !service.users->holds(said.subject) || !is_user_name(said.subject)) {
+    return base::fail(ErrorKind::kUnauthenticated, "the subject is no user of whom it may state");
+  }
+  Grants grants{.scopes = service.users->scopes, .roles = service.users->roles};
+  return Principal{.subject = said.subject,
+                   .account = service.account,
+                   .issuer = said.issuer,
+                   .grants = std::make_shared<const Grants>(std::move(grants))};
+}
+
+// A token of the subject, or what the actor states of it.
 base::Task<base::Result<Verified>> TokenGrants::subject_of(base::RequestContext context,
                                                            const TokenRequest* request,
                                                            std::string actor,
@@ -118,16 +139,11 @@ base::Task<base::Result<Verified>> TokenGrants::subject_of(base::RequestContext 
     if (verify == nullptr) co_return tokens_->verify(token);
     co_return co_await (*verify)(context, std::string(token));
   }
-  CO_ASSIGN_OR_RETURN(Statement said,
-                      statements_.take(*clients_->find(actor), token, tokens_->now()));
-  const Client* subject = clients_->find(said.subject);
-  if (subject == nullptr) {
-    co_return base::fail(ErrorKind::kUnauthenticated, "the subject is no client");
-  }
-  co_return Verified{.principal = tokens_->principal_for(*subject),
-                     .until = said.ends,
-                     .shown_at = {},
-                     .ends = said.ends};
+  const Client& service = *clients_->find(actor);
+  CO_ASSIGN_OR_RETURN(const Statement said, statements_.take(service, token, tokens_->now()));
+  CO_ASSIGN_OR_RETURN(Principal subject, stated_subject(service, said));
+  co_return Verified{
+      .principal = std::move(subject), .until = said.ends, .shown_at = {}, .ends = said.ends};
 }
 
 // The actor shows a token of its own; what it gets is what both may do, for as long as the
@@ -162,7 +178,7 @@ base::Task<base::Result<IssuedToken>> TokenGrants::delegate(base::RequestContext
   if (!subject || subject->ends <= tokens_->now()) {
     co_return refused(states
                           ? "subject_token: must be a new statement of the actor, for this lake, "
-                            "about a client"
+                            "about a client or one of its users"
                           : "subject_token: must be a valid access token");
   }
   if (!subject->actors.empty() && subject->principal.issuer != actor->principal.issuer) {

@@ -47,7 +47,9 @@ using VerifyToken =
 class TokenGrants {
  public:
   /// Both outlive it. Tokens are renewed until `renewal` after the client has shown its secret.
-  TokenGrants(const Clients& clients, const AccessTokens& tokens, std::chrono::seconds renewal);
+  /// `provider` is the issuer of the identity provider's tokens; empty without one.
+  TokenGrants(const Clients& clients, const AccessTokens& tokens, std::chrono::seconds renewal,
+              std::string provider = {});
 
   /// What is left of a token that was given just now.
   [[nodiscard]] std::chrono::seconds time_left(const IssuedToken& token) const;
@@ -73,6 +75,8 @@ class TokenGrants {
                                                                TokenRequest request,
                                                                const VerifyToken* verify);
 
+  [[nodiscard]] base::Result<Principal> stated_subject(const Client& service,
+                                                       const Statement& said) const;
   [[nodiscard]] base::Task<base::Result<Verified>> subject_of(base::RequestContext context,
                                                               const TokenRequest* request,
                                                               std::string actor,
@@ -82,6 +86,7 @@ class TokenGrants {
   const AccessTokens* tokens_;
   SubjectStatements statements_;
   std::chrono::seconds renewal_;
+  std::string provider_;
   StoredSecret nobodys_;  ///< What the secret of an unknown client is held against.
   std::unique_ptr<base::BlockingPool> hashing_;  ///< Null where no secret is a hash.
   std::atomic<int> hashes_ = 0;                  ///< Being checked, or waiting for it.

@@ -80,6 +80,7 @@ base::Result<lake::LakeOptions> lake_options(const settings::SecureConfig& confi
                             .issuer = issuer_of(config),
                             .tables = settings.tables,
                             .scratch_dir = settings.scratch_dir};
+  if (settings.provider_users) options.subjects = lake::Subjects::kUsers;
   options.file_bytes = settings.max_file_bytes;
   options.files = settings.max_files;
   options.memory_bytes = settings.memory_bytes;

@@ -81,8 +81,12 @@ void check_file_sizes(Findings& out, const FilesConnector& files, const Limits& 
        limits.message_bytes);
 }
 
-void check_lake(Findings& out, const LakeConnector& lake) {
+void check_lake(Findings& out, const LakeConnector& lake, Mode mode) {
   if (!lake.enabled) return;
+  if (lake.provider_users && mode != Mode::kEnterprise) {
+    out.push_back({"connectors.lake.provider_users",
+                   "needs the mode enterprise: no other has users of a provider"});
+  }
   for (auto [setting, is_set] :
        {std::pair{"connectors.lake.url", !lake.url.empty()},
         {"connectors.lake.prefix", !lake.prefix.empty()},
@@ -96,12 +100,13 @@ void check_lake(Findings& out, const LakeConnector& lake) {
   }
 }
 
-void check_connectors(Findings& out, const Connectors& connectors, const Limits& limits) {
+void check_connectors(Findings& out, const Connectors& connectors, const Limits& limits,
+                      Mode mode) {
   const SqlConnector& sql = connectors.sql;
   if (sql.enabled && sql.data_dir.empty()) {
     out.push_back({"connectors.sql.data_dir", "must be set for the SQL connector"});
   }
-  check_lake(out, connectors.lake);
+  check_lake(out, connectors.lake, mode);
   const FilesConnector& files = connectors.files;
   if (!files.enabled) return;
   if (files.root.empty()) {
@@ -127,7 +132,7 @@ Findings check_ranges(const SecureConfig& config, Role role) {
   check_outcomes(out, config.outcomes);
   at_most(out, "server.ping_interval", config.server.ping_interval, "server.idle_timeout",
           config.server.idle_timeout);
-  check_connectors(out, config.connectors, config.limits);
+  check_connectors(out, config.connectors, config.limits, config.core.mode);
   if (config.audit.path.empty()) out.push_back({"audit.path", "must be set"});
   return out;
 }

@@ -288,6 +288,7 @@ struct LakeConnector {
   std::string store_url;
   bool store_path_style = true;
   Path ca_cert_path;
+  bool provider_users = false;      ///< Callers are users of oauth2.issuer there, not clients.
   std::vector<std::string> tables;  ///< NAMESPACE.TABLE; empty: all.
   Path scratch_dir;
   std::uint64_t max_file_bytes = 0;

@@ -182,6 +182,11 @@ std::vector<Row> lake_rows() {
            FlagType{}, "1", "0 where store_url names the bucket itself.")
       .add("connectors.lake.ca_cert_path", SETTINGS_MEMBER(connectors.lake.ca_cert_path),
            TextType{}, "", "PEM file with the authorities of both; the system's when not set.")
+      .add("connectors.lake.provider_users", SETTINGS_MEMBER(connectors.lake.provider_users),
+           FlagType{}, "0",
+           "1: callers are users of oauth2.issuer, whom the lake knows as its "
+           "LAKEPROXY_OIDC_ISSUER; "
+           "0: clients of the lake.")
       .add("connectors.lake.tables", SETTINGS_MEMBER(connectors.lake.tables),
            ListType{table_rule, kTableRule}, "",
            "Tables that callers may reach, each NAMESPACE.TABLE; all that the lake lets them when "

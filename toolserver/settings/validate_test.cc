@@ -474,6 +474,11 @@ TEST(ValidateTest, settings_fit_together) {
             [](SecureConfig& s) { s.connectors.sql.enabled = true; }},
            {"connectors.lake.name", "a lake without a name",
             [](SecureConfig& s) { s.connectors.lake.enabled = true; }},
+           {"connectors.lake.provider_users", "users of a provider where there is none",
+            [](SecureConfig& s) {
+              s.connectors.lake.enabled = true;
+              s.connectors.lake.provider_users = true;
+            }},
            {"connectors.lake.url", "a lake in plaintext elsewhere",
             [](SecureConfig& s) { s.connectors.lake.url = "http://lake.example"; }},
            {"connectors.lake.store_url", "a store in plaintext elsewhere",

@@ -15,6 +15,9 @@
 
 namespace tool::lake {
 
+/// What callers are at the lake: its clients, or users of the identity provider that `issuer` is.
+enum class Subjects : std::uint8_t { kClients, kUsers };
+
 struct LakeOptions {
   base::http::Origin catalog;  ///< The lake's Iceberg REST catalog.
   std::string prefix;          ///< Its {prefix}.
@@ -27,6 +30,7 @@ struct LakeOptions {
   std::string ca_file;        ///< PEM, for both; the system's roots when empty.
   /// Who vouches for the names that the lake knows: others' callers are refused.
   std::string issuer;
+  Subjects subjects = Subjects::kClients;
   /// NAMESPACE.TABLE that callers may reach; empty: all that the lake lets them.
   std::vector<std::string> tables;
   /// For the files of one query, in a folder of its own there; of this service alone.

@@ -50,6 +50,7 @@ LakeAnswer<std::string> LakeTokens::statement_of(const std::string& subject) con
                             {"iat", base::jose::numeric_date(now)},
                             {"exp", base::jose::numeric_date(now + kStatement)},
                             {"jti", base::to_string(base::make_uuid_v4(random_))}};
+  if (options_.subjects == Subjects::kUsers) claims["sub_iss"] = options_.issuer;
   auto made = base::jose::sign(options_.signer, kStatementType, claims);
   if (subject.empty() || !made) return refused(Code::kPolicy, "lake: the caller's name is none");
   return *std::move(made);
