@@ -39,37 +39,6 @@ def test_every_test_that_is_named_exists(document):
     assert not missing
 
 
-COVERAGE = ROOT / 'docs/spec-coverage.md'
-LINES = [[cell.strip() for cell in line.strip('|').split('|')] for line in COVERAGE.read_text().splitlines()
-         if re.match(r'\|.*\| (yes|part|no) \|', line)]
-NO_TEST = {'kit', 'interop', 'section 3.4', 'section 2.2', 'sections 1.6 and 7'}
-
-
-def test_coverage_is_read():
-    assert len(LINES) > 150
-
-
-@pytest.mark.parametrize('line', LINES, ids=lambda line: line[0][:60])
-def test_each_line_has_its_proof_or_says_what_is_missing(line):
-    what, state, proof = line[0], line[1], '|'.join(line[2:])
-    tests = [path for path, _ in LINK.findall(proof) if re.search(r'test[^/]*\.(cc|py)$|/$', path)]
-    words = re.sub(r'`[^`]*`|\[[^\]]*\]\([^)]*\)|\W', '', proof)
-    if state == 'yes':
-        assert tests or any(word in proof for word in NO_TEST), f'{what}: no test'
-    else:
-        assert len(words) > 12, f'{what}: what is missing?'
-
-
-def test_each_route_has_its_line():
-    """The operations of the catalog's API, as the route table calls them."""
-    routes = re.findall(r'"/v1/\{prefix\}[^"]*"|k\w+,\s+"(\w+)",', (ROOT / 'lakeproxy/http/route_table.cc').read_text())
-    known = {line[0] for line in LINES}
-    ours = re.findall(r'constexpr std::string_view (k\w+) = "/v1/\{prefix\}/governance/', (ROOT / 'lakeproxy/http/route_table.cc').read_text())
-    governance = set(re.findall(rf'(?:{"|".join(ours)}),\s+"(\w+)"', (ROOT / 'lakeproxy/http/route_table.cc').read_text()))
-    assert {name for name in routes if name} - known - governance == {'compactTable', 'ducklakeCredentials'}, \
-        'not of the description: lines of section 4'
-
-
 # The rows of two lists of OWASP, against docs/assurance.md
 
 MCP_TOP_10 = ('Token Mismanagement & Secret Exposure', 'Privilege Escalation via Scope Creep', 'Tool Poisoning',

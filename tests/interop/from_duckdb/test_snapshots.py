@@ -47,6 +47,16 @@ def test_snapshots_form_one_growing_chain(duck, catalog, schema):
     assert [entry.snapshot_id for entry in metadata.snapshot_log] == [s.snapshot_id for s in chain]
 
 
+def test_snapshots_are_shown_one_second_earlier(duck, catalog, schema):
+    """A client that anchors on the start of its transaction finds what was committed right before."""
+    table = f'{schema}.earlier'
+    duck.execute(f'CREATE TABLE lake.{table}_other (n INTEGER)')
+    marks = make_history(duck, table)
+    made = dict(duck.execute("SELECT snapshot_id, epoch_ms(snapshot_time) FROM ducklake_snapshots('lake')").fetchall())
+    shown = {snapshot.snapshot_id: snapshot.timestamp_ms for snapshot in catalog.load_table(table).metadata.snapshots}
+    assert {mark: shown[mark] for mark in marks} == {mark: made[mark] - 1000 for mark in marks}
+
+
 def test_snapshots_name_their_operation(duck, catalog, schema):
     table = f'{schema}.operations'
     duck.execute(f'CREATE TABLE lake.{table}_other (n INTEGER)')

@@ -8,7 +8,7 @@ from minio.credentials import AssumeRoleProvider
 
 from by_hand import Watched
 from lake_clients import iceberg as iceberg_client
-from rest import assert_error, table_body
+from rest import Rest, assert_error, table_body
 from stack.process import wait_until
 from vended import SETTINGS, VENDED, Keys, Store, as_client
 
@@ -228,6 +228,23 @@ def test_keys_come_only_to_whom_asks(server, t):
     assert both.json()['config']['s3.access-key-id']
 
 
+def test_where_the_store_is_is_told_to_everybody(server, lake, t):
+    config = as_client(server, 'reader').get('namespaces/keys/tables/t', headers={'X-Iceberg-Access-Delegation': ''}).json()['config']
+    assert config['s3.endpoint'] == server.environment()['LAKEPROXY_S3_ENDPOINT']
+    assert config['s3.region'] == lake.s3_region and config['s3.path-style-access'] == 'true'
+    assert not {'s3.access-key-id', 's3.secret-access-key', 's3.session-token'} & config.keys()
+
+
+def test_root_keys_are_told_only_where_they_are_let_out(stack, lake, t):
+    with Watched.beside(stack, LAKEPROXY_SUPPRESS_ROOT_CREDS='0') as open_one:
+        answer = Rest(open_one.uri(), 'lake').get('namespaces/keys/tables/t')
+    assert answer.json()['config']['s3.access-key-id'] == lake.s3_access_key
+    assert answer.json()['config']['s3.secret-access-key'] == lake.s3_secret_key
+    with Watched.beside(stack) as closed:
+        answer = Rest(closed.uri(), 'lake').get('namespaces/keys/tables/t')
+    assert answer.status_code == 200 and lake.s3_access_key not in answer.text and lake.s3_secret_key not in answer.text
+
+
 def test_an_answer_with_keys_is_kept_by_nobody(server, t):
     for coding in ('identity', 'gzip'):
         answer = as_client(server, 'reader').get('namespaces/keys/tables/t', headers={'Accept-Encoding': coding})
@@ -292,6 +309,12 @@ def test_a_table_of_many_files_is_opened_as_a_folder(server, tables, store, duck
     writer = as_client(server, 'writer').keys('keys.many', store)
     assert not writer.puts(places.list) and writer.puts(f'{places.folder}/data/x.parquet')
     assert '"operation":"sts_degraded"' in server.log.read_text()
+    trail = as_client(server, 'admin')
+    def degraded(principal):
+        asked = {'operation': 'sts_degraded', 'principal': principal}
+        return {(one['object'], one['detail']['access']) for one in trail.get('governance/audit', params=asked).json()['entries']}
+    assert degraded('reader') == {('keys.many', 'read')} and degraded('writer') == {('keys.many', 'read-write')}
+    assert not degraded('second')
 
 
 def test_answers_to_changes_have_keys(server, store):

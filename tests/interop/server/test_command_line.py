@@ -1,7 +1,10 @@
 """lakeproxy as a command: check, --help, --version, and settings that are wrong."""
+import pathlib
 import subprocess
 
 import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -46,6 +49,20 @@ def test_the_file_loses_to_dotenv_and_dotenv_to_the_environment(run, tmp_path):
     (tmp_path / '.env').write_text('LAKEPROXY_ENGINE_THREADS=3\n')
     assert threads().startswith('LAKEPROXY_ENGINE_THREADS=3 (.env')
     assert threads(LAKEPROXY_ENGINE_THREADS='4').startswith('LAKEPROXY_ENGINE_THREADS=4 (env')
+
+
+def test_the_document_is_that_of_the_repository(run):
+    assert (ROOT / 'docs/configuration.md').read_text() == run('settings', '--markdown').stdout
+
+
+def test_the_password_of_the_database_is_in_no_output(stack, run):
+    for command in (['settings'], ['check']):
+        done = run(*command, LAKEPROXY_PG_PASSWORD='not-the-password', LAKEPROXY_LOG_LEVEL='debug')
+        assert 'not-the-password' not in done.stdout + done.stderr, command
+    shown = run('settings').stdout
+    assert 'LAKEPROXY_PG_PASSWORD=' in shown and stack.postgres.password not in shown
+    log = (stack.folder / 'lakeproxy.log').read_text(encoding='utf-8')
+    assert log and stack.postgres.password not in log
 
 
 def test_help_and_version(run):

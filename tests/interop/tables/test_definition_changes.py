@@ -117,6 +117,14 @@ def test_the_name_that_a_client_gave_its_snapshot_is_known(table, commit, metada
     assert_refused(commit(ref('v1', chosen)), 400, chosen)
 
 
+def test_a_uuid_is_assigned_in_vain(table, commit, metadata):
+    before = metadata()
+    answer = commit({'action': 'assign-uuid', 'uuid': '9c12d441-03fe-4693-9a96-a0705ddf69c1'})
+    assert answer.status_code == 200
+    assert answer.json()['metadata']['table-uuid'] == metadata()['table-uuid'] == before['table-uuid']
+    assert ids(metadata()) == ids(before)
+
+
 def test_tags_and_branches(table, metadata, catalog, spark, schema):
     name = f'{schema}.t'
     first, second, now = ids(metadata())

@@ -274,6 +274,19 @@ def test_the_session_token_is_signed_by_the_node(federation):
     assert json.loads(unb64(body))['iss'] == 'node-c'
 
 
+def test_a_node_that_only_verifies_signs_its_own_sessions_with_hs256(federation, make_service):
+    """Its transport keeps the shared secret, whatever the federation's tokens are signed with."""
+    issuer, _, folder = federation
+    node = make_service('basic', node_id='node-d', security__federation_jwt_public_key_path=str(folder / 'issuer.pub'),
+                        security__federation_issuer='federation-1', security__federation_audience='all-nodes')
+    ready = run(opened(node, issuer.mint('alice')))
+    assert ready['principal'] == {'sub': 'alice', 'iss': 'federation-1'}
+    head, body, _ = ready['session_token'].split('.')
+    assert json.loads(unb64(head))['alg'] == 'HS256' and json.loads(unb64(body))['iss'] == 'node-d'
+    # The shared secret makes no token of the federation.
+    assert refusal(node, hs256(node, iss='federation-1', aud='all-nodes')) == 'E_AUTH'
+
+
 def program(service, key, token):
     """The program's client with a public key for the node's session tokens."""
     return service.run('list', '--set', f'SCP_SECURITY_JWT_PUBLIC_KEY_PATH={key}', '--set', f'SCP_SECURITY_CLIENT_TOKEN={token}', check=False)

@@ -1,0 +1,97 @@
+"""How long masked copies and states stay that no newest state needs: by number, by grace, and by the last use of their masks."""
+import json
+import secrets
+import subprocess
+
+import pytest
+from by_hand import Watched
+from masked import NAMESPACE, SETTINGS, Governance, as_client
+
+NOW = {**SETTINGS, 'LAKEPROXY_MASKED_RETAIN_GRACE_SECONDS': '0'}
+
+
+def orphans(server):
+    """What the removal of orphans would take, as object names."""
+    done = subprocess.run([server.binary, 'gc', '--json', '--older-than', '0s'], env=server.environment(), cwd=server.folder,
+                          check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return {item['key'] for item in json.loads(done.stdout)['orphans']}
+
+
+class Table:
+    """A masked table, as one server's analyst reads it."""
+
+    def __init__(self, server, duck, store):
+        self.server = server
+        self.duck = duck
+        self.store = store
+        self.name = f'kept_{secrets.token_hex(3)}'
+        self.place = f'lake.{NAMESPACE}.{self.name}'
+        duck.execute(f'CREATE TABLE {self.place} (id BIGINT, ssn VARCHAR)')
+        duck.execute(f"CALL lake.set_option('data_inlining_row_limit', 0, table_name => '{self.name}', schema => '{NAMESPACE}')")
+        self.governance = Governance(as_client(server, 'admin'))
+        self.analyst = as_client(server, 'analyst')
+        self.insert(1, 2)
+        self.mask("left(v, 1) || '*'")
+
+    def insert(self, *ids):
+        self.duck.execute(f'INSERT INTO {self.place} VALUES ' + ', '.join(f"({n}, '{n}-secret')" for n in ids))
+
+    def mask(self, body):
+        self.governance.mask(self.name, 'ssn', 'VARCHAR', body)
+
+    def state(self, count):
+        """The names of the state's metadata file and of its copies, once this many rows are read."""
+        for _ in range(600):
+            assert self.analyst.load(self.name).status_code == 200
+            table = self.analyst.pyiceberg().load_table(f'{NAMESPACE}.{self.name}')
+            tasks = list(table.scan().plan_files())
+            if sum(task.file.record_count for task in tasks) == count:
+                return self.store.key(table.metadata_location), {self.store.key(task.file.file_path) for task in tasks}
+        raise AssertionError(f'the masked table never had {count} rows')
+
+
+@pytest.fixture
+def made(stack, duck, store, governed, request):
+    with Watched.beside(stack, **request.param) as server:
+        yield Table(server, duck, store)
+
+
+@pytest.mark.parametrize('made', [{**NOW, 'LAKEPROXY_MASKED_RETAIN_SNAP_DIRS': '2'}], indirect=True)
+def test_as_many_states_stay_as_are_set(made):
+    states = [made.state(2)[0]]
+    for count in (3, 4):
+        made.insert(count)
+        states.append(made.state(count)[0])
+    assert len(set(states)) == 3
+    gone = orphans(made.server)
+    assert [state in gone for state in states] == [True, False, False]
+
+
+@pytest.mark.parametrize('made, goes', [(NOW, True), (SETTINGS, False)], indirect=['made'], ids=['no grace', 'an hour'])
+def test_a_copy_that_no_newest_state_names_goes_after_its_grace(made, goes):
+    _, before = made.state(2)
+    made.duck.execute(f'DELETE FROM {made.place} WHERE id = 1')
+    _, after = made.state(1)
+    assert len(before) == 1 and not before & after
+    gone = orphans(made.server)
+    assert before <= gone if goes else not before & gone
+    assert not after & gone
+
+
+@pytest.mark.parametrize('made', [{**NOW, 'LAKEPROXY_MASKED_EXPORT_TTL_DAYS': '3'}], indirect=True)
+def test_masks_that_nobody_uses_go_after_their_days(stack, made):
+    used = f'UPDATE lakeproxy_masked_state SET used_at = now() - interval \'{{}}\' WHERE metadata_file LIKE \'%/{made.name}/%\''
+    document, copies = made.state(2)
+    made.mask("'other'")
+    _, others = made.state(2)
+    assert not copies & others
+    stack.postgres.query('lake', used.format('2 days 23 hours'))
+    made.insert(3)
+    _, others = made.state(3)
+    assert not (copies | {document}) & orphans(made.server), 'within the days'
+    stack.postgres.query('lake', used.format('3 days 1 minute'))
+    made.insert(4)
+    _, others = made.state(4)
+    gone = orphans(made.server)
+    assert copies | {document} <= gone and not others & gone
