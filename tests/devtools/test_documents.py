@@ -5,7 +5,8 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')])
+FOLDERS = ('base', 'bench', 'clients', 'db', 'docs', 'examples', 'fuzz', 'lakeproxy', 'tests', 'toolserver')
+DOCUMENTS = sorted([*ROOT.glob('*.md'), *(file for folder in FOLDERS for file in (ROOT / folder).rglob('*.md') if 'node_modules' not in file.parts)])
 LINK = re.compile(r'\]\(([^)#\s]*)(?:#([^)\s]*))?\)')
 NAMED = re.compile(r'((?:`\w+`(?:,\s+|\s+and\s+)?)+)\s+in\s+\[[^\]]+\]\(([^)#]+)\)')
 
@@ -37,6 +38,26 @@ def test_every_test_that_is_named_exists(document):
         source = (document.parent / path).read_text()
         missing += [f'{name} in {path}' for name in re.findall(r'`(\w+)`', names) if not re.search(rf'\b{name}\b', source)]
     assert not missing
+
+
+def test_every_decision_and_every_page_is_in_an_index():
+    index = (ROOT / 'docs/README.md').read_text()
+    linked = {path for path, _ in LINK.findall(index)}
+    pages = {file.relative_to(ROOT / 'docs') for folder in ('.', 'adr') for file in (ROOT / 'docs' / folder).glob('*.md')}
+    assert {str(page) for page in pages} - {'README.md'} <= linked
+    for folder in ('lake', 'tools'):
+        linked = {path for path, _ in LINK.findall((ROOT / 'docs' / folder / 'README.md').read_text())}
+        assert {file.name for file in (ROOT / 'docs' / folder).glob('*.md')} - {'README.md'} <= linked, folder
+
+
+@pytest.mark.parametrize('document', DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_setting_that_is_named_exists(document):
+    known = {name for page in ('configuration', 'tool-configuration') for name in
+             re.findall(r'\b(?:LAKEPROXY|SCP)_[A-Z0-9_]+', (ROOT / f'docs/{page}.md').read_text())} | {'LAKEPROXY_FAULT_AT'}  # of builds for tests
+    named = set(re.findall(r'\b((?:LAKEPROXY|SCP)_[A-Z0-9_]*[A-Z0-9])\b(?!_)', document.read_text()))
+    # A secret may stand in a file that a name with _FILE gives.
+    assert not {name for name in named if name not in known and name.removesuffix('_FILE') not in known and
+                not any(other.startswith(name + '_') for other in known)}
 
 
 # The rows of two lists of OWASP, against docs/assurance.md
