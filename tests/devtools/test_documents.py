@@ -5,7 +5,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ('base', 'bench', 'clients', 'db', 'docs', 'examples', 'fuzz', 'lakeproxy', 'tests', 'toolserver')
+FOLDERS = ('base', 'bench', 'clients', 'db', 'devtools', 'docs', 'examples', 'fuzz', 'lakeproxy', 'tests', 'toolserver')
 DOCUMENTS = sorted([*ROOT.glob('*.md'), *(file for folder in FOLDERS for file in (ROOT / folder).rglob('*.md') if 'node_modules' not in file.parts)])
 LINK = re.compile(r'\]\(([^)#\s]*)(?:#([^)\s]*))?\)')
 NAMED = re.compile(r'((?:`\w+`(?:,\s+|\s+and\s+)?)+)\s+in\s+\[[^\]]+\]\(([^)#]+)\)')

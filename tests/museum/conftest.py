@@ -37,7 +37,7 @@ def make_service(tmp_path_factory, authority):
 
 @pytest.fixture(scope='session')
 def service(make_service):
-    """With files, SQL and a door for MCP clients."""
+    """With files, SQL and the ingress for MCP clients."""
     return make_service(mcp__enabled=True, security__api_key_scopes=SCOPES)
 
 

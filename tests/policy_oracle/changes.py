@@ -1,4 +1,4 @@
-"""Changes of tables under their policies, from both doors: DuckDB on the lake, and Iceberg REST with a principal's own keys."""
+"""Changes of tables under their policies, through both access paths: DuckDB on the lake, and Iceberg REST with a principal's own keys."""
 import datetime
 
 import pyarrow as pa

@@ -3,7 +3,7 @@ import json
 import time
 
 from oracle.steps import Difference
-from policy_oracle import bodies, doors, reading
+from policy_oracle import access_paths, bodies, reading
 from policy_oracle.clients import OWNER, PRINCIPALS, VENDED
 from policy_oracle.world import path_of
 
@@ -105,10 +105,10 @@ class Checker:
         view = answer.json()['metadata']['properties'].get('lakeproxy.masking-view-name')
         demand('whether a masking view is told', plan.kind == 'cooperative', view is not None, where)
         if view and source.random() < 0.3:
-            doors.masking_view(self.world, table, who, view, self.same_rows)
-            self.tally.doors += 1
+            access_paths.masking_view(self.world, table, who, view, self.same_rows)
+            self.tally.other_ways += 1
         location = answer.json()['metadata-location']
-        doors.check(self.world, self.tally, table, who, plan.kind, location, reading.key_of(self.world, location), source)
+        access_paths.check(self.world, self.tally, table, who, plan.kind, location, reading.key_of(self.world, location), source)
         if source.random() < 0.3:
             self.keys_beside(table, who, source)
 
@@ -164,7 +164,7 @@ class Checker:
         found = reading.rows_of(world, metadata, keys)
         demand('rows', bag(world.rows(bodies.select(plan, table))), bag(found), where)
         tried = self.nothing_else(base, keys, metadata, where, source)
-        doors.check(world, self.tally, table, who, plan.kind, answer.json()['metadata-location'], tried, source)
+        access_paths.check(world, self.tally, table, who, plan.kind, answer.json()['metadata-location'], tried, source)
         self.everywhere(table, who, metadata, where)
         self.older_states(table, who, base, source)
         self.other_tags(table, plan, who, answer, source)

@@ -11,7 +11,7 @@ LINE_SECONDS = 60
 class Tally:
     def __init__(self):
         self.began = self.told = time.monotonic()
-        self.histories = self.steps = self.effective = self.views = self.probes = self.doors = self.stale = self.waits = 0
+        self.histories = self.steps = self.effective = self.views = self.probes = self.other_ways = self.stale = self.waits = 0
         self.loads = collections.Counter()
         self.done = collections.Counter()
         self.skipped = collections.Counter()
@@ -20,7 +20,7 @@ class Tally:
         seconds = max(time.monotonic() - self.began, 0.001)
         loads = ', '.join(f'{self.loads[kind]} {kind}' for kind in KINDS)
         return (f'governance: {self.histories} histories, {self.steps} steps, {self.effective} effective-policies, loads: {loads}; '
-                f'{self.views} views run, {self.probes} raw objects tried, {self.doors} other ways, {self.stale} older states and {self.waits} times 503 on the way; '
+                f'{self.views} views run, {self.probes} raw objects tried, {self.other_ways} other ways, {self.stale} older states and {self.waits} times 503 on the way; '
                 f'{seconds:.0f} s, {self.steps / seconds:.1f} steps/s')
 
     def tell(self):

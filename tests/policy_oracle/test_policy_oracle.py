@@ -6,7 +6,7 @@ import pytest
 from lake_clients.lake import Lake
 from oracle.shrink import shortest
 from oracle.steps import Difference, Step
-from policy_oracle import clients, doors, history
+from policy_oracle import access_paths, clients, history
 from policy_oracle.checks import Checker
 from policy_oracle.rules import Attachment, Mask
 from policy_oracle.steps import steps_of
@@ -99,8 +99,8 @@ def test_a_grant_that_is_lost_is_found(world):
     world.rules.object_grants.add((first, 'select', 'analyst'))
     for table in (first, second):
         for who in ('ana', 'bob', 'admin'):
-            doors.login(world, table, who, 'raw')
+            access_paths.login(world, table, who, 'raw')
     world.stack.postgres.query('lake', 'DELETE FROM lakeproxy_object_grant')
     with pytest.raises(Difference, match='what a login sees'):
-        doors.login(world, second, 'bob', 'raw')
+        access_paths.login(world, second, 'bob', 'raw')
     world.end()

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lakeproxy/to_iceberg/publish/footer_check.h"
-#include "lakeproxy/to_iceberg/publish/partial_looks.h"
+#include "lakeproxy/to_iceberg/publish/partial_delete_files.h"
 #include "lakeproxy/to_iceberg/publish/table_at.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
 #include "lakeproxy/to_iceberg/snapshot/data_file_view.h"
@@ -85,7 +85,7 @@ base::Task<base::Result<std::vector<materialize::SnapshotChange>>> Publisher::sp
 base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestContext context,
                                                                   model::LakeTable* table,
                                                                   model::LakeChanges changes) {
-  CO_RETURN_IF_ERROR(co_await look_into_delete_files(context, tools_.exporter, &changes));
+  CO_RETURN_IF_ERROR(co_await read_partial_delete_files(context, tools_.exporter, &changes));
   hide_unpublished(context, *table, changes);
   CO_RETURN_IF_ERROR(check_failed_copies(*table, changes));
   const std::string& schema = tools_.writer->lake().metadata_schema;

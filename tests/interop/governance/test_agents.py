@@ -139,7 +139,7 @@ def test_an_agent_reads_masked_rows_where_its_user_reads_clear_ones(server, serv
     assert answered(dana, 'lake.query', sql=people(governed))['rows'] == MASKED
     shown = Bearer(server.uri(), 'lake', token_of(server, 'dana')).get(f'namespaces/{governed}/tables/people').json()
     assert 'lakeproxy.masked-columns' not in shown['metadata']['properties'], 'her role lifts the mask'
-    # A client of another maker, over the same door.
+    # A client of another maker, over the same way in.
     arguments = json.dumps({'sql': people(governed), 'limit': 1})
     told = json.loads(run([PYTHON, PEERS / 'call_tool.py', 'mcp', f'{service.http_url}/mcp', dana.token, 'lake.query', arguments], cwd=tmp_path,
                           env={'SSL_CERT_FILE': str(service.authority.roots)}).stdout)

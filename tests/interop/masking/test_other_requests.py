@@ -32,7 +32,7 @@ def gateway(stack):
         yield made
 
 
-class Door:
+class KeyedStore:
     """A store as one principal's keys reach it, and where things lie."""
 
     def __init__(self, server, client, store, address):
@@ -50,10 +50,10 @@ class Door:
 
 
 @pytest.fixture(scope='module', params=['vended keys', 'gateway'])
-def doors(request, server, gateway, store):
+def keyed_stores(request, server, gateway, store):
     """The analyst's and the steward's."""
     at = (server, store.host) if request.param == 'vended keys' else (gateway, gateway.gateway)
-    return Door(at[0], 'analyst', store, at[1]), Door(at[0], 'steward', store, at[1])
+    return KeyedStore(at[0], 'analyst', store, at[1]), KeyedStore(at[0], 'steward', store, at[1])
 
 
 @pytest.fixture(scope='module')
@@ -73,15 +73,15 @@ def is_there(store, key):
     return key in store.under(key)
 
 
-def test_the_steward_reads_what_the_others_may_not(doors, base):
-    masked, raw = doors
+def test_the_steward_reads_what_the_others_may_not(keyed_stores, base):
+    masked, raw = keyed_stores
     for key in base[1:]:
         assert raw.raw.get(key).status == 200
         refused(masked.raw.get(key))
 
 
-def test_a_base_file_is_not_copied_into_an_own_folder(doors, base, store):
-    masked, _ = doors
+def test_a_base_file_is_not_copied_into_an_own_folder(keyed_stores, base, store):
+    masked, _ = keyed_stores
     for folder in (masked.folder + '/data', masked.folder + '/metadata', base[0] + '/data', base[0] + '/metadata/lake'):
         for source in (f'/{store.bucket}/{base[1]}', urllib.parse.quote(f'{store.bucket}/{base[1]}', safe='')):
             target = f'{folder}/copy-{secrets.token_hex(4)}'
@@ -89,8 +89,8 @@ def test_a_base_file_is_not_copied_into_an_own_folder(doors, base, store):
             assert not is_there(store, target)
 
 
-def test_a_part_is_not_copied_of_a_base_file(doors, base, store):
-    masked, _ = doors
+def test_a_part_is_not_copied_of_a_base_file(keyed_stores, base, store):
+    masked, _ = keyed_stores
     target = f'{masked.folder}/data/part-{secrets.token_hex(4)}'
     refused(masked.raw.send('PUT', f'{masked.raw.path(target)}?partNumber=1&uploadId=any', {'X-Amz-Copy-Source': f'/{store.bucket}/{base[1]}'}))
     assert not is_there(store, target)
@@ -98,9 +98,9 @@ def test_a_part_is_not_copied_of_a_base_file(doors, base, store):
 
 def test_the_steward_copies_with_keys_of_the_store(server, store, base):
     """A sound request: MinIO takes it of whoever may read the one and write the other."""
-    door = Door(server, 'steward', store, store.host)
+    keyed = KeyedStore(server, 'steward', store, store.host)
     target = f'{base[0]}/data/copy-{secrets.token_hex(4)}'
-    assert door.raw.put(target, b'', headers={'X-Amz-Copy-Source': f'/{store.bucket}/{base[1]}'}).status == 200
+    assert keyed.raw.put(target, b'', headers={'X-Amz-Copy-Source': f'/{store.bucket}/{base[1]}'}).status == 200
     assert is_there(store, target)
     store.client.remove_object(store.bucket, target)
 
@@ -111,8 +111,8 @@ def delete_of(raw, *keys):
     return raw.send('POST', f'/{raw.bucket}?delete=', {'Content-MD5': md5}, body.encode())
 
 
-def test_a_delete_of_many_takes_nothing(doors, base, store):
-    masked, _ = doors
+def test_a_delete_of_many_takes_nothing(keyed_stores, base, store):
+    masked, _ = keyed_stores
     own = next(key for key in store.under(masked.folder + '/') if '/data/' in key)
     answer = delete_of(masked.raw, own, base[1], base[2])
     assert b'<Deleted>' not in answer.body and b'AccessDenied' in answer.body, answer
@@ -121,16 +121,16 @@ def test_a_delete_of_many_takes_nothing(doors, base, store):
 
 def test_the_steward_removes_a_new_object_among_many(gateway, store, base):
     """The same request is sound: the gateway takes it of whoever may change the table, for what is not recorded."""
-    door = Door(gateway, 'steward', store, gateway.gateway)
+    keyed = KeyedStore(gateway, 'steward', store, gateway.gateway)
     key = f'{base[0]}/data/new-{secrets.token_hex(4)}'
-    assert door.raw.put(key).status == 200
-    answer = delete_of(door.raw, key)
+    assert keyed.raw.put(key).status == 200
+    answer = delete_of(keyed.raw, key)
     assert answer.status == 200 and b'<Error>' not in answer.body, answer
     assert not is_there(store, key)
 
 
-def test_no_upload_in_parts_is_begun(doors, base):
-    masked, raw = doors
+def test_no_upload_in_parts_is_begun(keyed_stores, base):
+    masked, raw = keyed_stores
     for folder in (masked.folder + '/data', base[0] + '/data', base[0] + '/metadata/lake'):
         refused(masked.raw.send('POST', masked.raw.path(f'{folder}/parts') + '?uploads='))
     refused(masked.raw.send('POST', masked.raw.path(base[1]) + '?uploads='))
@@ -144,12 +144,12 @@ def test_no_upload_in_parts_is_begun(doors, base):
     assert raw.raw.send('DELETE', f'{path}?uploadId={upload}').status == 204
 
 
-def listing(door, query):
-    return door.raw.send('GET', f'/{door.raw.bucket}?{query}')
+def listing(keyed, query):
+    return keyed.raw.send('GET', f'/{keyed.raw.bucket}?{query}')
 
 
-def test_neither_versions_nor_uploads_nor_base_folders_are_listed(doors, base):
-    masked, raw = doors
+def test_neither_versions_nor_uploads_nor_base_folders_are_listed(keyed_stores, base):
+    masked, raw = keyed_stores
     folder = urllib.parse.quote(base[0], safe='')
     for query in ('versions=', f'versions=&prefix={folder}%2F', 'uploads=', f'uploads=&prefix={folder}%2F', 'list-type=2', 'list-type=2&prefix=',
                   f'list-type=2&prefix={folder}%2F', f'list-type=2&prefix={folder}%2Fdata%2F', f'list-type=2&prefix={folder}%2Fmetadata%2F',
@@ -162,14 +162,14 @@ def test_neither_versions_nor_uploads_nor_base_folders_are_listed(doors, base):
     assert own.status == 200 and base[1].encode() in own.body
 
 
-def test_a_version_of_a_base_file_is_not_read(doors, base):
-    masked, _ = doors
+def test_a_version_of_a_base_file_is_not_read(keyed_stores, base):
+    masked, _ = keyed_stores
     for query in ('versionId=null', 'versionId=', 'acl=', 'tagging=', 'attributes='):
         refused(masked.raw.send('GET', f'{masked.raw.path(base[1])}?{query}'))
 
 
-def test_a_bucket_in_the_hosts_name_opens_no_more(doors, base, store):
-    masked, raw = doors
+def test_a_bucket_in_the_hosts_name_opens_no_more(keyed_stores, base, store):
+    masked, raw = keyed_stores
     for key in base[1:]:
         for target in (f'/{key}', f'/{store.bucket}/{key}'):
             refused(masked.virtual().send('GET', target))

@@ -123,7 +123,7 @@ def test_one_compaction_of_a_table_at_a_time(rest, lake, duck, catalog, schema):
     compact(rest, f'{schema}.t')
 
 
-def test_writers_of_both_doors_lose_nothing(rest, lake, duck, catalog, schema):
+def test_writers_of_both_access_paths_lose_nothing(rest, lake, duck, catalog, schema):
     name = f'{schema}.t'
     catalog.create_table(name, ROWS.schema)
     sums = {'py': 0, 'duck': 0}

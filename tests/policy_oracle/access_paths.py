@@ -120,13 +120,13 @@ def login(world, table, who, kind):
 def check(world, tally, table, who, kind, metadata_file, base_object, source):
     if source.random() < 0.25 and base_object:
         sign(world, table, who, kind, metadata_file, base_object, source)
-        tally.doors += 1
+        tally.other_ways += 1
     if source.random() < 0.2:
         planned(world, table, who, kind)
-        tally.doors += 1
+        tally.other_ways += 1
     if source.random() < 0.1 and base_object:
         gateway(world, table, who, kind, base_object, source)
-        tally.doors += 1
+        tally.other_ways += 1
     if source.random() < 0.08:
         login(world, table, who, kind)
-        tally.doors += 1
+        tally.other_ways += 1
