@@ -125,3 +125,11 @@ def test_an_unknown_authority_is_not_trusted(services, authority, tmp_path):
     other = Authority(tmp_path / 'other')
     with pytest.raises(Exception, match='(?i)certificate'):
         run(client_of(services['enterprise'], ca=other.roots).connect())
+
+
+def test_a_provider_whose_certificate_is_not_trusted_is_not_believed(make_service, identity, tmp_path):
+    """Its keys are not taken from whoever answers at its address: the authority is the one that is pinned."""
+    service = make_service('enterprise', oauth2__ca_cert_path=str(Authority(tmp_path / 'other').roots))
+    with pytest.raises(Refused) as refused:
+        connect(service, identity.token('agent'))
+    assert refused.value.code == 'E_UPSTREAM'

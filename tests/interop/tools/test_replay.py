@@ -6,6 +6,7 @@ import types
 
 import pytest
 import websockets
+from bridged import audit_lines
 from cryptography.exceptions import InvalidTag
 from raw import make_ulid, nonce, now_ms, raw_of, run
 from scp import Refused, keys
@@ -48,13 +49,16 @@ def test_a_call_sent_twice_runs_once(signed):
     async def work(client):
         path = f'notes/once-{make_ulid().lower()}.txt'
         data = client.protected(client.request('tool.invoke', {'tool': 'files.write', 'args': {
-            'path': path, 'content': 'x', 'mode': 'create'}}))
+            'path': path, 'content': 'x', 'mode': 'replace'}}))
         await client.socket.send(data)
         first = await client.receive()
         assert first['t'] == 'res' and not first['p']['is_error']
-        return await outcome(client, data)
+        return await outcome(client, data), first['id']
 
-    assert run(with_session(signed, work)) == ('E_REPLAY', 4409)
+    refused, call = run(with_session(signed, work))
+    assert refused == ('E_REPLAY', 4409)
+    # The tool would have done it again: nothing but the replay window stands between.
+    assert [line['kind'] for line in audit_lines(signed) if line.get('rid') == call and line['kind'] in ('open', 'seal')] == ['open', 'seal']
 
 
 def test_a_nonce_twice_with_another_content(signed):
