@@ -83,6 +83,49 @@ TEST_F(Governance, is_kept_while_its_version_stays_and_read_anew_when_it_moves) 
   EXPECT_GT(second.version(), first.version());
 }
 
+TEST_F(Governance, holds_a_plan_for_the_same_principal_roles_state_and_version_alone) {
+  attach_mask();
+  auto principal = [](std::string subject, std::vector<std::string> roles = {},
+                      std::string actor = {}) {
+    auth::Grants grants;
+    grants.roles = std::move(roles);
+    return auth::Principal{.subject = std::move(subject),
+                           .grants = std::make_shared<const auth::Grants>(std::move(grants)),
+                           .actor = std::move(actor)};
+  };
+  const TableState state{
+      .table = model::TableId(1), .columns = {{2, "ssn", "VARCHAR"}}, .key = "a state"};
+  const auto made =
+      run(planned(&*resolver_, soon(), principal("ana"), state, std::nullopt)).value();
+  auto held = [&](const auth::Principal& who, std::string_view key, policy::PolicyVersion version,
+                  std::int64_t table = 1) {
+    auto plan = resolver_->held(who, model::TableId(table), key, version);
+    return plan ? to_string(plan->kind()) : "nothing";
+  };
+  EXPECT_EQ(resolver_->held(principal("ana"), state.table, "a state", made->version())->mask(),
+            made->mask());
+  EXPECT_EQ(held(principal("ana"), "another", made->version()), "nothing");
+  EXPECT_EQ(held(principal("ana"), "", made->version()), "nothing");
+  EXPECT_EQ(held(principal("ana"), "a state", policy::PolicyVersion(made->version().value + 1)),
+            "nothing");
+  EXPECT_EQ(held(principal("ana"), "a state", made->version(), 2), "nothing");
+  EXPECT_EQ(held(principal("bob"), "a state", made->version()), "nothing");
+  EXPECT_EQ(held(principal("ana", {}, "bot"), "a state", made->version()), "nothing");
+  EXPECT_EQ(held(principal("ana", {"auditor"}), "a state", made->version()), "nothing")
+      << "another token of the same principal";
+  // The other token's plan takes the place of the first one's, and neither is told to the other.
+  const auto raw =
+      run(planned(&*resolver_, soon(), principal("ana", {"auditor"}), state, made->version()))
+          .value();
+  EXPECT_EQ(raw->kind(), ReadKind::kRaw);
+  EXPECT_EQ(held(principal("ana", {"auditor"}), "a state", made->version()), "raw");
+  EXPECT_EQ(held(principal("ana"), "a state", made->version()), "nothing");
+  // A state that has no key is resolved anew each time.
+  resolver_.emplace(*pool_, options_.metadata_schema);
+  EXPECT_EQ(plan(std::nullopt).kind(), ReadKind::kCooperative);
+  EXPECT_EQ(held(principal("ana"), "", made->version()), "nothing");
+}
+
 TEST_F(Governance, unites_granted_roles_and_lets_them_off) {
   attach_mask();
   const auto before = plan(std::nullopt).version();

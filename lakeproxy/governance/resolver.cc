@@ -1,7 +1,6 @@
 #include "lakeproxy/governance/resolver.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -120,6 +119,19 @@ bool may_mask_files(std::string_view reaches) {
     auto file_layer = fields->opt_boolean("file_layer");
     return !file_layer || file_layer->value_or(true);
   });
+}
+
+// The principal and whoever acts for it, as one text: with its length, since a name may hold any
+// mark between two.
+std::string key_of(const auth::Principal& principal) {
+  const fmt::format_int size(principal.subject.size());
+  std::string key(size.data(), size.size());
+  return key.append(1, ':').append(principal.subject).append(principal.actor);
+}
+
+const std::vector<std::string>& token_roles_of(const auth::Principal& principal) {
+  static const std::vector<std::string> none;
+  return principal.grants ? principal.grants->roles : none;
 }
 
 bool share_one(const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -360,11 +372,22 @@ Task<Result<std::vector<std::string>>> Resolver::governed_tables(base::RequestCo
 bool Resolver::is_cooperative(model::TableId table,
                               std::optional<policy::PolicyVersion> version) const {
   if (!version || version_ != *version) return false;
-  const auto found = kept_.lower_bound({table, std::string()});
+  const auto found = kept_.lower_bound(Key(table, ""));
   return found != kept_.end() && found->first.first == table &&
-         std::ranges::none_of(found->second->reaches, [](const Reach& reach) {
+         std::ranges::none_of(found->second.policies->reaches, [](const Reach& reach) {
            return reach.file_layer_masking || !reach.body;
          });
+}
+
+std::optional<ReadPlan> Resolver::held(const auth::Principal& principal, model::TableId table,
+                                       std::string_view state,
+                                       policy::PolicyVersion version) const {
+  if (version_ != version || state.empty()) return std::nullopt;
+  const auto found = kept_.find(Key(table, key_of(principal)));
+  if (found == kept_.end() || found->second.state != state) return std::nullopt;
+  // The same principal with another token may have other roles.
+  if (found->second.token_roles != token_roles_of(principal)) return std::nullopt;
+  return found->second.plan;
 }
 
 Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Principal principal,
@@ -372,9 +395,10 @@ Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Princi
                                       std::optional<policy::PolicyVersion> version) {
   std::vector<std::string> names = auth::names_of(principal);
   if (names.size() > 1 && actor_masks_ == ActorMasks::kInFiles) state.masks_files = true;
-  const std::pair key(state.table, fmt::format("{}", fmt::join(names, "\n")));
+  const Key key(state.table, key_of(principal));
   auto found = kept_.find(key);
-  Kept policies = version && version_ == *version && found != kept_.end() ? found->second : nullptr;
+  const bool is_kept = version && version_ == *version && found != kept_.end();
+  auto policies = is_kept ? found->second.policies : nullptr;
   if (policies == nullptr) {
     auto read_now = co_await read(context, state.table, std::move(names));
     if (!read_now) {
@@ -389,9 +413,17 @@ Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Princi
     policies = std::make_shared<const TablePolicies>(std::move(*read_now));
     if (policies->version != version_ || kept_.size() >= kMostKept) kept_.clear();
     version_ = policies->version;
-    kept_.insert_or_assign(key, policies);
+    found = kept_.insert_or_assign(key, Kept{.policies = policies}).first;
   }
-  co_return resolve(policies->reaches, roles_of(principal, *policies), state, policies->version);
+  ReadPlan made =
+      resolve(policies->reaches, roles_of(principal, *policies), state, policies->version);
+  if (!state.key.empty()) {
+    Kept& kept = found->second;
+    kept.state = std::move(state.key);
+    kept.token_roles = token_roles_of(principal);
+    kept.plan = made;
+  }
+  co_return made;
 }
 
 }  // namespace lake::governance

@@ -46,6 +46,8 @@ struct TableState {
   /// Masks of this table are kept to files whatever their policies say: the table's property
   /// lakeproxy.file-layer-masking.
   bool masks_files = false;
+  /// Tells the state from all others of the table. Empty: its plan is not kept.
+  std::string key = {};
 };
 
 /// A policy and the way on which it reaches a table.
@@ -95,6 +97,11 @@ class Resolver {
            ActorMasks actor_masks = ActorMasks::kInFiles)
       : pool_(&pool), sql_(metadata_schema), actor_masks_(actor_masks) {}
 
+  /// What plan() has answered for that principal before, of the state with that key and at that
+  /// version; nothing where it is not kept. Asks nobody: most reads end here.
+  [[nodiscard]] std::optional<policy::ReadPlan> held(const auth::Principal& principal,
+                                                     model::TableId table, std::string_view state,
+                                                     policy::PolicyVersion version) const;
   /// How the principal may read that state. `version` is what the lake's version question has
   /// answered for this request, or nothing to ask anew.
   /// Errors: those of Pool; kCorrupt. With the reason kNoMaskInFiles, or without any.
@@ -117,15 +124,23 @@ class Resolver {
                                                              std::vector<std::string> names) const;
 
  private:
-  using Kept = std::shared_ptr<const TablePolicies>;
+  /// Of a table and a principal with whoever acts for it.
+  struct Kept {
+    std::shared_ptr<const TablePolicies> policies;
+    /// The last plan that was made of them, and of what.
+    std::string state = {};
+    std::vector<std::string> token_roles = {};
+    std::optional<policy::ReadPlan> plan = std::nullopt;
+  };
+  using Key = std::pair<model::TableId, std::string>;  ///< The table and the names.
   [[nodiscard]] bool is_cooperative(model::TableId table,
                                     std::optional<policy::PolicyVersion> version) const;
 
   base::pg::Pool* pool_;
   ducklake::SchemaSql sql_;
   ActorMasks actor_masks_;
-  policy::PolicyVersion version_;                                ///< Of `kept_`.
-  std::map<std::pair<model::TableId, std::string>, Kept> kept_;  ///< By table and names.
+  policy::PolicyVersion version_;  ///< Of `kept_`.
+  std::map<Key, Kept> kept_;
 };
 
 }  // namespace lake::governance

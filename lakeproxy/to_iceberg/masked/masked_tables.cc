@@ -81,7 +81,9 @@ LoadedTablePtr MaskedTables::marked(const LoadedTablePtr& base,
   const std::string key = key_of(metadata_schema_, *base, *plan) + "\x1fmarked";
   auto held = tools_.cache->entries.get(key);
   // Policies of other names may have the same signature, and the marks name them.
-  if (held && is_of(**held, *base) && *(*held)->plan == *plan) return (*held)->loaded;
+  const bool is_same =
+      held && is_of(**held, *base) && ((*held)->plan == plan || *(*held)->plan == *plan);
+  if (is_same) return (*held)->loaded;
   auto entry = std::make_shared<MaskedEntry>();
   entry->loaded = marked_table(*base, *plan);
   entry->base_state = base->etag;
