@@ -38,6 +38,7 @@ struct SharedCatalog {
   ducklake::LakeOptions lake;
   std::optional<std::string> account_id;
   publish::LakeTableCache tables;
+  std::shared_ptr<audit::AuditBatches> audit = std::make_shared<audit::AuditBatches>();
   std::atomic<bool> opened = false;
 };
 

@@ -21,13 +21,22 @@ using base::pg::Rows;
 constexpr std::int64_t kPage = 1000;
 constexpr std::int64_t kPurgedAtOnce = 5000;
 
-constexpr auto kInsert = R"sql(
+constexpr std::string_view kInsert = R"sql(
 INSERT INTO @lakeproxy_audit
 SELECT r.id, r.ts, r.principal, r.issuer, r.actor, r.operation, r.object, r.decision, r.masked_cols,
        r.applied_policies, r.detail, r.request_id, decode(r.previous_hash, 'hex'), decode(r.hash, 'hex')
   FROM jsonb_to_recordset($1::jsonb) AS r(id bigint, ts timestamptz, principal text, issuer text, actor text,
        operation text, object text, decision text, masked_cols jsonb, applied_policies jsonb, detail jsonb,
        request_id text, previous_hash text, hash text))sql";
+
+// In front of kInsert, where the newest line is known: $2 and $3 the one to come, $4 and $5 the one
+// that must be there. An insert of somebody else in between is waited for, and then it is not.
+constexpr std::string_view kMoveHead = R"sql(
+WITH moved AS (
+  UPDATE @lakeproxy_audit_head SET id = $2::bigint, hash = decode($3, 'hex')
+   WHERE id = $4::bigint AND hash = decode($5, 'hex') RETURNING 1
+))sql";
+constexpr std::string_view kWhereMoved = " WHERE EXISTS (SELECT 1 FROM moved)";
 
 constexpr auto kLockHead = "SELECT id, encode(hash, 'hex') FROM @lakeproxy_audit_head FOR UPDATE";
 
@@ -132,9 +141,10 @@ Result<ChainPlace> chain_place_of(std::string_view text) {
   return ChainPlace{*id, *hash};
 }
 
-// `head`: what kLockHead reads.
-std::vector<Query> AuditLog::lines_after(const Rows& head, std::vector<AuditLine> lines) const {
-  ChainPlace at = place_of(head);
+namespace {
+
+// The lines behind `at`, which moves to the last of them, as what kInsert takes.
+std::string chained(ChainPlace& at, std::vector<AuditLine>& lines) {
   base::json::Array rows;
   for (AuditLine& line : lines) {
     line.id = ++at.id;
@@ -143,27 +153,46 @@ std::vector<Query> AuditLog::lines_after(const Rows& head, std::vector<AuditLine
     members["hash"] = hex(at.hash);
     rows.emplace_back(std::move(members));
   }
+  return base::json::write(rows);
+}
+
+}  // namespace
+
+std::vector<Query> AuditLog::lines_after(ChainPlace& at, std::vector<AuditLine> lines) const {
   std::vector<Query> add;
-  add.push_back({sql_(kInsert), {param(base::json::write(rows))}});
+  add.push_back({sql_(kInsert), {param(chained(at, lines))}});
   add.push_back({sql_("UPDATE @lakeproxy_audit_head SET id = $1, hash = decode($2, 'hex')"),
                  {param(at.id), param(hex(at.hash))}});
   return add;
 }
 
-Task<base::Status> AuditLog::append(base::RequestContext context,
-                                    std::vector<AuditLine> lines) const {
+Task<Result<ChainPlace>> AuditLog::append(base::RequestContext context,
+                                          std::vector<AuditLine> lines,
+                                          std::optional<ChainPlace> newest) const {
+  if (lines.empty()) co_return base::fail(ErrorKind::kInternal, "no lines to append");
+  if (newest) {
+    ChainPlace at = *newest;
+    std::string rows = chained(at, lines);
+    Query add{sql_(std::string(kMoveHead).append(kInsert).append(kWhereMoved)),
+              {param(std::move(rows)), param(at.id), param(hex(at.hash)), param(newest->id),
+               param(hex(newest->hash))}};
+    CO_ASSIGN_OR_RETURN(auto added, co_await pool_->query(context, std::move(add)));
+    if (added->affected() > 0) co_return at;
+  }
   std::vector<Query> lock{{sql_(kLockHead), {}}};
   CO_ASSIGN_OR_RETURN(auto begun, co_await pool_->begin(context, std::move(lock)));
-  std::vector<Query> add = lines_after(*begun.rows.front(), std::move(lines));
+  ChainPlace at = place_of(*begun.rows.front());
+  std::vector<Query> add = lines_after(at, std::move(lines));
   CO_RETURN_IF_ERROR(co_await begun.transaction->run_and_commit(std::move(add)));
-  co_return base::Status{};
+  co_return at;
 }
 
 Task<Result<std::vector<Query>>> AuditLog::lines_within(base::pg::Transaction* transaction,
                                                         std::vector<AuditLine> lines) const {
   std::vector<Query> lock{{sql_(kLockHead), {}}};
   CO_ASSIGN_OR_RETURN(auto rows, co_await transaction->run(std::move(lock)));
-  co_return lines_after(*rows.front(), std::move(lines));
+  ChainPlace at = place_of(*rows.front());
+  co_return lines_after(at, std::move(lines));
 }
 
 Task<Result<base::json::Array>> AuditLog::list(base::RequestContext context,

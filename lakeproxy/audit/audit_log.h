@@ -55,9 +55,12 @@ class AuditLog {
   AuditLog(base::pg::Pool& pool, const std::string& metadata_schema)
       : pool_(&pool), sql_(metadata_schema) {}
 
-  /// Adds the lines, in their order, in one transaction; their ids are given here.
-  [[nodiscard]] base::Task<base::Status> append(base::RequestContext context,
-                                                std::vector<AuditLine> lines) const;
+  /// Adds the lines, in their order, in one transaction; their ids are given here. Returns the
+  /// newest line then. `newest` is the one before, as far as the caller knows: where that is right,
+  /// it takes one round trip in place of two.
+  [[nodiscard]] base::Task<base::Result<ChainPlace>> append(
+      base::RequestContext context, std::vector<AuditLine> lines,
+      std::optional<ChainPlace> newest = std::nullopt) const;
   /// Of a change that is audited in its own transaction: locks the chain's head, as its last lock,
   /// and returns what adds the lines. The transaction must end soon.
   [[nodiscard]] base::Task<base::Result<std::vector<base::pg::Query>>> lines_within(
@@ -76,7 +79,7 @@ class AuditLog {
                                                              base::WallTime limit) const;
 
  private:
-  [[nodiscard]] std::vector<base::pg::Query> lines_after(const base::pg::Rows& head,
+  [[nodiscard]] std::vector<base::pg::Query> lines_after(ChainPlace& at,
                                                          std::vector<AuditLine> lines) const;
 
   base::pg::Pool* pool_;

@@ -25,7 +25,6 @@ constexpr std::chrono::seconds kTimeToWrite{10};
 constexpr std::chrono::seconds kTimeToPurge{60};
 constexpr std::chrono::hours kBetweenPurges{1};
 constexpr std::chrono::milliseconds kRound{1'000};  // A new refusal is stored by then.
-constexpr std::size_t kMostWaiting = 2048;
 constexpr std::size_t kMostSums = 64;
 
 base::RequestContext within(std::chrono::seconds time) {
@@ -52,15 +51,6 @@ struct Sum {
   Steady::time_point due;  ///< When the next line may be written.
 };
 
-// Records that go into one insert.
-struct Batch {
-  explicit Batch(const asio::any_io_executor& loop) : done(loop, Steady::time_point::max()) {}
-
-  std::vector<AuditLine> lines;
-  asio::steady_timer done;  ///< Cancelled when it is written, or cannot be.
-  std::optional<Status> written;
-};
-
 AuditLine line_of(const Sum& sum) {
   AuditLine line = line_of(sum.record, sum.first, sum.request_id);
   if (sum.count == 1) return line;
@@ -73,16 +63,15 @@ AuditLine line_of(const Sum& sum) {
 
 struct AuditTrail::State : std::enable_shared_from_this<State> {
   State(base::pg::Pool& pool, base::TaskGroup& group, const base::Clock& time,
-        base::log::Logger logger, AuditOptions given)
+        base::log::Logger logger, AuditOptions given, std::shared_ptr<AuditBatches> shared)
       : options(std::move(given)),
         log(pool, options.metadata_schema),
+        batches(shared != nullptr ? std::move(shared) : std::make_shared<AuditBatches>()),
         tasks(&group),
         clock(&time),
         output(logger) {}
 
-  void start_writing() {
-    if (!std::exchange(is_writing, true)) tasks->spawn(write_batches(shared_from_this()));
-  }
+  void start(const AuditBatches::Joined& joined);
   std::vector<AuditLine> take_due_sums(Steady::time_point now);
   void put_back(const std::vector<std::pair<SumKey, Sum>>& unstored);
   static Task<void> write_batches(std::shared_ptr<State> state);
@@ -91,12 +80,10 @@ struct AuditTrail::State : std::enable_shared_from_this<State> {
 
   AuditOptions options;
   AuditLog log;
+  std::shared_ptr<AuditBatches> batches;
   base::TaskGroup* tasks;
   const base::Clock* clock;
   base::log::Logger output;
-
-  std::shared_ptr<Batch> open;  ///< Takes more; null when there is none.
-  bool is_writing = false;
 
   std::map<SumKey, Sum> sums;
   std::vector<std::pair<SumKey, Sum>> taken;  ///< On their way to PostgreSQL.
@@ -109,16 +96,16 @@ struct AuditTrail::State : std::enable_shared_from_this<State> {
 
 // One insert at a time; what comes meanwhile goes into the next.
 Task<void> AuditTrail::State::write_batches(std::shared_ptr<State> state) {
-  while (auto batch = std::exchange(state->open, nullptr)) {
-    batch->written = co_await state->log.append(within(kTimeToWrite), std::move(batch->lines));
-    batch->done.cancel();
+  while (auto batch = state->batches->take()) {
+    auto written = co_await state->log.append(within(kTimeToWrite), AuditBatches::lines_of(*batch),
+                                              state->batches->newest());
+    state->batches->finish(*batch, written);
     const bool purges = state->options.retention.count() > 0 && Steady::now() >= state->next_purge;
-    if (*batch->written && purges && !state->hurries) {
+    if (written && purges && !state->hurries) {
       state->next_purge = Steady::now() + kBetweenPurges;
       state->tasks->spawn(purge(state));
     }
   }
-  state->is_writing = false;
 }
 
 Task<void> AuditTrail::State::purge(std::shared_ptr<State> state) {
@@ -173,7 +160,7 @@ Task<void> AuditTrail::State::write_sums(std::shared_ptr<State> state) {
   while (!state->sums.empty()) {
     auto lines = state->take_due_sums(Steady::now());
     if (!lines.empty()) {
-      Status stored = co_await state->log.append(within(kTimeToWrite), std::move(lines));
+      auto stored = co_await state->log.append(within(kTimeToWrite), std::move(lines));
       const auto taken = std::exchange(state->taken, {});
       if (!stored) {
         state->output.warning("refusals could not be stored in the audit trail",
@@ -206,29 +193,32 @@ AuditRecord record_of(const auth::Principal& principal, std::string operation, s
 }
 
 AuditTrail::AuditTrail(base::pg::Pool& pool, base::TaskGroup& tasks, const base::Clock& clock,
-                       base::log::Logger log, AuditOptions options)
-    : state_(std::make_shared<State>(pool, tasks, clock, log, std::move(options))) {}
+                       base::log::Logger log, AuditOptions options,
+                       std::shared_ptr<AuditBatches> batches)
+    : state_(std::make_shared<State>(pool, tasks, clock, log, std::move(options),
+                                     std::move(batches))) {}
 
 AuditTrail::~AuditTrail() { hurry(); }
 
+// Whoever leads starts to write in the step that joined, so that nobody waits for one who has gone.
+void AuditTrail::State::start(const AuditBatches::Joined& joined) {
+  if (joined.leads) tasks->spawn(write_batches(shared_from_this()));
+}
+
 Task<Status> AuditTrail::write(base::RequestContext context, AuditRecord record) {
   auto state = state_;
-  if (!state->open) state->open = std::make_shared<Batch>(co_await asio::this_coro::executor);
-  auto batch = state->open;
-  if (batch->lines.size() >= kMostWaiting) {
-    co_return base::fail(ErrorKind::kUnavailable, "Too many requests wait for the audit trail.");
-  }
-  batch->lines.push_back(audit::line_of(std::move(record), state->clock->now(), context.id_text()));
-  state->start_writing();
-  if (!batch->written) {
-    boost::system::error_code ended;
-    co_await batch->done.async_wait(asio::redirect_error(asio::use_awaitable, ended));
-  }
-  if (!batch->written) co_return base::fail(ErrorKind::kCancelled, "The caller went away.");
-  if (*batch->written) co_return Status{};
-  const base::Error& error = batch->written->error();
-  co_return base::fail(ErrorKind::kUnavailable, "The audit trail cannot be written.")
-      .with_detail(error.message() + ": " + error.detail());
+  AuditLine line = audit::line_of(std::move(record), state->clock->now(), context.id_text());
+  CO_ASSIGN_OR_RETURN(auto joined, state->batches->add(std::move(line)));
+  state->start(joined);
+  co_return co_await AuditBatches::wait(state->batches, std::move(joined.batch));
+}
+
+Task<Status> AuditTrail::write_read(base::RequestContext context, AuditRecord record) {
+  auto state = state_;
+  CO_ASSIGN_OR_RETURN(auto joined, state->batches->add_read(std::move(record), state->clock->now(),
+                                                            context.request_id));
+  state->start(joined);
+  co_return co_await AuditBatches::wait(state->batches, std::move(joined.batch));
 }
 
 void AuditTrail::write_summed(const base::RequestContext& context, AuditRecord record) {

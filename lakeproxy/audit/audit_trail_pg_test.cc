@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <array>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdio>
 #include <future>
+#include <thread>
 
 #include "lakeproxy/audit/audit_log.h"
 #include "lakeproxy/audit/audit_trail.h"
@@ -110,6 +114,179 @@ TEST_F(Trail, two_servers_write_one_chain) {
   loop_.run();
   for (auto& one : written) EXPECT_TRUE(one.get());
   EXPECT_EQ(head().id, 100);
+  EXPECT_EQ(broken(), "");
+}
+
+// Reads, at once, of request 1 and so on; whether each was stored.
+class Reads : public Trail {
+ protected:
+  std::vector<base::Status> read(const std::vector<AuditRecord>& records) {
+    std::vector<std::future<base::Status>> written;
+    for (const AuditRecord& record : records) {
+      base::RequestContext context = soon();
+      context.request_id = ++last_;
+      written.push_back(
+          asio::co_spawn(loop_, trail_->write_read(context, record), asio::use_future));
+    }
+    loop_.restart();
+    loop_.run();
+    std::vector<base::Status> all;
+    for (auto& one : written) all.push_back(one.get());
+    return all;
+  }
+  /// The requests that the trail knows of an object, sorted.
+  std::vector<std::string> requests_of(const std::string& object) {
+    std::vector<std::string> found;
+    for (const auto& line : list({.object = object, .limit = 1000})) {
+      found.emplace_back(line.at("request_id").as_string());
+      const auto& detail = line.at("detail").as_object();
+      const auto* others = detail.if_contains("request_ids");
+      if (others == nullptr) continue;
+      EXPECT_EQ(detail.at("count").as_int64(),
+                static_cast<std::int64_t>(others->as_array().size() + 1));
+      EXPECT_GE(detail.at("last").as_string(), line.at("ts").as_string());
+      for (const auto& other : others->as_array()) found.emplace_back(other.as_string());
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+  static std::vector<std::string> numbers(std::uint64_t from, std::uint64_t to) {
+    std::vector<std::string> texts;
+    for (auto n = from; n <= to; ++n)
+      texts.push_back(base::RequestContext{.request_id = n}.id_text());
+    return texts;
+  }
+
+  std::uint64_t last_ = 0;
+};
+
+TEST_F(Reads, that_say_the_same_at_once_are_one_line_that_names_each_request) {
+  for (const auto& stored : read(std::vector(300, record("t")))) EXPECT_TRUE(stored);
+  EXPECT_EQ(requests_of("t"), numbers(1, 300));
+  EXPECT_LE(list().size(), 2U);
+  EXPECT_EQ(list().back().at("detail").at("why"), "a test") << "and what they say stands";
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Reads, that_come_one_after_the_other_are_lines_of_their_own) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(read({record("t")}).front());
+  EXPECT_EQ(list().size(), 3U);
+  EXPECT_FALSE(list().front().at("detail").as_object().contains("count"));
+}
+
+TEST_F(Reads, that_differ_in_anything_are_never_one_line) {
+  std::vector<AuditRecord> all(8, record("t"));
+  all[1].object = "u";
+  all[2].principal = "eve";
+  all[3].decision = "unmasked";
+  all[4].detail = R"({"why":"another"})";
+  all[5].masked_cols = {"ssn"};
+  all[6].applied_policies = {"m"};
+  all[7].actor = "bot";
+  for (const auto& stored : read(all)) EXPECT_TRUE(stored);
+  EXPECT_EQ(list().size(), all.size());
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Reads, fill_more_lines_than_one_without_losing_a_request) {
+  for (const auto& stored : read(std::vector(1800, record("t")))) EXPECT_TRUE(stored);
+  EXPECT_EQ(requests_of("t"), numbers(1, 1800));
+  EXPECT_EQ(ask("SELECT max(length(detail::text)) < 16000 FROM @lakeproxy_audit"), "true");
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Reads, beyond_what_may_wait_are_refused_and_not_forgotten) {
+  const auto all = read(std::vector(3000, record("t")));
+  const auto stored = std::ranges::count_if(all, [](const base::Status& one) { return bool(one); });
+  EXPECT_GE(stored, 2048);
+  for (const base::Status& one : all) {
+    if (!one) EXPECT_EQ(one.error().kind(), ErrorKind::kUnavailable);
+  }
+  EXPECT_EQ(requests_of("t").size(), static_cast<std::size_t>(stored)) << "each that was answered";
+}
+
+TEST_F(Reads, are_not_answered_where_they_cannot_be_stored) {
+  ASSERT_TRUE(write("before"));
+  exec("ALTER TABLE lakeproxy_audit RENAME TO lakeproxy_elsewhere");
+  for (const auto& stored : read(std::vector(50, record("t")))) {
+    ASSERT_FALSE(stored);
+    EXPECT_EQ(stored.error().kind(), ErrorKind::kUnavailable);
+  }
+  exec("ALTER TABLE lakeproxy_elsewhere RENAME TO lakeproxy_audit");
+  EXPECT_TRUE(read({record("u")}).front());
+  EXPECT_EQ(requests_of("t").size(), 0U);
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(Reads, find_the_newest_line_that_another_server_wrote) {
+  AuditTrail other(*pool_, tasks_, clock_, base::log::Logger(output_), {.metadata_schema = "lk"});
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(read({record("ours")}).front());
+    ASSERT_TRUE(run(other.write(soon(), record("theirs"))));
+  }
+  EXPECT_EQ(ask("SELECT string_agg(object, ' ' ORDER BY id) FROM @lakeproxy_audit"),
+            "ours theirs ours theirs ours theirs ours theirs");
+  EXPECT_EQ(broken(), "");
+}
+
+// One event loop of several, with what is its own.
+class Loop {
+ public:
+  Loop(std::unique_ptr<base::pg::Pool> pool, const base::Clock& clock, base::log::LogOutput& output,
+       std::shared_ptr<AuditBatches> batches)
+      : pool_(std::move(pool)),
+        trail_(*pool_, tasks_, clock, base::log::Logger(output), {.metadata_schema = "lk"},
+               std::move(batches)) {}
+
+  /// So many at a time, each time once the ones before are stored. Returns how many were.
+  std::size_t read(std::size_t rounds, std::size_t at_once, base::RequestContext context) {
+    std::size_t stored = 0;
+    for (std::size_t n = 0; n < rounds; ++n) {
+      std::vector<std::future<base::Status>> written;
+      for (std::size_t i = 0; i < at_once; ++i) {
+        ++context.request_id;
+        AuditRecord record{.operation = "load_table", .object = "t", .decision = "masked"};
+        written.push_back(
+            asio::co_spawn(loop_, trail_.write_read(context, std::move(record)), asio::use_future));
+      }
+      loop_.restart();
+      // What another loop writes for this one is no work of this one's.
+      auto busy = asio::make_work_guard(loop_);
+      for (auto& one : written) {
+        while (one.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+          loop_.run_one_for(std::chrono::milliseconds(100));
+        }
+        if (one.get()) ++stored;
+      }
+      busy.reset();
+    }
+    loop_.run();
+    return stored;
+  }
+
+ private:
+  asio::io_context loop_;
+  base::TaskGroup tasks_{loop_.get_executor()};
+  std::unique_ptr<base::pg::Pool> pool_;
+  AuditTrail trail_;
+};
+
+TEST_F(Reads, of_several_event_loops_share_inserts_and_each_is_stored_before_it_is_answered) {
+  constexpr std::size_t kLoops = 3, kRounds = 20, kAtOnce = 40;
+  auto batches = std::make_shared<AuditBatches>();
+  std::array<std::size_t, kLoops> stored{};
+  std::vector<std::thread> threads;
+  for (std::size_t n = 0; n < kLoops; ++n) {
+    threads.emplace_back([&, n] {
+      base::RequestContext context = soon();
+      context.request_id = n * kRounds * kAtOnce;
+      Loop loop(make_pool(), clock_, output_, batches);
+      stored[n] = loop.read(kRounds, kAtOnce, context);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::size_t each : stored) EXPECT_EQ(each, kRounds * kAtOnce);
+  EXPECT_EQ(requests_of("t"), numbers(1, kLoops * kRounds * kAtOnce));
   EXPECT_EQ(broken(), "");
 }
 

@@ -66,7 +66,7 @@ base::Task<base::Status> audit_load(RequestContext context, Call* call, operatio
   if (trail == nullptr) co_return base::Status{};
   auto record = record_of(*call, load, *seen);
   if (!record) co_return base::Status{};
-  co_return co_await trail->write(context, std::move(*record));
+  co_return co_await trail->write_read(context, std::move(*record));
 }
 
 base::Result<operation::LoadTable> load_table_of(const Call& call) {

@@ -1,4 +1,6 @@
 """Masks that the reader's engine applies: what a table tells of them, to whom, and what becomes of it when policies change."""
+import collections
+import concurrent.futures
 import dataclasses
 import json
 import pathlib
@@ -177,6 +179,46 @@ def test_each_governed_load_has_a_record(masked):
     before = len(masked.audited('load_table', **of_table))
     assert masked.clients['ana'].send('GET', path(masked), headers={'If-None-Match': tag}).status_code == 304
     assert len(masked.audited('load_table', **of_table)) == before + 1
+
+
+def recorded(masked, requests):
+    """How often each of these requests is in the trail as a load."""
+    entries = masked.audited('load_table', object=f'table {masked.schema}.t')
+    known = collections.Counter(one for entry in entries for one in [entry['request_id'], *entry['detail'].get('request_ids', [])])
+    return {request: known[request] for request in requests}
+
+
+def test_each_of_many_loads_at_once_has_a_record_before_its_answer(masked):
+    load(masked)
+
+    def load_and_look(client):
+        request = load(masked, client).headers['X-Request-Id']
+        return request, recorded(masked, [request])[request]
+
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        found = list(pool.map(load_and_look, ['ana', 'bob'] * 100))
+    assert len({request for request, _ in found}) == 200
+    assert [times for _, times in found] == [1] * 200
+    for entry in masked.audited('load_table', object=f'table {masked.schema}.t'):
+        assert entry['detail'].get('count', 1) == 1 + len(entry['detail'].get('request_ids', []))
+        assert entry['decision'] == {'ana': 'masked', 'bob': 'unmasked'}[entry['principal']]
+
+
+def test_loads_that_cannot_be_recorded_are_not_answered(masked):
+    masked.duck.execute(f'CREATE TABLE lake.{masked.schema}.free (id INTEGER)')
+    load(masked)
+    masked.ask('ALTER TABLE lakeproxy_audit RENAME TO lakeproxy_audit_away')
+    try:
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda client: masked.clients[client].send('GET', path(masked)), ['ana', 'bob'] * 16))
+        for answer in answers:
+            assert_error(answer, 503)
+            assert 'metadata-location' not in answer.text
+        free = masked.clients['ana'].send('GET', path(masked, 'free'))
+        assert free.status_code == 200, 'no policy has to do with it'
+    finally:
+        masked.ask('ALTER TABLE lakeproxy_audit_away RENAME TO lakeproxy_audit')
+    assert recorded(masked, [load(masked).headers['X-Request-Id']]).popitem()[1] == 1
 
 
 def test_a_load_of_a_table_without_policies_has_none(governed):
