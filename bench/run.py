@@ -16,19 +16,21 @@ import copies  # noqa: E402
 import distance  # noqa: E402
 import equality  # noqa: E402
 import gateway  # noqa: E402
+import governed  # noqa: E402
 import keys  # noqa: E402
 import many  # noqa: E402
 import measure  # noqa: E402
 import planning  # noqa: E402
 import signing  # noqa: E402
 from record import keep  # noqa: E402
-from servers import BenchStack  # noqa: E402
+from servers import BINARY, BenchStack, OwnStack  # noqa: E402
 
 FULL_SIZES = ((10, 10), (100, 100), (1_000, 300), (10_000, 1_000))  # data files, snapshots
 QUICK_SIZES = ((10, 10), (100, 100))
 
 
-PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing', 'gateway', 'copies')
+PARTS = ('single', 'many', 'distance', 'equality', 'planning', 'keys', 'signing', 'gateway', 'copies', 'governed')
+BESIDE_THE_REFERENCE = ('single', 'many')
 
 
 def measure_all(servers, options):
@@ -45,13 +47,15 @@ def measure_all(servers, options):
     if 'planning' in wanted:
         results['planning'] = planning.plans(servers, options.quick)
     if 'keys' in wanted:
-        results['keys'] = keys.told(servers, options.seconds)
+        results['keys'] = keys.figures(servers, options.seconds)
     if 'signing' in wanted:
         results['signing'] = signing.figures(servers, options.seconds)
     if 'gateway' in wanted:
         results['gateway'] = gateway.streams(servers)
     if 'copies' in wanted:
         results['copies'] = copies.figures(servers, options.seconds)
+    if 'governed' in wanted:
+        results['governed'] = governed.figures(servers, options.quick)
     return results
 
 
@@ -85,6 +89,8 @@ def show(results):
         gateway.show(results['gateway'])
     if 'copies' in results:
         copies.show(results['copies'])
+    if 'governed' in results:
+        governed.show(results['governed'])
 
 
 def show_single(results):
@@ -111,9 +117,12 @@ def main():
     parser.add_argument('--seconds', type=int, default=10, help='length of each load')
     parser.add_argument('--quick', action='store_true', help='small tables and few commits only; nothing is kept')
     parser.add_argument('--only', action='append', choices=PARTS, help='what is kept says so')
+    parser.add_argument('--binary', type=pathlib.Path, default=BINARY, help='of another build, to hold it beside this one')
     options = parser.parse_args()
     options.commits = 20 if options.quick else 60
-    with BenchStack() as servers:
+    # The reference takes memory, and its start a while: only where something is held beside it.
+    beside = not options.only or any(part in BESIDE_THE_REFERENCE for part in options.only)
+    with BenchStack(options.binary) if beside else OwnStack('bench', options.binary) as servers:
         results = measure_all(servers, options)
     show(results)
     if not options.quick:

@@ -48,8 +48,8 @@ def beside(stack, name, settings):
 class OwnStack:
     """A stack of a run's own, in a release build, removed at the end."""
 
-    def __init__(self, name):
-        self.stack = Stack.make(name, binary=BINARY)
+    def __init__(self, name, binary=BINARY):
+        self.stack = Stack.make(name, binary=binary)
 
     def parts(self):
         return self.stack.parts()
@@ -67,12 +67,19 @@ class OwnStack:
     def lakeproxy_catalog(self):
         return Catalog('lakeproxy', Lake.of(self.stack.variables()))
 
+    def serving(self, catalog):
+        return self.stack.catalog
+
+    def processes(self, catalog):
+        """Those that a request to `catalog` may keep busy, by name."""
+        return {part.name: self.stack.process_of(part).pid for part in (self.serving(catalog), self.stack.postgres, self.stack.store)}
+
 
 class BenchStack(OwnStack):
     """The reference is started beside lakeproxy."""
 
-    def __init__(self):
-        super().__init__('bench')
+    def __init__(self, binary=BINARY):
+        super().__init__('bench', binary)
         self.reference = Reference(self.stack.folder, ports.any_free(), self.stack.postgres, self.stack.store)
 
     def parts(self):
@@ -83,7 +90,5 @@ class BenchStack(OwnStack):
         reference = dataclasses.replace(ours.lake, uri=self.reference.uri())
         return [ours, Catalog('reference catalog', reference, rebases=False)]
 
-    def processes(self, catalog):
-        """Those that a request to `catalog` may keep busy, by name."""
-        serves = self.stack.catalog if catalog.rebases else self.reference
-        return {part.name: self.stack.process_of(part).pid for part in (serves, self.stack.postgres, self.stack.store)}
+    def serving(self, catalog):
+        return self.stack.catalog if catalog.rebases else self.reference
