@@ -11,7 +11,9 @@ target_compile_definitions(project_flags INTERFACE
 # Every address is resolved at the start and read-only from then on.
 add_link_options(-Wl,-z,relro,-z,now)
 
-set(PROJECT_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+# fuzzer-no-link counts which branches were taken. Without libFuzzer nobody reads the counts, so
+# that one build serves the tests and the fuzz targets.
+set(PROJECT_SANITIZE "" CACHE STRING "Sanitizers: empty, 'fuzzer-no-link,address,undefined' or 'thread'")
 if(PROJECT_SANITIZE)
   target_compile_options(project_flags INTERFACE
     -fsanitize=${PROJECT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -1,8 +1,7 @@
 # Fuzz targets: fuzz/<name>_fuzz.cc with its corpus in fuzz/corpus/<name>/. A
 # target links the modules whose headers it includes. In every build its corpus
-# is a test; with PROJECT_FUZZ it is also a libFuzzer program.
+# is a test: in preset asan of the libFuzzer program, else of <name>_corpus.
 
-option(PROJECT_FUZZ "Build the libFuzzer programs; the preset 'fuzz' sets it" OFF)
 add_custom_target(fuzz_targets)
 
 # fuzz_modules(<file> <out>): the libraries of the folders that a file, or a
@@ -30,21 +29,25 @@ function(fuzz_target file)
   string(REGEX REPLACE "_fuzz$" "" name ${name})
   fuzz_modules(${file} modules)
 
-  add_executable(${name}_corpus ${file} ${CMAKE_SOURCE_DIR}/fuzz/corpus_main.cc)
-  target_link_libraries(${name}_corpus PRIVATE project_flags fmt::fmt ${modules})
   set(corpus ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
   if(NOT IS_DIRECTORY ${corpus})
-    set(corpus "")
+    message(FATAL_ERROR "${file} has no seeds in fuzz/corpus/${name}")
   endif()
-  add_test(NAME fuzz_${name} COMMAND ${name}_corpus ${corpus})
-  set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 300)
 
-  if(PROJECT_FUZZ)
-    add_executable(${name}_fuzz EXCLUDE_FROM_ALL ${file})
-    target_link_libraries(${name}_fuzz PRIVATE project_flags fmt::fmt ${modules})
-    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
-    add_dependencies(fuzz_targets ${name}_fuzz)
+  if(PROJECT_SANITIZE MATCHES "fuzzer-no-link")
+    set(program ${name}_fuzz)
+    set(arguments -runs=0 ${corpus})
+    add_executable(${program} ${file})
+    target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzz_targets ${program})
+  else()
+    set(program ${name}_corpus)
+    set(arguments ${corpus})
+    add_executable(${program} ${file} ${CMAKE_SOURCE_DIR}/fuzz/corpus_main.cc)
   endif()
+  target_link_libraries(${program} PRIVATE project_flags fmt::fmt ${modules})
+  add_test(NAME fuzz_${name} COMMAND ${program} ${arguments})
+  set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
 file(GLOB fuzz_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/*_fuzz.cc)

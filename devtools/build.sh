@@ -5,7 +5,8 @@ build_preset() {
   local preset=$1
   shift
   setup_engine
-  [[ -f $ROOT/build/$preset/build.ninja ]] || step "configure $preset" cmake -S "$ROOT" --preset "$preset"
+  # A changed preset says so to nobody: it is read when the folder is configured.
+  [[ $ROOT/build/$preset/build.ninja -nt $ROOT/CMakePresets.json ]] || step "configure $preset" cmake -S "$ROOT" --preset "$preset"
   echo "== build $preset"
   local began=$SECONDS
   ninja -C "$ROOT/build/$preset" --quiet "$@" || fail "the build of $preset failed"

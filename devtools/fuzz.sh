@@ -1,6 +1,5 @@
-# Fuzzing: every fuzz/<name>_fuzz.cc under libFuzzer with the address and
-# undefined-behaviour sanitizers. Seeds are in fuzz/corpus/<name>/; what a run
-# adds and finds goes to .dev/fuzz/<name>/.
+# Fuzzing: every fuzz/<name>_fuzz.cc under libFuzzer, in the build of preset asan.
+# Seeds are in fuzz/corpus/<name>/; what a run adds and finds goes to .dev/fuzz/<name>/.
 
 FUZZ_MEMORY_MB=2048
 FUZZ_INPUT_SECONDS=10
@@ -17,7 +16,7 @@ fuzz_command() {
   [[ -z $target || -f $ROOT/fuzz/${target}_fuzz.cc ]] || fail "no fuzz target named $target: $(fuzz_names)"
   local goal=fuzz_targets
   [[ -z $target ]] || goal=${target}_fuzz
-  build_preset fuzz "$goal"
+  build_preset asan "$goal"
   for name in ${target:-$(fuzz_names)}; do
     found=$((found + 1))
     fuzz_one "$name" "$seconds" || finds=$((finds + 1))
@@ -40,7 +39,7 @@ fuzz_one() {
   printf '== fuzz %s ... ' "$name"
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
     ASAN_SYMBOLIZER_PATH=$(command -v "llvm-symbolizer-$COMPILER") \
-    "$ROOT/build/fuzz/${name}_fuzz" "${corpora[@]}" -artifact_prefix="$folder/finds/" \
+    "$ROOT/build/asan/${name}_fuzz" "${corpora[@]}" -artifact_prefix="$folder/finds/" \
     -max_total_time="$seconds" -timeout="$FUZZ_INPUT_SECONDS" -rss_limit_mb="$FUZZ_MEMORY_MB" \
     -print_final_stats=1 >"$log" 2>&1 </dev/null || code=$?
   if ((code == 0)); then
