@@ -100,6 +100,7 @@ void HeadParser::on_request_impl(beast::http::verb, beast::string_view method,
 }
 
 void HeadParser::take_target(std::string_view target) {
+  if (target.contains('#')) return refuse(400, "bad request target");
   for (std::string_view scheme : {"http://", "https://"}) {
     if (target.size() < scheme.size() || !iequals(target.substr(0, scheme.size()), scheme))
       continue;
@@ -112,7 +113,6 @@ void HeadParser::take_target(std::string_view target) {
   }
   bool whole_server = target == "*" && head_.request.method == Method::kOther;
   if (!target.starts_with('/') && !whole_server) return refuse(400, "bad request target");
-  if (target.contains('#')) return refuse(400, "bad request target");
   head_.request.target = target;
 }
 

@@ -19,6 +19,7 @@ TEST(RequestHeadTest, refuses_what_breaks_the_grammar_or_can_be_read_in_two_ways
       {"space in target", "GET /a b HTTP/1.1\r\nHost: h", 400},
       {"control in target", "GET /\x01 HTTP/1.1\r\nHost: h", 400},
       {"fragment in target", "GET /#a HTTP/1.1\r\nHost: h", 400},
+      {"fragment in an absolute target", "GET http://h/a#b HTTP/1.1\r\nHost: h", 400},
       {"relative target", "GET a HTTP/1.1\r\nHost: h", 400},
       {"asterisk for GET", "GET * HTTP/1.1\r\nHost: h", 400},
       {"authority form", "CONNECT h:80 HTTP/1.1\r\nHost: h", 400},

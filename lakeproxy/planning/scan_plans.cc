@@ -87,7 +87,9 @@ std::optional<PageName> parse_page_name(std::string_view text) {
   if (text[kIdLength] != '.') return std::nullopt;
   auto page = base::parse_int64(text.substr(kIdLength + 1));
   if (!page || *page < 0) return std::nullopt;
-  return PageName{std::string(text.substr(0, kIdLength)), static_cast<std::size_t>(*page)};
+  PageName name{std::string(text.substr(0, kIdLength)), static_cast<std::size_t>(*page)};
+  if (to_string(name) != text) return std::nullopt;  // Zeros in front.
+  return name;
 }
 
 }  // namespace lake::planning

@@ -89,8 +89,9 @@ TEST(PageName, is_read_as_it_was_written_and_nothing_else_is) {
   ASSERT_TRUE(name);
   EXPECT_EQ(name->plan_id, id);
   EXPECT_EQ(name->page, 12U);
-  for (const std::string& text : {std::string(), id, id + ".", id + ".-1", id + ".x", id + "x1",
-                                  id + ".1234567890", "." + id, std::string(5000, '1')}) {
+  for (const std::string& text :
+       {std::string(), id, id + ".", id + ".-1", id + ".x", id + "x1", id + ".1234567890",
+        id + ".012", id + ".-0", "." + id, std::string(5000, '1')}) {
     EXPECT_FALSE(parse_page_name(text)) << text;
   }
 }

@@ -163,11 +163,11 @@ base::Status Parser::character_data(std::string_view raw) {
 base::Result<std::string_view> Parser::name() {
   std::size_t size = 0;
   while (size < rest_.size() && is_name_character(rest_[size])) ++size;
-  if (size == 0) return corrupt("a name is missing");
-  auto whole = rest_.substr(0, size);
+  auto local = rest_.substr(0, size);
   rest_.remove_prefix(size);
-  auto colon = whole.rfind(':');
-  return colon == std::string_view::npos ? whole : whole.substr(colon + 1);
+  local.remove_prefix(local.rfind(':') + 1);  // Without a prefix that is 0.
+  if (local.empty()) return corrupt("a name is missing");
+  return local;
 }
 
 // Reads to the end of a start tag; true when the element ends with it.

@@ -62,6 +62,8 @@ TEST(XmlTest, refuses_broken_documents) {
                            "<a b=c></a>",
                            "<a b=\"c></a>",
                            "< a/>",
+                           "<a:/>",
+                           "<:></b:>",
                            "<a><!-- </a>",
                            "<a><![CDATA[</a>",
                            "<![CDATA[x]]><a/>",

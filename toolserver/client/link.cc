@@ -25,6 +25,8 @@ constexpr std::string_view kSubprotocol = "scp.v3.json";
 constexpr std::chrono::seconds kCloseTime{5};
 constexpr std::chrono::milliseconds kLeastWait{500};  // Between two refreshes.
 constexpr std::chrono::seconds kTokenTime{10};        // To get a token for a refresh.
+// A timer counts nanoseconds and a session may end in thousands of years.
+constexpr base::WallTime::duration kLongestWait = std::chrono::hours(24);
 
 Fault connect_fault(const base::Error& error) {
   auto code = error.kind() == base::ErrorKind::kTimeout     ? Code::kTimeout
@@ -246,7 +248,7 @@ base::Task<Outcome<void>> Link::rekey() {
 base::Task<void> Link::keep_fresh(std::shared_ptr<Link> self) {
   auto wait = session_.refresh_at() - clock_.now();
   while (self->usable()) {
-    refresh_timer_.expires_after(std::max(wait, base::WallTime::duration(0)));
+    refresh_timer_.expires_after(std::clamp(wait, base::WallTime::duration(0), kLongestWait));
     boost::system::error_code woken;
     co_await refresh_timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (!usable()) co_return;

@@ -23,6 +23,14 @@ std::int64_t micros(base::WallTime time) {
   return std::chrono::duration_cast<microseconds>(time.time_since_epoch()).count();
 }
 
+// A count, or a time, to which any retention can be added.
+base::Result<std::int64_t> read_number(const Fields& fields, std::string_view member) {
+  constexpr std::int64_t kMost = 253'402'300'799'999'999;  // The year 9999, in microseconds.
+  ASSIGN_OR_RETURN(auto number, fields.int64(member));
+  if (number >= 0 && number <= kMost) return number;
+  return fail(ErrorKind::kInvalid, fields.path_of(member));
+}
+
 json::Object write_part(const Content& part) {
   return {{"media_type", part.media_type},
           {"data", base::crypto::to_base64url(part.data)},
@@ -60,9 +68,9 @@ json::Object write_answer(const Answer& answer) {
 base::Result<Answer> read_answer(const Fields& fields) {
   Answer answer;
   ASSIGN_OR_RETURN(answer.result.is_error, fields.boolean("is_error"));
-  ASSIGN_OR_RETURN(auto ms, fields.int64("ms"));
-  ASSIGN_OR_RETURN(auto bytes, fields.int64("bytes"));
-  ASSIGN_OR_RETURN(auto redactions, fields.int64("redactions"));
+  ASSIGN_OR_RETURN(auto ms, read_number(fields, "ms"));
+  ASSIGN_OR_RETURN(auto bytes, read_number(fields, "bytes"));
+  ASSIGN_OR_RETURN(auto redactions, read_number(fields, "redactions"));
   answer.time = std::chrono::milliseconds(ms);
   answer.bytes = static_cast<std::size_t>(bytes);
   answer.redactions = static_cast<std::uint64_t>(redactions);
@@ -87,8 +95,9 @@ base::Result<Fault> read_fault(const Fields& fields) {
   if (!code) return fail(ErrorKind::kInvalid, fields.path_of("code"));
   ASSIGN_OR_RETURN(auto message, fields.string("message"));
   Fault fault = refuse(*code, std::move(message));
-  ASSIGN_OR_RETURN(auto retry, fields.opt_int64("retry_ms"));
-  if (retry) fault.retry_after = std::chrono::milliseconds(*retry);
+  if (!fields.has("retry_ms")) return fault;
+  ASSIGN_OR_RETURN(auto retry, read_number(fields, "retry_ms"));
+  fault.retry_after = std::chrono::milliseconds(retry);
   return fault;
 }
 
@@ -110,7 +119,7 @@ base::Result<Ended> read_ended(const Fields& fields) {
   Ended ended;
   ASSIGN_OR_RETURN(ended.status, fields.string("status"));
   ASSIGN_OR_RETURN(auto receipt, fields.object("receipt"));
-  ASSIGN_OR_RETURN(auto seq, receipt.int64("seq"));
+  ASSIGN_OR_RETURN(auto seq, read_number(receipt, "seq"));
   ended.receipt.seq = static_cast<std::uint64_t>(seq);
   ASSIGN_OR_RETURN(ended.receipt.hash, receipt.string("hash"));
   ASSIGN_OR_RETURN(ended.receipt.node, receipt.string("node"));
@@ -161,12 +170,12 @@ base::Result<Kept> read_kept(std::string_view text) {
   ASSIGN_OR_RETURN(kept.name.tool, fields.string("tool"));
   ASSIGN_OR_RETURN(kept.name.request_id, fields.string("rid"));
   ASSIGN_OR_RETURN(kept.name.args_hash, fields.string("args_h"));
-  ASSIGN_OR_RETURN(auto began, fields.int64("began_us"));
+  ASSIGN_OR_RETURN(auto began, read_number(fields, "began_us"));
   kept.began = base::WallTime(microseconds(began));
   ASSIGN_OR_RETURN(auto ended, fields.opt_object("ended"));
   if (!ended) return kept;
   ASSIGN_OR_RETURN(kept.ended, read_ended(*ended));
-  ASSIGN_OR_RETURN(auto ended_at, fields.int64("ended_us"));
+  ASSIGN_OR_RETURN(auto ended_at, read_number(fields, "ended_us"));
   kept.ended_at = base::WallTime(microseconds(ended_at));
   return kept;
 }

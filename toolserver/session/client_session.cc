@@ -27,6 +27,9 @@ ClientActions only(Action action) {
   return actions;
 }
 
+// A server that says more is asked again nevertheless.
+constexpr std::chrono::milliseconds kLongestRetry = std::chrono::hours(1);
+
 // An err as the fault it stands for. A code from the future is E_INTERNAL.
 struct Refusal {
   Fault fault;
@@ -40,7 +43,8 @@ Outcome<Refusal> read_refusal(const base::json::Object& payload) {
   refusal.fault.code = code_of(code).value_or(Code::kInternal);
   refusal.fault.message = reader.text("msg", kMaxText);
   if (reader.has("retry_ms")) {
-    refusal.fault.retry_after = std::chrono::milliseconds(reader.integer("retry_ms", 0));
+    std::chrono::milliseconds wait(reader.integer("retry_ms", 0));
+    refusal.fault.retry_after = std::min(wait, kLongestRetry);
   }
   if (reader.has("data")) {
     if (const auto* data = reader.object("data")) refusal.data = *data;
@@ -229,7 +233,7 @@ Outcome<ClientActions> ClientSession::on_answer(Envelope answer) {
 Outcome<void> ClientSession::on_refreshed(const Envelope& answer) {
   PayloadReader reader(answer.payload, "p");
   auto token = reader.text("session_token", base::jose::kMaxTokenBytes);
-  WireTime expires_at{std::chrono::milliseconds(reader.integer("expires_at", 0))};
+  WireTime expires_at{std::chrono::milliseconds(reader.time("expires_at"))};
   if (reader.fault()) return *reader.fault();
   if (auto good = check_token(token); !good) return good;
   ready_.session_token = std::move(token);

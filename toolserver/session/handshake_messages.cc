@@ -170,7 +170,7 @@ Outcome<Ready> read_ready(const Object& payload) {
   }
   ready.session_token = reader.text("session_token", kMaxToken);
   ready.scopes = reader.texts("scopes", 0, kMaxScopes, kMaxToken);
-  ready.expires_at = WireTime(std::chrono::milliseconds(reader.integer("expires_at", 0)));
+  ready.expires_at = WireTime(std::chrono::milliseconds(reader.time("expires_at")));
   ready.confirm = reader.bytes("confirm", kDigestBytes);
   if (const Object* principal = reader.object("principal")) {
     PayloadReader inner(*principal, "p.principal");

@@ -64,12 +64,14 @@ std::string PayloadReader::bytes(std::string_view name, std::size_t bytes) {
   return {};
 }
 
-std::int64_t PayloadReader::integer(std::string_view name, std::int64_t least) {
+std::int64_t PayloadReader::integer(std::string_view name, std::int64_t least, std::int64_t most) {
   const auto* value = find(name);
-  if (value != nullptr && value->is_int64() && value->get_int64() >= least) {
+  if (value != nullptr && value->is_int64() && value->get_int64() >= least &&
+      value->get_int64() <= most) {
     return value->get_int64();
   }
-  fail(name, "must be an integer from " + std::to_string(least) + " on");
+  fail(name, "must be an integer from " + std::to_string(least) +
+                 (most == kMostInteger ? " on" : " to " + std::to_string(most)));
   return least;
 }
 

@@ -19,6 +19,9 @@ namespace tool::session {
 /// The object outlives it. After a fault the values that it gives are empty.
 class PayloadReader {
  public:
+  static constexpr std::int64_t kMostInteger = (std::int64_t{1} << 53) - 1;
+  static constexpr std::int64_t kLastTime = 1'000'000'000'000'000;
+
   PayloadReader(const base::json::Object& object, std::string path)
       : object_(object), path_(std::move(path)) {}
 
@@ -28,8 +31,11 @@ class PayloadReader {
   std::string words(std::string_view name, std::size_t max);
   /// b64 of exactly `bytes` bytes, decoded.
   std::string bytes(std::string_view name, std::size_t bytes);
-  /// An integer from `least` to 2^53-1.
-  std::int64_t integer(std::string_view name, std::int64_t least);
+  /// An integer from `least` to `most`; to 2^53-1 without.
+  std::int64_t integer(std::string_view name, std::int64_t least, std::int64_t most = kMostInteger);
+  /// Milliseconds since 1970, for some thirty thousand years: a far end can still be
+  /// counted in microseconds and added to.
+  std::int64_t time(std::string_view name) { return integer(name, 0, kLastTime); }
   /// A list of `least` to `most` texts of at most `max` bytes.
   std::vector<std::string> texts(std::string_view name, std::size_t least, std::size_t most,
                                  std::size_t max);

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "toolserver/session/fixture_test.h"
+#include "toolserver/session/handshake_messages.h"
+#include "toolserver/session/payload_reader.h"
 
 namespace tool::session {
 namespace {
@@ -80,6 +82,35 @@ TEST(SessionTest, large_doubles_go_there_and_back) {
     ASSERT_NE(find<Answer>(answers), nullptr);
     EXPECT_EQ(find<Answer>(answers)->payload, payload);
   }
+}
+
+TEST(SessionTest, a_server_that_says_to_come_back_in_years_is_asked_again_in_an_hour) {
+  for (const auto& options : both()) {
+    Pair pair(options);
+    ASSERT_TRUE(pair.open());
+    auto running = call(pair);
+    Fault fault{Code::kBusy, "later", milliseconds(PayloadReader::kMostInteger), {}};
+    auto frame = pair.server.encode_error(running.id, fault, {});
+    auto actions = give(pair.client, *frame);
+    const auto* refused = find<Refused>(actions);
+    ASSERT_NE(refused, nullptr);
+    EXPECT_EQ(refused->fault.retry_after, std::chrono::hours(1));
+  }
+}
+
+TEST(SessionTest, a_session_ends_at_a_time_that_can_be_counted_with) {
+  auto ready = [](std::int64_t expires_at) {
+    return read_ready({{"session_id", "01JD0000000000000000000002"},
+                       {"session_token", "t"},
+                       {"scopes", base::json::Array()},
+                       {"expires_at", expires_at},
+                       {"confirm", std::string(43, 'A')},
+                       {"principal", {{"sub", "ann"}, {"iss", "node-b"}}}});
+  };
+  EXPECT_TRUE(ready(PayloadReader::kLastTime));
+  EXPECT_FALSE(ready(PayloadReader::kLastTime + 1));
+  EXPECT_FALSE(ready(PayloadReader::kMostInteger));
+  EXPECT_FALSE(ready(-1));
 }
 
 TEST(SessionTest, a_refusal_arrives_with_code_retry_and_data) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 #include "base/json/fields.h"
@@ -313,18 +314,33 @@ std::string write_record(const Record& record) {
 
 namespace {
 
+base::Result<std::string> read_word(const json::Fields& fields, std::string_view member,
+                                    std::initializer_list<std::string_view> words) {
+  ASSIGN_OR_RETURN(auto word, fields.string(member));
+  if (std::ranges::find(words, word) != words.end()) return word;
+  return fail(ErrorKind::kCorrupt, fields.path_of(member) + ": is no word that is written there");
+}
+
+// A pause can be added to any time of a record.
+base::Result<base::WallTime> read_time(const json::Fields& fields, std::string_view member) {
+  constexpr std::int64_t kLast = 253'402'300'799'999'999;  // Of the year 9999.
+  ASSIGN_OR_RETURN(auto since_1970, fields.int64(member));
+  if (since_1970 >= 0 && since_1970 <= kLast) return base::WallTime(microseconds(since_1970));
+  return fail(ErrorKind::kCorrupt, fields.path_of(member) + ": is no time of a run");
+}
+
 base::Result<Record> read_fields(const json::Fields& fields, std::size_t steps) {
   ASSIGN_OR_RETURN(auto line, fields.string("line"));
   if (line == "turn") {
     Turn turn;
-    ASSIGN_OR_RETURN(turn.why, fields.string("why"));
+    ASSIGN_OR_RETURN(turn.why, read_word(fields, "why", {"failed", "cancelled"}));
     ASSIGN_OR_RETURN(turn.code, fields.string("code"));
     ASSIGN_OR_RETURN(turn.message, fields.string("message"));
     return Record(std::move(turn));
   }
   if (line == "finish") {
     Finish finish;
-    ASSIGN_OR_RETURN(finish.state, fields.string("state"));
+    ASSIGN_OR_RETURN(finish.state, read_word(fields, "state", {"done", "failed", "cancelled"}));
     ASSIGN_OR_RETURN(finish.message, fields.string("message"));
     if (const auto* output = fields.find("output")) finish.output = *output;
     return Record(std::move(finish));
@@ -333,16 +349,15 @@ base::Result<Record> read_fields(const json::Fields& fields, std::size_t steps) 
   if (step < 0 || static_cast<std::size_t>(step) >= steps) {
     return fail(ErrorKind::kCorrupt, "step: there is none of that number");
   }
-  ASSIGN_OR_RETURN(auto side, fields.string("side"));
-  ASSIGN_OR_RETURN(auto at, fields.int64("at"));
+  ASSIGN_OR_RETURN(auto side, read_word(fields, "side", {"do", "undo"}));
+  ASSIGN_OR_RETURN(auto at, read_time(fields, "at"));
   auto place = static_cast<std::size_t>(step);
   Side which = side == "undo" ? Side::kUndo : Side::kDo;
   if (line == "begin") {
     Begin begin{.step = place, .side = which, .request_id = {}};
     ASSIGN_OR_RETURN(begin.request_id, fields.string("rid"));
-    ASSIGN_OR_RETURN(auto until, fields.int64("until"));
-    begin.at = base::WallTime(microseconds(at));
-    begin.known_until = base::WallTime(microseconds(until));
+    ASSIGN_OR_RETURN(begin.known_until, read_time(fields, "until"));
+    begin.at = at;
     return Record(std::move(begin));
   }
   if (line != "end") return fail(ErrorKind::kCorrupt, "line: is none of the four");
@@ -352,7 +367,7 @@ base::Result<Record> read_fields(const json::Fields& fields, std::size_t steps) 
   ASSIGN_OR_RETURN(const auto* result, fields.value("result"));
   if (!result->is_object()) return fail(ErrorKind::kCorrupt, "result: must be an object");
   end.result = result->get_object();
-  end.at = base::WallTime(microseconds(at));
+  end.at = at;
   return Record(std::move(end));
 }
 
