@@ -1,9 +1,5 @@
-// Any bytes as a ENV file: the reader answers without a fault and within its
+// Any bytes as a dotenv file: the reader answers without a fault and within its
 // time, and what it gives is fit to be shown and stays in its bounds.
-//   clang++-22 -std=c++23 -g -O1 -I. -fsanitize=fuzzer,address,undefined -DFMT_SHARED \
-//     fuzz/config_env_fuzz.cc base/config/sources.cc  base/core/text.cc \
-//     base/core/error.cc -lfmt  -o config_env_fuzz
-//   ./config_env_fuzz -max_len=4096 -timeout=5 fuzz/corpus/config_env
 
 #include "fuzz/config_entries.h"
 

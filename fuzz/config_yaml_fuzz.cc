@@ -1,10 +1,5 @@
 // Any bytes as a YAML file: the reader answers without a fault and within its
 // time, and what it gives is fit to be shown and stays in its bounds.
-//   clang++-22 -std=c++23 -g -O1 -I. -fsanitize=fuzzer,address,undefined -DFMT_SHARED \
-//     fuzz/config_yaml_fuzz.cc base/config/sources.cc base/config/tree_entries.cc
-//     base/config/yaml_source.cc base/core/text.cc \ base/core/error.cc -lfmt -lyaml-cpp -o
-//     config_yaml_fuzz
-//   ./config_yaml_fuzz -max_len=4096 -timeout=5 fuzz/corpus/config_yaml
 
 #include "fuzz/config_entries.h"
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json/json.h"
+#include "base/json/pointer.h"
 #include "toolserver/guard/policy.h"
 #include "toolserver/pipeline/redact.h"
 
@@ -23,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                       answer->revision.size() <= tool::guard::kRevisionBytes;
   if (!is_in_bounds) std::abort();
   for (const auto& pointer : answer->redact.result) {
-    if (!tool::pipeline::is_json_pointer(pointer)) std::abort();
+    if (!base::json::is_pointer(pointer)) std::abort();
   }
   tool::ToolResult result{.content = {{"text/plain", "a"}}, .structured = *body};
   if (tool::pipeline::redact_at(result, answer->redact.result) > 0 && !result.structured) {

@@ -1,9 +1,5 @@
 // Any bytes, cut anywhere: the decoder says the same, never holds more than its
 // limit, and a message it gives is one that the codec writes.
-//   clang++-22 -std=c++23 -g -O1 -I. -fsanitize=fuzzer,address,undefined -DFMT_SHARED \
-//     fuzz/websocket_decoder_fuzz.cc base/websocket/message_decoder.cc
-//     base/websocket/frame_codec.cc \ base/core/text.cc base/core/error.cc -lfmt -o
-//     websocket_decoder_fuzz
 
 #include <cstddef>
 #include <cstdint>
