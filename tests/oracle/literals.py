@@ -15,8 +15,9 @@ SHORT_FLOATS = ("'nan'", "'inf'", "'-inf'", '0.0', '-0.0', '1.5', '-2.25', '0.00
 BLOBS = ("''", r"'\x00'", r"'\xFF\xFF'", "'abc'", r"'\x00\xFF'", "repeat('x', 40)")
 DATES = ('0001-01-01', '1582-10-15', '1969-12-31', '1970-01-01', '2000-02-29', '2024-06-30', '9999-12-31')
 TIMES = ('00:00:00', '23:59:59.999999', '12:34:56', '00:00:00.000001')
-# Not below zero: DuckDB 1.5.5 writes no such interval to a file, not when it flushes rows either.
-SPANS = ('0 days', '1 year 2 months 3 days 04:05:06.000007', '3 days', '00:00:01.5', '400 days 25:00:00', '1 month')
+# Not below zero: DuckDB 1.5.5 writes no such interval to a file, not when it flushes rows either. Of microseconds a file keeps
+# the milliseconds alone, so that a flush would change the row.
+SPANS = ('0 days', '1 year 2 months 3 days 04:05:06.007', '3 days', '00:00:01.5', '400 days 25:00:00', '1 month')
 ZONED_TIMES = ('00:00:00+00', '23:59:59.999999-01:30', '00:30:00+02', '12:34:56+15:59', '12:00:00-12')
 UUIDS = ('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
          '7fffffff-0000-4000-8000-000000000001', '80000000-0000-4000-8000-000000000000')
