@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / 'clients/python'))
 
 from scp import Client, Refused  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
-from tool_stack.consent import ConsentHook  # noqa: E402
+from tool_stack.hooks import ConsentHook  # noqa: E402
 from tool_stack.identity import IdentityProvider  # noqa: E402
 from tool_stack.service import SCOPES, ToolService, strong  # noqa: E402
 from tool_tour.mcp_clients import McpTour  # noqa: E402

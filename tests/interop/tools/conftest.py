@@ -4,7 +4,7 @@ from tool_clients import AGENT_SECRET, BINARY, MODES  # first: it makes the pack
 from mcp_messages import McpCaller
 from mcp_programs import CONFORMANCE_SERVER
 from tool_stack.authority import Authority
-from tool_stack.consent import ConsentHook
+from tool_stack.hooks import ConsentHook
 from tool_stack.identity import IdentityProvider
 from tool_stack.service import SCOPES, ToolService
 

@@ -19,7 +19,7 @@ from scp import holder
 from scp.keys import b64, hkdf, hmac
 from tool_clients import BINARY, client_of
 from tool_stack.authority import make_rsa
-from tool_stack.consent import ConsentHook
+from tool_stack.hooks import ConsentHook
 from tool_stack.service import ToolService, strong
 
 OWN, GATE = 'node-b', 'node-a'

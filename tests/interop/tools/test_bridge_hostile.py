@@ -20,6 +20,7 @@ from bridged import (
 from scp import Refused
 from test_modes import session
 from tool_clients import client_of
+from tool_stack.hooks import Hook
 
 
 @pytest.fixture(scope='module')
@@ -68,31 +69,11 @@ def test_what_a_server_asks_of_the_client_is_refused(hostile):
     run(session(client_of(hostile), work))
 
 
-class Filter:
+def filtered(question):
     """An output filter that blocks where a word stands, and else puts a word of its own in the place of the answer."""
-
-    def __init__(self):
-        self.asked = []
-        asked = self.asked
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                question = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-                asked.append(question)
-                told = {'action': 'block'} if 'not like this' in question['content'][0]['text'] else {
-                    'action': 'redact', 'content': [{'type': 'text/plain', 'text': 'taken out'}], 'redactions': 1}
-                body = json.dumps(told).encode()
-                self.send_response(200)
-                self.send_header('Content-Length', str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.url = f'http://127.0.0.1:{self.server.server_port}/filter'
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    if 'not like this' in question['content'][0]['text']:
+        return {'action': 'block'}
+    return {'action': 'redact', 'content': [{'type': 'text/plain', 'text': 'taken out'}], 'redactions': 1}
 
 
 def test_an_error_of_the_server_is_a_result(hostile):
@@ -106,7 +87,7 @@ def test_an_error_of_the_server_is_a_result(hostile):
 
 def test_filters_see_what_a_foreign_server_answers(make_service):
     """Answers and errors alike, before their caller does."""
-    hook = Filter()
+    hook = Hook(filtered)
     service = make_service('simple', **settings_of(test_server('good', 'hostile.py', first_seen='trust')), hooks__filter_url=hook.url)
 
     async def work(client):
@@ -119,8 +100,7 @@ def test_filters_see_what_a_foreign_server_answers(make_service):
     try:
         run(session(client_of(service), work))
     finally:
-        hook.server.shutdown()
-        hook.server.server_close()
+        hook.stop()
     assert [(one['tool'], one['is_error'], one['content'][0]['text']) for one in hook.asked] == [
         ('good.honest', False, 'as it should be'), ('good.fails', True, 'not like this (-32602)')]
     sealed = [line for line in audit_lines(service) if line['kind'] == 'seal' and line['tool'].startswith('good.')]

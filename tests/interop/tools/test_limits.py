@@ -9,7 +9,7 @@ import pytest
 import websockets
 from raw import raw_of, rss_kib, run
 from scp import Refused
-from tool_stack.consent import ConsentHook
+from tool_stack.hooks import ConsentHook
 
 SLOW = 'SELECT count(*) FROM range(300000) a, range(300000) b'
 
