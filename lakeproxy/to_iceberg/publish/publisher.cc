@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/runtime/gather.h"
 #include "lakeproxy/to_iceberg/publish/footer_check.h"
-#include "lakeproxy/to_iceberg/publish/partial_delete_files.h"
 #include "lakeproxy/to_iceberg/publish/table_at.h"
 #include "lakeproxy/to_iceberg/snapshot/change_split.h"
 #include "lakeproxy/to_iceberg/snapshot/data_file_view.h"
@@ -16,6 +16,23 @@ namespace lake::publish {
 using ducklake::CommitStep;
 
 namespace {
+
+constexpr base::AtOnce kDeleteFilesAtOnce{8};
+
+// Partial delete files hold deletes of several snapshots. Each is read once, before these
+// snapshots are published: the lake's rows do not say which delete is of which. Adds to `changes`
+// the end of each deleted row, as the files have it.
+base::Task<base::Status> read_partial_delete_files(base::RequestContext context,
+                                                   exporter::Exporter* exporter,
+                                                   model::LakeChanges* changes) {
+  const auto wanted = materialize::delete_files_to_read(*changes);
+  auto read = [&](std::size_t i) { return exporter->row_ends(context, wanted[i]); };
+  auto keep = [&](std::size_t i, std::shared_ptr<const model::RowEnds> ends) {
+    if (ends) changes->row_ends.emplace(wanted[i]->id, std::move(ends));
+    return base::Status{};
+  };
+  co_return co_await base::gather_few(kDeleteFilesAtOnce, wanted.size(), read, keep);
+}
 
 // There is nothing to put either.
 bool is_nothing(const ducklake::Published& published) {
