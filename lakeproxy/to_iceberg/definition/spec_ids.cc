@@ -134,8 +134,8 @@ class Assignment {
     });
   }
 
-  // Whether a column became of a type that no transform of its partition field takes: the files
-  // there have a value of it no more.
+  // Whether a column became of a type that the transform of a partition field does not take: files
+  // then go under the unpartitioned spec, which must be there.
   [[nodiscard]] bool outgrows_a_spec() const {
     return std::ranges::any_of(known_fields_, [&](const PartitionField& field) {
       return std::ranges::any_of(columns_.columns, [&](const LakeColumn& column) {

@@ -134,8 +134,7 @@ base::Status Build::remove_from(ListedManifest listed, Wanted& wanted,
   for (const ManifestEntry& entry : *listed.entries) {
     if (entry.status == EntryStatus::kDeleted) continue;
     ManifestEntry copy = carried(entry, listed.manifest);
-    if (is_wanted(entry)) {
-      --wanted[key_of(entry)];
+    if (take(wanted, entry)) {
       copy.status = EntryStatus::kDeleted;
       copy.snapshot_id = change_.snapshot_id;
       (is_data ? removed_.data : removed_.deletes).push_back(copy.data_file);
