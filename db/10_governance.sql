@@ -158,21 +158,31 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
    GROUP BY r.table_id, r.column_id, r.place HAVING count(*) > 1 ORDER BY r.place, r.table_id
 $$;
 
--- The same of one table, were it in that schema: a table that moves gets the tags of another one.
+-- The same of one table that moves to that schema, whose tags it gets in the place of its own schema's. What met
+-- before, as on a table that came back from a drop, is no matter of the move.
 CREATE FUNCTION lakeproxy_second_mask_in(of_table bigint, of_schema bigint, OUT place text, OUT policies text[]) RETURNS record
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-  WITH attached AS MATERIALIZED (
-    SELECT nullif(o.column_id, 0) AS column_id, a.policy_name -- null: every column
+  WITH attached AS MATERIALIZED ( -- column_id null: every column; schema_id null: wherever the table is
+    SELECT nullif(o.column_id, 0) AS column_id, a.policy_name, CASE o.object_kind WHEN 'schema' THEN o.object_id END AS schema_id
       FROM lakeproxy_object_tag o
       JOIN lakeproxy_policy_attachment a ON (a.tag_namespace, a.tag_name) = (o.tag_namespace, o.tag_name) AND a.policy_kind = 'masking'
-     WHERE (o.object_kind IN ('table', 'column') AND o.object_id = of_table) OR (o.object_kind = 'schema' AND o.object_id = of_schema)
+     WHERE (o.object_kind IN ('table', 'column') AND o.object_id = of_table)
+        OR (o.object_kind = 'schema'
+            AND o.object_id IN (of_schema, (SELECT t.schema_id FROM ducklake_table t WHERE t.table_id = of_table AND t.end_snapshot IS NULL)))
      UNION
-    SELECT a.column_id, a.policy_name FROM lakeproxy_policy_attachment a WHERE a.policy_kind = 'masking' AND a.table_id = of_table
+    SELECT a.column_id, a.policy_name, NULL FROM lakeproxy_policy_attachment a WHERE a.policy_kind = 'masking' AND a.table_id = of_table
+  ), reached AS (
+    SELECT c.column_name,
+           array_agg(DISTINCT a.policy_name ORDER BY a.policy_name) FILTER (WHERE coalesce(a.schema_id, of_schema) = of_schema) AS there,
+           array_agg(DISTINCT a.policy_name ORDER BY a.policy_name) FILTER (WHERE coalesce(a.schema_id, t.schema_id) = t.schema_id) AS here
+      FROM ducklake_column c
+      JOIN ducklake_table t ON t.table_id = of_table AND t.end_snapshot IS NULL
+      JOIN attached a ON a.column_id IS NULL OR a.column_id = c.column_id
+     WHERE c.table_id = of_table AND c.parent_column IS NULL AND c.end_snapshot IS NULL
+     GROUP BY c.column_id, c.column_name
   )
-  SELECT format('the column %s', c.column_name), array_agg(DISTINCT a.policy_name ORDER BY a.policy_name)
-    FROM ducklake_column c JOIN attached a ON a.column_id IS NULL OR a.column_id = c.column_id
-   WHERE c.table_id = of_table AND c.parent_column IS NULL AND c.end_snapshot IS NULL
-   GROUP BY c.column_id, c.column_name HAVING count(DISTINCT a.policy_name) > 1 ORDER BY 1 LIMIT 1
+  SELECT format('the column %s', r.column_name), r.there FROM reached r
+   WHERE cardinality(r.there) > 1 AND r.there IS DISTINCT FROM r.here ORDER BY 1 LIMIT 1
 $$;
 
 -- The life of tables -----------------------------------------------------------------------

@@ -175,6 +175,29 @@ def test_a_table_that_moves_gets_the_tags_of_its_new_namespace_but_no_second_mas
     assert answer['enforcement']['masked_columns'] == ['id', 'ssn', 'region']
 
 
+def test_a_table_that_came_back_with_two_masks_may_be_renamed(governed):
+    """Two masks may meet on what a drop took away; a rename adds none of them."""
+    one, two, tag, other = governed.mask('one'), governed.mask('two'), governed.tag(), f'{governed.schema}_other'
+    governed.duck.execute(f'CREATE SCHEMA lake.{other}')
+    governed.post('object-tags', object_kind='column', schema=governed.schema, object='t', column='ssn', **tag)
+    governed.post('policy-attachments', **governed.on_tag(one, tag))
+    bob, table = governed.clients['bob'], f'namespaces/{governed.schema}/tables/t'
+    metadata = bob.get(table).json()['metadata-location']
+    assert bob.send('DELETE', table).status_code == 204
+    governed.post('policy-attachments', **governed.on_tag(two, tag))
+    bob.post(f'namespaces/{governed.schema}/register', {'name': 't', 'metadata-location': metadata})
+    place = {'namespace': [governed.schema], 'name': 't'}
+    assert bob.post('tables/rename', {'source': place, 'destination': {**place, 'name': 'u'}}).status_code == 204
+    # Nor does a move where no more is met; one that adds a third does.
+    third, more = governed.mask('third'), governed.tag('more')
+    governed.post('policy-attachments', **governed.on_tag(third, more))
+    moved = {'source': {**place, 'name': 'u'}, 'destination': {'namespace': [other], 'name': 'u'}}
+    governed.post('object-tags', object_kind='schema', schema=other, **more)
+    assert_error(bob.post('tables/rename', moved), 409)
+    governed.delete('object-tags', object_kind='schema', schema=other, **more)
+    assert bob.post('tables/rename', moved).status_code == 204
+
+
 def table_id(governed, table):
     return int(governed.ask(f"""SELECT t.table_id FROM ducklake_table t JOIN ducklake_schema s USING (schema_id)
         WHERE s.schema_name = '{governed.schema}' AND t.table_name = '{table}' AND t.end_snapshot IS NULL"""))
