@@ -7,7 +7,7 @@ from oracle import conditions, lake_faults, lineage, offered, reading
 from oracle.by_specification import has_stale_vectors, lacks
 from oracle.commits import live
 from oracle.data_files import columns_by_id, row_groups
-from oracle.invariants import Told, check_metadata, with_outgrown_specs
+from oracle.invariants import Told, check_metadata, with_left_partitions
 from oracle.manifests import check_snapshot
 from oracle.reading import Truth, bag, compare, compare_names, compare_schema
 from oracle.steps import Difference
@@ -37,7 +37,7 @@ class Checker:
 
     def check_shown(self, table, metadata):
         """A snapshot that was shown keeps its manifest list, and goes only with the lake's or by a client's wish, or with a
-        partition spec that no column of now fits."""
+        partition whose column is of another type now."""
         lists = {snapshot.snapshot_id: snapshot.manifest_list for snapshot in metadata.snapshots}
         held = table.seen if table.seen_version == metadata.format_version else {}
         changed = sorted(each for each in held.keys() & lists.keys() if held[each] != lists[each])
@@ -46,7 +46,7 @@ class Checker:
         missing = held.keys() - lists.keys()
         if missing:
             there = {row[0] for row in self.world.duck.execute("SELECT snapshot_id FROM ducklake_snapshots('lake')").fetchall()}
-            hidden = missing & there - with_outgrown_specs(table.seen_metadata, metadata)
+            hidden = missing & there - with_left_partitions(table.seen_metadata, metadata)
             if hidden:
                 raise Difference('published snapshots', f'{table.name} hides {sorted(hidden)}, which it had shown')
         table.seen, table.seen_version, table.seen_metadata = lists, metadata.format_version, metadata

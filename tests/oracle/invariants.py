@@ -1,5 +1,10 @@
 """What the Iceberg specification asks of a table's metadata, whatever rows it shows."""
+from pyiceberg.transforms import DayTransform, MonthTransform, VoidTransform, YearTransform
+from pyiceberg.types import DateType, DecimalType, DoubleType, FloatType, IntegerType, LongType, TimestampNanoType, TimestampType
+
 from oracle.steps import Difference
+
+LOCAL_DATES = (DateType, TimestampType, TimestampNanoType)
 
 
 def demand(holds, text):
@@ -47,15 +52,33 @@ class Told:
             told[name] = last
 
 
-def with_outgrown_specs(before, now):
-    """The snapshots of `before` that may need a spec which is not shown any more, as a column became of a type that its transform
-    does not take. No reader in Java opens a table that shows such a spec."""
+def with_left_partitions(before, now):
+    """The snapshots of `before` that go since a column of a partition became of another type: they may need a spec that is not
+    shown any more (no reader in Java opens a table with a transform that does not take its column), or their manifests hold
+    values that are none of the new type."""
     left = {spec.spec_id for spec in now.partition_specs}
     schemas = {schema.schema_id: schema for schema in before.schemas}
     current = next(schema for schema in now.schemas if schema.schema_id == now.current_schema_id)
-    specs = [spec for spec in before.partition_specs if spec.spec_id not in left and not takes_types(spec, current)]
+    gone = [spec for spec in before.partition_specs if spec.spec_id not in left and not takes_types(spec, current)]
     return {snapshot.snapshot_id for snapshot in before.snapshots
-            if any(takes_types(spec, schemas[snapshot.schema_id]) for spec in specs)}
+            if any(takes_types(spec, schemas[snapshot.schema_id]) for spec in gone)
+            or not all(keeps_values(spec, schemas[snapshot.schema_id], current) for spec in before.partition_specs)}
+
+
+def keeps_values(spec, then, now):
+    both = set(then.field_ids) & set(now.field_ids)
+    return all(same_values(field.transform, then.find_type(field.source_id), now.find_type(field.source_id))
+               for field in spec.fields if field.source_id in both)
+
+
+def same_values(transform, then, now):
+    if then == now or isinstance(transform, VoidTransform):
+        return True
+    if isinstance(transform, (YearTransform, MonthTransform, DayTransform)):
+        return isinstance(then, LOCAL_DATES) and isinstance(now, LOCAL_DATES)
+    if isinstance(then, DecimalType) and isinstance(now, DecimalType):
+        return then.scale == now.scale and then.precision <= now.precision
+    return isinstance(then, IntegerType) and isinstance(now, LongType) or isinstance(then, FloatType) and isinstance(now, DoubleType)
 
 
 def takes_types(spec, schema):

@@ -27,11 +27,23 @@ LakeDataFile* find_file(DataFiles& files, std::int64_t id) {
 }
 
 // A partition's source in the newest schema that has it.
-const model::Field* source_of(const model::TableMetadata& table, model::FieldId id) {
+const model::Field* newest_source(const model::TableMetadata& table, model::FieldId id) {
   for (auto schema = table.schemas.rbegin(); schema != table.schemas.rend(); ++schema) {
     if (const model::Field* field = schema->find(id)) return field;
   }
   return nullptr;
+}
+
+// The type of a partition's source that values of a file are read as: that of now, if it takes
+// them, else that of when the file came.
+const model::Type* source_type(const model::LakeTable& table, const model::PartitionField& field,
+                               SnapshotId begin) {
+  const model::Field* newest = newest_source(table.metadata, field.source_id);
+  const model::Schema* schema = table.schema_of(begin);
+  const model::Field* then = schema != nullptr ? schema->find(field.source_id) : nullptr;
+  if (then == nullptr) return newest != nullptr ? &newest->type : nullptr;
+  return model::keeps_values(field.transform, then->type, newest->type) ? &newest->type
+                                                                        : &then->type;
 }
 
 base::Error bad_facts(std::int64_t file) {
@@ -41,8 +53,11 @@ base::Error bad_facts(std::int64_t file) {
 
 Result<model::PartitionTuple> partition_of(const base::json::Value& json,
                                            const model::PartitionSpec& spec,
-                                           const model::TableMetadata& table, std::int64_t file) {
-  if (!json.is_array() || json.as_array().size() != spec.fields.size()) return bad_facts(file);
+                                           const model::LakeTable& table,
+                                           const LakeDataFile& file) {
+  if (!json.is_array() || json.as_array().size() != spec.fields.size()) {
+    return bad_facts(file.id.value);
+  }
   model::PartitionTuple tuple;
   for (std::size_t i = 0; i < spec.fields.size(); ++i) {
     const base::json::Value& value = json.as_array()[i];
@@ -50,9 +65,9 @@ Result<model::PartitionTuple> partition_of(const base::json::Value& json,
       tuple.emplace_back();
       continue;
     }
-    const model::Field* source = source_of(table, spec.fields[i].source_id);
-    if (source == nullptr) return bad_facts(file);
-    const model::Type type = model::result_type(spec.fields[i].transform, source->type);
+    const model::Type* source = source_type(table, spec.fields[i], file.begin);
+    if (source == nullptr) return bad_facts(file.id.value);
+    const model::Type type = model::result_type(spec.fields[i].transform, *source);
     ASSIGN_OR_RETURN(auto literal, model::literal_from_json(value, type, "partition"));
     tuple.emplace_back(std::move(literal));
   }
@@ -71,15 +86,16 @@ Result<std::vector<std::int64_t>> split_offsets_of(std::string_view text, std::i
 }
 
 Result<model::IcebergFileFacts> facts_of(const Rows& rows, std::size_t row,
-                                         const model::TableMetadata& table) {
-  const std::int64_t file = rows.int64(row, 0);
+                                         const model::LakeTable& table,
+                                         const LakeDataFile& described) {
+  const std::int64_t file = described.id.value;
   model::IcebergFileFacts facts;
   facts.spec_id = static_cast<std::int32_t>(rows.opt_int64(row, 1).value_or(0));
-  const model::PartitionSpec* spec = table.find_spec(facts.spec_id);
+  const model::PartitionSpec* spec = table.metadata.find_spec(facts.spec_id);
   if (spec == nullptr) return bad_facts(file);
   if (!rows.is_null(row, 2)) {
     ASSIGN_OR_RETURN(auto json, base::json::parse(rows.text(row, 2)));
-    ASSIGN_OR_RETURN(facts.partition, partition_of(json, *spec, table, file));
+    ASSIGN_OR_RETURN(facts.partition, partition_of(json, *spec, table, described));
   }
   if (!rows.is_null(row, 3)) {
     ASSIGN_OR_RETURN(facts.split_offsets, split_offsets_of(rows.text(row, 3), file));
@@ -156,12 +172,11 @@ void read_partition_values(const Rows& rows, DataFiles& files) {
   }
 }
 
-base::Status read_file_facts(const Rows& rows, const model::TableMetadata& table,
-                             DataFiles& files) {
+base::Status read_file_facts(const Rows& rows, const model::LakeTable& table, DataFiles& files) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     LakeDataFile* file = find_file(files, rows.int64(i, 0));
     if (file == nullptr) continue;
-    ASSIGN_OR_RETURN(file->iceberg, facts_of(rows, i, table));
+    ASSIGN_OR_RETURN(file->iceberg, facts_of(rows, i, table, *file));
   }
   return {};
 }

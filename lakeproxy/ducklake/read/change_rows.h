@@ -23,7 +23,7 @@ void read_file_stats(const base::pg::Rows& rows, DataFiles& files);
 void read_partition_values(const base::pg::Rows& rows, DataFiles& files);
 /// Errors: kCorrupt  facts that do not fit the table's specs.
 [[nodiscard]] base::Status read_file_facts(const base::pg::Rows& rows,
-                                           const model::TableMetadata& table, DataFiles& files);
+                                           const model::LakeTable& table, DataFiles& files);
 /// One of them, whose columns begin at `first`.
 /// Errors: kUnsupported  another format than Parquet and Puffin.
 [[nodiscard]] base::Result<model::LakeDeleteFile> read_delete_file(const base::pg::Rows& rows,

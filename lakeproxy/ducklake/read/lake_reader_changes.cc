@@ -121,7 +121,7 @@ Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable
   ASSIGN_OR_RETURN(changes.data_files, read_data_files(*rows[kDataFiles], folder));
   read_file_stats(*rows[kFileStats], changes.data_files);
   read_partition_values(*rows[kPartitionValues], changes.data_files);
-  RETURN_IF_ERROR(read_file_facts(*rows[kFileFacts], table.metadata, changes.data_files));
+  RETURN_IF_ERROR(read_file_facts(*rows[kFileFacts], table, changes.data_files));
   ASSIGN_OR_RETURN(changes.delete_files, read_delete_files(*rows[kDeleteFiles], folder));
   for (std::size_t i = 0; i < changes.delete_files.size(); ++i) {
     changes.delete_files[i].flushed_at = opt_snapshot(*rows[kDeleteFiles], i, kFlushedAt);

@@ -266,6 +266,11 @@ struct LakeTable {
   TableMetadata metadata;
   /// Which Iceberg schema is current from a lake snapshot on, oldest first.
   std::map<SnapshotId, std::int32_t> schema_at;
+  /// The schema that is current at a snapshot; null before the first.
+  [[nodiscard]] const Schema* schema_of(SnapshotId snapshot) const {
+    auto after = schema_at.upper_bound(snapshot);
+    return after == schema_at.begin() ? nullptr : metadata.find_schema(std::prev(after)->second);
+  }
   LakeTypes lake_types;  ///< Of now.
   /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
   /// stand under `unpartitioned_spec_id`.

@@ -42,6 +42,16 @@ bool fits(const model::PartitionSpec& spec, const model::Schema& schema) {
   });
 }
 
+bool keeps_values(const model::PartitionSpec& spec, const model::Schema& from,
+                  const model::Schema& to) {
+  return std::ranges::all_of(spec.fields, [&](const model::PartitionField& field) {
+    const model::Field* before = from.find(field.source_id);
+    const model::Field* after = to.find(field.source_id);
+    return before == nullptr || after == nullptr ||
+           model::keeps_values(field.transform, before->type, after->type);
+  });
+}
+
 base::Result<model::Schema> header_schema(const model::TableMetadata& table,
                                           const model::PartitionSpec& spec,
                                           std::int32_t snapshot_schema_id) {

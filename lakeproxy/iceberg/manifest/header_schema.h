@@ -18,6 +18,11 @@ namespace lake::materialize {
 /// Source: Iceberg table specification, "Partition Transforms".
 [[nodiscard]] bool fits(const model::PartitionSpec& spec, const model::Schema& schema);
 
+/// Whether values of `spec` under the columns of `from` are values of it under those of `to`. A
+/// source that one of them lacks decides nothing.
+[[nodiscard]] bool keeps_values(const model::PartitionSpec& spec, const model::Schema& from,
+                                const model::Schema& to);
+
 /// The schema `snapshot_schema_id` (the current one if there is none) for a
 /// spec without fields, else the table's newest one with all sources of `spec`, of types that its
 /// transforms take where there is one.

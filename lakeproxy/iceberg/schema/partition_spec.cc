@@ -64,6 +64,18 @@ bool can_truncate(TypeKind kind) {
          kind == TypeKind::kString || kind == TypeKind::kBinary;
 }
 
+bool is_widened(const Type& from, const Type& to) {
+  if (from.kind() == TypeKind::kInt) return to.kind() == TypeKind::kLong;
+  if (from.kind() == TypeKind::kFloat) return to.kind() == TypeKind::kDouble;
+  return from.kind() == TypeKind::kDecimal && to.kind() == TypeKind::kDecimal &&
+         from.scale() == to.scale() && from.precision() <= to.precision();
+}
+
+// A day of these is the same day as another.
+bool has_local_date(TypeKind kind) {
+  return kind == TypeKind::kDate || kind == TypeKind::kTimestamp || kind == TypeKind::kTimestampNs;
+}
+
 }  // namespace
 
 std::string to_string(const Transform& transform) {
@@ -108,6 +120,22 @@ bool can_transform(const Transform& transform, const Type& source) {
     case TransformKind::kDay: return kind == TypeKind::kDate || is_timestamp(kind);
     case TransformKind::kHour: return is_timestamp(kind);
     case TransformKind::kVoid: return true;
+    case TransformKind::kUnknown: return false;
+  }
+  std::unreachable();
+}
+
+bool keeps_values(const Transform& transform, const Type& from, const Type& to) {
+  if (from == to) return true;
+  switch (transform.kind) {
+    case TransformKind::kIdentity:
+    case TransformKind::kBucket:
+    case TransformKind::kTruncate: return is_widened(from, to);
+    case TransformKind::kYear:
+    case TransformKind::kMonth:
+    case TransformKind::kDay: return has_local_date(from.kind()) && has_local_date(to.kind());
+    case TransformKind::kVoid: return true;
+    case TransformKind::kHour:
     case TransformKind::kUnknown: return false;
   }
   std::unreachable();

@@ -38,6 +38,10 @@ struct Transform {
 /// Whether the transform is defined for values of `source`; never for kUnknown.
 /// Source: Iceberg table specification, "Partition Transforms".
 [[nodiscard]] bool can_transform(const Transform& transform, const Type& source);
+/// Whether the transform's values of a column of type `from` are those of the same column as `to`:
+/// the same numbers, or ones that every reader widens. Where not, files from before have no value.
+/// Source: Iceberg table specification, "Schema Evolution" (partition fields of promoted columns).
+[[nodiscard]] bool keeps_values(const Transform& transform, const Type& from, const Type& to);
 /// The type of the transform's values. A day is a date: an int on disk.
 [[nodiscard]] Type result_type(const Transform& transform, const Type& source);
 

@@ -74,6 +74,39 @@ TEST(TransformTest, applies_to_the_types_of_the_specification) {
   EXPECT_FALSE(can_transform(parse_transform("identity"), Type::structure({})));
 }
 
+TEST(TransformTest, keeps_values_of_a_column_that_was_widened) {
+  struct Change {
+    const char* from;
+    const char* to;
+    const char* keep;  ///< Letters of the transforms that give the same values.
+  };
+  const std::vector<std::pair<char, std::string>> transforms = {
+      {'i', "identity"}, {'b', "bucket[4]"}, {'t', "truncate[4]"}, {'y', "year"},
+      {'m', "month"},    {'d', "day"},       {'h', "hour"},        {'v', "void"}};
+  const std::vector<Change> changes = {{"int", "int", "ibtymdhv"},
+                                       {"int", "long", "ibtv"},
+                                       {"float", "double", "ibtv"},
+                                       {"decimal(9, 2)", "decimal(12, 2)", "ibtv"},
+                                       {"decimal(9, 2)", "decimal(18, 4)", "v"},
+                                       {"decimal(9, 2)", "decimal(8, 2)", "v"},
+                                       {"long", "int", "v"},
+                                       {"int", "double", "v"},
+                                       {"int", "decimal(12, 2)", "v"},
+                                       {"date", "timestamp", "ymdv"},
+                                       {"timestamp", "timestamp_ns", "ymdv"},
+                                       {"timestamp", "timestamptz", "v"},
+                                       {"date", "timestamptz", "v"}};
+  for (const Change& each : changes) {
+    const Type from = parse_primitive_type(each.from).value();
+    const Type to = parse_primitive_type(each.to).value();
+    for (const auto& [letter, text] : transforms) {
+      const bool expected = std::string_view(each.keep).find(letter) != std::string_view::npos;
+      EXPECT_EQ(keeps_values(parse_transform(text), from, to), expected)
+          << text << " " << each.from << " " << each.to;
+    }
+  }
+}
+
 TEST(TransformTest, results_have_the_types_of_the_specification) {
   const Type timestamp(TypeKind::kTimestamp);
   for (const std::string text : {"bucket[4]", "year", "month", "hour"}) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/core/text.h"
 #include "base/json/json.h"
@@ -64,41 +65,63 @@ bool is_hidden(const model::LakeTable& table, const model::Snapshot& snapshot) {
          (table.cleared_at && snapshot.snapshot_id <= *table.cleared_at);
 }
 
+// The columns of the newest snapshot.
+const model::Schema* newest_schema(const model::LakeTable& table) {
+  if (table.materialized.empty()) return nullptr;
+  const auto id = table.materialized.back().schema_id;
+  return id ? table.metadata.find_schema(*id) : nullptr;
+}
+
 // Specs with a transform that does not take the type of its column any more: clients that read the
 // specs under the columns of now refuse the whole table for one. The newest snapshot needs none, of
 // those before it some do.
-std::vector<const model::PartitionSpec*> outgrown_specs(const model::LakeTable& table) {
+std::vector<const model::PartitionSpec*> outgrown_specs(const model::LakeTable& table,
+                                                        const model::Schema& newest) {
   const model::TableMetadata& metadata = table.metadata;
-  if (table.materialized.empty()) return {};
-  const auto id = table.materialized.back().schema_id;
-  const model::Schema* newest = id ? metadata.find_schema(*id) : nullptr;
-  if (newest == nullptr) return {};
   std::vector<const model::PartitionSpec*> outgrown;
   for (const model::PartitionSpec& spec : metadata.partition_specs) {
     const bool is_shown =
-        materialize::fits(spec, metadata.current_schema()) || materialize::fits(spec, *newest);
+        materialize::fits(spec, metadata.current_schema()) || materialize::fits(spec, newest);
     if (!is_shown) outgrown.push_back(&spec);
   }
   return outgrown;
 }
 
-// Whether a manifest of the snapshot may be of one of the specs.
-bool may_need(const model::LakeTable& table, const model::Snapshot& snapshot,
-              const std::vector<const model::PartitionSpec*>& specs) {
-  if (specs.empty()) return false;
-  const model::Schema* schema =
-      snapshot.schema_id ? table.metadata.find_schema(*snapshot.schema_id) : nullptr;
-  return schema == nullptr || std::ranges::any_of(specs, [&](const model::PartitionSpec* spec) {
-           return materialize::fits(*spec, *schema);
-         });
+// What no reader can be shown of the time before a column of a partition became of another type.
+struct Left {
+  std::vector<const model::PartitionSpec*> specs;  ///< Outgrown.
+  /// Under their columns a manifest may be of an outgrown spec, or hold values that are none under
+  /// the columns of now, by which clients read them.
+  std::set<std::int32_t> schemas;
+
+  [[nodiscard]] bool has(const model::Snapshot& snapshot) const {
+    return snapshot.schema_id ? schemas.contains(*snapshot.schema_id) : !specs.empty();
+  }
+};
+
+Left what_is_left(const model::LakeTable& table) {
+  const model::Schema* newest = newest_schema(table);
+  if (newest == nullptr) return {};
+  const model::TableMetadata& metadata = table.metadata;
+  Left left{.specs = outgrown_specs(table, *newest), .schemas = {}};
+  for (const model::Schema& schema : metadata.schemas) {
+    const bool may_need =
+        std::ranges::any_of(left.specs,
+                            [&](const auto* spec) { return materialize::fits(*spec, schema); }) ||
+        std::ranges::any_of(metadata.partition_specs, [&](const auto& spec) {
+          return !materialize::keeps_values(spec, schema, *newest);
+        });
+    if (may_need) left.schemas.insert(schema.schema_id);
+  }
+  return left;
 }
 
 // The log begins anew behind a snapshot that was removed, as Iceberg wants it.
 void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata) {
   metadata.snapshots.reserve(table.materialized.size());
   metadata.snapshot_log.reserve(table.materialized.size());
-  const auto outgrown = outgrown_specs(table);
-  for (const model::PartitionSpec* spec : outgrown) {
+  const Left left = what_is_left(table);
+  for (const model::PartitionSpec* spec : left.specs) {
     metadata.out_of_sight.specs.emplace(spec->spec_id, table.version.revision);
   }
   for (const model::SnapshotPtr& item : table.materialized.items()) {
@@ -106,7 +129,7 @@ void add_snapshots(const model::LakeTable& table, model::TableMetadata& metadata
     metadata.last_sequence_number =
         std::max(metadata.last_sequence_number, snapshot.sequence_number);
     metadata.last_updated_ms = std::max(metadata.last_updated_ms, snapshot.timestamp_ms);
-    if (is_hidden(table, snapshot) || may_need(table, snapshot, outgrown)) {
+    if (is_hidden(table, snapshot) || left.has(snapshot)) {
       metadata.snapshot_log.clear();
       continue;
     }

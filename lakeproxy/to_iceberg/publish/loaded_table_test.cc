@@ -63,6 +63,17 @@ model::LakeTable bucketed(model::TypeKind type) {
   return t;
 }
 
+TEST(LoadedTable, snapshots_whose_partition_values_are_of_another_type_are_not_shown) {
+  model::LakeTable t = bucketed(model::TypeKind::kDouble);
+  t.metadata.partition_specs[1].fields = {{1, 1000, "v", {}}};
+  auto loaded = make_loaded_table(t, nullptr);
+  EXPECT_EQ(ids(loaded), (Ids{5, 7, 9}));
+  EXPECT_TRUE(loaded->metadata.shows_spec(1));
+  model::LakeTable widened = bucketed(model::TypeKind::kLong);
+  widened.metadata.partition_specs[1].fields = {{1, 1000, "v", {}}};
+  EXPECT_EQ(ids(make_loaded_table(widened, nullptr)), ids(make_loaded_table(table(), nullptr)));
+}
+
 TEST(LoadedTable, a_spec_that_a_column_has_outgrown_is_not_shown_nor_what_may_need_it) {
   model::LakeTable t = bucketed(model::TypeKind::kDouble);
   t.metadata.refs["kept"] = {.snapshot_id = SnapshotId(3), .type = model::RefType::kTag};

@@ -80,10 +80,10 @@ base::Task<base::Result<SnapshotSeries>> build_series(
     if (parent != nullptr) {
       change.timestamp_ms = std::max(change.timestamp_ms, parent->timestamp_ms + 1);
     }
+    const materialize::BuildContext build{table, parent, &manifests->headers()};
     CO_RETURN_IF_ERROR(co_await read_entries(context, manifests, &list,
-                                             materialize::manifests_to_read(*table, list, change)));
+                                             materialize::manifests_to_read(build, list, change)));
     CO_RETURN_IF_ERROR(co_await vectors.move_live(context, table, &list, &change));
-    materialize::BuildContext build{table, parent, &manifests->headers()};
     CO_ASSIGN_OR_RETURN(auto built, materialize::build_snapshot(build, std::move(list), change));
     manifests->remember(built);
     std::ranges::move(built.objects, std::back_inserter(objects));

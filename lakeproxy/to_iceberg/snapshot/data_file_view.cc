@@ -66,15 +66,23 @@ model::SnapshotId written_at(const model::LakeDataFile& file, model::FieldId id)
 const model::Field* find_field(const model::LakeTable& table, const model::LakeDataFile& file,
                                model::FieldId id) {
   const auto& schemas = table.metadata.schemas;
-  auto after = table.schema_at.upper_bound(written_at(file, id));
-  if (after != table.schema_at.begin()) {
-    const model::Schema* then = table.metadata.find_schema(std::prev(after)->second);
-    if (const model::Field* field = then != nullptr ? then->find(id) : nullptr) return field;
-  }
+  const model::Schema* then = table.schema_of(written_at(file, id));
+  if (const model::Field* field = then != nullptr ? then->find(id) : nullptr) return field;
   for (auto schema = schemas.rbegin(); schema != schemas.rend(); ++schema) {
     if (const model::Field* field = schema->find(id)) return field;
   }
   return nullptr;
+}
+
+// Whether the value of the field that the lake keeps is none of what is shown: the file's copy has
+// the column as another type.
+bool has_other_value(const model::LakeTable& table, const model::LakeDataFile& file,
+                     const model::PartitionField& field) {
+  const model::Schema* then = file.copy ? table.schema_of(file.begin) : nullptr;
+  const model::Field* kept = then != nullptr ? then->find(field.source_id) : nullptr;
+  const model::Field* shown = find_field(table, file, field.source_id);
+  return kept != nullptr && shown != nullptr &&
+         !model::keeps_values(field.transform, kept->type, shown->type);
 }
 
 bool is_float(const model::Type& type) {
@@ -155,9 +163,10 @@ std::optional<model::PartitionTuple> partition_of(const model::LakeTable& table,
   for (std::size_t i = 0; i < spec.fields.size(); ++i) {
     const model::Field* source = find_field(table, file, spec.fields[i].source_id);
     if (source == nullptr) return std::nullopt;
-    OneValue one = is_told_by_partition(spec.fields[i], i, keys)
-                       ? from_partition(i, *source, keys, file)
-                       : from_bounds(spec.fields[i], *source, file);
+    const bool is_told = is_told_by_partition(spec.fields[i], i, keys);
+    if (is_told && has_other_value(table, file, spec.fields[i])) return std::nullopt;
+    OneValue one = is_told ? from_partition(i, *source, keys, file)
+                           : from_bounds(spec.fields[i], *source, file);
     if (!one.known) return std::nullopt;
     tuple.push_back(std::move(one.value));
   }
@@ -221,9 +230,23 @@ base::Status check_columns_of_path(const model::LakeTable& table, const model::L
                                 table.name, column->name, file.path));
 }
 
-void set_iceberg_facts(const model::IcebergFileFacts& facts, FileView& view) {
-  view.spec_id = facts.spec_id;
-  view.file.partition = facts.partition;
+bool has_other_values(const model::LakeTable& table, const model::LakeDataFile& file,
+                      std::int32_t spec_id) {
+  const model::PartitionSpec* spec = table.metadata.find_spec(spec_id);
+  return spec != nullptr && std::ranges::any_of(spec->fields, [&](const auto& field) {
+           return has_other_value(table, file, field);
+         });
+}
+
+void set_iceberg_facts(const model::LakeTable& table, const model::LakeDataFile& file,
+                       const model::IcebergFileFacts& facts, FileView& view) {
+  if (has_other_values(table, file, facts.spec_id)) {
+    view.spec_id = table.unpartitioned_spec_id.value_or(kNoSpec);
+    set_spec(table, file, facts.spec_id, view);
+  } else {
+    view.spec_id = facts.spec_id;
+    view.file.partition = facts.partition;
+  }
   view.file.split_offsets = facts.split_offsets;
   view.file.sort_order_id = facts.sort_order_id;
   view.file.key_metadata = facts.key_metadata;
@@ -276,7 +299,7 @@ base::Result<FileView> view_data_file(const model::LakeTable& table,
     view.file.metrics[stats.column_id] = view_metrics(stats, field->type, file.record_count);
   }
   if (file.iceberg) {
-    set_iceberg_facts(*file.iceberg, view);
+    set_iceberg_facts(table, file, *file.iceberg, view);
   } else {
     set_partition(table, file, view);
   }

@@ -89,6 +89,19 @@ bool is_outgrown(const model::LakeTable& table, std::int32_t schema_id, std::int
   return spec != nullptr && schema != nullptr && !fits(*spec, *schema);
 }
 
+// Whether the manifests of the spec that are there go with this snapshot: a column of it is of
+// another type from here on, and what stands in them is no value of that.
+bool is_left(const BuildContext& context, const SnapshotChange& change, std::int32_t spec_id) {
+  if (is_outgrown(*context.table, change.schema_id, spec_id)) return true;
+  const model::TableMetadata& metadata = context.table->metadata;
+  const auto before = context.parent != nullptr ? context.parent->schema_id : std::nullopt;
+  if (!before || *before == change.schema_id) return false;
+  const model::PartitionSpec* spec = metadata.find_spec(spec_id);
+  const model::Schema* from = metadata.find_schema(*before);
+  const model::Schema* to = metadata.find_schema(change.schema_id);
+  return spec != nullptr && from != nullptr && to != nullptr && !keeps_values(*spec, *from, *to);
+}
+
 bool take(Wanted& wanted, const ManifestEntry& entry) {
   auto found = wanted.find(key_of(entry));
   if (found == wanted.end() || found->second == 0) return false;
@@ -156,8 +169,8 @@ base::Result<std::vector<ListedManifest>> Build::keep(std::vector<ListedManifest
     // A manifest of deleted entries alone was of use to its own snapshot only.
     if (live_files(listed.manifest) == 0) continue;
     Wanted& wanted = listed.manifest.content == ManifestContent::kData ? data : deletes;
-    const bool moves = listed.entries != nullptr && is_outgrown(*context_.table, change_.schema_id,
-                                                                listed.manifest.partition_spec_id);
+    const bool moves =
+        listed.entries != nullptr && is_left(context_, change_, listed.manifest.partition_spec_id);
     RETURN_IF_ERROR(moves ? move_from(listed, wanted, kept)
                           : remove_from(std::move(listed), wanted, kept));
   }
@@ -255,7 +268,7 @@ base::Result<BuiltSnapshot> Build::run(std::vector<ListedManifest> list) {
 
 }  // namespace
 
-std::vector<std::size_t> manifests_to_read(const model::LakeTable& table,
+std::vector<std::size_t> manifests_to_read(const BuildContext& context,
                                            const std::vector<ListedManifest>& list,
                                            const SnapshotChange& change) {
   std::set<std::size_t> wanted;
@@ -263,7 +276,7 @@ std::vector<std::size_t> manifests_to_read(const model::LakeTable& table,
     bool is_data = list[i].manifest.content == ManifestContent::kData;
     const bool takes_deletes = !change.superseded_deletes.empty() || !change.uncovered.empty();
     if (is_data ? !change.removed_data.empty() : takes_deletes) wanted.insert(i);
-    if (is_outgrown(table, change.schema_id, list[i].manifest.partition_spec_id)) wanted.insert(i);
+    if (is_left(context, change, list[i].manifest.partition_spec_id)) wanted.insert(i);
   }
   for (const auto& group : due_merges(list, change.snapshot_id))
     wanted.insert(group.begin(), group.end());

@@ -46,11 +46,6 @@ struct SnapshotChange {
   }
 };
 
-/// Manifests of `list` whose entries build() needs; positions in it, rising.
-[[nodiscard]] std::vector<std::size_t> manifests_to_read(const model::LakeTable& table,
-                                                         const std::vector<ListedManifest>& list,
-                                                         const SnapshotChange& change);
-
 struct BuiltSnapshot {
   model::Snapshot snapshot;
   std::vector<ListedManifest> list;
@@ -63,6 +58,11 @@ struct BuildContext {
   const model::Snapshot* parent = nullptr;  ///< Null for the first one.
   ManifestHeaders* headers = nullptr;       ///< Kept from build to build; may be null.
 };
+
+/// Manifests of `list` whose entries build() needs; positions in it, rising.
+[[nodiscard]] std::vector<std::size_t> manifests_to_read(const BuildContext& context,
+                                                         const std::vector<ListedManifest>& list,
+                                                         const SnapshotChange& change);
 
 /// Errors: kCorrupt  a removed file is in none of the manifests read, or a
 ///         partition spec does not belong to the table; those of the encoders.

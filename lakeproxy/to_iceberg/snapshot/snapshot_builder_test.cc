@@ -71,7 +71,7 @@ TEST(SnapshotBuilder, reads_no_manifest_for_an_append) {
   SnapshotChain chain;
   for (int i = 1; i <= 20; ++i) chain.apply(append(i));
   chain.forget();
-  EXPECT_TRUE(manifests_to_read(chain.table, chain.list, append(21)).empty());
+  EXPECT_TRUE(manifests_to_read(chain.context(), chain.list, append(21)).empty());
   auto built = chain.apply(append(21));
   EXPECT_EQ(built.objects.size(), 2U) << "one manifest and the list";
 }
@@ -84,20 +84,15 @@ TEST(SnapshotBuilder, reads_delete_manifests_only_to_find_a_delete_file) {
   chain.forget();
   auto other = change_of(2);
   other.added_deletes = {delete_view("d2", "f1.1")};
-  EXPECT_TRUE(manifests_to_read(chain.table, chain.list, other).empty());
+  EXPECT_TRUE(manifests_to_read(chain.context(), chain.list, other).empty());
   other.superseded_deletes = {"f1.0"};
-  ASSERT_EQ(manifests_to_read(chain.table, chain.list, other).size(), 1U);
+  ASSERT_EQ(manifests_to_read(chain.context(), chain.list, other).size(), 1U);
 }
 
-// Two files under bucket[3](v), whose column is a double from schema 1 on.
-SnapshotChain with_outgrown_spec() {
+// Two files under the partition of an int that is a double from schema 1 on.
+SnapshotChain with_changed_column(model::Transform transform) {
   SnapshotChain chain;
-  chain.table =
-      sample_lake(model::Type(model::TypeKind::kInt), {model::TransformKind::kBucket, 3, {}});
-  auto& schemas = chain.table.metadata.schemas;
-  schemas.push_back({.schema_id = 1, .fields = schemas.front().fields});
-  schemas.back().fields.front().type = model::Type(model::TypeKind::kDouble);
-  chain.table.metadata.current_schema_id = 1;
+  chain.table = sample_lake(model::Type(model::TypeKind::kInt), std::move(transform));
   auto first = change_of(1);
   for (const char* path : {"a", "b"}) {
     FileView view = plain_view(path, 1);
@@ -106,8 +101,42 @@ SnapshotChain with_outgrown_spec() {
   }
   chain.apply(first);
   EXPECT_EQ(chain.list.front().manifest.partition_spec_id, 1);
+  auto& schemas = chain.table.metadata.schemas;
+  schemas.push_back({.schema_id = 1, .fields = schemas.front().fields});
+  schemas.back().fields.front().type = model::Type(model::TypeKind::kDouble);
+  chain.table.metadata.current_schema_id = 1;
   chain.forget();
   return chain;
+}
+
+SnapshotChain with_outgrown_spec() {
+  return with_changed_column({model::TransformKind::kBucket, 3, {}});
+}
+
+TEST(SnapshotBuilder, values_of_a_column_that_changed_its_type_stand_in_no_manifest_any_more) {
+  SnapshotChain chain = with_changed_column({model::TransformKind::kIdentity, 0, {}});
+  auto change = removal(2, {"a"});
+  change.schema_id = 1;
+  FileView copy = plain_view("a-copy", 1);
+  copy.file.partition = {model::Literal(2.0)};
+  change.added_data = {copy};
+  chain.apply(change);
+  auto seen = chain.read(chain.snapshots.back());
+  ASSERT_EQ(seen.size(), 2U) << "what is gone stands in no manifest";
+  ASSERT_NE(find(seen, "a-copy"), nullptr);
+  EXPECT_EQ(find(seen, "a-copy")->manifest.partition_spec_id, 1);
+  EXPECT_EQ(find(seen, "a-copy")->entry.data_file.partition,
+            (model::PartitionTuple{model::Literal(2.0)}));
+  ASSERT_NE(find(seen, "b"), nullptr);
+  EXPECT_EQ(find(seen, "b")->manifest.partition_spec_id, 0);
+  EXPECT_TRUE(find(seen, "b")->entry.data_file.partition.empty());
+  // From then on the spec's manifests hold values of now, and stay.
+  auto next = removal(3, {"a-copy"});
+  next.schema_id = 1;
+  chain.apply(next);
+  seen = chain.read(chain.snapshots.back());
+  ASSERT_NE(find(seen, "a-copy"), nullptr);
+  EXPECT_EQ(find(seen, "a-copy")->entry.status, EntryStatus::kDeleted);
 }
 
 TEST(SnapshotBuilder, files_of_a_spec_that_a_column_has_outgrown_have_no_partition_any_more) {

@@ -30,10 +30,12 @@ class SnapshotChain {
   std::deque<model::Snapshot> snapshots;
 
   base::Result<BuiltSnapshot> try_apply(const SnapshotChange& change) {
-    for (std::size_t i : manifests_to_read(table, list, change)) load(list[i]);
-    const model::Snapshot* parent = snapshots.empty() ? nullptr : &snapshots.back();
-    return build_snapshot({&table, parent}, list, change);
+    for (std::size_t i : manifests_to_read(context(), list, change)) load(list[i]);
+    return build_snapshot(context(), list, change);
   }
+
+  /// Of the next snapshot.
+  BuildContext context() const { return {&table, snapshots.empty() ? nullptr : &snapshots.back()}; }
 
   BuiltSnapshot apply(const SnapshotChange& change) {
     auto built = try_apply(change);

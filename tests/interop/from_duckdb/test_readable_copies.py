@@ -180,6 +180,59 @@ def test_a_column_that_outgrew_its_partition_transform(rest, duck, duck_iceberg,
     assert duck.execute(f'SELECT count(*) FROM lake.{table}').fetchone()[0] == ROWS * 9 // 10
 
 
+CHANGES = {  # the partition, the type before, what is written, the type after; whether the values are the same
+    'scale': ('c', 'DECIMAL(9,2)', '(n % 3)::DECIMAL(9,2) / 4', 'DECIMAL(18,4)', False),
+    'double': ('c', 'INTEGER', 'n % 3', 'DOUBLE', False),
+    'decimal': ('c', 'INTEGER', 'n % 3', 'DECIMAL(12,2)', False),
+    'time': ('c', 'DATE', "DATE '2024-02-28' + (n % 3)::INTEGER", 'TIMESTAMP', False),
+    'bucket': ('bucket(3, c)', 'INTEGER', 'n % 3', 'DECIMAL(12,2)', False),
+    'year': ('year(c)', 'DATE', "DATE '2024-12-30' + (n % 3)::INTEGER", 'TIMESTAMP', True),
+    'precision': ('c', 'DECIMAL(9,2)', '(n % 3)::DECIMAL(9,2) / 4', 'DECIMAL(12,2)', True),
+}
+
+
+@pytest.mark.parametrize('writer', ('duckdb', 'client'))
+@pytest.mark.parametrize('case', CHANGES)
+def test_a_partition_column_of_another_type(rest, duck, duck_iceberg, catalog, schema, spark, case, writer):
+    """What the partition of a file says that was there before, whoever wrote it."""
+    partition, before, value, after, same = CHANGES[case]
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (n BIGINT, c {before})')
+    duck.execute(f'ALTER TABLE lake.{table} SET PARTITIONED BY ({partition})')
+    rows = f'SELECT n, ({value})::{before} AS c FROM range({ROWS}) r(n)'
+    if writer == 'duckdb':
+        duck.execute(f'INSERT INTO lake.{table} {rows}')
+        opened(rest, table)
+    else:
+        opened(rest, table)
+        catalog.load_table(table).append(duck.execute(rows).to_arrow_table())
+    published = opened(rest, table)['current-snapshot-id']
+    duck.execute(f'ALTER TABLE lake.{table} ALTER c TYPE {after}')
+    duck.execute(f'DELETE FROM lake.{table} WHERE n % 10 = 3')
+    metadata = opened(rest, table, newest(duck))
+    expected = duck.execute(f'SELECT n, c::VARCHAR FROM lake.{table} ORDER BY n').fetchall()
+    assert len(expected) == ROWS * 9 // 10
+    assert duck_iceberg.execute(f'SELECT n, c::VARCHAR FROM ice.{table} ORDER BY n').fetchall() == expected
+    loaded = catalog.load_table(table)
+    found = sorted(rows_of(loaded), key=lambda row: row['n'])
+    assert [row['n'] for row in found] == [n for n, _ in expected]
+    assert spark.sql(f'SELECT count(*), sum(n), count(DISTINCT c) FROM lake.{table}').collect()[0][:] == (len(expected), sum(n for n, _ in expected), 3)
+    for one in {c for _, c in expected}:
+        some = [n for n, c in expected if c == one]
+        assert [row[0] for row in spark.sql(f"SELECT n FROM lake.{table} WHERE c = CAST('{one}' AS {after}) ORDER BY n").collect()] == some
+        literal = f"'{one.replace(' ', 'T')}'" if after == 'TIMESTAMP' else one
+        assert sorted(row['n'] for row in rows_of(loaded, row_filter=f'c = {literal}')) == some
+    # An older state is shown where its manifests say what the partition says now.
+    assert (published in [each['snapshot-id'] for each in metadata['snapshots']]) == same
+    if same:
+        assert len(rows_of(loaded, snapshot_id=published)) == ROWS
+        assert spark.sql(f'SELECT count(*), count(DISTINCT c) FROM lake.{table} VERSION AS OF {published}').collect()[0][:] == (ROWS, 3)
+    # A client goes on with it.
+    loaded.delete('n >= 500')
+    assert len(rows_of(catalog.load_table(table))) == ROWS * 9 // 20
+    assert duck.execute(f'SELECT count(*) FROM lake.{table}').fetchone()[0] == ROWS * 9 // 20
+
+
 def test_copies_outlive_duckdbs_upkeep(rest, duck, catalog, schema):
     table = f'{schema}.t'
     duck.execute(f'CREATE TABLE lake.{table} AS SELECT n, n::UINTEGER AS u FROM range({ROWS}) r(n)')
