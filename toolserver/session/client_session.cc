@@ -27,6 +27,13 @@ ClientActions only(Action action) {
   return actions;
 }
 
+// Section 5.2: which events a request may have.
+bool is_event_of(Op request, Op event) {
+  bool is_call = request == Op::kInvoke || request == Op::kForward;
+  if (event == Op::kChunk) return is_call;
+  return is_call || request == Op::kFlowRun || request == Op::kFlowCancel;
+}
+
 // A server that says more is asked again nevertheless.
 constexpr std::chrono::milliseconds kLongestRetry = std::chrono::hours(1);
 
@@ -209,8 +216,9 @@ Outcome<ClientActions> ClientSession::on_refusal(Envelope envelope) {
 Outcome<ClientActions> ClientSession::on_event(Envelope event) {
   Flight* flight = flights_.find(event.id);
   if (flight == nullptr || event.sequence != flight->next_sequence) return out_of_place();
-  ++flight->next_sequence;
-  return only(Event{event.id, op_of(event.op), std::move(event.payload)});
+  Op op = op_of(event.op);
+  if (!is_event_of(op_of(flight->op), op)) return out_of_place();
+  return only(Event{event.id, op, std::move(event.payload), flight->next_sequence++});
 }
 
 Outcome<ClientActions> ClientSession::on_answer(Envelope answer) {

@@ -46,6 +46,7 @@ struct Event {
   Ulid id;
   Op op = Op::kUnknown;
   base::json::Object payload;
+  std::int64_t sequence = 0;  ///< How many came before it for this request.
 };
 
 /// The renewal of the keys is over, or the server refused it (needs_rekey()

@@ -345,6 +345,30 @@ TEST(ClientTest, events_are_counted) {
   }
 }
 
+// docs/wire-3.0.md, section 5.2.
+TEST(ClientTest, each_request_has_its_kinds_of_events) {
+  struct Row {
+    Op request;
+    std::string_view progress;
+    std::string_view chunk;
+  };
+  for (auto [request, progress, chunk] :
+       {Row{Op::kInvoke, "event", "event"}, Row{Op::kForward, "event", "event"},
+        Row{Op::kFlowRun, "event", "E_STATE"}, Row{Op::kFlowCancel, "event", "E_STATE"},
+        Row{Op::kForwardCaps, "E_STATE", "E_STATE"}, Row{Op::kCapList, "E_STATE", "E_STATE"}}) {
+    for (auto [event, wanted] :
+         {std::pair{Op::kProgress, progress}, std::pair{Op::kChunk, chunk}}) {
+      SCOPED_TRACE(std::string(name(request)) + " " + std::string(name(event)));
+      RawServer server;
+      server.reach(ClientState::kReady);
+      server.flight = server.client.encode_request(request, {})->id;
+      auto actions = testing::give(server.client, server.frame(MessageType::kEvt, name(event)));
+      EXPECT_EQ(what_happens(actions), wanted);
+      if (const auto* one = find<Event>(actions)) EXPECT_EQ(one->sequence, 0);
+    }
+  }
+}
+
 TEST(ClientTest, a_message_for_another_session_or_time_is_refused) {
   for (const auto& options : {Options{}, testing::signed_options()}) {
     RawServer server(options);
