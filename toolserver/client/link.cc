@@ -156,6 +156,10 @@ void Link::perform(session::ClientActions actions) {
 }
 
 void Link::perform(session::Event action) {
+  if (action.sequence >= most_events_) {
+    fail(refuse(Code::kUpstream, "the server sends too many events for one request"));
+    return connection_->abort();
+  }
   auto found = waiters_.find(action.id);
   if (found == waiters_.end() || !found->second->sending->progress) return;
   if (action.op == session::Op::kProgress) found->second->sending->progress(action.payload);

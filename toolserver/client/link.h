@@ -6,7 +6,9 @@
 // Source: docs/wire-3.0.md, sections 4, 5, 7.1 and 9.
 
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -47,6 +49,10 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Ends when the last call that is under way has its answer.
   void retire();
 
+  /// The link of a server that sends more events than this for one request ends, whether or
+  /// not anybody still waits for its answer. Without this there is no bound.
+  void limit_events(std::int64_t most) { most_events_ = most; }
+
   /// Called once, on the loop, when no more requests can be sent; not from within a call
   /// of this.
   void on_end(std::function<void()> call) { on_end_ = std::move(call); }
@@ -54,6 +60,8 @@ class Link : public std::enable_shared_from_this<Link> {
   /// Whether requests can be sent.
   [[nodiscard]] bool usable() const;
   [[nodiscard]] const session::ClientSession& session() const { return session_; }
+  /// Why no more requests can be sent; nothing while they can.
+  [[nodiscard]] const std::optional<Fault>& failure() const { return failure_; }
 
  private:
   // A request that waits for its answer; the timer is its event.
@@ -100,6 +108,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::unordered_map<Ulid, Waiter*> waiters_;
   std::optional<Fault> failure_;
   bool retiring_ = false;
+  std::int64_t most_events_ = std::numeric_limits<std::int64_t>::max();
   std::function<void()> on_end_;
 };
 
