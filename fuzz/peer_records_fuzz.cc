@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/json/json.h"
+#include "toolserver/federation/peer_answer.h"
 #include "toolserver/federation/peer_records.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

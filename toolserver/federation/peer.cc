@@ -8,11 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/crypto/digest.h"
-#include "base/crypto/encoding.h"
-#include "base/json/canonical.h"
 #include "toolserver/federation/peer_connector.h"
-#include "toolserver/federation/proof/forwarding.h"
 #include "toolserver/federation/proof/link_proof.h"
 
 namespace tool::federation {
@@ -25,14 +21,8 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kTick{500};
 constexpr milliseconds kConnectTime{5'000};
-constexpr milliseconds kRetry{1'000};
-constexpr milliseconds kBetweenSteps{20};  // Of progress that is told.
 constexpr std::size_t kPages = 64;
 constexpr std::int64_t kPageTools = 200;
-constexpr std::size_t kNoteBytes = 1'024;
-constexpr std::size_t kEnvelopeBytes = 8 << 10;
-constexpr milliseconds kMostDeadline{300'000};
-constexpr milliseconds kLastWord{100};
 
 std::string text_of(const Fault& fault) {
   return fault.detail.empty() ? fault.message : fault.message + ": " + fault.detail;
@@ -50,32 +40,6 @@ std::optional<std::string> text_in(const json::Object& object, std::string_view 
   return std::string(value->get_string());
 }
 
-std::optional<double> number_in(const json::Object& object, std::string_view name) {
-  const auto* value = object.if_contains(boost::json::string_view(name.data(), name.size()));
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  return value->to_number<double>();
-}
-
-Fault not_connected(const std::string& node_id) {
-  Fault fault = refuse(Code::kBusy, "node " + node_id + " is not connected just now");
-  fault.retry_after = kRetry;
-  return fault;
-}
-
-// The caller's own words for the act stay here. The tool's id here is the way there: by
-// another way it is another act, with a key of its own.
-std::string key_there(const Invocation& call) {
-  if (call.idem.key.empty()) return {};
-  auto digest = base::crypto::sha256(std::string("scp3 idem") + '\0' + call.tool.text() + '\0' +
-                                     call.idem.key);
-  return base::crypto::to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-base::Task<bool> is_cancelled() {
-  auto state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() != asio::cancellation_type::none;
-}
-
 std::string session_of(const client::Link& link) {
   return std::string(link.session().ready().session_id.text());
 }
@@ -90,6 +54,7 @@ Peer::Peer(std::string node_id, client::ClientOptions options, std::vector<disco
       parts_(std::move(parts)),
       loop_(std::move(loop)),
       wake_(loop_),
+      calls_(node_id_, call_parts(), loop_),
       pins_(node_id_, parts_.pins, parts_.clock, parts_.log),
       tasks_(loop_) {
   parts_.registry.expect(node_id_);
@@ -102,6 +67,17 @@ Peer::Peer(std::string node_id, client::ClientOptions options, std::vector<disco
     // One that cannot be made is one that is refused.
     return node_credential(*keys, to, th1, clock.now(), random).value_or(std::string());
   };
+}
+
+CallParts Peer::call_parts() {
+  return {.keys = parts_.keys,
+          .clock = parts_.clock,
+          .random = parts_.random,
+          .max_hops = parts_.max_hops,
+          .on_silence = [this] {
+            ask_now_ = true;
+            if (wake_) wake_->cancel();
+          }};
 }
 
 base::Task<void> Peer::pause(milliseconds time) {
@@ -151,7 +127,7 @@ base::Task<std::string> Peer::serve_without_exception() {
   } catch (const std::exception& e) {
     reason = e.what();
   }
-  link_.reset();
+  calls_.use(nullptr);
   away_ = true;
   co_return reason;
 }
@@ -179,7 +155,7 @@ void Peer::go_by(std::vector<discovery::Way> ways) {
 }
 
 void Peer::hurry() {
-  if (ends() || link_) return;
+  if (ends() || calls_.link()) return;
   hurry_ = true;
   if (wake_) wake_->cancel();
 }
@@ -193,7 +169,7 @@ void Peer::leave() {
 void Peer::stop() {
   stopping_ = true;
   open_ = false;
-  if (link_) link_->abort();
+  if (calls_.link()) calls_.link()->abort();
   if (retired_) retired_->abort();
   cancel_.emit(asio::cancellation_type::all);
   take_out();
@@ -203,7 +179,7 @@ void Peer::take_out() {
   parts_.registry.expect_no_more(node_id_);
   if (offered_) parts_.registry.remove(*offered_);
   if (wake_) wake_->cancel();
-  tell_waiting();
+  calls_.end();
 }
 
 // Why it ended; one link from its beginning.
@@ -222,6 +198,7 @@ base::Task<std::string> Peer::serve_once() {
   auto opened = co_await client::Link::open(options_, nullptr, parts_.clock, parts_.random);
   if (!opened) co_return text_of(opened.error());
   auto link = std::move(*opened);
+  link->limit_events(PeerCalls::kEvents);
   etag_.clear();  // So that the whole list comes, with the node's proof.
   drains_ = false;
   deaf_.reset();
@@ -230,7 +207,7 @@ base::Task<std::string> Peer::serve_once() {
     if (auto self = weak.lock(); self && self->wake_) self->wake_->cancel();
   });
   std::string reason = co_await watch(link);
-  link_.reset();
+  calls_.use(nullptr);
   away_ = true;
   if ((drains_ || leaving_ || moved_) && !stopping_) {
     co_await end(std::exchange(retired_, link));
@@ -257,12 +234,11 @@ base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
         drains_ = read.error().code == Code::kBusy;
         co_return text_of(read.error());
       }
-      if (!link_) {
+      if (!calls_.link()) {
         parts_.log.info("federation: connected", {{"node", node_id_}});
         reported_end_.clear();
-        link_ = link;
         away_ = hurry_ = false;
-        tell_waiting();
+        calls_.use(link);
       }
       if (!ends() && std::exchange(listening_, link) != link) {
         tasks_->spawn(listen(link, etag_));
@@ -276,7 +252,8 @@ base::Task<std::string> Peer::watch(std::shared_ptr<client::Link> link) {
     // What is in a file by an operator's command is looked for; all else wakes this.
     if (!ends() && !moved_ && !ask_now_ && !deaf_ && link->usable()) co_await pause(kTick);
   }
-  co_return link->usable() ? "the node is elsewhere, or gone" : "the connection has ended";
+  if (link->usable()) co_return "the node is elsewhere, or gone";
+  co_return link->failure() ? text_of(*link->failure()) : "the connection has ended";
 }
 
 // Asks for a list that is another than that of `etag`, until there is one. The answer is a
@@ -285,18 +262,18 @@ base::Task<void> Peer::listen(std::shared_ptr<client::Link> link, std::string et
   auto self = shared_from_this();
   bool is_unchanged = true;
   std::optional<Fault> fault;
-  while (is_unchanged && !ends() && link_ == link) {
+  while (is_unchanged && !ends() && calls_.link() == link) {
     auto asked = steady_clock::now();
     json::Object payload{{"etag", etag}, {"limit", 1}, {"wait_ms", kListen.count()}};
     auto answer = co_await ask_without_exception(link, std::move(payload));
     if (!answer) fault = std::move(answer).error();
     is_unchanged = answer && answer->contains("unchanged");
     if (answer && steady_clock::now() < asked + kShortestPause) {
-      std::ignore = co_await await_link(asked + kShortestPause);
+      std::ignore = co_await calls_.await_link(asked + kShortestPause);
     }
   }
   if (listening_ == link) listening_.reset();
-  if (link_ != link) co_return;
+  if (calls_.link() != link) co_return;
   if (fault) {
     deaf_ = std::move(fault);
   } else {
@@ -393,169 +370,6 @@ base::Task<void> Peer::offer() {
     parts_.log.warning("federation: a tool is not offered",
                        {{"node", node_id_}, {"tool", left.name}, {"reason", left.why}});
   }
-}
-
-// Numbers of a node that tells too much are passed over, and one that does not
-// stop is cut off.
-std::function<void(const json::Object&)> Peer::events_to(
-    Progress progress, const std::shared_ptr<client::Link>& link) const {
-  struct Heard {
-    std::size_t count = 0;
-    steady_clock::time_point told;
-  };
-  auto heard = std::make_shared<Heard>();
-  return [heard, progress = std::move(progress), link](const json::Object& payload) {
-    if (++heard->count > kEvents) return link->abort();
-    auto now = steady_clock::now();
-    auto done = number_in(payload, "done");
-    if (!progress || !done || now - heard->told < kBetweenSteps) return;
-    heard->told = now;
-    auto note = text_in(payload, "note").value_or("");
-    if (note.size() > kNoteBytes) note.clear();
-    progress(*done, number_in(payload, "total"), std::move(note));
-  };
-}
-
-// One call on its way: what is sent, once or more often.
-struct Peer::Forwarding {
-  Invocation call;
-  std::string tool;  // As the node names it.
-  std::string key;   // As it is told there; empty for none.
-  steady_clock::time_point began;
-  steady_clock::time_point until;  // Of the call.
-
-  [[nodiscard]] milliseconds left() const {
-    return std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
-  }
-  // Since the key was first sent to the node.
-  [[nodiscard]] milliseconds age() const {
-    auto here = std::chrono::ceil<milliseconds>(steady_clock::now() - began);
-    return std::max(call.idem.age + here, milliseconds(1));
-  }
-};
-
-void Peer::tell_waiting() {
-  for (auto* timer : waiting_) timer->cancel();
-}
-
-// Until the link changes, or `until`. False: the caller went away, the time is over, or
-// this node has given the other one up.
-base::Task<bool> Peer::await_link(steady_clock::time_point until) {
-  asio::steady_timer timer(loop_, until);
-  auto place = waiting_.insert(waiting_.end(), &timer);
-  boost::system::error_code woken;
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  waiting_.erase(place);
-  co_return woken && !ends() && !co_await is_cancelled();
-}
-
-Outcome<client::Link::Sending> Peer::prepare(const std::shared_ptr<client::Link>& link,
-                                             Forwarding& what, Send which, Progress progress) {
-  auto left = what.left();
-  if (left < milliseconds(1)) return refuse(Code::kTimeout, "the deadline has passed");
-  std::string session = session_of(*link);
-  auto proofs = take_step(*parts_.keys, what.call, {node_id_, what.tool, session, parts_.max_hops},
-                          parts_.clock.now(), parts_.random);
-  if (!proofs) return std::move(proofs).error();
-  client::Link::Sending sending;
-  sending.op = session::Op::kForward;
-  sending.payload["tool"] = what.tool;
-  auto& args = sending.payload["args"];
-  if (what.key.empty()) {
-    args = std::move(what.call.args);
-  } else {
-    args = what.call.args;
-    sending.payload["idem"] = what.key;
-    if (which == Send::kAgain) sending.payload["again_ms"] = what.age().count();
-  }
-  if (what.call.dry_run) sending.payload["dry_run"] = true;
-  auto& list = sending.payload["proofs"].emplace_array();
-  for (const auto& proof : *proofs) list.emplace_back(proof);
-  // A message that is too large would end the link, and with it the calls of others.
-  auto written = json::canonical(sending.payload);
-  if (!written ||
-      written->size() + kEnvelopeBytes > link->session().welcome().limits.message_bytes) {
-    return refuse(Code::kLimit, "the arguments are too large for node " + node_id_);
-  }
-  Meta meta;
-  meta.deadline = left;
-  meta.traceparent = what.call.traceparent;
-  sending.meta = std::move(meta);
-  sending.patience = left;
-  sending.progress = events_to(std::move(progress), link);
-  return sending;
-}
-
-// A call that waited in vain: does the node still answer?
-void Peer::look_after_silence(const Fault& fault) {
-  if (fault.code != Code::kTimeout) return;
-  ask_now_ = true;
-  if (wake_) wake_->cancel();
-}
-
-base::Task<Outcome<ToolResult>> Peer::call_once(Forwarding what, Progress progress) {
-  auto link = link_;
-  if (!link || !link->usable()) co_return not_connected(node_id_);
-  auto sending = prepare(link, what, Send::kFirst, std::move(progress));
-  if (!sending) co_return std::move(sending).error();
-  auto answer = co_await link->call(std::move(*sending));
-  if (answer) co_return read_reply(std::move(*answer));
-  look_after_silence(answer.error());
-  // The link was given up; the caller did not go away.
-  if (answer.error().code == Code::kCancelled && !link->usable()) {
-    co_return relayed(node_id_, refuse(Code::kUpstream, "the link has ended"));
-  }
-  co_return relayed(node_id_, std::move(answer).error());
-}
-
-// What the node says of a call that it may have got before decides nothing unless it is
-// the answer or what the tool said: a refusal by a rule says that it was not done now.
-base::Task<Outcome<ToolResult>> Peer::call_with_key(Forwarding what, Progress progress) {
-  // Its end is told here, and not by the deadline: that would say too much.
-  what.until -= std::min(kLastWord, what.left() / 4);
-  auto which = what.call.idem.age.count() > 0 ? Send::kAgain : Send::kFirst;
-  for (unsigned sends = 0; sends < kSends;) {
-    auto link = link_;
-    if (!link || !link->usable()) {
-      if (which == Send::kFirst) co_return not_connected(node_id_);
-      if (!co_await await_link(what.until)) break;
-      continue;
-    }
-    auto sending = prepare(link, what, which, progress);
-    if (!sending && which == Send::kFirst) co_return std::move(sending).error();
-    if (!sending) break;
-    ++sends;
-    auto answer = co_await link->call(std::move(*sending));
-    if (answer) co_return read_reply(std::move(*answer));
-    Fault fault = std::move(answer).error();
-    if (!link->usable() && !co_await is_cancelled()) {
-      which = Send::kAgain;
-      continue;
-    }
-    look_after_silence(fault);
-    if (fault.code == Code::kInternal) break;
-    bool is_told = fault.code == Code::kUpstream || fault.code == Code::kCancelled;
-    if (which == Send::kFirst || is_told) co_return relayed(node_id_, std::move(fault));
-    if (fault.code != Code::kBusy && fault.code != Code::kRate) break;
-    // It runs there still, or there is no room to say so.
-    auto next = steady_clock::now() + std::min(fault.retry_after.value_or(kRetry), kRetry);
-    if (next >= what.until) break;
-    std::ignore = co_await await_link(next);
-    if (ends() || co_await is_cancelled()) break;
-  }
-  if (co_await is_cancelled()) co_return refuse(Code::kCancelled, "cancelled");
-  co_return refuse(Code::kInternal,
-                   "node " + node_id_ + ": whether the call did its work is not known");
-}
-
-base::Task<Outcome<ToolResult>> Peer::call(Invocation call, std::string tool, Progress progress) {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  auto now = steady_clock::now();
-  auto until = std::min(call.context.deadline, now + kMostDeadline);
-  std::string key = key_there(call);
-  Forwarding what{std::move(call), std::move(tool), std::move(key), now, until};
-  if (what.key.empty()) co_return co_await call_once(std::move(what), std::move(progress));
-  co_return co_await call_with_key(std::move(what), std::move(progress));
 }
 
 }  // namespace tool::federation

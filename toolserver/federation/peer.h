@@ -1,17 +1,16 @@
 #pragma once
 
 // Keeps one other node connected: one link for all calls, which is opened again,
-// later and later, when it ends. A node that hangs is found by asking it in
-// between; until it answers again its calls are refused at once, so that nobody
-// waits for what will not come.
-// Source: docs/wire-3.0.md, section 18; docs/adr/0139; docs/tools/federation.md.
+// later and later, when it ends, and the list of its tools. A node that hangs is
+// found by asking it in between; until it answers again its calls are refused at
+// once, so that nobody waits for what will not come.
+// Source: docs/wire-3.0.md, section 18.1; docs/adr/0139; docs/tools/federation.md.
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "base/runtime/task_group.h"
 #include "toolserver/client/link.h"
 #include "toolserver/discovery/found.h"
+#include "toolserver/federation/peer_calls.h"
 #include "toolserver/federation/peer_pins.h"
 #include "toolserver/federation/peer_records.h"
 #include "toolserver/federation/proof/node_keys.h"
@@ -57,10 +57,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
   /// Each pause is twice the last, and between the half and the whole of that by chance,
   /// so that many nodes do not come back to one at the same moment.
   static constexpr std::chrono::milliseconds kLongestPause{30'000};
-  /// Of one call; the link of a node that sends more is ended.
-  static constexpr std::size_t kEvents = 10'000;
-  /// How often one call with a key is sent, at most.
-  static constexpr unsigned kSends = 32;
 
   /// `options` has what both nodes share; method and credential are made here. Each
   /// attempt goes by the next of `ways`, of which there is one at least.
@@ -85,17 +81,14 @@ class Peer : public std::enable_shared_from_this<Peer> {
   /// Whether there is no link; from any thread.
   [[nodiscard]] bool is_away() const { return away_.load(std::memory_order_acquire); }
 
-  /// Forwards a call of `tool`, as the node names it; on its loop, until the
-  /// deadline of the call. `progress` is called on this loop; may be empty.
-  /// One with a key whose link is lost waits for the next link and asks there again,
-  /// under the same key: the node does it once, and answers what became of it.
-  /// Errors: E_BUSY  the node is not connected just now; E_POLICY, E_LIMIT  of
-  ///         take_step(); E_LIMIT  too large for the node; E_INTERNAL  a call with a
-  ///         key of which nobody can tell whether it did its work; those of relayed().
+  /// On its loop. See PeerCalls::call().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(Invocation call, std::string tool,
-                                                     Progress progress);
+                                                     Progress progress) {
+    return calls_.call(std::move(call), std::move(tool), std::move(progress));
+  }
 
  private:
+  [[nodiscard]] CallParts call_parts();
   base::Task<std::string> serve_once();
   base::Task<std::string> serve_without_exception();
   base::Task<void> end(std::shared_ptr<client::Link> link);
@@ -110,18 +103,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
   [[nodiscard]] Outcome<void> take_page(const base::json::Object& page, const std::string& session,
                                         base::json::Array& records, std::string& etag) const;
   base::Task<void> offer();
-  [[nodiscard]] std::function<void(const base::json::Object&)> events_to(
-      Progress progress, const std::shared_ptr<client::Link>& link) const;
-  struct Forwarding;
-  enum class Send : std::uint8_t { kFirst, kAgain };
-  [[nodiscard]] Outcome<client::Link::Sending> prepare(const std::shared_ptr<client::Link>& link,
-                                                       Forwarding& what, Send which,
-                                                       Progress progress);
-  void look_after_silence(const Fault& fault);
-  base::Task<Outcome<ToolResult>> call_once(Forwarding what, Progress progress);
-  base::Task<Outcome<ToolResult>> call_with_key(Forwarding what, Progress progress);
-  base::Task<bool> await_link(std::chrono::steady_clock::time_point until);
-  void tell_waiting();
   void take_out();
   base::Task<void> pause(std::chrono::milliseconds time);
   base::Task<void> await_last_calls();
@@ -137,9 +118,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
   const boost::asio::any_io_executor loop_;
   std::optional<boost::asio::steady_timer> wake_;  // Gone after stop().
   boost::asio::cancellation_signal cancel_;        // Of what run() waits for.
-  std::shared_ptr<client::Link> link_;             // Null while the node has not proved itself.
+  PeerCalls calls_;                                // By no link until the node has proved itself.
   std::shared_ptr<client::Link> retired_;          // Of a node that drains: for calls under way.
-  std::list<boost::asio::steady_timer*> waiting_;  // Calls that wait for a link.
   std::shared_ptr<connectors::Connector> offered_;
   FarTools tools_;  // As the node lists them.
   PeerPins pins_;

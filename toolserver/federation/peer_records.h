@@ -1,9 +1,9 @@
 #pragma once
 
-// From what another node says to values of ours: the tools that it lists, and
-// its answers. A node is authenticated, and may lie all the same: it names tools
-// in its own namespace alone, and what breaks a rule is left out with the reason.
-// Source: docs/wire-3.0.md, sections 9 and 10; docs/adr/0139.
+// From the list of another node to tools of ours. A node is authenticated, and may lie
+// all the same: it names tools in its own namespace alone, and what breaks a rule is
+// left out with the reason.
+// Source: docs/wire-3.0.md, section 10; docs/adr/0139.
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,6 @@
 
 #include "base/json/json.h"
 #include "toolserver/model/capability.h"
-#include "toolserver/model/fault.h"
-#include "toolserver/model/invocation.h"
 
 namespace tool::federation {
 
@@ -37,13 +35,5 @@ struct FarTools {
 /// are alike; of kFarTools and more those that come last.
 [[nodiscard]] FarTools read_tools(std::string_view peer, std::string_view self,
                                   const base::json::Array& records);
-
-/// The answer of fed.forward. Errors: E_UPSTREAM  it is none; E_LIMIT  it has
-/// more than 1,024 parts.
-[[nodiscard]] Outcome<ToolResult> read_reply(base::json::Object payload);
-
-/// What a caller is told of a refusal by `peer`: whose it is and its code. The
-/// words are the peer's, which no filter has seen: they are for the log.
-[[nodiscard]] Fault relayed(std::string_view peer, Fault fault);
 
 }  // namespace tool::federation
