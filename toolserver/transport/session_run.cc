@@ -1,6 +1,7 @@
 #include "toolserver/transport/session_run.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -13,11 +14,6 @@
 
 namespace tool::transport {
 namespace {
-
-// Beyond it progress is dropped, and answers and chunks wait until the client
-// has read: one that reads is never cut for what others of its calls sent.
-constexpr std::size_t kBusyQueueBytes = 256 << 10;
-static_assert(kBusyQueueBytes < kQueueHeadroom / 2);
 
 ws::Message to_message(session::Frame frame) {
   auto kind = frame.kind == session::FrameKind::kText ? ws::Message::Kind::kText
@@ -59,8 +55,17 @@ class Run::Events final : public EventSink {
   }
 
   base::Task<Outcome<void>> chunk(base::json::Object payload) override {
-    if (!co_await run_.room()) co_return refuse(Code::kCancelled, "the connection has ended");
+    if (!co_await run_.turns_.take()) {
+      co_return refuse(Code::kCancelled, "cancelled, or the connection has ended");
+    }
     emit(session::Op::kChunk, std::move(payload));
+    // Where a client reads as fast as this writes, nobody waits for anything: what else
+    // is to be done on this loop, a cancellation among it, comes in between.
+    co_await asio::post(asio::use_awaitable);
+    auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) {
+      co_return refuse(Code::kCancelled, "cancelled");
+    }
     co_return Outcome<void>();
   }
 
@@ -92,6 +97,7 @@ base::Task<void> Run::serve() {
                 : session_.on_binary(std::move(message->data)));
   }
   ending_ = true;
+  turns_.close();
   // The tasks below hold references into this frame.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   if (!is_lost()) services_.sessions.reconnections().forget(session_.id().text());
@@ -200,18 +206,8 @@ base::Task<void> Run::run_call(session::Request request) {
   std::erase_if(calls_, [&](const Call& one) { return one.id == id; });
   // A call that was cancelled has its answer too, and waits for it like others.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  if (has_room() || co_await room()) finish_call(id, std::move(answer));
-}
-
-bool Run::has_room() const { return !ending_ && connection_->queued() <= kBusyQueueBytes; }
-
-// Waits until the client has read what was sent before; false when nothing can
-// be sent any more. Records are numbered when they are made, so this is before.
-base::Task<bool> Run::room() {
-  while (!ending_ && !has_room()) {
-    if (!co_await connection_->drained()) co_return false;
-  }
-  co_return !ending_;
+  // Records are numbered when they are made, so this is before.
+  if (turns_.is_free() || co_await turns_.take()) finish_call(id, std::move(answer));
 }
 
 void Run::finish_call(const Ulid& id, Answer answer) {

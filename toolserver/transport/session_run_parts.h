@@ -12,12 +12,18 @@
 
 #include "base/runtime/task_group.h"
 #include "toolserver/session/server_session.h"
+#include "toolserver/transport/send_turns.h"
 #include "toolserver/transport/session_run.h"
 
 namespace tool::transport {
 
 namespace asio = boost::asio;
 namespace ws = base::ws;
+
+// Beyond it progress is dropped, and answers and chunks wait until the client
+// has read: one that reads is never cut for what others of its calls sent.
+inline constexpr std::size_t kBusyQueueBytes = 256 << 10;
+static_assert(kBusyQueueBytes < kQueueHeadroom / 2);
 
 // Belongs to one event loop and to the frame of run_session, which outlives
 // every task started here.
@@ -28,6 +34,7 @@ class Run {
       : services_(services),
         connection_(std::move(connection)),
         session_(services.context, std::move(channel)),
+        turns_(*connection_, kBusyQueueBytes, loop),
         log_(services.log.for_request(std::string(session_.id().text()))),
         tasks_(loop),
         timer_(loop),
@@ -62,8 +69,6 @@ class Run {
   [[nodiscard]] SessionControl make_control();
   base::Task<void> run_call(session::Request request);
   base::Task<void> keep_time();
-  [[nodiscard]] bool has_room() const;
-  base::Task<bool> room();
   void finish_call(const Ulid& id, Answer answer);
   void cancel_calls();
   void leave_calls();
@@ -75,6 +80,7 @@ class Run {
   std::unique_ptr<ws::Connection> connection_;
   std::unique_ptr<ConnectionCounts::Place> place_;  // From READY on.
   session::ServerSession session_;
+  SendTurns turns_;
   base::log::Logger log_;
   base::TaskGroup tasks_;
   asio::steady_timer timer_;
