@@ -272,7 +272,12 @@ base::Status SecureServer::Parts::connect_peers(const SecureConfig& config) {
       log(),
       static_cast<std::uint32_t>(config.cluster.max_hops),
       {config.cluster.pin_peer_tools ? config.pins.path : std::filesystem::path(), blocking_,
-       foreign_tool_events()}};
+       foreign_tool_events()},
+      // By the rules in force now; until there are any nobody calls.
+      [this] {
+        const auto* current = shared_->current.load(std::memory_order_acquire);
+        return current == nullptr ? std::size_t{0} : current->config().limits.output_bytes;
+      }};
   ASSIGN_OR_RETURN(peers_, PeerBook::create(config, nodes_, std::move(parts)));
   shared_->node_came = [this](const std::string& node_id) { peers_->came(node_id); };
   return peers_->configure(config);

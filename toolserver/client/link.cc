@@ -161,8 +161,14 @@ void Link::perform(session::Event action) {
     return connection_->abort();
   }
   auto found = waiters_.find(action.id);
-  if (found == waiters_.end() || !found->second->sending->progress) return;
-  if (action.op == session::Op::kProgress) found->second->sending->progress(action.payload);
+  if (found == waiters_.end() || found->second->result) return;
+  const Sending& sending = *found->second->sending;
+  if (action.op == session::Op::kProgress && sending.progress) sending.progress(action.payload);
+  if (action.op != session::Op::kChunk || !sending.chunk) return;
+  auto taken = sending.chunk(action.payload);
+  if (taken) return;
+  finish(action.id, std::move(taken).error());
+  if (auto cancel = session_.encode_cancel(action.id)) send(std::move(*cancel));
 }
 
 void Link::perform(session::Close action) {
@@ -178,7 +184,7 @@ void Link::send(session::Frame frame) {
 
 void Link::finish(const Ulid& id, Outcome<base::json::Object> result) {
   auto found = waiters_.find(id);
-  if (found == waiters_.end()) return;
+  if (found == waiters_.end() || found->second->result) return;
   found->second->result = std::move(result);
   found->second->ready.cancel();
 }

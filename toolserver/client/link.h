@@ -38,8 +38,12 @@ class Link : public std::enable_shared_from_this<Link> {
     std::optional<Meta> meta;
     std::chrono::milliseconds patience{30'000};  ///< Until E_TIMEOUT and a cancel.
     std::function<void(const base::json::Object&)> progress;
+    /// Each tool.chunk; a fault of it ends this call, and the server is asked to end it too.
+    /// Null: chunks are passed over.
+    std::function<Outcome<void>(const base::json::Object&)> chunk = {};
   };
-  /// Sends a request and waits for its answer.
+  /// Sends a request and waits for its answer. Errors: those of the server; of the link,
+  /// when it ends before; of `sending.chunk`; E_TIMEOUT; E_CANCELLED.
   [[nodiscard]] base::Task<Outcome<base::json::Object>> call(Sending sending);
   [[nodiscard]] base::Task<Outcome<void>> rekey();
   /// Ends the session in order, and waits for the reader.

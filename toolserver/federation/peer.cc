@@ -74,6 +74,7 @@ CallParts Peer::call_parts() {
           .clock = parts_.clock,
           .random = parts_.random,
           .max_hops = parts_.max_hops,
+          .output_bytes = parts_.output_bytes,
           .on_silence = [this] {
             ask_now_ = true;
             if (wake_) wake_->cancel();

@@ -39,6 +39,8 @@ struct PeerParts {
   base::log::Logger log;
   std::uint32_t max_hops = 0;
   PinParts pins;
+  /// Of an answer, as this node allows it now; from any thread.
+  std::function<std::size_t()> output_bytes;
 };
 
 /// Lives on one event loop; call() and is_open() are for others.
@@ -82,7 +84,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   [[nodiscard]] bool is_away() const { return away_.load(std::memory_order_acquire); }
 
   /// On its loop. See PeerCalls::call().
-  [[nodiscard]] base::Task<Outcome<ToolResult>> call(Invocation call, std::string tool,
+  [[nodiscard]] base::Task<Outcome<ToolResult>> call(Invocation call, FarTool tool,
                                                      Progress progress) {
     return calls_.call(std::move(call), std::move(tool), std::move(progress));
   }

@@ -71,10 +71,12 @@ base::Task<bool> is_cancelled() {
 struct PeerCalls::Forwarding {
   Invocation call;
   std::string tool;  // As the node names it.
-  std::string key;   // As it is told there; empty for none.
+  std::size_t output_bytes = 0;
+  std::string key;  // As it is told there; empty for none.
   Progress progress;
   steady_clock::time_point began;
-  steady_clock::time_point until;  // Of the call.
+  steady_clock::time_point until;           // Of the call.
+  std::shared_ptr<PeerAnswer> answer = {};  // To what was sent last.
 
   [[nodiscard]] milliseconds left() const {
     return std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
@@ -130,6 +132,7 @@ Outcome<client::Link::Sending> PeerCalls::prepare(const client::Link& link, Forw
   client::Link::Sending sending;
   sending.op = session::Op::kForward;
   sending.payload["tool"] = what.tool;
+  sending.payload["stream"] = true;
   auto& args = sending.payload["args"];
   if (what.key.empty()) {
     args = std::move(what.call.args);
@@ -153,6 +156,11 @@ Outcome<client::Link::Sending> PeerCalls::prepare(const client::Link& link, Forw
   sending.meta = std::move(meta);
   sending.patience = left;
   sending.progress = steps_to(what.progress);
+  // What came of it over a link that was lost is of no use.
+  what.answer = std::make_shared<PeerAnswer>(what.output_bytes);
+  sending.chunk = [answer = what.answer](const json::Object& payload) {
+    return answer->take_chunk(payload);
+  };
   return sending;
 }
 
@@ -162,7 +170,8 @@ base::Task<Outcome<ToolResult>> PeerCalls::call_once(Forwarding what) {
   auto sending = prepare(*link, what, Send::kFirst);
   if (!sending) co_return std::move(sending).error();
   auto answer = co_await link->call(std::move(*sending));
-  if (answer) co_return read_reply(std::move(*answer));
+  if (answer) co_return what.answer->finish(std::move(*answer));
+  if (what.answer->fault()) co_return *what.answer->fault();
   look_after_silence(answer.error());
   // The link was given up; the caller did not go away.
   if (answer.error().code == Code::kCancelled && !link->usable()) {
@@ -189,7 +198,8 @@ base::Task<Outcome<ToolResult>> PeerCalls::call_with_key(Forwarding what) {
     if (!sending) break;
     ++sends;
     auto answer = co_await link->call(std::move(*sending));
-    if (answer) co_return read_reply(std::move(*answer));
+    if (answer) co_return what.answer->finish(std::move(*answer));
+    if (what.answer->fault()) co_return *what.answer->fault();
     Fault fault = std::move(answer).error();
     if (!link->usable() && !co_await is_cancelled()) {
       which = Send::kAgain;
@@ -211,14 +221,14 @@ base::Task<Outcome<ToolResult>> PeerCalls::call_with_key(Forwarding what) {
                    "node " + node_id_ + ": whether the call did its work is not known");
 }
 
-base::Task<Outcome<ToolResult>> PeerCalls::call(Invocation call, std::string tool,
-                                                Progress progress) {
+base::Task<Outcome<ToolResult>> PeerCalls::call(Invocation call, FarTool tool, Progress progress) {
   co_await asio::this_coro::throw_if_cancelled(false);
   auto now = steady_clock::now();
   auto until = std::min(call.context.deadline, now + kMostDeadline);
   std::string key = key_there(call);
   Forwarding what{.call = std::move(call),
-                  .tool = std::move(tool),
+                  .tool = std::move(tool.name),
+                  .output_bytes = std::min(tool.output_bytes, parts_.output_bytes()),
                   .key = std::move(key),
                   .progress = std::move(progress),
                   .began = now,

@@ -55,7 +55,7 @@ base::Task<Outcome<ToolResult>> PeerConnector::invoke(Approved<Invocation> call,
     forward = relay_to(relay, mine);
   }
   auto peer = peer_;
-  std::string there = found->second.origin_tool;
+  FarTool there{found->second.origin_tool, found->second.limits.output_bytes};
   Invocation copy = *call;
   auto result = co_await connectors::on_loop(
       peer->loop(), peer->call(std::move(copy), std::move(there), std::move(forward)));

@@ -339,6 +339,7 @@ base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller,
   call.forwarded = std::make_shared<const Forwarded>(std::move(*accepted));
   call.idem = std::move(asked->idem);
   call.dry_run = asked->dry_run;
+  call.form = asked->form;
   std::string tool = asked->tool;
   call.tool = std::move(asked->tool);
   call.args = std::move(asked->args);
@@ -348,7 +349,7 @@ base::Task<Answer> ToolOperations::forward(std::shared_ptr<const Caller> caller,
     co_return no(
         refuse(Code::kConsent, "the tool has to ask the caller, who cannot be asked here"));
   }
-  co_return co_await write_answer(std::move(*reply), ContentForm::kWhole, events);
+  co_return co_await write_answer(std::move(*reply), asked->form, events);
 }
 
 base::Task<Answer> ToolOperations::invoke(std::shared_ptr<const Caller> caller, Envelope request,

@@ -38,6 +38,26 @@ Outcome<std::string> read_idem(const json::Object& payload) {
   return std::string(idem->get_string());
 }
 
+// False where it is not there.
+Outcome<bool> read_flag(const json::Object& payload, std::string_view name) {
+  const auto* flag = payload.if_contains(boost::json::string_view(name.data(), name.size()));
+  if (flag == nullptr) return false;
+  if (flag->is_bool()) return flag->get_bool();
+  return refuse(Code::kShape, "p." + std::string(name) + ": must be a boolean");
+}
+
+// What tool.invoke and fed.forward have in common. `request` is either.
+template <class T>
+Outcome<void> read_flags(const json::Object& payload, T& request) {
+  auto dry_run = read_flag(payload, "dry_run");
+  if (!dry_run) return std::move(dry_run).error();
+  auto stream = read_flag(payload, "stream");
+  if (!stream) return std::move(stream).error();
+  request.dry_run = *dry_run;
+  if (*stream) request.form = pipeline::ContentForm::kStreamed;
+  return {};
+}
+
 }  // namespace
 
 Outcome<ListRequest> read_list(const json::Object& payload) {
@@ -139,15 +159,7 @@ Outcome<InvokeRequest> read_invoke(json::Object payload) {
     return refuse(Code::kShape, "p.args: must be an object");
   }
   request.args = std::move(args->get_object());
-  for (std::string_view name : {"dry_run", "stream"}) {
-    const auto* flag = payload.if_contains(name);
-    if (flag == nullptr) continue;
-    if (!flag->is_bool()) {
-      return refuse(Code::kShape, "p." + std::string(name) + ": must be a boolean");
-    }
-    if (name == "dry_run") request.dry_run = flag->get_bool();
-    if (name == "stream" && flag->get_bool()) request.form = pipeline::ContentForm::kStreamed;
-  }
+  if (auto flags = read_flags(payload, request); !flags) return std::move(flags).error();
   auto idem = read_idem(payload);
   if (!idem) return std::move(idem).error();
   request.idem = std::move(*idem);
@@ -188,10 +200,7 @@ Outcome<ForwardRequest> read_forward(json::Object payload) {
   auto idem = read_idem(payload);
   if (!idem) return std::move(idem).error();
   request.idem.key = std::move(*idem);
-  if (const auto* dry = payload.if_contains("dry_run")) {
-    if (!dry->is_bool()) return refuse(Code::kShape, "p.dry_run: must be a boolean");
-    request.dry_run = dry->get_bool();
-  }
+  if (auto flags = read_flags(payload, request); !flags) return std::move(flags).error();
   if (request.dry_run && !request.idem.key.empty()) {
     return refuse(Code::kShape, "p.idem: a dry run does nothing once");
   }

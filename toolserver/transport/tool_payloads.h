@@ -39,6 +39,7 @@ struct ForwardRequest {
   std::vector<std::string> proofs;  ///< 1 to 8.
   Idempotency idem;
   bool dry_run = false;
+  pipeline::ContentForm form = pipeline::ContentForm::kWhole;
 };
 
 /// The sessions that admin.session.close means.

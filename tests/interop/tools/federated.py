@@ -239,6 +239,11 @@ class Link:
     async def progress(self, request, seq, **payload):
         await self.send(self.envelope('evt', {'id': request['id'], 'op': 'tool.progress'}, payload, seq=seq))
 
+    async def chunk(self, request, seq, index, data):
+        """`data` of bytes, or as it shall stand in the message."""
+        payload = {'index': index, 'data': keys.b64(data) if isinstance(data, bytes) else data}
+        await self.send(self.envelope('evt', {'id': request['id'], 'op': 'tool.chunk'}, payload, seq=seq))
+
     def prove(self, hello, welcome):
         """What goes into the keys. Section 4.6."""
         if not self.node.proves:
@@ -284,6 +289,7 @@ class Link:
         if message['op'] == 'fed.caps':
             asked = message['p']
             self.node.questions.append(asked)
+            self.waits = message  # The last one, which waits for another list.
             end = time.monotonic() + asked.get('wait_ms', 0) / 1000
             while self.node.etag == asked.get('etag') and time.monotonic() < end:
                 await asyncio.sleep(0.05)

@@ -61,7 +61,7 @@ BAD = [
     ('tool.outcome', 'p.id', 'x'), ('tool.outcome', 'p.id', REMOVED), ('tool.outcome', 't', 'evt'),
     ('tool.invoke', 'p.tool', 's' * 65 + '.query'), ('tool.invoke', 'p.tool', 'sql.query.x'),
     ('fed.forward', 'p.proofs', REMOVED), ('fed.forward', 'p.proofs', []), ('fed.forward', 'p.proofs', ['a.b.c'] * 9), ('fed.forward', 'p.proofs', ['a.b']),
-    ('fed.forward', 'p.args', []), ('fed.forward', 'p.idem', 'two words'), ('fed.forward', 'p.again_ms', 0), ('fed.forward', 'p.again_ms', 5), ('fed.forward', 'p.dry_run', 1), ('fed.forward', 'p.tool', REMOVED), ('fed.caps', 'p.limit', 0), ('fed.caps', 'p.wait_ms', -1), ('fed.caps', 'p.wait_ms', 30_001), ('fed.caps', 't', 'evt'),
+    ('fed.forward', 'p.args', []), ('fed.forward', 'p.idem', 'two words'), ('fed.forward', 'p.again_ms', 0), ('fed.forward', 'p.again_ms', 5), ('fed.forward', 'p.dry_run', 1), ('fed.forward', 'p.stream', 'yes'), ('fed.forward', 'p.tool', REMOVED), ('fed.caps', 'p.limit', 0), ('fed.caps', 'p.wait_ms', -1), ('fed.caps', 'p.wait_ms', 30_001), ('fed.caps', 't', 'evt'),
     ('tool.progress', 'p.done', '1'), ('tool.progress', 'p.done', REMOVED), ('tool.progress', 'seq', REMOVED), ('tool.progress', 'seq', -1),
     ('tool.progress', 't', 'res'), ('tool.chunk', 'p.data', ''), ('tool.chunk', 'p.data', 'A'), ('tool.chunk', 'p.index', -1), ('tool.chunk', 'p.data', 'A' * 65540),
     ('capability', 'id', 'query'), ('capability', 'inputSchema', {'type': 'array'}), ('capability', 'inputSchema', True), ('capability', 'title', ''),
