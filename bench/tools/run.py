@@ -20,7 +20,7 @@ from parts import Bench  # noqa: E402
 from record import keep  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
 
-PARTS = ('calls', 'ingress', 'walls', 'bridge', 'catalog', 'federation', 'guard', 'flows', 'sessions', 'sql')
+PARTS = ('calls', 'ingress', 'walls', 'bridge', 'catalog', 'federation', 'links', 'guard', 'flows', 'sessions', 'sql')
 
 
 def parse():

@@ -44,6 +44,7 @@ struct Flags {
   bench::CallLoad load;
   std::string tool = "echo.say";
   std::string args = R"({"text":""})";
+  bool streams = false;
   std::size_t sessions = 1000;
 };
 
@@ -65,6 +66,7 @@ int run_chosen(const CLI::App& app, Flags& flags) {
   auto args = base::json::parse(flags.args);
   if (!args || !args->is_object()) return fail("--args: must be a JSON object");
   flags.load.payload = {{"tool", flags.tool}, {"args", std::move(*args)}};
+  if (flags.streams) flags.load.payload["stream"] = true;
   if (app.got_subcommand("lists")) {
     constexpr int kLargestPage = 1'000;
     flags.load.op = tool::session::Op::kCapList;
@@ -92,6 +94,7 @@ int main(int argc, char** argv) {
   add_target(*calls, flags.target);
   calls->add_option("--tool", flags.tool, "Its id");
   calls->add_option("--args", flags.args, "JSON object");
+  calls->add_flag("--stream", flags.streams, "Large content comes before the answer, in chunks");
   calls->add_option("--in-flight", flags.load.in_flight, "Calls")->check(CLI::PositiveNumber);
   calls->add_option("--connections", flags.load.connections, "Sessions")
       ->check(CLI::PositiveNumber);

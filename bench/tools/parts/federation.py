@@ -13,12 +13,14 @@ SCOPES = 'cap:list,tool:invoke:echo.*,tool:invoke:{far}.*'
 
 
 class Pair:
-    """Two nodes, of which the first calls the second; they know each other by keys, or by the shared secret alone."""
+    """Two nodes, of which the first calls the second; they know each other by keys, or by the shared secret alone. `more` are
+    settings of both."""
 
-    def __init__(self, bench, name, keyed):
+    def __init__(self, bench, name, keyed, scopes='', more=None):
         place, self.far, self.count = bench.place(name), f'{name}-b', bench.count
+        granted = SCOPES.format(far=self.far) + (f',{scopes}' if scopes else '')
         shared = {'secret_key': strong(), 'jwt_secret': strong(), 'kdf_salt': strong(24), 'api_key': strong(), 'cluster.name': 'bench',
-                  'cluster.peer_scopes': SCOPES.format(far=self.far), 'security.api_key_scopes': SCOPES.format(far=self.far)}
+                  'cluster.peer_scopes': granted, 'security.api_key_scopes': granted, **(more or {})}
         self.nodes = [LoadedService(place / one, 'encrypted', bench.authority, changes={**shared, 'node_id': f'{name}-{one}'}) for one in ('a', 'b')]
         keys = [make_key(place, one) if keyed else None for one in ('a', 'b')]
         a, b = (node.service.settings for node in self.nodes)
