@@ -50,7 +50,14 @@ class FlowTool final : public connectors::Tool {
     auto id = Ulid::parse(call->request_id);
     if (!id) co_return refuse(Code::kShape, "the id of the call is no ULID");
     request.run = *id;
-    auto answer = co_await flows_().run(std::move(caller), std::move(request), std::move(progress));
+    request.tool = capability_.id.text();
+    // From here on the run is found again by its id, whatever becomes of this call.
+    request.kept = [&progress](const Run& run) {
+      if (!progress) return;
+      progress(static_cast<double>(run.ended()), static_cast<double>(run.workflow().steps.size()),
+               {});
+    };
+    auto answer = co_await flows_().run(std::move(caller), std::move(request), progress);
     if (!answer) co_return std::move(answer).error();
     bool is_done = answer->at("state") == "done";
     auto result = connectors::json_result(json::Value(std::move(*answer)));

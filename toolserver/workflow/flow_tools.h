@@ -16,6 +16,9 @@
 
 namespace tool::workflow {
 
+/// Whether a tool of this id is a workflow of the operator.
+[[nodiscard]] inline bool is_flow_tool(const ToolId& id) { return id.space() == "flow"; }
+
 struct NamedWorkflow {
   std::string name;  ///< The file's, without .json.
   Workflow workflow;

@@ -1,5 +1,6 @@
 #include "toolserver/workflow/flows.h"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <utility>
 
@@ -18,6 +19,15 @@ Fault driven() {
   Fault fault = refuse(Code::kBusy, "the run is under way");
   fault.retry_after = std::chrono::milliseconds(1'000);
   return fault;
+}
+
+// Whether the run that is there is the one that is asked for.
+bool is_same(const Start& there, FlowRequest& request) {
+  bool is_of_tool = !request.tool.empty() && there.tool == request.tool;
+  Start again{
+      is_of_tool ? there.workflow : std::move(*request.workflow), std::move(request.input), {}};
+  std::string digest = again.digest();
+  return !digest.empty() && digest == there.digest();
 }
 
 json::Object answer_of(const RunName& name, const Run& run) {
@@ -62,14 +72,11 @@ base::Task<Outcome<json::Object>> Flows::run(FlowCaller caller, FlowRequest requ
   if (!loaded) co_return std::move(loaded).error();
   if (*loaded) {
     auto& there = **loaded;
-    if (request.workflow) {
-      Start again{std::move(*request.workflow), std::move(request.input), {}};
-      std::string digest = again.digest();
-      if (digest.empty() || digest != there.start.digest()) {
-        co_return refuse(Code::kShape, "p.run: is the id of a run of another workflow or input");
-      }
+    if (request.workflow && !is_same(there.start, request)) {
+      co_return refuse(Code::kShape, "p.run: is the id of a run of another workflow or input");
     }
     if (there.run.is_over()) co_return answer_of(name, there.run);
+    if (request.kept) request.kept(there.run);
     auto file = co_await parts_.store.resume(name, there.size);
     if (!file) co_return std::move(file).error();
     co_return co_await go_on(std::move(caller), std::move(name), std::move(driving),
@@ -78,10 +85,12 @@ base::Task<Outcome<json::Object>> Flows::run(FlowCaller caller, FlowRequest requ
   if (!request.workflow) co_return no_such_run();
   auto workflow = check(caller, std::move(*request.workflow), request.input);
   if (!workflow) co_return std::move(workflow).error();
-  Start start{workflow->source, std::move(request.input), parts_.clock.now()};
+  Start start{workflow->source, std::move(request.input), parts_.clock.now(),
+              std::move(request.tool)};
   auto file = co_await parts_.store.create(name, start);
   if (!file) co_return std::move(file).error();
   Run run(std::move(*workflow), start.input);
+  if (request.kept) request.kept(run);
   RunStore::Loaded made{std::move(start), std::move(run), (*file)->size()};
   co_return co_await go_on(std::move(caller), std::move(name), std::move(driving), std::move(made),
                            std::move(*file), std::move(progress));
@@ -96,6 +105,17 @@ base::Task<Outcome<json::Object>> Flows::get(FlowCaller caller, Ulid run) {
   json::Object out = answer_of(name, (*loaded)->run);
   out["driven"] = parts_.store.is_driven(name);
   co_return out;
+}
+
+base::Task<Outcome<std::optional<FoundRun>>> Flows::find(FlowCaller caller, Ulid run) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  RunName name{pipeline::key_of(*caller.principal), run};
+  auto loaded = co_await parts_.store.load(name);
+  if (!loaded) co_return std::move(loaded).error();
+  if (!*loaded) co_return std::optional<FoundRun>();
+  Start& start = (*loaded)->start;
+  co_return std::optional(FoundRun{std::move(start.tool), std::move(start.input),
+                                   (*loaded)->run.state(), std::max(start.at, (*loaded)->changed)});
 }
 
 base::Task<Outcome<json::Object>> Flows::cancel(FlowCaller caller, Ulid run, Progress progress) {

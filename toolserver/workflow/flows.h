@@ -4,6 +4,7 @@
 // and flow.cancel are made of, and the tools of configured workflows.
 // Source: docs/wire-3.0.md, section 19.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,19 @@ struct FlowRequest {
   Ulid run;                                    ///< Chosen by the caller.
   std::optional<base::json::Object> workflow;  ///< None: a run that is there already.
   base::json::Value input;                     ///< null for none.
+  /// By a call of which the run is started, or gone on with; empty: by flow.run. A run
+  /// of the same tool and input is that run, although its workflow is another one now.
+  std::string tool = {};
+  /// Called when the run has its record, before any step.
+  std::function<void(const Run&)> kept = {};
+};
+
+/// A run as its record has it.
+struct FoundRun {
+  std::string tool;  ///< As in FlowRequest.
+  base::json::Value input;
+  RunState state = RunState::kOpen;
+  base::WallTime changed{};  ///< When the last of it was written.
 };
 
 /// One for each configuration in force; safe to use from any event loop.
@@ -40,6 +54,12 @@ class Flows {
   /// How far a run of this principal is: as run() answers, and `driven`.
   /// Errors: E_SHAPE  it has no such run.
   [[nodiscard]] base::Task<Outcome<base::json::Object>> get(FlowCaller caller, Ulid run);
+
+  /// The same run for whoever finds it again by a call's id. Nothing: it has no such run.
+  /// Errors: E_INTERNAL  its record cannot be read.
+  [[nodiscard]] base::Task<Outcome<std::optional<FoundRun>>> find(FlowCaller caller, Ulid run);
+  /// How long a run is kept after the last that happened in it.
+  [[nodiscard]] std::chrono::seconds retention() const { return parts_.store.retention(); }
 
   /// Takes a run back: no step begins, those that run are cancelled, and those that
   /// are done are undone. Where somebody drives it, he does that, and the answer

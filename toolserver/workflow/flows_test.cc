@@ -386,6 +386,46 @@ TEST_F(FlowTest, a_step_of_another_node_is_not_asked_for_once_its_key_may_be_for
   EXPECT_EQ(connector_->invoked, 1);
 }
 
+// A run that a call of a tool began is gone on with by that tool, whatever its file says by now.
+TEST_F(FlowTest, a_run_of_a_tool_is_found_with_it_and_gone_on_with_by_the_workflow_it_began_with) {
+  auto of_tool = [](std::string tool, std::string_view steps, std::string_view input) {
+    FlowRequest one = request(flow(steps, kInput), object(input));
+    one.tool = std::move(tool);
+    return one;
+  };
+  auto found = [this](FlowCaller who) {
+    return *testing::run_on(loop_, flows().find(std::move(who), *Ulid::parse(testing::kRun)));
+  };
+  constexpr std::string_view kOther = R"({"name":"other","tool":"t.c"})";
+  EXPECT_FALSE(found(caller()));
+  expires_ = clock_.now();
+  std::size_t kept = 0;
+  FlowRequest first = of_tool("flow.three", kThree, R"({"n":7})");
+  first.kept = [&](const auto& run) {
+    EXPECT_EQ(run.ended(), 0U);
+    ++kept;
+  };
+  EXPECT_TRUE(states(ask(std::move(first))).starts_with("E_EXPIRED"));
+  EXPECT_EQ(kept, 1U);
+  expires_ += std::chrono::hours(1);
+  start_again();
+  auto run = found(caller());
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->tool, "flow.three");
+  EXPECT_EQ(run->input, json::Value(object(R"({"n":7})")));
+  EXPECT_EQ(run->state, RunState::kOpen);
+  EXPECT_FALSE(found(caller("mallory")));
+  // Neither another tool's run nor one of another input.
+  constexpr std::string_view kNot =
+      "E_SHAPE p.run: is the id of a run of another workflow or input";
+  EXPECT_EQ(states(ask(of_tool("flow.four", kOther, R"({"n":7})"))), kNot);
+  EXPECT_EQ(states(ask(of_tool("flow.three", kOther, R"({"n":8})"))), kNot);
+  EXPECT_EQ(states(ask(of_tool("", kOther, R"({"n":7})"))), kNot);
+  EXPECT_EQ(states(ask(of_tool("flow.three", kOther, R"({"n":7})"))),
+            "done, first done, second done, third done");
+  EXPECT_EQ(found(caller())->state, RunState::kDone);
+}
+
 TEST_F(FlowTest, one_principal_has_half_of_the_room) {
   store_.reset();
   store_ = std::move(*RunStore::open({.folder = folder_.path() + "/few", .runs = 4}, clock_));

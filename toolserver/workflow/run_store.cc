@@ -45,12 +45,11 @@ Fault not_read(std::string detail) {
 
 std::string write_start(const RunName& name, const Start& start) {
   auto at = std::chrono::duration_cast<microseconds>(start.at.time_since_epoch()).count();
-  return json::write(json::Object{{"version", kVersion},
-                                  {"run", name.id.text()},
-                                  {"principal", name.principal},
-                                  {"workflow", start.workflow},
-                                  {"input", start.input},
-                                  {"at", at}});
+  json::Object line{{"version", kVersion},         {"run", name.id.text()},
+                    {"principal", name.principal}, {"workflow", start.workflow},
+                    {"input", start.input},        {"at", at}};
+  if (!start.tool.empty()) line["tool"] = start.tool;
+  return json::write(line);
 }
 
 base::Result<Start> read_start(std::string_view line, const RunName& name) {
@@ -71,7 +70,16 @@ base::Result<Start> read_start(std::string_view line, const RunName& name) {
   if (const auto* input = fields.find("input")) start.input = *input;
   ASSIGN_OR_RETURN(auto at, fields.int64("at"));
   start.at = base::WallTime(microseconds(at));
+  ASSIGN_OR_RETURN(auto tool, fields.opt_string("tool"));
+  start.tool = tool.value_or("");
   return start;
+}
+
+base::WallTime time_of(const std::string& path) {
+  std::error_code ec;
+  auto written = fs::last_write_time(path, ec);
+  if (ec) return {};
+  return std::chrono::time_point_cast<microseconds>(std::chrono::file_clock::to_sys(written));
 }
 
 // A task of its own: a pool's work cannot be cancelled, and what it says of that
@@ -148,6 +156,7 @@ Outcome<std::optional<RunStore::Loaded>> RunStore::load_now(const RunName& name)
   std::error_code ec;
   if (!fs::exists(path, ec)) return std::optional<Loaded>();
   if (fs::file_size(path, ec) > kMostFileBytes || ec) return not_read("its size");
+  auto changed = time_of(path);
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) return not_read("reading failed");
@@ -169,7 +178,7 @@ Outcome<std::optional<RunStore::Loaded>> RunStore::load_now(const RunName& name)
   auto workflow = read_workflow(start->workflow, wide);
   if (!workflow) return not_read(workflow.error().message);
   Run run(std::move(*workflow), start->input);
-  Loaded out{std::move(*start), std::move(run), text.size()};
+  Loaded out{std::move(*start), std::move(run), text.size(), changed};
   while (!rest.empty()) {
     auto record = read_record(next(), out.run.workflow().steps.size());
     if (!record) return not_read(record.error().message());

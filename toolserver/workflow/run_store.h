@@ -56,8 +56,9 @@ struct Start {
   base::json::Object workflow;
   base::json::Value input;
   base::WallTime at{};
+  std::string tool = {};  ///< By a call of which it was started; empty: by flow.run.
 
-  /// Over both; a run that is started again must be the same.
+  /// Over workflow and input; a run that is started again must be the same.
   [[nodiscard]] std::string digest() const;
 };
 
@@ -86,7 +87,8 @@ class RunStore {
   struct Loaded {
     Start start;
     Run run;
-    std::uint64_t size = 0;  ///< Bytes of whole lines.
+    std::uint64_t size = 0;       ///< Bytes of whole lines.
+    base::WallTime changed = {};  ///< When the last line was written.
   };
   /// Nothing: the principal has no such run.
   /// Errors: E_INTERNAL  its file cannot be read or breaks its form.
@@ -128,6 +130,9 @@ class RunStore {
   /// Tells who drives it to take it back. False: nobody does.
   [[nodiscard]] bool cancel(const RunName& name);
   [[nodiscard]] bool is_driven(const RunName& name);
+
+  /// How long a run is kept after its last line.
+  [[nodiscard]] std::chrono::seconds retention() const { return options_.retention; }
 
   /// Removes what is over its time; called by a thread of the store, too.
   void sweep();

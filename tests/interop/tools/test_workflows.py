@@ -289,7 +289,7 @@ def test_a_workflow_of_the_operator_is_a_tool_for_mcp_clients(service):
         told = []
         while 'result' not in (message := events.next()):
             told.append((message['params']['progress'], message['params'].get('message')))
-    assert told == [(1, 'read: done'), (2, 'count: done'), (3, 'again: done')]
+    assert told == [(0, None), (1, 'read: done'), (2, 'count: done'), (3, 'again: done')]
 
 
 def test_steps_are_local_and_of_other_nodes(authority, tmp_path):
