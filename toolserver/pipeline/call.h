@@ -42,6 +42,9 @@ struct PipelineCall {
   std::string tool;  ///< As the caller wrote it.
   base::json::Object args;
   std::optional<std::chrono::milliseconds> deadline;  ///< What the caller asks for.
+  /// In place of the longest time that a call may ask for: nobody waits for the answer
+  /// of this one on a connection.
+  std::optional<std::chrono::milliseconds> most = {};
   ContentForm form = ContentForm::kWhole;
   bool dry_run = false;  ///< All checks but consent, and the tool is not run.
   /// The key is empty or see is_idempotency_key(); the age is what a node says that

@@ -456,8 +456,8 @@ base::Task<Outcome<Filtered>> Pipeline::inspect(Passage& p, GuardStage* guard, F
 }
 
 base::Task<Outcome<Approved<Invocation>>> Pipeline::ask_consent(Passage& p) {
-  p.time_limit =
-      time_for(p.call.deadline, p.entry->capability, options_.deadline, options_.max_deadline);
+  p.time_limit = time_for(p.call.deadline, p.entry->capability, options_.deadline,
+                          p.call.most.value_or(options_.max_deadline));
   auto answer =
       consent_.without_asking(*p.invocation, *p.entry, p.demand, p.time_limit, p.call.asker.get());
   if (!answer) {

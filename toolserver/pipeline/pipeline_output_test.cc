@@ -2,7 +2,10 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <stdexcept>
 
 #include "toolserver/pipeline/fixture_test.h"
@@ -80,6 +83,30 @@ TEST_F(PipelineOutputTest, a_tool_ends_with_its_deadline) {
   options_.max_deadline = milliseconds(20);
   pipeline_.reset();
   call.deadline = milliseconds(60'000);
+  EXPECT_EQ(code_of(call), "E_TIMEOUT");
+}
+
+TEST_F(PipelineOutputTest, who_waits_on_no_connection_may_have_more_than_the_longest_time) {
+  Capability tool = capability("t.a");
+  tool.limits.time = milliseconds(60'000);
+  Capability short_one = capability("t.b");
+  short_one.limits.time = milliseconds(20);
+  auto connector = add({tool, short_one});
+  connector->invoke_with = [](Approved<Invocation>, Progress) -> base::Task<Outcome<ToolResult>> {
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, milliseconds(60));
+    boost::system::error_code woken;
+    co_await timer.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, woken));
+    if (woken) co_return refuse(Code::kCancelled, "cancelled");
+    co_return text_result("done");
+  };
+  options_.max_deadline = milliseconds(20);
+  auto call = call_of("t.a");
+  call.deadline = milliseconds(30'000);
+  EXPECT_EQ(code_of(call), "E_TIMEOUT");
+  call.most = milliseconds(30'000);
+  EXPECT_EQ(code_of(call), "ok");
+  // The tool's own bound holds for it, too.
+  call.tool = "t.b";
   EXPECT_EQ(code_of(call), "E_TIMEOUT");
 }
 
