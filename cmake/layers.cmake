@@ -290,12 +290,12 @@ module(toolserver/federation/proof USES base/core base/json base/crypto base/jos
 module(toolserver/transport USES base/core base/json base/runtime base/http base/websocket base/log base/metrics base/crypto
   base/jose toolserver/federation/proof toolserver/model toolserver/session toolserver/pipeline toolserver/audit
   toolserver/outcomes TEST_USES base/testing)
-module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
-  toolserver/model toolserver/mcp toolserver/session toolserver/pipeline toolserver/audit toolserver/tool_search
-  toolserver/transport TEST_USES base/testing base/metrics toolserver/connectors)
 # Several calls of tools as one.
 module(toolserver/workflow USES base/core base/json base/crypto base/runtime toolserver/audit toolserver/connectors toolserver/model
   toolserver/outcomes toolserver/pipeline toolserver/session toolserver/transport TEST_USES base/testing base/log base/metrics)
+module(toolserver/mcp_ingress USES base/core base/json base/runtime base/http base/websocket base/log base/crypto
+  toolserver/model toolserver/mcp toolserver/outcomes toolserver/session toolserver/pipeline toolserver/audit toolserver/tool_search
+  toolserver/transport toolserver/workflow TEST_USES base/testing base/metrics toolserver/connectors)
 # The page /admin.
 module(toolserver/admin USES base/core base/http base/json base/pages base/runtime toolserver/audit
   toolserver/mcp_ingress toolserver/model toolserver/pins toolserver/pipeline toolserver/transport)

@@ -1,10 +1,13 @@
 // Any request of an MCP client over HTTP: its head, an empty line, and its body. What is taken was
-// said once, and the same in both; every parameter keeps its bound; and no state is opened that
-// was not sealed here.
+// said once, and the same in both; every parameter keeps its bound; a task's questions have the
+// answers that were given; and no state is opened that was not sealed here.
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "toolserver/mcp/revision.h"
 #include "toolserver/mcp_ingress/dispatcher.h"
 #include "toolserver/mcp_ingress/http_request.h"
+#include "toolserver/mcp_ingress/live_task.h"
 #include "toolserver/mcp_ingress/params.h"
 #include "toolserver/mcp_ingress/request_state.h"
 
@@ -76,36 +80,79 @@ void check_revision(const base::http::Headers& headers, const mcp::RequestMeta& 
 void check_names(const base::http::Headers& headers, const mcp::Request& request) {
   if (!check_fields(headers, request)) return;
   require(headers.get("Mcp-Method") == request.method);
-  if (request.method != mcp::method::kCallTool) return;
+  const bool is_task = request.method == mcp::method::kGetTask ||
+                       request.method == mcp::method::kUpdateTask ||
+                       request.method == mcp::method::kCancelTask;
+  if (request.method != mcp::method::kCallTool && !is_task) return;
   const auto written = mcp::decode_header(headers.get("Mcp-Name").value());
-  const auto* name = request.params.if_contains("name");
+  const auto* name = request.params.if_contains(is_task ? "taskId" : "name");
   const bool is_text = name != nullptr && name->is_string();
   require(written && *written == (is_text ? std::string_view(name->get_string()) : ""));
 }
 
+// Any answers to a task's two questions: what was asked is answered or still open, and nothing
+// else is taken.
+void check_answers(const json::Object& params) {
+  const auto inputs = inputs_of(params);
+  if (!inputs || !*inputs) return;
+  boost::asio::io_context loop;
+  auto task = std::make_shared<LiveTask>(
+      LiveTask::Facts{.id = "t",
+                      .life = std::chrono::hours(1),
+                      .deadline = std::chrono::steady_clock::now() + std::chrono::hours(1)},
+      world().clock, loop.get_executor(), nullptr, [] {});
+  task->hand_over_now();
+  std::optional<json::Object> said;
+  boost::asio::co_spawn(loop, task->ask({{"a", json::Object()}, {"b", json::Object()}}),
+                        [&](const std::exception_ptr&, tool::Outcome<json::Object> outcome) {
+                          if (outcome) said = std::move(*outcome);
+                        });
+  loop.poll();
+  const auto& responses = (*inputs)->responses;
+  task->answer(responses);
+  loop.restart();
+  loop.poll();
+  const bool is_whole = responses.contains("a") && responses.contains("b");
+  require(said.has_value() == is_whole);
+  const auto view = task->view();
+  for (const char* name : {"a", "b"}) {
+    require(is_whole || view.questions.contains(name) != responses.contains(name));
+    if (is_whole) require(said->size() == 2 && said->at(name) == responses.at(name));
+  }
+  require(write_task(view).at("taskId") == "t");
+  task->answer({{"a", json::Object()}, {"b", json::Object()}});
+  loop.restart();
+  loop.poll();
+  require(said.has_value());
+}
+
 void check_params(const json::Object& params) {
-  for (const char* member : {"name", "uri"}) {
+  for (const char* member : {"name", "uri", "taskId"}) {
     const auto text = text_param(params, member);
     require(!text || (!text->empty() && text->size() <= 4'096));
   }
   if (auto inputs = inputs_of(params); inputs && *inputs) {
     for (const auto& one : (*inputs)->responses) require(one.value().is_object());
   }
+  check_answers(params);
   std::ignore = prompt_request_of(params);
   std::ignore = completion_of(params);
-  if (auto filter = read_filter(params)) require(filter->uris.size() <= 256);
+  if (auto filter = read_filter(params)) {
+    require(filter->uris.size() <= 256 && filter->tasks.size() <= 256);
+  }
   const Reply page = page_of(std::vector<json::Object>(150), "tools", params);
   if (page.body) {
     const std::size_t count = page.body->at("tools").as_array().size();
     require(count <= 100 && (count > 0 || !page.body->contains("nextCursor")));
   }
-  std::ignore = world().all.listen_filter(params);
+  std::ignore = world().all.listen_filter(params, {}, {});
 }
 
 void check_request(const base::http::Headers& headers, const mcp::Request& request) {
   check_names(headers, request);
   check_params(request.params);
   if (const auto meta = mcp::read_meta(request.params)) {
+    if (meta->client_capabilities) std::ignore = declares_tasks(*meta->client_capabilities);
     check_revision(headers, *meta, world().all);
     check_revision(headers, *meta, world().newest);
   }

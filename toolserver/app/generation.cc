@@ -219,8 +219,9 @@ base::Status Generation::make_sessions(Shared& shared) {
   rules_.nodes = shared.nodes;
   RETURN_IF_ERROR(make_admin(shared));
   if (config_.mcp.enabled) {
-    McpParts parts{shared.mcp,    *pipeline_,   shared.audit,  shared.sessions,
-                   shared.counts, shared.clock, shared.random, shared.extensions.providers};
+    McpParts parts{shared.mcp,      *pipeline_,    shared.audit,
+                   shared.sessions, shared.counts, shared.clock,
+                   shared.random,   *flows_,       shared.extensions.providers};
     mcp_ = std::make_unique<McpFace>(config_, endpoint_.websocket, context_->config().methods,
                                      std::move(parts));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "toolserver/settings/endpoint.h"
@@ -33,6 +34,16 @@ mcp_ingress::DispatchOptions dispatch_options(const SecureConfig& config) {
   return options;
 }
 
+mcp_ingress::TaskLimits task_limits(const SecureConfig& config) {
+  using std::chrono::duration_cast;
+  using std::chrono::milliseconds;
+  mcp_ingress::TaskLimits limits;
+  limits.of_principal = config.mcp.tasks;
+  limits.time = duration_cast<milliseconds>(config.mcp.task_time);
+  limits.patience = duration_cast<milliseconds>(config.mcp.task_after);
+  return limits;
+}
+
 }  // namespace
 
 std::string mcp_resource(const SecureConfig& config) {
@@ -56,9 +67,10 @@ McpFace::McpFace(const SecureConfig& config, const base::ws::AcceptOptions& who,
     : parts_(std::move(parts)),
       options_(http_options(config, who, std::move(methods))),
       tools_(parts_.pipeline, parts_.audit, parts_.clock, parts_.random, config.core.mode,
-             config.mcp.bare_namespace),
+             config.mcp.bare_namespace, &parts_.flows),
       few_(tools_, config.mcp.search_above),
-      dispatcher_(dispatch_options(config), few_, parts_.providers, parts_.shared.states) {}
+      host_{parts_.shared.tasks, task_limits(config)},
+      dispatcher_(dispatch_options(config), few_, parts_.providers, parts_.shared.states, &host_) {}
 
 transport::OtherFace McpFace::of_worker(
     std::function<transport::CredentialCheck&()> credentials) const {

@@ -16,18 +16,22 @@
 #include "toolserver/mcp_ingress/pipeline_tools.h"
 #include "toolserver/mcp_ingress/providers.h"
 #include "toolserver/mcp_ingress/request_state.h"
+#include "toolserver/mcp_ingress/tasks.h"
 #include "toolserver/settings/settings.h"
 #include "toolserver/transport/tool_endpoint.h"
+#include "toolserver/workflow/flows.h"
 
 namespace tool::app {
 
 /// What outlives a reload: conversations go on. Safe from any thread.
 struct McpShared {
-  McpShared(const base::Clock& clock, base::Random& random)
-      : sessions(clock, random), states(clock, random) {}
+  /// All outlive it.
+  McpShared(const base::Clock& clock, base::Random& random, transport::OpenSessions& open)
+      : sessions(clock, random), states(clock, random), tasks(clock, random, open, changes) {}
   mcp_ingress::ClientSessions sessions;
   mcp_ingress::RequestStates states;
   mcp_ingress::Changes changes;
+  mcp_ingress::Tasks tasks;
 };
 
 /// All outlive the face.
@@ -39,6 +43,7 @@ struct McpParts {
   transport::ConnectionCounts& counts;
   const base::Clock& clock;
   base::Random& random;
+  workflow::Flows& flows;
   mcp_ingress::Providers providers;
 };
 
@@ -57,6 +62,7 @@ class McpFace {
   const mcp_ingress::HttpOptions options_;
   mcp_ingress::PipelineTools tools_;
   mcp_ingress::FewTools few_;
+  const mcp_ingress::TaskHost host_;
   const mcp_ingress::Dispatcher dispatcher_;
 };
 

@@ -118,7 +118,7 @@ class SecureServer::Parts {
         quarantine_(config.guard.quarantine_file, registry_),
         replay_(replay_limits(config), random_),
         counts_(config.limits.connections_per_principal),
-        mcp_(clock_, random_),
+        mcp_(clock_, random_, sessions_),
         proofs_(random_),
         workers_(worker_count(config)) {}
   ~Parts() { stop(); }
@@ -389,7 +389,9 @@ void SecureServer::Parts::stop() {
   registry_.wake_waiting();
   auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
       shared_->current.load()->config().server.drain_timeout);
+  auto deadline = std::chrono::steady_clock::now() + grace;
   server_->shutdown(grace);
+  mcp_.tasks.stop(deadline);
   std::vector<std::future<void>> finished;
   for (auto& generation : generations_) {
     for (unsigned i = 0; i < workers_.count(); ++i) {

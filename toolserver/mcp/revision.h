@@ -47,6 +47,9 @@ inline constexpr std::string_view kGetPrompt = "prompts/get";
 inline constexpr std::string_view kComplete = "completion/complete";
 inline constexpr std::string_view kSetLevel = "logging/setLevel";
 inline constexpr std::string_view kListen = "subscriptions/listen";
+inline constexpr std::string_view kGetTask = "tasks/get";
+inline constexpr std::string_view kUpdateTask = "tasks/update";
+inline constexpr std::string_view kCancelTask = "tasks/cancel";
 inline constexpr std::string_view kElicit = "elicitation/create";
 inline constexpr std::string_view kSample = "sampling/createMessage";
 inline constexpr std::string_view kListRoots = "roots/list";
@@ -56,6 +59,7 @@ inline constexpr std::string_view kLog = "notifications/message";
 inline constexpr std::string_view kToolsChanged = "notifications/tools/list_changed";
 inline constexpr std::string_view kPromptsChanged = "notifications/prompts/list_changed";
 inline constexpr std::string_view kResourcesChanged = "notifications/resources/list_changed";
+inline constexpr std::string_view kTaskChanged = "notifications/tasks";
 inline constexpr std::string_view kResourceUpdated = "notifications/resources/updated";
 inline constexpr std::string_view kAcknowledged = "notifications/subscriptions/acknowledged";
 }  // namespace method

@@ -3,6 +3,8 @@
 // them; before that the client is asked while its request waits, and the rounds
 // happen here. What a tool sees is the same.
 
+#include "toolserver/mcp_ingress/call_rounds.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 
 #include "base/json/canonical.h"
 #include "toolserver/mcp_ingress/dispatcher.h"
-#include "toolserver/mcp_ingress/elicited_consent.h"
 #include "toolserver/mcp_ingress/params.h"
 #include "toolserver/model/digest.h"
 #include "toolserver/pipeline/rate.h"
@@ -95,15 +96,8 @@ std::shared_ptr<const Note> note_to(const Call& call) {
 
 }  // namespace
 
-// A call, and what its client has sent with it.
-struct Dispatcher::Round {
-  StateOwner owner;
-  std::optional<Inputs> inputs;
-  std::shared_ptr<ElicitedConsent> consent;  ///< Null: the client's user is not asked.
-};
-
-std::expected<Dispatcher::Round, Reply> Dispatcher::open_round(const Call& call, std::string name,
-                                                               std::string arguments) const {
+std::expected<Round, Reply> Dispatcher::open_round(const Call& call, std::string name,
+                                                   std::string arguments) const {
   Round round{
       {pipeline::key_of(*call.caller), call.request.method, std::move(name), std::move(arguments)},
       {},
@@ -111,8 +105,7 @@ std::expected<Dispatcher::Round, Reply> Dispatcher::open_round(const Call& call,
   bool stateless = mcp::is_stateless(call.revision);
   bool can_ask = stateless || call.side->can_be_asked();
   if (options_.elicit_consent && can_ask && call.client.contains("elicitation")) {
-    auto way = stateless ? ElicitedConsent::Way::kReturn : ElicitedConsent::Way::kAsk;
-    round.consent = std::make_shared<ElicitedConsent>(way, call.side);
+    round.consent = std::make_shared<ElicitedConsent>(call.side);
   }
   // Clients of other revisions have no way to say it.
   if (!stateless) return round;
@@ -159,75 +152,83 @@ Reply Dispatcher::carry_on(const Call& call, const Round& round, const InputNeed
   return reply;
 }
 
-// Asks a client that waits for its request, one question after another.
-base::Task<std::expected<json::Object, Reply>> Dispatcher::gather(std::shared_ptr<const Call> call,
-                                                                  json::Object requests) const {
-  json::Object responses;
-  for (auto& one : requests) {
-    json::Object params;
-    if (auto* given = one.value().get_object().if_contains("params")) {
-      if (given->is_object()) params = std::move(given->get_object());
-    }
-    auto result = co_await call->side->ask(std::string(method_of(one.value())), std::move(params));
-    if (!result) co_return std::unexpected(fault_reply(result.error()));
-    responses[one.key()] = std::move(*result);
+// Errors: a reply, with the member and the rule.
+std::expected<std::shared_ptr<ToolWork>, Reply> Dispatcher::tool_work(const Call& call) const {
+  auto name = text_param(call.request.params, "name");
+  if (!name) return std::unexpected(std::move(name).error());
+  auto arguments = object_param(call.request.params, "arguments");
+  if (!arguments) return std::unexpected(std::move(arguments).error());
+  auto text = json::canonical(*arguments);
+  if (!text) {
+    return std::unexpected(
+        error_reply(200, mcp::code::kInvalidParams, "params.arguments: " + text.error().message()));
   }
-  co_return responses;
+  auto round = open_round(call, *name, digest(*text));
+  if (!round) return std::unexpected(std::move(round).error());
+  return std::make_shared<ToolWork>(ToolWork{std::move(*name),
+                                             std::move(*arguments),
+                                             std::move(*round),
+                                             progress_to(call),
+                                             note_to(call),
+                                             {}});
 }
 
 base::Task<Reply> Dispatcher::call_tool(std::shared_ptr<const Call> call) const {
-  auto name = text_param(call->request.params, "name");
-  if (!name) co_return std::move(name).error();
-  auto arguments = object_param(call->request.params, "arguments");
-  if (!arguments) co_return std::move(arguments).error();
-  auto text = json::canonical(*arguments);
-  if (!text) {
-    co_return error_reply(200, mcp::code::kInvalidParams,
-                          "params.arguments: " + text.error().message());
+  if (auto begun = co_await call_as_task(call)) co_return std::move(*begun);
+  auto work = tool_work(*call);
+  if (!work) co_return std::move(work).error();
+  co_return co_await play(call, std::move(*work));
+}
+
+// A refusal as the caller gets it.
+base::Task<Reply> Dispatcher::refusal_of(std::shared_ptr<const Call> call, Fault fault,
+                                         std::shared_ptr<const ToolWork> work) const {
+  Reply reply;
+  bool readable =
+      fault.code == Code::kPolicy || fault.code == Code::kConsent || fault.code == Code::kShape;
+  if (readable) {
+    reply.body = mcp::write_result(error_result(fault), call->revision);
+    co_return reply;
   }
-  auto round = open_round(*call, *name, digest(*text));
-  if (!round) co_return std::move(round).error();
-  bool stateless = mcp::is_stateless(call->revision);
-  Progress progress = progress_to(*call);
-  auto note = note_to(*call);
+  reply = fault_reply(fault);
+  if (fault.code == Code::kScope) {
+    reply.wanted_scope = co_await tools_.scope_of(call, work->name, work->arguments);
+  }
+  co_return reply;
+}
+
+// Until there is an answer, or a question for the client to carry.
+base::Task<Reply> Dispatcher::play(std::shared_ptr<const Call> call,
+                                   std::shared_ptr<ToolWork> work) const {
+  Round& round = work->round;
   for (int i = 0; i < kMostRounds; ++i) {
-    ToolCall tool{*name, *arguments, round->inputs, progress, note, round->consent};
+    ToolCall tool{work->name, work->arguments, round.inputs,  work->progress,
+                  work->note, round.consent,   work->call_id, work->time};
     auto result = co_await tools_.call(call, std::move(tool));
-    if (!result && round->consent && round->consent->question()) {
+    if (!result && round.consent && round.consent->question()) {
       InputNeeded consent;
-      consent.requests[kConsentRequest] = *round->consent->question();
-      co_return carry_on(*call, *round, consent);
+      consent.requests[kConsentRequest] = *round.consent->question();
+      co_return carry_on(*call, round, consent);
     }
+    if (!result) co_return co_await refusal_of(call, std::move(result).error(), work);
     Reply reply;
-    if (!result) {
-      const Fault& fault = result.error();
-      bool readable =
-          fault.code == Code::kPolicy || fault.code == Code::kConsent || fault.code == Code::kShape;
-      if (!readable) {
-        reply = fault_reply(fault);
-        if (fault.code == Code::kScope) {
-          reply.wanted_scope = co_await tools_.scope_of(call, *name, *arguments);
-        }
-        co_return reply;
-      }
-      reply.body = mcp::write_result(error_result(fault), call->revision);
-      co_return reply;
-    }
     if (!result->input_needed) {
       reply.body = mcp::write_result(*result, call->revision);
       co_return reply;
     }
-    if (stateless) co_return carry_on(*call, *round, *result->input_needed);
+    bool can_ask = call->side->can_be_asked();
+    if (mcp::is_stateless(call->revision) && !can_ask) {
+      co_return carry_on(*call, round, *result->input_needed);
+    }
     auto lacking = missing(result->input_needed->requests, call->client);
-    bool can_ask = lacking && lacking->empty() && call->side->can_be_asked();
-    if (!can_ask) {
+    if (!can_ask || !lacking || !lacking->empty()) {
       Fault fault = refuse(Code::kConsent, "the tool has to ask, and the client cannot be asked");
       reply.body = mcp::write_result(error_result(fault), call->revision);
       co_return reply;
     }
-    auto responses = co_await gather(call, result->input_needed->requests);
-    if (!responses) co_return std::move(responses).error();
-    round->inputs = Inputs{std::move(*responses), std::move(result->input_needed->state)};
+    auto responses = co_await call->side->ask(result->input_needed->requests);
+    if (!responses) co_return fault_reply(responses.error());
+    round.inputs = Inputs{std::move(*responses), std::move(result->input_needed->state)};
   }
   co_return fault_reply(refuse(Code::kLimit, "the tool asked too often"));
 }
@@ -258,8 +259,8 @@ base::Task<Reply> Dispatcher::get_prompt(std::shared_ptr<const Call> call) const
       co_return fault_reply(
           refuse(Code::kConsent, "the prompt has to ask, and the client cannot be asked"));
     }
-    auto responses = co_await gather(call, found->input_needed->requests);
-    if (!responses) co_return std::move(responses).error();
+    auto responses = co_await call->side->ask(found->input_needed->requests);
+    if (!responses) co_return fault_reply(responses.error());
     round->inputs = Inputs{std::move(*responses), std::move(found->input_needed->state)};
   }
   co_return fault_reply(refuse(Code::kLimit, "the prompt asked too often"));

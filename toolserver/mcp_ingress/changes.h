@@ -14,9 +14,9 @@
 namespace tool::mcp_ingress {
 
 struct Change {
-  enum class Kind : std::uint8_t { kTools, kPrompts, kResources, kResource };
+  enum class Kind : std::uint8_t { kTools, kPrompts, kResources, kResource, kTask };
   Kind kind;
-  std::string uri;  ///< Of kResource, which was updated.
+  std::string uri;  ///< Of kResource, which was updated; of kTask the id.
 };
 
 /// Safe to use from any thread; outlives its listeners.

@@ -8,6 +8,8 @@
 
 #include "base/json/fields.h"
 #include "toolserver/mcp_ingress/params.h"
+#include "toolserver/mcp_ingress/task_view.h"
+#include "toolserver/mcp_ingress/tasks.h"
 
 namespace tool::mcp_ingress {
 namespace {
@@ -33,7 +35,7 @@ void add_cache_rule(json::Object& result, std::int64_t life) {
 
 struct Dispatcher::Row {
   enum class Era : std::uint8_t { kBoth, kSessions, kStateless };
-  enum class Needs : std::uint8_t { kNothing, kResources, kPrompts, kCompletion };
+  enum class Needs : std::uint8_t { kNothing, kResources, kPrompts, kCompletion, kTasks };
   std::string_view method;
   Era era;
   Needs needs;
@@ -57,6 +59,9 @@ const Dispatcher::Row* Dispatcher::row_of(std::string_view method_name) {
       Row{method::kListPrompts, kBoth, kPrompts, &Dispatcher::list_prompts},
       Row{method::kGetPrompt, kBoth, kPrompts, &Dispatcher::get_prompt},
       Row{method::kComplete, kBoth, kCompletion, &Dispatcher::complete},
+      Row{method::kGetTask, kStateless, kTasks, &Dispatcher::get_task},
+      Row{method::kUpdateTask, kStateless, kTasks, &Dispatcher::update_task},
+      Row{method::kCancelTask, kStateless, kTasks, &Dispatcher::cancel_task},
   };
   const auto* found = std::ranges::find(kRows, method_name, &Row::method);
   return found == kRows.end() ? nullptr : found;
@@ -82,8 +87,12 @@ base::Task<Reply> Dispatcher::run(std::shared_ptr<const Call> call) const {
       scope = "mcp:prompts";
       break;
     case Row::Needs::kCompletion: offered = providers_.completion != nullptr; break;
+    case Row::Needs::kTasks: offered = offers_tasks(); break;
   }
   if (!offered) co_return no_method(call->request.method, stateless);
+  if (row->needs == Row::Needs::kTasks && !declares_tasks(call->client)) {
+    co_return lacks_tasks();
+  }
   if (!scope.empty() && !call->caller->scopes.has(scope)) {
     Reply reply = fault_reply(refuse(Code::kScope, fmt::format("the scope {} is missing", scope)));
     reply.wanted_scope = scope;
@@ -126,7 +135,9 @@ std::expected<Revision, Reply> Dispatcher::served(const std::string& text) const
       json::Value(json::Object{{"supported", std::move(supported)}, {"requested", text}})));
 }
 
-json::Object Dispatcher::capabilities() const {
+bool Dispatcher::offers_tasks() const { return host_ != nullptr && host_->limits.of_principal > 0; }
+
+json::Object Dispatcher::capabilities(Revision revision) const {
   bool tells = tools_.tells_changes();
   json::Object out;
   json::Object lists;
@@ -139,15 +150,18 @@ json::Object Dispatcher::capabilities() const {
   }
   if (providers_.prompts) out["prompts"] = lists;
   if (providers_.completion) out["completions"] = json::Object();
+  if (offers_tasks() && mcp::is_stateless(revision)) {
+    out["extensions"] = json::Object{{kTasksExtension, json::Object()}};
+  }
   return out;
 }
 
-base::Task<Reply> Dispatcher::discover(std::shared_ptr<const Call>) const {
+base::Task<Reply> Dispatcher::discover(std::shared_ptr<const Call> call) const {
   json::Array versions;
   for (const auto& one : served_names()) versions.emplace_back(one);
   Reply reply;
-  reply.body =
-      json::Object{{"supportedVersions", std::move(versions)}, {"capabilities", capabilities()}};
+  reply.body = json::Object{{"supportedVersions", std::move(versions)},
+                            {"capabilities", capabilities(call->revision)}};
   add_cache_rule(*reply.body, kListLife);
   co_return reply;
 }
@@ -174,7 +188,7 @@ std::expected<Dispatcher::Initialized, Reply> Dispatcher::initialize(
   bool fits = revision && *revision >= options_.minimum && !mcp::is_stateless(*revision);
   Initialized out{{}, fits ? *revision : mcp::kNewestWithSessions, (*client)->get_object()};
   out.result = {{"protocolVersion", mcp::name(out.revision)},
-                {"capabilities", capabilities()},
+                {"capabilities", capabilities(out.revision)},
                 {"serverInfo", server_info()}};
   return out;
 }
@@ -293,9 +307,16 @@ base::Task<Reply> Dispatcher::complete(std::shared_ptr<const Call> call) const {
   co_return reply;
 }
 
-std::expected<ListenFilter, Reply> Dispatcher::listen_filter(const json::Object& params) const {
+std::expected<ListenFilter, Reply> Dispatcher::listen_filter(const json::Object& params,
+                                                             const Principal& caller,
+                                                             const json::Object& client) const {
   auto filter = read_filter(params);
   if (!filter) return filter;
+  if (!filter->tasks.empty() && offers_tasks() && !declares_tasks(client)) {
+    return std::unexpected(lacks_tasks());
+  }
+  std::erase_if(filter->tasks,
+                [&](const std::string& id) { return !task_news(caller, id).has_value(); });
   bool tells = tools_.tells_changes();
   filter->tools = filter->tools && tells;
   filter->prompts = filter->prompts && tells && providers_.prompts != nullptr;

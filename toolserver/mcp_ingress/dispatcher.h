@@ -51,27 +51,41 @@ struct Reply {
 /// The message that carries it.
 [[nodiscard]] std::string write_reply(const mcp::RequestId& id, Reply reply);
 
+/// The work, whose exception becomes an error of the protocol; what is cancelled ends
+/// with a value.
+[[nodiscard]] base::Task<Reply> without_exception(base::Task<Reply> work);
+
 /// What a client wants to hear of on a stream of its own.
 struct ListenFilter {
   bool tools = false;
   bool prompts = false;
   bool resources = false;
   std::vector<std::string> uris;
+  std::vector<std::string> tasks = {};  ///< By their ids.
 
   [[nodiscard]] base::json::Object to_json() const;
 };
+
+struct FoundTask;
+class LiveTask;
+struct KeptCall;
+struct Round;
+struct TaskHost;
+struct ToolWork;
 
 /// Safe to use from any event loop; so is what it is made of, or belongs to the
 /// one loop that uses it.
 class Dispatcher {
  public:
-  /// All but the options and the providers outlive it.
+  /// All but the options and the providers outlive it. Without a host there are no
+  /// tasks.
   Dispatcher(DispatchOptions options, ToolBackend& tools, Providers providers,
-             RequestStates& states)
+             RequestStates& states, const TaskHost* host = nullptr)
       : options_(std::move(options)),
         tools_(tools),
         providers_(std::move(providers)),
-        states_(states) {}
+        states_(states),
+        host_(host) {}
 
   /// Answers a request. Cancelled when the client cancels it or is gone.
   [[nodiscard]] base::Task<Reply> run(std::shared_ptr<const Call> call) const;
@@ -91,9 +105,15 @@ class Dispatcher {
     return options_.minimum <= mcp::kNewestWithSessions;
   }
 
-  /// The part of what `subscriptions/listen` asks for that there is. Errors: -32602.
+  /// The part of what `subscriptions/listen` asks for that there is. `client` is what the
+  /// client can do. Errors: -32602; -32021  it asks for tasks, and does not say that it
+  /// knows them.
   [[nodiscard]] std::expected<ListenFilter, Reply> listen_filter(
-      const base::json::Object& params) const;
+      const base::json::Object& params, const Principal& caller,
+      const base::json::Object& client) const;
+  /// What a listener is told of a task; nothing: it has none of that id any more.
+  [[nodiscard]] std::optional<mcp::Notification> task_news(const Principal& caller,
+                                                           const std::string& id) const;
   /// The result of a listening that the server ends.
   [[nodiscard]] base::json::Object listen_end(const mcp::RequestId& id) const;
 
@@ -115,15 +135,29 @@ class Dispatcher {
   base::Task<Reply> list_prompts(std::shared_ptr<const Call> call) const;
   base::Task<Reply> get_prompt(std::shared_ptr<const Call> call) const;
   base::Task<Reply> complete(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> get_task(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> update_task(std::shared_ptr<const Call> call) const;
+  base::Task<Reply> cancel_task(std::shared_ptr<const Call> call) const;
 
-  struct Round;
   [[nodiscard]] std::expected<Round, Reply> open_round(const Call& call, std::string name,
                                                        std::string arguments_digest) const;
   [[nodiscard]] Reply carry_on(const Call& call, const Round& round,
                                const InputNeeded& needed) const;
-  [[nodiscard]] base::Task<std::expected<base::json::Object, Reply>> gather(
-      std::shared_ptr<const Call> call, base::json::Object requests) const;
-  [[nodiscard]] base::json::Object capabilities() const;
+  [[nodiscard]] std::expected<std::shared_ptr<ToolWork>, Reply> tool_work(const Call& call) const;
+  [[nodiscard]] base::Task<Reply> play(std::shared_ptr<const Call> call,
+                                       std::shared_ptr<ToolWork> work) const;
+  [[nodiscard]] base::Task<Reply> refusal_of(std::shared_ptr<const Call> call, Fault fault,
+                                             std::shared_ptr<const ToolWork> work) const;
+  [[nodiscard]] base::Task<std::optional<Reply>> call_as_task(
+      std::shared_ptr<const Call> call) const;
+  [[nodiscard]] base::Task<Reply> task_work(std::shared_ptr<const Call> call,
+                                            const std::shared_ptr<LiveTask>& task) const;
+  [[nodiscard]] base::Task<std::shared_ptr<LiveTask>> go_on(std::shared_ptr<const Call> call,
+                                                            std::string id, KeptCall kept) const;
+  [[nodiscard]] base::Task<std::expected<FoundTask, Reply>> find_task(
+      std::shared_ptr<const Call> call) const;
+  [[nodiscard]] bool offers_tasks() const;
+  [[nodiscard]] base::json::Object capabilities(mcp::Revision revision) const;
   [[nodiscard]] base::json::Object server_info() const;
   [[nodiscard]] std::vector<std::string> served_names() const;
   [[nodiscard]] Reply finish(const Call& call, Reply reply) const;
@@ -132,6 +166,7 @@ class Dispatcher {
   ToolBackend& tools_;
   const Providers providers_;
   RequestStates& states_;
+  const TaskHost* const host_;
 };
 
 }  // namespace tool::mcp_ingress

@@ -34,14 +34,16 @@ base::Task<Outcome<ConsentAnswer>> ElicitedConsent::ask(base::RequestContext,
   ConsentAnswer answer{ConsentDecision::kApprove, std::string(kBy), ConsentScope::kOnce};
   if (given_) co_return answer;
   if (response_) co_return decide(*response_);
-  if (way_ == Way::kReturn) {
-    question_ = json::Object{{"method", mcp::method::kElicit}, {"params", form_of(question)}};
+  json::Object form{{"method", mcp::method::kElicit}, {"params", form_of(question)}};
+  if (!side_->can_be_asked()) {
+    question_ = std::move(form);
     answer.decision = ConsentDecision::kAsked;
     co_return answer;
   }
-  auto result = co_await side_->ask(std::string(mcp::method::kElicit), form_of(question));
-  if (!result) co_return std::move(result).error();
-  co_return decide(json::Value(std::move(*result)));
+  auto results = co_await side_->ask({{kConsentRequest, std::move(form)}});
+  if (!results) co_return std::move(results).error();
+  const auto* result = results->if_contains(kConsentRequest);
+  co_return decide(result == nullptr ? json::Value() : *result);
 }
 
 // Anything but a clear yes is no. Source: MCP, "Elicitation: Response actions".

@@ -1,8 +1,8 @@
 #pragma once
 
-// Consent by the client's own user: a form with one box. Before 2026-07-28 the
-// client is asked while the call waits; since then the call is refused with the
-// question, and made again with the answer and a sealed state.
+// Consent by the client's own user: a form with one box. A client that can be asked
+// while the call waits is asked then: before 2026-07-28, and of a task. Else the call
+// is refused with the question, and made again with the answer and a sealed state.
 // Source: Model Context Protocol 2026-07-28, "Elicitation"; ADR 0115.
 
 #include <cstdint>
@@ -22,10 +22,7 @@ inline constexpr std::string_view kConsentRequest = "securetool.consent";
 /// Of one call; belongs to its loop.
 class ElicitedConsent final : public pipeline::ConsentHook {
  public:
-  enum class Way : std::uint8_t { kAsk, kReturn };
-
-  explicit ElicitedConsent(Way way, std::shared_ptr<ClientSide> side)
-      : way_(way), side_(std::move(side)) {}
+  explicit ElicitedConsent(std::shared_ptr<ClientSide> side) : side_(std::move(side)) {}
 
   /// The client has answered the question of this call before: `response` is what
   /// it said, from a call whose state was sealed with the question.
@@ -43,7 +40,6 @@ class ElicitedConsent final : public pipeline::ConsentHook {
  private:
   [[nodiscard]] pipeline::ConsentAnswer decide(const base::json::Value& response);
 
-  const Way way_;
   const std::shared_ptr<ClientSide> side_;
   std::optional<base::json::Value> response_;
   std::optional<base::json::Object> question_;

@@ -31,16 +31,6 @@ ClientSession::Answered wake(const asio::any_io_executor& loop, std::shared_ptr<
   };
 }
 
-base::Task<Reply> without_exception(base::Task<Reply> work) {
-  // What is cancelled ends with a value, so that its traces are written.
-  co_await asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_return co_await std::move(work);
-  } catch (...) {
-    co_return fault_reply(refuse(Code::kInternal, "internal error"));
-  }
-}
-
 }  // namespace
 
 void Exchange::start(mcp::RequestId id, base::Task<Reply> work, std::function<void(Reply)> done) {
@@ -65,7 +55,24 @@ void Exchange::tell(mcp::Notification notification) {
   out_->push_if_room(mcp::write(notification));
 }
 
-base::Task<Outcome<json::Object>> Exchange::ask(std::string method, json::Object params) {
+base::Task<Outcome<json::Object>> Exchange::ask(json::Object questions) {
+  json::Object responses;
+  for (auto& one : questions) {
+    const auto* question = one.value().if_object();
+    const auto* method = question == nullptr ? nullptr : question->if_contains("method");
+    const auto* given = question == nullptr ? nullptr : question->if_contains("params");
+    if (method == nullptr || !method->is_string()) {
+      co_return refuse(Code::kUpstream, "the tool asks what no client is asked");
+    }
+    auto params = given != nullptr && given->is_object() ? given->get_object() : json::Object();
+    auto result = co_await ask_one(std::string(method->get_string()), std::move(params));
+    if (!result) co_return std::move(result).error();
+    responses[one.key()] = std::move(*result);
+  }
+  co_return responses;
+}
+
+base::Task<Outcome<json::Object>> Exchange::ask_one(std::string method, json::Object params) {
   if (!can_be_asked()) co_return refuse(Code::kConsent, "the client cannot be asked");
   bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);

@@ -39,10 +39,13 @@ class Exchange final : public ClientSide, public std::enable_shared_from_this<Ex
   [[nodiscard]] bool can_be_asked() const override {
     return session_ != nullptr && questions_ == Questions::kToClient;
   }
-  [[nodiscard]] base::Task<Outcome<base::json::Object>> ask(std::string method,
-                                                            base::json::Object params) override;
+  /// One after another.
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> ask(base::json::Object questions) override;
 
  private:
+  [[nodiscard]] base::Task<Outcome<base::json::Object>> ask_one(std::string method,
+                                                                base::json::Object params);
+
   const std::shared_ptr<Feed> out_;
   const std::shared_ptr<ClientSession> session_;
   const Questions questions_;

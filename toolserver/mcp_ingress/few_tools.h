@@ -46,6 +46,20 @@ class FewTools final : public ToolBackend {
   [[nodiscard]] bool tells_changes() const override { return behind_.tells_changes(); }
   [[nodiscard]] base::Task<std::string> scope_of(std::shared_ptr<const Call> call, std::string name,
                                                  base::json::Object arguments) override;
+  [[nodiscard]] bool is_recorded(const std::string& scope) const override {
+    return behind_.is_recorded(scope);
+  }
+  [[nodiscard]] std::chrono::milliseconds record_life() const override {
+    return behind_.record_life();
+  }
+  [[nodiscard]] base::Task<Outcome<std::optional<KeptCall>>> find_call(
+      std::shared_ptr<const Call> call, std::string id) override {
+    return behind_.find_call(std::move(call), std::move(id));
+  }
+  [[nodiscard]] base::Task<Outcome<TakenBack>> take_back(std::shared_ptr<const Call> call,
+                                                         std::string id) override {
+    return behind_.take_back(std::move(call), std::move(id));
+  }
 
  private:
   // A list, ready to be searched. Never changed.

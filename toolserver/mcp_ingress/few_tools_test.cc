@@ -24,7 +24,7 @@ class SilentClient final : public ClientSide {
  public:
   void tell(mcp::Notification) override {}
   [[nodiscard]] bool can_be_asked() const override { return false; }
-  [[nodiscard]] base::Task<Outcome<json::Object>> ask(std::string, json::Object) override {
+  [[nodiscard]] base::Task<Outcome<json::Object>> ask(json::Object) override {
     co_return refuse(Code::kConsent, "nobody is there");
   }
 };

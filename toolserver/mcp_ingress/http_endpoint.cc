@@ -315,7 +315,7 @@ base::Task<http::Response> Endpoint::request(Incoming in, mcp::Request message) 
   }
   if (opens) co_return initialize(in, message);
   if (listens) {
-    auto filter = services_.dispatcher.listen_filter(message.params);
+    auto filter = services_.dispatcher.listen_filter(message.params, *in.caller, call.client);
     if (!filter) co_return write(message.id, std::move(filter).error());
     if (!in.accepts.events) co_return plain_error(406, "Accept: must have text/event-stream");
     co_return open_listening(services_, {in.loop, in.caller, in.http.peer}, message.id,

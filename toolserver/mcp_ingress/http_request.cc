@@ -20,6 +20,9 @@ std::unexpected<Reply> mismatch(std::string message) {
 std::string_view named_member(std::string_view name) {
   if (name == method::kCallTool || name == method::kGetPrompt) return "name";
   if (name == method::kReadResource) return "uri";
+  if (name == method::kGetTask || name == method::kUpdateTask || name == method::kCancelTask) {
+    return "taskId";
+  }
   return {};
 }
 

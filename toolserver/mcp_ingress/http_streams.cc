@@ -52,6 +52,7 @@ std::string_view method_of(Change::Kind kind) {
     case Change::Kind::kPrompts: return method::kPromptsChanged;
     case Change::Kind::kResources: return method::kResourcesChanged;
     case Change::Kind::kResource: break;
+    case Change::Kind::kTask: return method::kTaskChanged;
   }
   return method::kResourceUpdated;
 }
@@ -67,6 +68,8 @@ bool is_wanted(const ListenFilter& filter, const Change& change) {
     case Change::Kind::kTools: return filter.tools;
     case Change::Kind::kPrompts: return filter.prompts;
     case Change::Kind::kResources: return filter.resources;
+    case Change::Kind::kTask:
+      return std::ranges::find(filter.tasks, change.uri) != filter.tasks.end();
     case Change::Kind::kResource: break;
   }
   return std::ranges::find(filter.uris, change.uri) != filter.uris.end();
@@ -75,6 +78,19 @@ bool is_wanted(const ListenFilter& filter, const Change& change) {
 void push_to(const std::shared_ptr<Feed>& feed, std::string message) {
   asio::post(feed->loop(), [weak = std::weak_ptr(feed), message = std::move(message)] {
     if (auto open = weak.lock()) open->push_if_room(message);
+  });
+}
+
+// As the task is when its turn comes, so that the last word of it is the last.
+void push_task_to(const std::shared_ptr<Feed>& feed, const Dispatcher& dispatcher, Caller caller,
+                  std::string id, json::Object tag) {
+  asio::post(feed->loop(), [weak = std::weak_ptr(feed), &dispatcher, caller = std::move(caller),
+                            id = std::move(id), tag = std::move(tag)] {
+    auto open = weak.lock();
+    auto news = open ? dispatcher.task_news(*caller, id) : std::nullopt;
+    if (!news) return;
+    news->params["_meta"] = tag;
+    open->push_if_room(mcp::write(std::move(*news)));
   });
 }
 
@@ -139,8 +155,12 @@ http::Response open_listening(const HttpServices& services, StreamOpener opener,
                                           {{"_meta", tag}, {"notifications", filter.to_json()}}}));
   (*opened)->last = mcp::write(mcp::Answer{id, services.dispatcher.listen_end(id)});
   (*opened)->listener = std::make_unique<Changes::Listener>(
-      services.changes, [feed, filter = std::move(filter), tag](const Change& change) {
+      services.changes, [feed, filter = std::move(filter), tag, caller = opener.caller,
+                         &dispatcher = services.dispatcher](const Change& change) {
         if (!is_wanted(filter, change)) return;
+        if (change.kind == Change::Kind::kTask) {
+          return push_task_to(feed, dispatcher, caller, change.uri, tag);
+        }
         json::Object params = params_of(change);
         params["_meta"] = tag;
         push_to(feed, mcp::write(mcp::Notification{std::string(method_of(change.kind)),
@@ -156,6 +176,7 @@ http::Response open_session_stream(const HttpServices& services, StreamOpener op
   auto& feed = (*opened)->feed;
   (*opened)->listener = std::make_unique<Changes::Listener>(
       services.changes, [feed, session = std::move(session)](const Change& change) {
+        if (change.kind == Change::Kind::kTask) return;
         bool is_update = change.kind == Change::Kind::kResource;
         if (is_update && !session->is_subscribed(change.uri)) return;
         push_to(feed, mcp::write(mcp::Notification{std::string(method_of(change.kind)),

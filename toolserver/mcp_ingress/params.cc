@@ -36,6 +36,17 @@ bool read_flag(const json::Object& from, std::string_view member, bool& into) {
   return true;
 }
 
+bool read_texts(const json::Object& from, std::string_view member, std::vector<std::string>& into) {
+  const auto* found = from.if_contains(member);
+  if (found == nullptr) return true;
+  bool is_list = found->is_array() && found->get_array().size() <= kMostUris &&
+                 std::ranges::all_of(found->get_array(),
+                                     [](const json::Value& one) { return one.is_string(); });
+  if (!is_list) return false;
+  for (const auto& one : found->get_array()) into.emplace_back(one.get_string());
+  return true;
+}
+
 }  // namespace
 
 std::expected<std::string, Reply> text_param(const json::Object& params, std::string_view member) {
@@ -118,15 +129,13 @@ std::expected<ListenFilter, Reply> read_filter(const json::Object& params) {
                read_flag(wanted, "promptsListChanged", filter.prompts) &&
                read_flag(wanted, "resourcesListChanged", filter.resources);
   if (!flags) return invalid("params.notifications: its flags must be booleans");
-  const auto* uris = wanted.if_contains("resourceSubscriptions");
-  if (uris == nullptr) return filter;
-  bool is_list = uris->is_array() && uris->get_array().size() <= kMostUris &&
-                 std::ranges::all_of(uris->get_array(),
-                                     [](const json::Value& one) { return one.is_string(); });
-  if (!is_list) {
-    return invalid("params.notifications.resourceSubscriptions: must be 256 texts at most");
+  for (auto [member, into] :
+       {std::pair{"resourceSubscriptions", &filter.uris}, std::pair{"taskIds", &filter.tasks}}) {
+    if (!read_texts(wanted, member, *into)) {
+      return invalid(
+          fmt::format("params.notifications.{}: must be {} texts at most", member, kMostUris));
+    }
   }
-  for (const auto& one : uris->get_array()) filter.uris.emplace_back(one.get_string());
   return filter;
 }
 

@@ -7,6 +7,7 @@
 #include "toolserver/mcp/revision.h"
 #include "toolserver/mcp/tool_values.h"
 #include "toolserver/model/ulid.h"
+#include "toolserver/workflow/flow_tools.h"
 
 namespace tool::mcp_ingress {
 namespace {
@@ -35,7 +36,51 @@ std::string shown(const ToolId& id, const std::string& bare) {
   return !bare.empty() && id.space() == bare ? std::string(id.name()) : id.text();
 }
 
+// When it was made, in milliseconds. Source: ULID specification, "Encoding".
+base::WallTime time_of(const Ulid& id) {
+  constexpr std::string_view kAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+  std::int64_t since = 0;
+  for (char c : id.text().substr(0, 10)) {
+    since = since * 32 + static_cast<std::int64_t>(kAlphabet.find(c));
+  }
+  return base::WallTime(std::chrono::milliseconds(since));
+}
+
+// Of a call without a record of its own: what is kept of each call for a while.
+std::optional<KeptCall> kept_call(const Principal& caller, outcomes::Seen seen) {
+  auto tool = ToolId::parse(seen.tool);
+  if (seen.state == outcomes::State::kNever || !tool || !caller.scopes.allows_invoke(*tool)) {
+    return std::nullopt;
+  }
+  KeptCall kept;
+  kept.changed = seen.began;
+  if (seen.state == outcomes::State::kRunning) return kept;
+  kept.state = KeptCall::State::kEnded;
+  if (seen.state == outcomes::State::kUnknown) {
+    kept.outcome = refuse(Code::kInternal,
+                          "the service ended while the call ran; whether it did its work is not "
+                          "known");
+  } else if (seen.ended && seen.ended->answer) {
+    kept.outcome = std::move(seen.ended->answer->result);
+  } else if (seen.ended && seen.ended->fault) {
+    kept.outcome = std::move(*seen.ended->fault);
+  } else {
+    kept.outcome =
+        refuse(Code::kLimit, "the call ended (" + (seen.ended ? seen.ended->status : "") +
+                                 "), and its answer is no longer kept");
+  }
+  return kept;
+}
+
 }  // namespace
+
+std::optional<ToolId> tool_of_scope(std::string_view scope) {
+  constexpr std::string_view kVerb = "tool:invoke:";
+  if (!scope.starts_with(kVerb)) return std::nullopt;
+  auto id = ToolId::parse(scope.substr(kVerb.size()));
+  if (!id) return std::nullopt;
+  return *id;
+}
 
 // A name with a dot is an id, so no bare name stands for two tools.
 std::string PipelineTools::id_of(const std::string& name) const {
@@ -96,7 +141,7 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
                                                     ToolCall tool) {
   pipeline::PipelineCall out;
   random_.fill(std::as_writable_bytes(std::span(&out.log_id, 1)));
-  out.request_id = Ulid::make(clock_.now(), random_).text();
+  out.request_id = tool.id.empty() ? Ulid::make(clock_.now(), random_).text() : tool.id;
   out.session_id = session_of(*call);
   out.peer = call->peer;
   out.traceparent = checked_traceparent(call->meta.traceparent);
@@ -110,6 +155,7 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
                                        ": must be 1 to 128 characters from ! to ~");
   }
   out.args = std::move(tool.arguments);
+  out.deadline = out.most = tool.time;
   out.idem.key = call->meta.idempotency_key;
   out.inputs = std::move(tool.inputs);
   out.client = call->client;
@@ -120,6 +166,66 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
   if (!reply && !named) co_return refuse(Code::kTool, "no such tool");
   if (!reply) co_return std::move(reply).error();
   co_return std::move(reply->result);
+}
+
+workflow::FlowCaller PipelineTools::flow_caller(const Call& call) const {
+  return {.principal = call.caller,
+          .session_id = session_of(call),
+          .peer = call.peer,
+          .traceparent = checked_traceparent(call.meta.traceparent),
+          .mode = mode_};
+}
+
+bool PipelineTools::is_recorded(const std::string& scope) const {
+  auto id = tool_of_scope(scope);
+  return flows_ != nullptr && id && workflow::is_flow_tool(*id);
+}
+
+base::Task<Outcome<std::optional<KeptCall>>> PipelineTools::find_call(
+    std::shared_ptr<const Call> call, std::string id) {
+  auto name = Ulid::parse(id);
+  if (!name || !name->known()) co_return std::optional<KeptCall>();
+  if (flows_ != nullptr) {
+    auto found = co_await flows_->find(flow_caller(*call), *name);
+    if (!found) co_return std::move(found).error();
+    // What flow.run began was no call of a tool.
+    if (*found && !(*found)->tool.empty()) {
+      auto kept = kept_run(*call->caller, std::move(**found));
+      if (kept) kept->began = time_of(*name);
+      co_return kept;
+    }
+  }
+  auto kept = kept_call(*call->caller, pipeline_.outcome(*call->caller, id));
+  if (kept) kept->began = time_of(*name);
+  co_return kept;
+}
+
+std::optional<KeptCall> PipelineTools::kept_run(const Principal& caller,
+                                                workflow::FoundRun run) const {
+  auto tool = ToolId::parse(run.tool);
+  // Of what another credential of the caller's began, nobody knows whether this one
+  // reaches its arguments.
+  if (!tool || !caller.scopes.allows_invoke(*tool) || caller.details.names(*tool)) {
+    return std::nullopt;
+  }
+  KeptCall kept;
+  bool is_back = run.state == workflow::RunState::kCancelled;
+  kept.state = is_back ? KeptCall::State::kTakenBack : KeptCall::State::kGoesOn;
+  kept.tool = std::move(run.tool);
+  if (run.input.is_object()) kept.arguments = std::move(run.input.get_object());
+  kept.changed = run.changed;
+  kept.life = flows_->retention();
+  return kept;
+}
+
+base::Task<Outcome<ToolBackend::TakenBack>> PipelineTools::take_back(
+    std::shared_ptr<const Call> call, std::string id) {
+  auto name = Ulid::parse(id);
+  if (!name || flows_ == nullptr) co_return refuse(Code::kShape, "there is no such call");
+  auto report = co_await flows_->cancel(flow_caller(*call), *name, {});
+  if (!report) co_return std::move(report).error();
+  // Only of a run that somebody is at it says whether.
+  co_return report->contains("driven") ? TakenBack::kUnderWay : TakenBack::kIs;
 }
 
 Outcome<void> PipelineTools::record(const Call& call, std::string_view what,

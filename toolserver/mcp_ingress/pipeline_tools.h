@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,22 +15,27 @@
 #include "toolserver/audit/audit_log.h"
 #include "toolserver/mcp_ingress/tool_backend.h"
 #include "toolserver/pipeline/pipeline.h"
+#include "toolserver/workflow/flows.h"
 
 namespace tool::mcp_ingress {
+
+/// The tool of "tool:invoke:<id>". Nothing: another scope, or no id.
+[[nodiscard]] std::optional<ToolId> tool_of_scope(std::string_view scope);
 
 /// Safe to use from any event loop.
 class PipelineTools final : public ToolBackend {
  public:
-  /// All outlive it. Tools of the namespace `bare`, which may be empty for none,
-  /// have their names without it.
+  /// All outlive it; without `flows` no call is recorded. Tools of the namespace `bare`, which may
+  /// be empty for none, have their names without it.
   PipelineTools(pipeline::Pipeline& pipeline, audit::AuditLog& audit, const base::Clock& clock,
-                base::Random& random, Mode mode, std::string bare)
+                base::Random& random, Mode mode, std::string bare, workflow::Flows* flows = nullptr)
       : pipeline_(pipeline),
         audit_(audit),
         clock_(clock),
         random_(random),
         mode_(mode),
-        bare_(std::move(bare)) {}
+        bare_(std::move(bare)),
+        flows_(flows) {}
 
   [[nodiscard]] Outcome<void> admit(const Call& call) override {
     return pipeline_.take(*call.caller);
@@ -42,6 +48,15 @@ class PipelineTools final : public ToolBackend {
   [[nodiscard]] bool tells_changes() const override { return true; }
   [[nodiscard]] base::Task<std::string> scope_of(std::shared_ptr<const Call> call, std::string name,
                                                  base::json::Object arguments) override;
+  /// Of workflows of the operator.
+  [[nodiscard]] bool is_recorded(const std::string& scope) const override;
+  [[nodiscard]] std::chrono::milliseconds record_life() const override {
+    return flows_ == nullptr ? std::chrono::seconds(0) : flows_->retention();
+  }
+  [[nodiscard]] base::Task<Outcome<std::optional<KeptCall>>> find_call(
+      std::shared_ptr<const Call> call, std::string id) override;
+  [[nodiscard]] base::Task<Outcome<TakenBack>> take_back(std::shared_ptr<const Call> call,
+                                                         std::string id) override;
 
  private:
   // The tools of a list as MCP writes them. Kept from one request to the next: a
@@ -53,6 +68,9 @@ class PipelineTools final : public ToolBackend {
   static constexpr std::size_t kWrittenLists = 4;
 
   [[nodiscard]] std::string id_of(const std::string& name) const;
+  [[nodiscard]] workflow::FlowCaller flow_caller(const Call& call) const;
+  [[nodiscard]] std::optional<KeptCall> kept_run(const Principal& caller,
+                                                 workflow::FoundRun run) const;
   [[nodiscard]] std::shared_ptr<const WrittenList> written(
       std::shared_ptr<const pipeline::Listing> listing);
 
@@ -62,6 +80,7 @@ class PipelineTools final : public ToolBackend {
   base::Random& random_;
   const Mode mode_;
   const std::string bare_;
+  workflow::Flows* const flows_;
   std::mutex mutex_;
   std::list<std::shared_ptr<const WrittenList>> written_;  // The last used first. Under mutex_.
 };

@@ -6,9 +6,11 @@
 // mcp:prompts, and by the provider for each single thing.
 // Source: Model Context Protocol 2026-07-28, "Server features".
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -118,9 +120,12 @@ class CompletionProvider {
 
 /// Null: there are none, and clients are told so.
 struct Providers {
-  std::shared_ptr<ResourceProvider> resources;
-  std::shared_ptr<PromptProvider> prompts;
-  std::shared_ptr<CompletionProvider> completion;
+  std::shared_ptr<ResourceProvider> resources = {};
+  std::shared_ptr<PromptProvider> prompts = {};
+  std::shared_ptr<CompletionProvider> completion = {};
+  /// Ids of tools that a client without the Tasks extension is refused: they take longer
+  /// than anybody waits.
+  std::set<std::string, std::less<>> only_as_tasks = {};
 };
 
 }  // namespace tool::mcp_ingress

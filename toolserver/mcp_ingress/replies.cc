@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <boost/asio/this_coro.hpp>
 #include <utility>
 
 #include "toolserver/mcp_ingress/dispatcher.h"
@@ -50,6 +51,16 @@ Reply fault_reply(const Fault& fault) {
                      json::Value(std::move(data)));
 }
 
+base::Task<Reply> without_exception(base::Task<Reply> work) {
+  // What is cancelled ends with a value, so that its traces are written.
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  try {
+    co_return co_await std::move(work);
+  } catch (...) {
+    co_return fault_reply(refuse(Code::kInternal, "internal error"));
+  }
+}
+
 std::string write_reply(const mcp::RequestId& id, Reply reply) {
   if (reply.body && reply.written) {
     std::string out = R"({"jsonrpc":"2.0","id":)";
@@ -77,9 +88,11 @@ json::Object ListenFilter::to_json() const {
   if (tools) out["toolsListChanged"] = true;
   if (prompts) out["promptsListChanged"] = true;
   if (resources) out["resourcesListChanged"] = true;
-  if (!uris.empty()) {
-    auto& list = out["resourceSubscriptions"].emplace_array();
-    for (const auto& uri : uris) list.emplace_back(uri);
+  for (auto [member, names] :
+       {std::pair{"resourceSubscriptions", &uris}, std::pair{"taskIds", &tasks}}) {
+    if (names->empty()) continue;
+    auto& list = out[member].emplace_array();
+    for (const auto& one : *names) list.emplace_back(one);
   }
   return out;
 }

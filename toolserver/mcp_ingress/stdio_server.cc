@@ -135,7 +135,7 @@ void Connection::initialize(const mcp::Request& message) {
 // Nothing changes here that a client could be told of, which the empty filter of
 // the acknowledgement says.
 void Connection::listen(const mcp::Request& message) {
-  auto filter = dispatcher_.listen_filter(message.params);
+  auto filter = dispatcher_.listen_filter(message.params, *options_.caller, {});
   if (!filter) return reply(message.id, std::move(filter).error());
   out_->push(mcp::write(mcp::Notification{
       std::string(method::kAcknowledged),

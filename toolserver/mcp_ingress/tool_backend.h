@@ -4,6 +4,7 @@
 // or behind that of a service it is connected to. Either way each call passes
 // the whole of it.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/clock.h"
 #include "base/json/json.h"
 #include "base/runtime/task.h"
 #include "toolserver/mcp/message.h"
@@ -54,6 +56,26 @@ struct ToolCall {
   Progress progress;
   std::shared_ptr<const Note> note;
   std::shared_ptr<pipeline::ConsentHook> asker;
+  std::string id = {};  ///< A ULID by which the call is found again; empty: one is made.
+  /// How long it may take where nobody waits for it on a connection.
+  std::optional<std::chrono::milliseconds> time = {};
+};
+
+/// A call of the caller's that is not under way as a task here, as its record has it.
+struct KeptCall {
+  enum class State : std::uint8_t {
+    kRuns,       ///< Not as a task.
+    kEnded,      ///< See `outcome`.
+    kGoesOn,     ///< Called again by its id it goes on, or tells how it ended.
+    kTakenBack,  ///< Its owner had cancelled it.
+  };
+  State state = State::kRuns;
+  std::optional<Outcome<ToolResult>> outcome = {};
+  std::string tool = {};              ///< Of kGoesOn: what is called,
+  base::json::Object arguments = {};  ///< and with what.
+  base::WallTime began{};
+  base::WallTime changed{};
+  std::chrono::milliseconds life{};  ///< How long it is kept; 0: nobody says.
 };
 
 /// The tools that a caller may know of, as they are when it asks, in an order that
@@ -88,6 +110,26 @@ class ToolBackend {
   [[nodiscard]] virtual base::Task<std::string> scope_of(std::shared_ptr<const Call> call,
                                                          std::string name,
                                                          base::json::Object arguments) = 0;
+
+  /// Whether a call that needs this scope has a record of its own, which outlives the
+  /// process and from which the call can go on.
+  [[nodiscard]] virtual bool is_recorded(const std::string& /*scope*/) const { return false; }
+  /// How long such a record is kept.
+  [[nodiscard]] virtual std::chrono::milliseconds record_life() const { return {}; }
+  /// What a record has of the caller's call with this id, where the caller may still make
+  /// it. Nothing: there is none for this caller.
+  /// Errors: E_INTERNAL  the record cannot be read.
+  [[nodiscard]] virtual base::Task<Outcome<std::optional<KeptCall>>> find_call(
+      std::shared_ptr<const Call> /*call*/, std::string /*id*/) {
+    co_return std::optional<KeptCall>();
+  }
+  /// Takes a recorded call back: here, or by whoever is at it.
+  /// Errors: E_SHAPE  there is none; E_BUSY, E_EXPIRED, E_CANCELLED  it waits.
+  enum class TakenBack : std::uint8_t { kIs, kUnderWay };
+  [[nodiscard]] virtual base::Task<Outcome<TakenBack>> take_back(
+      std::shared_ptr<const Call> /*call*/, std::string /*id*/) {
+    co_return refuse(Code::kShape, "there is no such call");
+  }
 };
 
 }  // namespace tool::mcp_ingress

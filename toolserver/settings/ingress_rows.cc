@@ -5,9 +5,13 @@
 namespace tool::settings {
 
 using base::config::ChoiceType;
+using base::config::DurationType;
 using base::config::FlagType;
 using base::config::IntegerType;
 using base::config::TextType;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 namespace {
 
@@ -41,7 +45,14 @@ std::vector<Row> ingress_rows() {
            "Namespace whose tools MCP clients see by their names alone.")
       .add("mcp.search_above", SETTINGS_MEMBER(mcp.search_above), IntegerType{0, 100'000}, "0",
            "MCP clients whose caller may see more tools than this get search, describe and execute "
-           "in their place, unless they ask for all; 0 gives them to those that ask.");
+           "in their place, unless they ask for all; 0 gives them to those that ask.")
+      .add("mcp.tasks", SETTINGS_MEMBER(mcp.tasks), IntegerType{0, 1'024}, "32",
+           "Tasks of one principal that run at once; further calls are no tasks. 0 offers none.")
+      .add("mcp.task_after", SETTINGS_MEMBER(mcp.task_after),
+           DurationType{milliseconds(10), seconds(60)}, "1",
+           "A call that takes longer is answered with a task, where its client knows tasks.")
+      .add("mcp.task_time", SETTINGS_MEMBER(mcp.task_time), DurationType{seconds(1), hours(24)},
+           "3600", "Longest time of a task; what it answered is kept as long again.");
   return std::move(rows).done();
 }
 

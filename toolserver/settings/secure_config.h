@@ -245,6 +245,9 @@ struct McpIngress {
   std::string bare_namespace;  ///< Whose tools are named without it; empty for none.
   /// Who may see more tools gets three that find and call them; 0: who asks for it.
   std::size_t search_above = 0;
+  std::size_t tasks = 0;  ///< Of one principal that run; 0: none are offered.
+  Duration task_after{};  ///< A call that takes longer becomes one.
+  Duration task_time{};   ///< Of one; its answer is kept as long again.
 };
 
 /// The page of administrators; for this machine alone.

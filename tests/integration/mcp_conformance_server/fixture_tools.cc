@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/crypto/encoding.h"
@@ -151,6 +155,13 @@ FixtureTools::FixtureTools() {
   add_questions();
   add_rounds();
   add_changes();
+  add_jobs();
+}
+
+void FixtureTools::add_job(std::string name, std::string description, Pause pause, Run run,
+                           json::Object properties) {
+  add(name, std::move(description), std::move(run), std::move(properties));
+  fixtures_[name].pause = std::move(pause);
 }
 
 void FixtureTools::add(std::string name, std::string description, Run run,
@@ -342,6 +353,61 @@ void FixtureTools::add_changes() {
       changes(Change::Kind::kPrompts));
 }
 
+// What takes longer than mcp.task_after is a task for a client that knows tasks.
+void FixtureTools::add_jobs() {
+  using std::chrono::milliseconds;
+  auto a_second = [](const Asked&) { return milliseconds(1'000); };
+  auto at_first = [](const Asked& asked) { return milliseconds(asked.call.inputs ? 0 : 500); };
+  auto text_argument = [](const Asked& asked, std::string_view name) {
+    const auto* value = asked.call.args.if_contains(name);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+  };
+  add("greet", "Greets.",
+      [=](const Asked& asked) { return text("Hello, " + text_argument(asked, "name") + "!"); },
+      {{"name", {{"type", "string"}}}});
+  add_job(
+      "slow_compute", "Takes its time.",
+      [](const Asked& asked) {
+        const auto* seconds = asked.call.args.if_contains("seconds");
+        double number = seconds == nullptr ? 0 : seconds->to_number<double>();
+        return milliseconds(static_cast<std::int64_t>(number * 1'000));
+      },
+      [](const Asked&) { return text("computed"); },
+      {{"seconds", {{"type", "number"}, {"minimum", 0}, {"maximum", 600}}},
+       {"label", {{"type", "string"}}}});
+  add_job("failing_job", "Fails after a while.", a_second, [](const Asked&) -> Outcome<ToolResult> {
+    ToolResult result = text("the job failed");
+    result.is_error = true;
+    return result;
+  });
+  add_job("protocol_error_job", "Is away after a while.", a_second,
+          [](const Asked&) -> Outcome<ToolResult> {
+            return tool::refuse(tool::Code::kUpstream, "the job is away");
+          });
+  auto confirm = [](std::string message) { return elicit(std::move(message), ok_schema()); };
+  add_job(
+      "confirm_delete", "Asks after a while.", at_first,
+      one_question(
+          "confirm",
+          [=](const Asked& asked) { return confirm("Delete " + text_argument(asked, "filename")); },
+          [](const json::Object& response) { return "Deleted: " + outcome_of(response); }),
+      {{"filename", {{"type", "string"}}}});
+  add_job("multi_input", "Asks two things after a while.", at_first,
+          [=](const Asked& asked) -> Outcome<ToolResult> {
+            if (answer(asked, "first") != nullptr && answer(asked, "second") != nullptr) {
+              return text("both are there");
+            }
+            return ask({{"first", elicit("What is your name?", string_field("name"))},
+                        {"second", confirm("Please confirm")}});
+          });
+  auto once_asked = [](const Asked& asked) { return milliseconds(asked.call.inputs ? 1'000 : 0); };
+  add_job("test_tool_with_task", "Asks for a name, and takes its time then.", once_asked,
+          one_question(
+              "user_name",
+              [](const Asked&) { return elicit("What is your name?", string_field("name")); },
+              [](const json::Object& response) { return "Hello, " + field(response, "name"); }));
+}
+
 std::vector<tool::Capability> FixtureTools::capabilities() const {
   std::vector<tool::Capability> all;
   for (const auto& [name, fixture] : fixtures_) {
@@ -349,6 +415,7 @@ std::vector<tool::Capability> FixtureTools::capabilities() const {
     tool::Capability one{.id = *id};
     one.description = fixture.description;
     one.input_schema = fixture.input_schema;
+    one.limits.time = std::chrono::minutes(10);
     all.push_back(std::move(one));
   }
   return all;
@@ -356,8 +423,16 @@ std::vector<tool::Capability> FixtureTools::capabilities() const {
 
 base::Task<Outcome<ToolResult>> FixtureTools::invoke(tool::Approved<tool::Invocation> call,
                                                      tool::Progress progress) {
-  auto found = fixtures_.find(std::string(call->tool.name()));
-  co_return found->second.run({*call, progress});
+  namespace asio = boost::asio;
+  const Fixture& found = fixtures_.find(std::string(call->tool.name()))->second;
+  Asked asked{*call, progress};
+  if (found.pause) {
+    asio::steady_timer timer(co_await asio::this_coro::executor, found.pause(asked));
+    boost::system::error_code woken;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    if (woken) co_return tool::refuse(tool::Code::kCancelled, "cancelled");
+  }
+  co_return found.run(asked);
 }
 
 }  // namespace conformance

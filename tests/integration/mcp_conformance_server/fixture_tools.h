@@ -4,6 +4,7 @@
 // each call of one passes the whole pipeline.
 // Source: @modelcontextprotocol/conformance 0.2.0-alpha.12, server scenarios.
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -37,19 +38,24 @@ class FixtureTools final : public tool::connectors::Connector {
     const tool::Progress& progress;
   };
   using Run = std::function<tool::Outcome<tool::ToolResult>(const Asked&)>;
+  using Pause = std::function<std::chrono::milliseconds(const Asked&)>;
 
  private:
   struct Fixture {
     std::string description;
     base::json::Object input_schema;
     Run run;
+    Pause pause = {};  ///< Before it runs; none where it is empty.
   };
+  void add_job(std::string name, std::string description, Pause pause, Run run,
+               base::json::Object properties = {});
   void add(std::string name, std::string description, Run run, base::json::Object properties = {});
   void add_contents();
   void add_notes();
   void add_questions();
   void add_rounds();
   void add_changes();
+  void add_jobs();
 
   std::map<std::string, Fixture> fixtures_;
 };

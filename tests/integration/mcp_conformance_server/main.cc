@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   tool::app::Extensions extensions;
   extensions.connectors.push_back(tools);
   extensions.providers = conformance::fixture_providers();
+  extensions.providers.only_as_tasks = {"fixture.failing_job"};
   // The tools run when the first client calls, which is after it is set.
   std::atomic<tool::app::SecureServer*> running = nullptr;
   tools->tell = [&running](const tool::mcp_ingress::Change& change) {

@@ -79,7 +79,7 @@ def fixture_service(tmp_path_factory, authority):
     """A service with the conformance suite's tools, which ask, tell and change."""
     scopes = 'cap:list,mcp:resources,mcp:prompts,tool:invoke:fixture.*,tool:invoke:files.*'
     service = ToolService(tmp_path_factory.mktemp('fixture'), 'simple', authority, binary=CONFORMANCE_SERVER, changes={
-        'mcp.enabled': True, 'mcp.bare_namespace': 'fixture', 'mcp.elicit_consent': True, 'security.api_key_scopes': scopes})
+        'mcp.enabled': True, 'mcp.bare_namespace': 'fixture', 'mcp.elicit_consent': True, 'mcp.task_after': '0.2', 'security.api_key_scopes': scopes})
     service.start()
     service.binary = BINARY  # what mints tokens, with the same configuration
     yield service

@@ -65,8 +65,8 @@ class McpCaller:
         params = dict(params or {})
         params['_meta'] = {PREFIX + 'protocolVersion': MODERN, PREFIX + 'clientCapabilities': capabilities or {}, **(meta or {})}
         said = {'MCP-Protocol-Version': MODERN, 'Mcp-Method': method}
-        named = name or params.get('name') or params.get('uri')
-        if method in ('tools/call', 'prompts/get', 'resources/read'):
+        named = name or params.get('name') or params.get('uri') or params.get('taskId')
+        if method in ('tools/call', 'prompts/get', 'resources/read', 'tasks/get', 'tasks/update', 'tasks/cancel') and isinstance(named, str):
             said['Mcp-Name'] = named
         return self.send({'jsonrpc': '2.0', 'id': next(self.ids), 'method': method, 'params': params}, {**said, **(headers or {})})
 
@@ -115,8 +115,8 @@ class EventStream:
         self.connection.close()
 
 
-def listening(caller, **wanted):
+def listening(caller, capabilities=None, **wanted):
     """A `subscriptions/listen` for what is wanted."""
-    params = {'notifications': wanted, '_meta': {PREFIX + 'protocolVersion': MODERN, PREFIX + 'clientCapabilities': {}}}
+    params = {'notifications': wanted, '_meta': {PREFIX + 'protocolVersion': MODERN, PREFIX + 'clientCapabilities': capabilities or {}}}
     return EventStream(caller, {'id': 'listen', 'method': 'subscriptions/listen', 'params': params},
                        headers={'MCP-Protocol-Version': MODERN, 'Mcp-Method': 'subscriptions/listen'})
