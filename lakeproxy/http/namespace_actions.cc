@@ -85,7 +85,8 @@ ActionResult namespace_exists(RequestContext context, Call* call,
   co_return no_content();
 }
 
-// DuckDB's macros have no types, which a function of Iceberg's needs for each parameter.
+// DuckDB's macros have no type of their result, which a function of Iceberg's needs: it depends on
+// who calls them (docs/adr/0099).
 ActionResult list_functions(RequestContext context, Call* call,
                             Authorized<operation::LoadNamespace> request) {
   CO_RETURN_IF_ERROR(

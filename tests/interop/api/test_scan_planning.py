@@ -18,6 +18,7 @@ from pyiceberg.transforms import (BucketTransform, DayTransform, HourTransform, 
 import iceberg_tables
 from by_hand import Watched
 from iceberg_tables import every_value, rows
+from lake_clients import duck as duckdb_client
 from lake_clients import iceberg as iceberg_client
 from lake_clients import spark as spark_client
 from rest import Rest, assert_error
@@ -452,3 +453,29 @@ def test_a_namespace_has_no_functions(rest, schema):
         answer = rest.get(f'namespaces/{schema}none/{path}')
         assert_error(answer, 404)
         assert answer.json()['error']['type'] == 'NoSuchNamespaceException'
+
+
+def test_macros_are_no_functions_since_what_one_returns_is_told_by_who_calls_it(rest, duck, lake, schema, stack):
+    """A function of Iceberg's has one type of result for ever. DuckLake records the types of a macro's parameters alone, and DuckDB
+    looks up each name in its body when it is called: among the tables of then, and the macros of the caller's session."""
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER)')
+    duck.execute(f'CREATE MACRO lake.{schema}.plain(x) AS x + 1')
+    duck.execute(f'CREATE MACRO lake.{schema}.several(x INTEGER) AS x + 1, (x VARCHAR) AS x')
+    duck.execute(f'CREATE MACRO lake.{schema}.rows(n INTEGER) AS TABLE SELECT a FROM lake.{schema}.t WHERE a < n')
+    duck.execute(f'CREATE MACRO lake.{schema}.highest(x INTEGER) AS (SELECT max(a) FROM lake.{schema}.t)')
+    duck.execute(f'CREATE MACRO lake.{schema}.shout(x VARCHAR) AS upper(x)')
+    assert rest.get(f'namespaces/{schema}/functions').json()['identifiers'] == []
+    for name in ('plain', 'several', 'rows', 'highest', 'shout'):
+        assert_error(rest.get(f'namespaces/{schema}/functions/{name}'), 404)
+
+    def returned(connection, call):
+        return connection.execute(f'SELECT typeof(lake.{schema}.{call})').fetchone()[0]
+
+    before = returned(duck, 'highest(1)')
+    duck.execute(f'ALTER TABLE lake.{schema}.t ALTER a TYPE BIGINT')
+    assert (before, returned(duck, 'highest(1)')) == ('INTEGER', 'BIGINT')
+    session = duckdb_client.connect_lake(lake)
+    session.execute('CREATE TEMP MACRO upper(x) AS 42')
+    assert (returned(duck, "shout('a')"), returned(session, "shout('a')")) == ('VARCHAR', 'INTEGER')
+    columns = stack.postgres.query('lake', "SELECT column_name FROM information_schema.columns WHERE table_name = 'ducklake_macro_impl'")
+    assert set(columns.split()) == {'macro_id', 'impl_id', 'dialect', 'sql', 'type'}  # scalar or table, which is no type of a result
