@@ -17,18 +17,17 @@ namespace tool::pipeline {
 struct SchemaNode;
 
 /// Understood: type, enum, const, properties, patternProperties, required,
-/// additionalProperties, propertyNames, dependentRequired, dependentSchemas,
-/// items, prefixItems, contains, minContains, maxContains, minItems, maxItems,
-/// uniqueItems, minProperties, maxProperties, minimum, maximum,
-/// exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern
-/// (RE2), oneOf, anyOf, allOf, not, if, then, else, $defs and definitions,
-/// $anchor, $ref within the document, and the schemas true and false.
+/// additionalProperties, unevaluatedProperties, propertyNames, dependentRequired,
+/// dependentSchemas, items, prefixItems, unevaluatedItems, contains, minContains,
+/// maxContains, minItems, maxItems, uniqueItems, minProperties, maxProperties,
+/// minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength,
+/// maxLength, pattern (RE2), oneOf, anyOf, allOf, not, if, then, else, $defs and
+/// definitions, $anchor, $ref within the document, and the schemas true and false.
 /// Kept as notes: $schema, $comment, title, description, default, examples,
 /// $id at the root, deprecated, readOnly, writeOnly, format, contentMediaType,
 /// contentEncoding, contentSchema, and names that begin with "x-".
 /// Refused by name, as every other keyword: $dynamicRef, $dynamicAnchor,
-/// $vocabulary, unevaluatedItems, unevaluatedProperties, and a $ref to another
-/// document: none is ever fetched.
+/// $vocabulary, and a $ref to another document: none is ever fetched.
 /// A value; copies share the nodes. check() is safe to call from any thread.
 class Schema {
  public:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <compare>
 #include <unordered_set>
+#include <vector>
 
 #include "base/json/canonical.h"
 #include "toolserver/pipeline/schema.h"
@@ -89,25 +90,72 @@ bool matches(std::string_view text, const RE2& pattern) {
   return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern);
 }
 
+// The members of an object, or the elements of an array, in their order: whether a
+// keyword that takes single ones has taken it ("evaluated").
+// Source: "Core", 11, "Unevaluated locations".
+using Marks = std::vector<bool>;
+
+// Whether the schema has a keyword that asks which members or elements of the value the
+// others left over.
+bool asks_for_marks(const SchemaNode& node, const Value& value) {
+  return (value.is_object() && node.unevaluated_members != nullptr) ||
+         (value.is_array() && node.unevaluated_elements != nullptr);
+}
+
 class Checker {
  public:
-  Status check(const SchemaNode& node, const Value& value, const std::string& path) {
+  /// `marks` are those of a schema around this one that asks for them; null where none does.
+  Status check(const SchemaNode& node, const Value& value, const std::string& path,
+               Marks* marks = nullptr) {
     if (depth_ >= kMaxDepth) return fail(ErrorKind::kTooLarge, path + ": nested too deeply");
     ++depth_;
-    auto status = check_node(node, value, path);
+    auto status = asks_for_marks(node, value) ? check_with_rest(node, value, path, marks)
+                                              : check_node(node, value, path, marks);
     --depth_;
     return status;
   }
 
  private:
-  Status check_node(const SchemaNode& node, const Value& value, const std::string& path) {
+  // What is left over is what this schema and those within it have not taken; schemas
+  // beside it do not count. It takes all of that, so nothing is left to those around it.
+  Status check_with_rest(const SchemaNode& node, const Value& value, const std::string& path,
+                         Marks* outer) {
+    Marks marks(value.is_object() ? value.get_object().size() : value.get_array().size());
+    steps_ += marks.size();
+    RETURN_IF_ERROR(check_node(node, value, path, &marks));
+    RETURN_IF_ERROR(check_rest(node, value, path, marks));
+    if (outer != nullptr) outer->assign(outer->size(), true);
+    return {};
+  }
+
+  Status check_rest(const SchemaNode& node, const Value& value, const std::string& path,
+                    const Marks& marks) {
+    std::size_t i = 0;
+    if (value.is_object()) {
+      for (const auto& member : value.get_object()) {
+        if (marks[i++]) continue;
+        RETURN_IF_ERROR(check(*node.unevaluated_members, member.value(), join(path, member.key())));
+      }
+      return {};
+    }
+    for (const Value& element : value.get_array()) {
+      const std::size_t place = i++;
+      if (marks[place]) continue;
+      RETURN_IF_ERROR(
+          check(*node.unevaluated_elements, element, fmt::format("{}[{}]", path, place)));
+    }
+    return {};
+  }
+
+  Status check_node(const SchemaNode& node, const Value& value, const std::string& path,
+                    Marks* marks) {
     if (++steps_ > kMaxSteps) return fail(ErrorKind::kTooLarge, path + ": too much to check");
     if (node.anything == Anything::kAlways) return {};
     if (node.anything == Anything::kNever) return broken(path, "is not allowed");
     if (node.types != 0 && (node.types & type_of(value)) == 0) {
       return broken(path, "must be of type " + node.types_text);
     }
-    if (node.target != nullptr) RETURN_IF_ERROR(check(*node.target, value, path));
+    if (node.target != nullptr) RETURN_IF_ERROR(check(*node.target, value, path, marks));
     if (node.allowed) RETURN_IF_ERROR(check_allowed(*node.allowed, value, path));
     if (node.constant) RETURN_IF_ERROR(check_allowed({*node.constant}, value, path));
     if (value.is_number()) {
@@ -117,15 +165,15 @@ class Checker {
       }
     }
     if (value.is_string()) RETURN_IF_ERROR(check_string(node, value, path));
-    if (value.is_array()) RETURN_IF_ERROR(check_array(node, value.get_array(), path));
+    if (value.is_array()) RETURN_IF_ERROR(check_array(node, value.get_array(), path, marks));
     if (value.is_object()) {
-      RETURN_IF_ERROR(check_object(node, value.get_object(), path));
+      RETURN_IF_ERROR(check_object(node, value.get_object(), path, marks));
       for (const auto& [name, schema] : node.dependent_schemas) {
-        if (value.get_object().contains(name)) RETURN_IF_ERROR(check(*schema, value, path));
+        if (value.get_object().contains(name)) RETURN_IF_ERROR(check(*schema, value, path, marks));
       }
     }
-    RETURN_IF_ERROR(check_condition(node, value, path));
-    return check_branches(node, value, path);
+    RETURN_IF_ERROR(check_condition(node, value, path, marks));
+    return check_branches(node, value, path, marks);
   }
 
   static base::Error broken(const std::string& path, std::string_view rule) {
@@ -182,7 +230,12 @@ class Checker {
     return {};
   }
 
-  Status check_array(const SchemaNode& node, const Array& array, const std::string& path) {
+  static void mark(Marks* marks, std::size_t place) {
+    if (marks != nullptr) (*marks)[place] = true;
+  }
+
+  Status check_array(const SchemaNode& node, const Array& array, const std::string& path,
+                     Marks* marks) {
     RETURN_IF_ERROR(check_count(node.elements, array.size(), path, "elements"));
     if (node.are_elements_unique) {
       std::unordered_set<std::string> seen;
@@ -196,16 +249,20 @@ class Checker {
       const SchemaNode* one = i < node.prefix.size() ? node.prefix[i] : node.items;
       if (one == nullptr) break;
       RETURN_IF_ERROR(check(*one, array[i], fmt::format("{}[{}]", path, i)));
+      mark(marks, i);
     }
-    return check_contains(node, array, path);
+    return check_contains(node, array, path, marks);
   }
 
-  Status check_contains(const SchemaNode& node, const Array& array, const std::string& path) {
+  Status check_contains(const SchemaNode& node, const Array& array, const std::string& path,
+                        Marks* marks) {
     if (node.contains == nullptr) return {};
     std::uint64_t fitting = 0;
-    for (const Value& element : array) {
-      ASSIGN_OR_RETURN(bool one, fits(*node.contains, element, path));
-      if (one) ++fitting;
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      ASSIGN_OR_RETURN(bool one, fits(*node.contains, array[i], path, nullptr));
+      if (!one) continue;
+      ++fitting;
+      mark(marks, i);
     }
     std::uint64_t least = node.contained.minimum.value_or(1);
     if (fitting < least) {
@@ -218,7 +275,8 @@ class Checker {
     return {};
   }
 
-  Status check_object(const SchemaNode& node, const Object& object, const std::string& path) {
+  Status check_object(const SchemaNode& node, const Object& object, const std::string& path,
+                      Marks* marks) {
     RETURN_IF_ERROR(check_count(node.members, object.size(), path, "members"));
     for (const std::string& name : node.required) {
       if (!object.contains(name)) return broken(join(path, name), "is missing");
@@ -227,12 +285,18 @@ class Checker {
     bool any = node.names || node.additional || !node.properties.empty() ||
                !node.pattern_properties.empty();
     if (!any) return {};
-    for (const auto& member : object) RETURN_IF_ERROR(check_member(node, member, path));
+    std::size_t place = 0;
+    for (const auto& member : object) {
+      ASSIGN_OR_RETURN(const bool is_taken, check_member(node, member, path));
+      if (is_taken) mark(marks, place);
+      ++place;
+    }
     return {};
   }
 
-  Status check_member(const SchemaNode& node, const boost::json::key_value_pair& member,
-                      const std::string& path) {
+  // Whether a keyword takes it.
+  base::Result<bool> check_member(const SchemaNode& node, const boost::json::key_value_pair& member,
+                                  const std::string& path) {
     std::string name(member.key());
     std::string inner = join(path, name);
     if (node.names) {
@@ -247,8 +311,9 @@ class Checker {
       known = true;
       RETURN_IF_ERROR(check(*schema, member.value(), inner));
     }
-    if (known || !node.additional) return {};
-    return check(*node.additional, member.value(), inner);
+    if (known || !node.additional) return known;
+    RETURN_IF_ERROR(check(*node.additional, member.value(), inner));
+    return true;
   }
 
   Status check_dependent(const SchemaNode& node, const Object& object, const std::string& path) {
@@ -263,47 +328,57 @@ class Checker {
     return {};
   }
 
-  Status check_condition(const SchemaNode& node, const Value& value, const std::string& path) {
+  Status check_condition(const SchemaNode& node, const Value& value, const std::string& path,
+                         Marks* marks) {
     if (node.negated) {
-      ASSIGN_OR_RETURN(bool one, fits(*node.negated, value, path));
+      ASSIGN_OR_RETURN(bool one, fits(*node.negated, value, path, nullptr));
       if (one) return broken(path, "has a form that is not allowed");
     }
     if (!node.condition) return {};
-    ASSIGN_OR_RETURN(bool holds, fits(*node.condition, value, path));
+    ASSIGN_OR_RETURN(bool holds, fits(*node.condition, value, path, marks));
     const SchemaNode* next = holds ? node.then : node.otherwise;
-    return next == nullptr ? Status{} : check(*next, value, path);
+    return next == nullptr ? Status{} : check(*next, value, path, marks);
   }
 
-  Status check_branches(const SchemaNode& node, const Value& value, const std::string& path) {
-    for (const auto& branch : node.all_of) RETURN_IF_ERROR(check(*branch, value, path));
+  Status check_branches(const SchemaNode& node, const Value& value, const std::string& path,
+                        Marks* marks) {
+    for (const auto& branch : node.all_of) RETURN_IF_ERROR(check(*branch, value, path, marks));
     if (!node.any_of.empty()) {
-      ASSIGN_OR_RETURN(std::size_t fitting, count_fitting(node.any_of, value, path));
+      ASSIGN_OR_RETURN(std::size_t fitting, count_fitting(node.any_of, value, path, marks));
       if (fitting == 0) return broken(path, "fits none of the forms that are allowed");
     }
     if (!node.one_of.empty()) {
-      ASSIGN_OR_RETURN(std::size_t fitting, count_fitting(node.one_of, value, path));
+      ASSIGN_OR_RETURN(std::size_t fitting, count_fitting(node.one_of, value, path, marks));
       if (fitting != 1) return broken(path, "must fit exactly one of the forms that are allowed");
     }
     return {};
   }
 
   base::Result<std::size_t> count_fitting(const std::vector<NodePtr>& branches, const Value& value,
-                                          const std::string& path) {
+                                          const std::string& path, Marks* marks) {
     std::size_t fitting = 0;
     for (const auto& branch : branches) {
-      ASSIGN_OR_RETURN(bool one, fits(*branch, value, path));
+      ASSIGN_OR_RETURN(bool one, fits(*branch, value, path, marks));
       if (one) ++fitting;
     }
     return fitting;
   }
 
+  // What a schema has taken counts only where the value fits it.
   // Errors: kTooLarge alone, which is no answer.
-  base::Result<bool> fits(const SchemaNode& node, const Value& value, const std::string& path) {
-    auto status = check(node, value, path);
+  base::Result<bool> fits(const SchemaNode& node, const Value& value, const std::string& path,
+                          Marks* marks) {
+    Marks taken(marks == nullptr ? 0 : marks->size());
+    steps_ += taken.size();
+    auto status = check(node, value, path, marks == nullptr ? nullptr : &taken);
     if (!status && status.error().kind() == ErrorKind::kTooLarge) {
       return std::move(status).error();
     }
-    return status.has_value();
+    if (!status) return false;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      if (taken[i]) mark(marks, i);
+    }
+    return true;
   }
 
   std::size_t steps_ = 0;

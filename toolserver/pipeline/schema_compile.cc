@@ -46,7 +46,7 @@ class Compiler {
     Handler handle;  // Null for a note.
   };
   static const Keyword* find(std::string_view name);
-  static const std::array<Keyword, 53> kKeywords;
+  static const std::array<Keyword, 55> kKeywords;
 
   Status type(SchemaNode& node, const Value& value);
   Status enumeration(SchemaNode& node, const Value& value);
@@ -106,7 +106,7 @@ class Compiler {
   std::size_t depth_ = 0;
 };
 
-const std::array<Compiler::Keyword, 53> Compiler::kKeywords = {{
+const std::array<Compiler::Keyword, 55> Compiler::kKeywords = {{
     {"type", &Compiler::type},
     {"enum", &Compiler::enumeration},
     {"const", &Compiler::constant},
@@ -114,10 +114,12 @@ const std::array<Compiler::Keyword, 53> Compiler::kKeywords = {{
     {"required", &Compiler::required},
     {"patternProperties", &Compiler::pattern_properties},
     {"additionalProperties", &Compiler::one<&SchemaNode::additional>},
+    {"unevaluatedProperties", &Compiler::one<&SchemaNode::unevaluated_members>},
     {"propertyNames", &Compiler::one<&SchemaNode::names>},
     {"dependentRequired", &Compiler::dependent_required},
     {"dependentSchemas", &Compiler::dependent_schemas},
     {"items", &Compiler::one<&SchemaNode::items>},
+    {"unevaluatedItems", &Compiler::one<&SchemaNode::unevaluated_elements>},
     {"prefixItems", &Compiler::branches<&SchemaNode::prefix>},
     {"contains", &Compiler::one<&SchemaNode::contains>},
     {"minContains", &Compiler::count<&SchemaNode::contained, &CountBounds::minimum>},

@@ -62,10 +62,12 @@ struct SchemaNode {
   std::vector<std::pair<std::string, NodePtr>> dependent_schemas;
   NodePtr names = nullptr;
   NodePtr additional = nullptr;  ///< Null allows all.
+  NodePtr unevaluated_members = nullptr;
   CountBounds members;
 
   std::vector<NodePtr> prefix;
   NodePtr items = nullptr;  ///< Of the elements after the prefix.
+  NodePtr unevaluated_elements = nullptr;
   NodePtr contains = nullptr;
   CountBounds contained;
   CountBounds elements;

@@ -146,6 +146,14 @@ TEST(SchemaTest, each_keyword_takes_and_refuses) {
             R"({"next":{"next":{}}})", true},
            {R"({"properties":{"next":{"$ref":"#"}},"additionalProperties":false})",
             R"({"next":{"next":{"x":1}}})", false},
+           {R"({"properties":{"a":{}},"unevaluatedProperties":false})", R"({"a":1})", true},
+           {R"({"properties":{"a":{}},"unevaluatedProperties":false})", R"({"b":1})", false},
+           {R"({"unevaluatedProperties":{"type":"string"}})", R"({"b":"1"})", true},
+           {R"({"unevaluatedProperties":{"type":"string"}})", R"({"b":1})", false},
+           {R"({"prefixItems":[{}],"unevaluatedItems":false})", "[1]", true},
+           {R"({"prefixItems":[{}],"unevaluatedItems":false})", "[1,2]", false},
+           {R"({"contains":{"const":1},"unevaluatedItems":{"type":"null"}})", "[null,1]", true},
+           {R"({"contains":{"const":1},"unevaluatedItems":{"type":"null"}})", "[2,1]", false},
            {R"({"title":"t","description":"d","default":1,"examples":[1],"format":"uri",
                 "x-note":{"any":1},"$schema":"s","$comment":"c"})",
             "1", true},
@@ -201,8 +209,10 @@ TEST(SchemaTest, a_schema_that_is_not_understood_is_refused) {
            {"$anchor twice", R"({"$anchor":"a","not":{"$anchor":"a"}})", ErrorKind::kInvalid},
            {"$id inside", R"({"not":{"$id":"b"}})", ErrorKind::kUnsupported},
            {"$dynamicRef", R"({"$dynamicRef":"#"})", ErrorKind::kUnsupported},
-           {"unevaluatedProperties", R"({"unevaluatedProperties":false})", ErrorKind::kUnsupported},
-           {"unevaluatedItems", R"({"unevaluatedItems":false})", ErrorKind::kUnsupported},
+           {"unevaluatedProperties", R"({"unevaluatedProperties":1})", ErrorKind::kInvalid},
+           {"unevaluatedItems", R"({"unevaluatedItems":[]})", ErrorKind::kInvalid},
+           {"$ref from what is left over", R"({"unevaluatedItems":{"$ref":"#/x"}})",
+            ErrorKind::kInvalid},
            {"not", R"({"not":1})", ErrorKind::kInvalid},
            {"patternProperties", R"({"patternProperties":[]})", ErrorKind::kInvalid},
            {"a pattern of names", R"re({"patternProperties":{"(?=x)":{}}})re",
@@ -211,7 +221,7 @@ TEST(SchemaTest, a_schema_that_is_not_understood_is_refused) {
            {"prefixItems", R"({"prefixItems":[]})", ErrorKind::kInvalid},
            {"multipleOf", R"({"multipleOf":0})", ErrorKind::kInvalid},
            {"$defs are schemas too", R"({"$defs":{"a":{"tpye":1}}})", ErrorKind::kUnsupported},
-           {"inside", R"({"properties":{"a":{"unevaluatedItems":{}}}})", ErrorKind::kUnsupported},
+           {"inside", R"({"properties":{"a":{"$dynamicAnchor":"b"}}})", ErrorKind::kUnsupported},
            {"misspelt", R"({"Type":"string"})", ErrorKind::kUnsupported},
            {"type", R"({"type":"text"})", ErrorKind::kInvalid},
            {"type list", R"({"type":[]})", ErrorKind::kInvalid},
@@ -237,6 +247,67 @@ TEST(SchemaTest, a_schema_that_is_not_understood_is_refused) {
     ASSERT_FALSE(schema.has_value()) << c.name;
     EXPECT_EQ(schema.error().kind(), c.kind) << c.name << " " << schema.error().message();
   }
+}
+
+// A form that does not fit takes nothing, and a form beside sees nothing of what another takes.
+TEST(SchemaTest, what_is_left_over_is_told_by_the_forms_that_fit) {
+  struct Case {
+    std::string_view schema;
+    std::string_view value;
+    bool fits;
+  };
+  constexpr std::string_view kForms =
+      R"({"anyOf":[{"properties":{"a":{"const":1},"b":{}},"required":["a"]},{"required":["b"]}],
+          "unevaluatedProperties":false})";
+  constexpr std::string_view kBeside =
+      R"({"allOf":[{"properties":{"a":{}}},{"unevaluatedProperties":false}]})";
+  constexpr std::string_view kCondition =
+      R"({"if":{"properties":{"a":{"const":1}},"required":["a"]},"then":{"properties":{"b":{}}},
+          "else":{"properties":{"c":{}}},"unevaluatedProperties":false})";
+  constexpr std::string_view kNot =
+      R"({"not":{"not":{"properties":{"a":{}}}},"unevaluatedProperties":false})";
+  constexpr std::string_view kInner =
+      R"({"allOf":[{"unevaluatedItems":true}],"unevaluatedItems":false})";
+  constexpr std::string_view kTree =
+      R"({"$ref":"#/$defs/node","unevaluatedProperties":false,"$defs":{"node":{
+          "properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}}})";
+  for (const Case& c : std::initializer_list<Case>{{kForms, R"({"a":1,"b":2})", true},
+                                                   {kForms, R"({"a":2,"b":2})", false},
+                                                   {kForms, R"({"a":1,"c":2})", false},
+                                                   {kBeside, R"({})", true},
+                                                   {kBeside, R"({"a":1})", false},
+                                                   {kCondition, R"({"a":1,"b":1})", true},
+                                                   {kCondition, R"({"a":1,"c":1})", false},
+                                                   {kCondition, R"({"c":1})", true},
+                                                   {kCondition, R"({"a":2,"c":1})", false},
+                                                   {kNot, R"({"a":1})", false},
+                                                   {kInner, "[1,2]", true},
+                                                   {kTree, R"({"left":{"right":{}}})", true},
+                                                   {kTree, R"({"left":{"wrong":{}}})", false}}) {
+    auto schema = compile(c.schema);
+    ASSERT_TRUE(schema.has_value()) << c.schema << " " << schema.error().message();
+    EXPECT_EQ(schema->check(json(c.value), "args").has_value(), c.fits) << c.schema << c.value;
+  }
+}
+
+// What each form takes is kept for it alone, which counts as work.
+TEST(SchemaTest, what_forms_take_is_bounded) {
+  std::string forms = "{}";
+  for (int i = 1; i < 16; ++i) forms += ",{}";
+  std::string schema = R"({"unevaluatedItems":false,"prefixItems":[{}],"anyOf":[)" + forms +
+                       R"(],"oneOf":[{"anyOf":[)" + forms + R"(]}],"if":{"anyOf":[)" + forms +
+                       R"(]},"items":{}})";
+  auto compiled = compile(schema);
+  ASSERT_TRUE(compiled.has_value());
+  auto zeros = [](int n) {
+    std::string out = "[0";
+    for (int i = 1; i < n; ++i) out += ",0";
+    return out + "]";
+  };
+  EXPECT_TRUE(compiled->check(json(zeros(1'000)), "args").has_value());
+  auto status = compiled->check(json(zeros(20'000)), "args");
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().kind(), ErrorKind::kTooLarge);
 }
 
 TEST(SchemaTest, checking_ends_in_bounded_time) {
