@@ -3,15 +3,16 @@
 -- Notes a state that principals of a signature are shown from now on, made of the copies of these
 -- names. What is no longer needed goes: states of the signature beyond the newest `keep`, copies
 -- that no newest state names, both after `grace`; and signatures that nobody has used for `idle`.
--- Their objects are nobody's then, and the removal of orphans takes them.
+-- Their objects are nobody's then, and the removal of orphans takes them. A state that follows
+-- others is no use of its signature: it may have been made behind a commit, for nobody yet.
 CREATE FUNCTION lakeproxy_note_masked_state(of_table bigint, of_signature text, file text, its_objects text[], names text[],
                                             keep bigint, grace interval, idle interval) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-  INSERT INTO lakeproxy_masked_state (table_id, signature, metadata_file, objects)
-  VALUES (of_table, of_signature, file, its_objects)
-  ON CONFLICT (table_id, signature, metadata_file) DO UPDATE
-     SET replaced_at = NULL, used_at = clock_timestamp(), made_at = clock_timestamp();
+  INSERT INTO lakeproxy_masked_state (table_id, signature, metadata_file, objects, used_at)
+  SELECT of_table, of_signature, file, its_objects, coalesce(max(s.used_at), clock_timestamp())
+    FROM lakeproxy_masked_state s WHERE s.table_id = of_table AND s.signature = of_signature
+  ON CONFLICT (table_id, signature, metadata_file) DO UPDATE SET replaced_at = NULL, made_at = clock_timestamp();
   UPDATE lakeproxy_masked_state s SET replaced_at = clock_timestamp()
    WHERE s.table_id = of_table AND s.signature = of_signature AND s.metadata_file <> file AND s.replaced_at IS NULL;
   UPDATE lakeproxy_masked_copy c SET unused_since = CASE WHEN c.name = ANY (names) THEN NULL ELSE clock_timestamp() END

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/runtime/gather.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
 #include "lakeproxy/to_iceberg/masked/mask_marks.h"
@@ -93,18 +95,37 @@ LoadedTablePtr MaskedTables::marked(const LoadedTablePtr& base,
   return made;
 }
 
-Task<void> MaskedTables::refresh(RequestContext context, LoadedTablePtr base) {
+Task<Result<std::vector<std::shared_ptr<const policy::MaskPlan>>>> MaskedTables::used_lately(
+    RequestContext context, LoadedTablePtr base) {
   std::vector<std::shared_ptr<const policy::MaskPlan>> plans;
+  const std::string table = key_of(metadata_schema_, *base);
   {
     std::lock_guard lock(tools_.cache->mutex);
-    auto found = tools_.cache->plans.find(key_of(metadata_schema_, *base));
-    if (found == tools_.cache->plans.end()) co_return;
-    const auto now = std::chrono::steady_clock::now();
-    std::erase_if(found->second,
-                  [&](const auto& item) { return now - item.second.used > retention_.idle; });
-    for (const auto& [signature, used] : found->second) plans.push_back(used.plan);
+    if (!tools_.cache->plans.contains(table)) co_return plans;
   }
-  for (const auto& plan : plans) {
+  const ducklake::SchemaSql sql(metadata_schema_);
+  CO_ASSIGN_OR_RETURN(
+      auto rows,
+      co_await tools_.pool->query(
+          context,
+          {sql("SELECT DISTINCT signature FROM @lakeproxy_masked_state WHERE table_id = $1 "
+               "AND used_at >= clock_timestamp() - make_interval(secs => $2)"),
+           {base::pg::param(base->table.table_id.value),
+            base::pg::param(retention_.idle.count())}}));
+  std::set<std::string_view> used;
+  for (std::size_t i = 0; i < rows->size(); ++i) used.insert(rows->text(i, 0));
+  std::lock_guard lock(tools_.cache->mutex);
+  auto found = tools_.cache->plans.find(table);
+  if (found == tools_.cache->plans.end()) co_return plans;
+  std::erase_if(found->second, [&](const auto& item) { return !used.contains(item.first); });
+  for (const auto& [signature, known] : found->second) plans.push_back(known.plan);
+  co_return plans;
+}
+
+Task<void> MaskedTables::refresh(RequestContext context, LoadedTablePtr base) {
+  auto plans = co_await used_lately(context, base);
+  if (!plans) co_return;
+  for (const auto& plan : *plans) {
     std::string key = key_of(metadata_schema_, *base, *plan);
     auto lease = co_await tools_.cache->single_flight.take(context, key);
     if (!lease) co_return;
@@ -123,10 +144,9 @@ Task<Result<bool>> MaskedTables::is_kept(RequestContext context, LoadedTablePtr 
     if (tables.size() >= kMostTables) tables.clear();
     auto& plans = tables[key_of(metadata_schema_, *base)];
     if (plans.size() >= kMostPlans && !plans.contains(plan->signature)) plans.clear();
-    auto [used, is_new] = plans.try_emplace(plan->signature, UsedPlan{plan, now, now});
+    auto [used, is_new] = plans.try_emplace(plan->signature, UsedPlan{plan, now});
     used->second.plan = plan;
-    used->second.used = now;
-    const bool is_due = now - used->second.noted > retention_.idle / kNotesInIdleTime;
+    const bool is_due = is_new || now - used->second.noted > retention_.idle / kNotesInIdleTime;
     if (!is_due) co_return true;
     used->second.noted = now;
   }

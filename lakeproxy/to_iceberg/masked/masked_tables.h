@@ -44,10 +44,9 @@ struct MaskedEntry {
 };
 using MaskedEntryPtr = std::shared_ptr<const MaskedEntry>;
 
-/// A plan that somebody has asked a table for.
+/// A plan that somebody has asked a table for. When, PostgreSQL knows, for all servers.
 struct UsedPlan {
   std::shared_ptr<const policy::MaskPlan> plan;
-  std::chrono::steady_clock::time_point used;
   std::chrono::steady_clock::time_point noted;  ///< When PostgreSQL was told that it is used.
 };
 
@@ -93,8 +92,8 @@ class MaskedTables {
   /// own. Waits for nothing; kept like a shadow.
   [[nodiscard]] publish::LoadedTablePtr marked(const publish::LoadedTablePtr& base,
                                                std::shared_ptr<const policy::MaskPlan> plan);
-  /// Sees to the copies of a table that has changed, for all plans that were used lately: before
-  /// anybody asks again. What fails is left to the next load.
+  /// Sees to the copies of a table that has changed, for all plans that were used within
+  /// MaskedRetention::idle: before anybody asks again. What fails is left to the next load.
   [[nodiscard]] base::Task<void> refresh(base::RequestContext context,
                                          publish::LoadedTablePtr base);
 
@@ -111,6 +110,10 @@ class MaskedTables {
   base::Task<base::Result<publish::LoadedTablePtr>> build(
       base::RequestContext context, std::string key, publish::LoadedTablePtr base,
       std::shared_ptr<const policy::MaskPlan> plan);
+  /// Those of the plans that were asked for here and, at whichever server, within the idle time;
+  /// the others are forgotten until somebody asks.
+  base::Task<base::Result<std::vector<std::shared_ptr<const policy::MaskPlan>>>> used_lately(
+      base::RequestContext context, publish::LoadedTablePtr base);
   /// Whether the state that is held is still recorded, which is told from time to time.
   base::Task<base::Result<bool>> is_kept(base::RequestContext context, publish::LoadedTablePtr base,
                                          std::shared_ptr<const policy::MaskPlan> plan);

@@ -1,11 +1,17 @@
 """How long masked copies and states stay that no newest state needs: by number, by grace, and by the last use of their masks."""
 import json
+import re
 import secrets
 import subprocess
 
 import pytest
+import requests
 from by_hand import Watched
-from masked import NAMESPACE, SETTINGS, Governance, as_client
+from faults.servers import own_stack
+from lake_clients import duck as duckdb_client
+from lake_clients.lake import Lake
+from masked import NAMESPACE, PATIENCE_SECONDS, SETTINGS, Governance, Store, as_client
+from stack.process import wait_until
 
 NOW = {**SETTINGS, 'LAKEPROXY_MASKED_RETAIN_GRACE_SECONDS': '0'}
 
@@ -95,3 +101,77 @@ def test_masks_that_nobody_uses_go_after_their_days(stack, made):
     _, others = made.state(4)
     gone = orphans(made.server)
     assert copies | {document} <= gone and not others & gone
+
+
+class Idle(Table):
+    """A masked table on a lake whose only server makes copies behind each commit, unless its mask is out of use."""
+
+    def __init__(self, stack, duck, store):
+        super().__init__(stack.catalog, duck, store)
+        self.stack = stack
+        self.state(2)
+        self.folder = store.key(self.analyst.load(self.name).json()['metadata']['location']) + '/data/'
+
+    def copies(self):
+        return len(self.store.under(self.folder))
+
+    def was_used(self, ago):
+        """Moves the recorded time of the mask's last use back."""
+        self.stack.postgres.query('lake', f"UPDATE lakeproxy_masked_state SET used_at = now() - interval '{ago}' WHERE {self.of_it()}")
+
+    def days_unused(self):
+        asked = f"SELECT floor(extract(epoch FROM now() - max(used_at)) / 86400) FROM lakeproxy_masked_state WHERE {self.of_it()}"
+        return int(self.stack.postgres.query('lake', asked))
+
+    def of_it(self):
+        return f"metadata_file LIKE '%/{self.name}/%'"
+
+
+@pytest.fixture(scope='module')
+def masked_lake():
+    """A lake of its own: on that of the other tests it is another server that listens to commits."""
+    with own_stack('idle', **SETTINGS) as stack:
+        listens = re.compile(r'^lakeproxy_eager_listener 1$', re.MULTILINE)
+        assert wait_until(lambda: listens.search(requests.get(f'{stack.catalog.uri()}/metrics', timeout=10).text), 30)
+        lake = Lake.of(stack.variables())
+        duck = duckdb_client.connect_lake(lake)
+        duck.execute(f'CREATE SCHEMA lake.{NAMESPACE}')
+        yield lambda: Idle(stack, duck, Store.of(stack, lake))
+
+
+def become(table, count):
+    return wait_until(lambda: table.copies() == count, PATIENCE_SECONDS)
+
+
+def test_no_copy_is_made_behind_a_commit_for_a_mask_that_nobody_uses(masked_lake):
+    idle, used = masked_lake(), masked_lake()
+    for table in (idle, used):
+        table.insert(3)
+        assert become(table, 2), 'while the mask is in use'
+    idle.was_used('7 days 1 minute')
+    for copies in (3, 4):
+        for table in (idle, used):
+            table.insert(copies + 1)
+        # The server works through commits in their order, and has passed the idle table when it comes to this one.
+        assert become(used, copies)
+    assert idle.copies() == 2 and idle.days_unused() == 7
+    # Who comes back gets all rows, and copies are made behind commits from then on.
+    idle.state(5)
+    assert idle.copies() == 4 and idle.days_unused() == 0
+    idle.insert(6)
+    assert become(idle, 5)
+
+
+def test_copies_are_made_behind_commits_for_some_days_which_are_no_use_of_the_mask(masked_lake):
+    table = masked_lake()
+    table.was_used('6 days 23 hours')
+    for copies in (2, 3):
+        table.insert(copies + 1)
+        assert become(table, copies)
+    assert table.days_unused() == 6
+    table.was_used('7 days 1 minute')
+    table.insert(5)
+    other = masked_lake()
+    other.insert(3)
+    assert become(other, 2)
+    assert table.copies() == 3
