@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 using testing::Act;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::ScriptedServer;
 
 std::string ok(std::string_view body) { return testing::http_ok(body); }
@@ -390,6 +391,21 @@ TEST_F(ClientTest, a_request_cancelled_in_the_queue_gives_up_its_place) {
   ASSERT_TRUE(second);
   EXPECT_EQ(kind_of(*second), ErrorKind::kCancelled);
   EXPECT_EQ(server->requests().size(), 2);
+}
+
+TEST_F(ClientTest, names_below_localhost_are_this_machine) {
+  for (const char* name : {"lakehouse.localhost", "a.b.LocalHost"}) {
+    serve({{{.answer = ok("here")}}});
+    client_ = Client::create({.host = name, .port = server->port()}, options);
+    auto answer = send(get());
+    ASSERT_TRUE(answer) << name << ": " << answer.error().detail();
+    // The server is told the name that was asked for.
+    EXPECT_THAT(server->requests()[0], HasSubstr(std::string("Host: ") + name + ":"));
+  }
+  for (const char* name : {"localhost.invalid", "lakehouselocalhost.invalid"}) {
+    client_ = Client::create({.host = name, .port = server->port()}, options);
+    EXPECT_FALSE(send(get(), milliseconds(1000))) << name;
+  }
 }
 
 TEST_F(ClientTest, requests_left_waiting_are_torn_down_with_their_loop) {

@@ -1,5 +1,6 @@
 #include "base/http/dial.h"
 
+#include <boost/algorithm/string/predicate.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -27,13 +28,20 @@ struct Lookup {
 
 using Endpoints = Result<std::vector<tcp::endpoint>>;
 
+// Every name below "localhost" is this machine, whatever a name service says or does not know:
+// the buckets of a store on this machine, for instance.
+// Source: RFC 6761, "localhost.", rule 3.
+std::string name_to_look_up(std::string host) {
+  return boost::algorithm::iends_with(host, ".localhost") ? "localhost" : host;
+}
+
 Task<Endpoints> resolve(Origin origin, Deadline until) {
   error_code not_an_address;
   auto address = asio::ip::make_address(origin.host, not_an_address);
   if (!not_an_address) co_return std::vector{tcp::endpoint(address, origin.port)};
   auto lookup = std::make_shared<Lookup>(co_await asio::this_coro::executor);
   lookup->done.expires_at(until);
-  lookup->resolver.async_resolve(origin.host, std::to_string(origin.port),
+  lookup->resolver.async_resolve(name_to_look_up(origin.host), std::to_string(origin.port),
                                  [lookup](error_code error, tcp::resolver::results_type results) {
                                    lookup->error = error;
                                    for (const auto& entry : results) {

@@ -49,8 +49,8 @@ class Watchdog {
 inline constexpr std::string_view kNobodyThere = "nobody_there";
 
 /// Resolves `origin` and connects `socket` to the first of its addresses that
-/// answers. `watchdog` guards the socket and is armed until `until`. Runs with
-/// throw_if_cancelled(false) in force.
+/// answers; a name below "localhost" is this machine's. `watchdog` guards the
+/// socket and is armed until `until`. Runs with throw_if_cancelled(false) in force.
 /// Errors: kUnavailable  no connection, with the reason kNobodyThere where the network said so;
 ///         kForbidden  `filter` allows none of the addresses; kTimeout  `until` passed; kCancelled.
 [[nodiscard]] Task<Status> dial(boost::asio::ip::tcp::socket& socket, Watchdog& watchdog,

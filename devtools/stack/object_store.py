@@ -14,25 +14,32 @@ BUCKET = 'lakehouse'
 
 
 class ObjectStore:
+    """With a `domain` each bucket is also a host below it."""
     name = 'S3 store'
 
-    def __init__(self, folder, port, access_key, secret_key):
+    def __init__(self, folder, port, access_key, secret_key, domain=None):
         self.data = folder / 's3'
         self.log = folder / 's3.log'
         self.port = port
         self.access_key = access_key
         self.secret_key = secret_key
+        self.domain = domain
 
     def start(self):
         self.data.mkdir(parents=True, exist_ok=True)
         env = dict(os.environ, MINIO_ROOT_USER=self.access_key, MINIO_ROOT_PASSWORD=self.secret_key,
-                   MINIO_BROWSER='off', MINIO_UPDATE='off', MINIO_REGION=REGION)
+                   MINIO_BROWSER='off', MINIO_UPDATE='off', MINIO_REGION=REGION,
+                   **({'MINIO_DOMAIN': self.domain} if self.domain else {}))
         command = [paths.TOOLS / 'minio', 'server', '--address', f'127.0.0.1:{self.port}', '--quiet',
-                   self.data]
+                   *self.options(), self.data]
         server = process.start(command, self.log, env)
         process.wait_ready(self.name, server, self.log, self.ready, 30)
         self.make_bucket()
         return server
+
+    def options(self):
+        """Further ones of the program."""
+        return []
 
     def stop(self, server, kill=False):
         server.stop(*([process.signal.SIGKILL] if kill else []))
@@ -64,7 +71,8 @@ class PlainStore(ObjectStore):
             folder.mkdir(parents=True, exist_ok=True)
         env = dict(os.environ, ROOT_ACCESS_KEY=self.access_key, ROOT_SECRET_KEY=self.secret_key)
         command = [paths.TOOLS / 'versitygw', '--port', f'127.0.0.1:{self.port}', '--region', REGION,
-                   '--health', '/health', '--iam-dir', self.users(), 'posix', self.data]
+                   '--health', '/health', '--iam-dir', self.users(),
+                   *(['--virtual-domain', self.domain] if self.domain else []), 'posix', self.data]
         server = process.start(command, self.log, env)
         process.wait_ready(self.name, server, self.log, self.ready, 30)
         self.make_bucket()
@@ -88,10 +96,10 @@ class PlainStore(ObjectStore):
         shutil.rmtree(self.users(), ignore_errors=True)
 
 
-def answers(url):
-    """Whether `url` answers with a 2xx status."""
+def answers(url, trust=None):
+    """Whether `url` answers with a 2xx status; `trust` is the TLS context."""
     try:
-        with urllib.request.urlopen(url, timeout=2) as response:
+        with urllib.request.urlopen(url, timeout=2, context=trust) as response:
             return 200 <= response.status < 300
     except (urllib.error.URLError, OSError):
         return False

@@ -170,6 +170,8 @@ base::json::Object store_config(const settings::Settings& settings) {
                             {"s3.region", storage.region},
                             {"client.region", storage.region},
                             {"s3.path-style-access", path_style ? "true" : "false"}};
+  // PyIceberg's name for it: without it every store that has an address of its own is path-style.
+  if (!path_style) config["s3.force-virtual-addressing"] = "true";
   const settings::ScanPlanning planning = settings.catalog.scan_planning;
   if (planning != settings::ScanPlanning::kAny) {
     config["scan-planning-mode"] =
@@ -200,6 +202,9 @@ delegation::DelegationOptions delegation_options(const settings::Settings& setti
     options.gateway_config = options.config;
     options.gateway_config["s3.endpoint"] = gateway_url(settings);
     options.gateway_config["s3.path-style-access"] = "true";
+    if (auto* is_forced = options.gateway_config.if_contains("s3.force-virtual-addressing")) {
+      *is_forced = "false";
+    }
   }
   if (from.sts.endpoint.empty()) return options;
   storage::StsOptions& sts = options.sts.emplace();
