@@ -253,6 +253,7 @@ ClientAccessPtr AccessDelegation::ready(const std::string& key, const operation:
                                         Occasion occasion) const {
   auto held = issued_.entries.get(key);
   if (!held || clock_.now() >= (*held)->reuse_until) return nullptr;
+  if (!seen.version || (*held)->version != seen.version) return nullptr;
   if (occasion == Occasion::kLoad && (*held)->state != seen.loaded->etag) return nullptr;
   issued_.reused.add();
   return *held;
@@ -302,6 +303,7 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
   if (same && clock_.now() < before->reuse_until) {
     auto renewed = std::make_shared<ClientAccess>(*before);
     renewed->state = state;
+    renewed->version = table.seen.version;
     issued_.reused.add();
     co_return renewed;
   }
@@ -315,6 +317,7 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::vend(base::RequestCo
   const std::string endpoint = refresh_endpoint(*catalog, table.identifier);
   auto made = std::make_shared<ClientAccess>(tell(*keys, *rights, endpoint));
   made->state = state;
+  made->version = table.seen.version;
   made->degraded = policy.degraded;
   made->policy = std::move(policy.text);
   issued_.issued.add();
@@ -336,6 +339,7 @@ base::Task<base::Result<ClientAccessPtr>> AccessDelegation::mint(base::RequestCo
   const std::string endpoint = refresh_endpoint(*catalog, table.identifier);
   auto made = std::make_shared<ClientAccess>(tell(keys, *rights, endpoint));
   if (table.seen.loaded) made->state = table.seen.loaded->etag;
+  made->version = table.seen.version;
   issued_.issued.add();
   CO_RETURN_IF_ERROR(
       co_await record_issued(context, catalog, principal, table, false, rights->access()));

@@ -47,7 +47,9 @@ struct ClientAccess {
   std::shared_ptr<const publish::ClientConfig> config;  ///< The end of an answer.
   /// JSON list of one: Iceberg's Java client takes no more when it renews its keys.
   std::string credentials;
-  std::string state;           ///< Of the table when it was made: LoadedTable::etag.
+  std::string state;  ///< Of the table when it was made: LoadedTable::etag.
+  /// Of the policies when it was made: they may since have closed another table's folder within.
+  std::optional<policy::PolicyVersion> version;
   std::string policy;          ///< That its keys were cut by.
   base::WallTime reuse_until;  ///< From then on others are made.
   base::WallTime expires;

@@ -68,11 +68,15 @@ base::Result<std::optional<SeenTable>> seen_of(const Catalog& catalog,
   const ReadPlan& plan = *planned;
   switch (plan.kind()) {
     case ReadKind::kRaw:
-      return SeenTable{.loaded = std::move(loaded), .file_mask = nullptr, .lifted = plan.lifted()};
+      return SeenTable{.loaded = std::move(loaded),
+                       .file_mask = nullptr,
+                       .lifted = plan.lifted(),
+                       .version = plan.version()};
     case ReadKind::kCooperative:
       return SeenTable{.loaded = catalog.masked_tables->marked(loaded, plan.mask()),
                        .file_mask = nullptr,
-                       .told_mask = plan.mask()};
+                       .told_mask = plan.mask(),
+                       .version = plan.version()};
     case ReadKind::kRefused: return refused(*loaded, plan.reason());
     case ReadKind::kFileMask: break;
   }
@@ -88,7 +92,8 @@ Task<base::Result<SeenTable>> see_table(RequestContext context, Catalog* catalog
   if (seen) co_return std::move(*seen);
   CO_ASSIGN_OR_RETURN(auto shadow, co_await catalog->masked_tables->get(context, std::move(loaded),
                                                                         planned->mask()));
-  co_return SeenTable{std::move(shadow), planned->mask()};
+  co_return SeenTable{
+      .loaded = std::move(shadow), .file_mask = planned->mask(), .version = planned->version()};
 }
 
 Task<base::Result<SeenTable>> see_made_table(RequestContext context, Catalog* catalog,

@@ -6,6 +6,7 @@
 // Source: specification, sections 5.9 and 7.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct SeenTable {
   std::shared_ptr<const policy::MaskPlan> told_mask = nullptr;
   std::vector<std::string> lifted = {};  ///< Policies that a role lets the caller off.
   std::string unmasked_because = {};     ///< Not empty: nobody could tell the policies.
+  /// Of the policies by which it is seen so; nothing where nobody could tell them.
+  std::optional<policy::PolicyVersion> version = std::nullopt;
 
   [[nodiscard]] bool is_shadow() const { return file_mask != nullptr; }
 };

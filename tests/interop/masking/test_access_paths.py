@@ -5,7 +5,7 @@ import secrets
 import subprocess
 
 import pytest
-from masked import NAMESPACE, Keys
+from masked import NAMESPACE, VENDED, Keys
 from rest import assert_error
 from stack.postgres import BINARIES
 
@@ -141,3 +141,16 @@ def test_a_renamed_column_stays_masked(analyst, duck):
     finally:
         duck.execute(f'ALTER TABLE lake.{NAMESPACE}.{TABLE} RENAME COLUMN number TO ssn')
 
+
+def test_keys_that_are_held_are_not_told_again_when_a_table_in_the_folder_is_masked(duck, governance, analyst, steward):
+    """DuckDB gives a table the folder of its name, also where one that had the name before lives in it under another."""
+    name = f'folder_{secrets.token_hex(3)}'
+    duck.execute(f"CREATE TABLE lake.{NAMESPACE}.{name} AS SELECT n AS id, 'secret-' || n AS ssn FROM range(20) r(n)")
+    duck.execute(f'ALTER TABLE lake.{NAMESPACE}.{name} RENAME TO {name}_old')
+    duck.execute(f'CREATE TABLE lake.{NAMESPACE}.{name} AS SELECT 1 AS id')
+    for caller in (analyst, steward):
+        held, again = (caller.load(name, headers=VENDED).json()['config']['s3.access-key-id'] for _ in range(2))
+        assert held == again
+    governance.mask(f'{name}_old', 'ssn', 'VARCHAR', "'***'")
+    assert_error(analyst.get(analyst.table(name), headers=VENDED), 403)
+    assert steward.get(steward.table(name), headers=VENDED).json()['config']['s3.access-key-id'] == held
