@@ -19,8 +19,6 @@ namespace json = base::json;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMessageBytes = 512;
-constexpr std::string_view kCancelled =
-    "cancelled; what was done is taken back as far as there is an undo";
 constexpr std::string_view kNobodyKnows = "whether the call did its work is not known";
 
 // Cut between characters.
@@ -288,7 +286,7 @@ TaskView LiveTask::ended_view() const {
     bool is_cancelled = is_cancelled_ && code_of(error) == name(Code::kCancelled);
     if (is_cancelled) {
       view.status = TaskStatus::kCancelled;
-      view.message = lasts ? std::string(kCancelled) : fmt::format("cancelled; {}", kNobodyKnows);
+      view.message = lasts ? std::string(kTakenBack) : fmt::format("cancelled; {}", kNobodyKnows);
     } else if (lasts) {
       view.message = fmt::format("it waits: {}: {}", code_of(error), error.message);
     } else {
@@ -304,7 +302,7 @@ TaskView LiveTask::ended_view() const {
   }
   if (lasts && state == "cancelled") {
     view.status = TaskStatus::kCancelled;
-    view.message = kCancelled;
+    view.message = kTakenBack;
     return view;
   }
   view.status = TaskStatus::kCompleted;

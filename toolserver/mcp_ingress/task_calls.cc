@@ -59,7 +59,7 @@ TaskView view_of(const FoundTask& task, mcp::Revision revision, std::chrono::mil
   view.life = kept.life.count() > 0 ? kept.life : life;
   if (kept.state == KeptCall::State::kTakenBack) {
     view.status = TaskStatus::kCancelled;
-    view.message = "cancelled; what was done is taken back as far as there is an undo";
+    view.message = kTakenBack;
   }
   if (kept.state == KeptCall::State::kGoesOn) {
     view.message = "it waits: as many tasks run as one caller may have";

@@ -16,6 +16,10 @@
 
 namespace tool::mcp_ingress {
 
+/// What is told of a run that its owner cancelled.
+inline constexpr std::string_view kTakenBack =
+    "cancelled; what was done is taken back as far as there is an undo";
+
 inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tasks";
 
 enum class TaskStatus : std::uint8_t { kWorking, kInputRequired, kCompleted, kFailed, kCancelled };
