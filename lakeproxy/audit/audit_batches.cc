@@ -25,7 +25,11 @@ using base::Task;
 
 namespace {
 
+using Steady = std::chrono::steady_clock;
+
 constexpr std::size_t kMostWaiting = 2048;
+// The time for a client's next request and its question for the version.
+constexpr std::chrono::microseconds kLongestGathering{500};
 // Of one line: they are part of its detail, which is bounded.
 constexpr std::size_t kMostRequests = 500;
 
@@ -64,16 +68,22 @@ AuditLine line_of(AuditRecord record, const Reads& reads) {
   return line;
 }
 
+}  // namespace
+
 // Those of one event loop who wait for a batch. The timer is the loop's, the number the mutex's.
-struct Wake {
-  explicit Wake(asio::any_io_executor loop)
-      : executor(std::move(loop)), woken(executor, asio::steady_timer::time_point::max()) {}
+struct AuditBatches::Wake {
+  explicit Wake(asio::any_io_executor loop, Steady::time_point latest = Steady::time_point::max())
+      : executor(std::move(loop)), woken(executor, latest) {}
   asio::any_io_executor executor;
-  asio::steady_timer woken;  ///< Never fires: cancelled when the batch is written, or cannot be.
+  asio::steady_timer woken;  ///< Cancelled when there is no more to wait for.
   std::size_t waiting = 0;
 };
 
-}  // namespace
+// Its own loop is to end its timer, so no part of it stays here.
+void AuditBatches::wake(std::shared_ptr<Wake> sleeper) {
+  const asio::any_io_executor loop = sleeper->executor;
+  asio::post(loop, [sleeper = std::move(sleeper)] { sleeper->woken.cancel(); });
+}
 
 struct AuditBatches::Batch {
   std::vector<std::pair<std::size_t, AuditLine>> lines;  ///< By their place.
@@ -125,6 +135,8 @@ Status AuditBatches::check_room() const {
 AuditBatches::Joined AuditBatches::join_open() {
   if (open_ == nullptr) open_ = std::make_shared<Batch>();
   ++open_->requests;
+  if (gathering_ != nullptr && open_->requests >= expected_)
+    wake(std::exchange(gathering_, nullptr));
   return {open_, !std::exchange(is_writing_, true)};
 }
 
@@ -159,9 +171,27 @@ Result<AuditBatches::Joined> AuditBatches::add_read(AuditRecord record, base::Wa
   return joined;
 }
 
+// Whoever joins behind the look posts to this loop, and finds it waiting.
+Task<void> AuditBatches::gather(std::shared_ptr<AuditBatches> batches) {
+  const auto loop = co_await asio::this_coro::executor;
+  std::shared_ptr<Wake> sleeper;
+  {
+    std::lock_guard lock(batches->mutex_);
+    const Batch* open = batches->open_.get();
+    if (open == nullptr || open->requests >= batches->expected_) co_return;
+    sleeper = std::make_shared<Wake>(loop, Steady::now() + batches->took_);
+    batches->gathering_ = sleeper;
+  }
+  boost::system::error_code ended;
+  co_await sleeper->woken.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+  std::lock_guard lock(batches->mutex_);
+  batches->gathering_ = nullptr;
+}
+
 std::shared_ptr<AuditBatches::Batch> AuditBatches::take() {
   std::lock_guard lock(mutex_);
   if (open_ == nullptr) is_writing_ = false;
+  taken_ = Steady::now();
   return std::exchange(open_, nullptr);
 }
 
@@ -185,6 +215,8 @@ std::optional<ChainPlace> AuditBatches::newest() const {
 
 void AuditBatches::finish(Batch& batch, const Result<ChainPlace>& written) {
   std::lock_guard lock(mutex_);
+  took_ = std::min<Steady::duration>(Steady::now() - taken_, kLongestGathering);
+  expected_ = batch.requests + (open_ == nullptr ? 0 : open_->requests);
   if (written) {
     newest_ = *written;
     batch.written.emplace();
@@ -195,11 +227,7 @@ void AuditBatches::finish(Batch& batch, const Result<ChainPlace>& written) {
     batch.written = base::fail(ErrorKind::kUnavailable, "The audit trail cannot be written.")
                         .with_detail(error.message() + ": " + error.detail());
   }
-  for (std::shared_ptr<Wake>& wake : std::exchange(batch.wakes, {})) {
-    // Its own loop is to end its timer, so no part of it stays here.
-    const asio::any_io_executor loop = wake->executor;
-    asio::post(loop, [wake = std::move(wake)] { wake->woken.cancel(); });
-  }
+  for (std::shared_ptr<Wake>& sleeper : std::exchange(batch.wakes, {})) wake(std::move(sleeper));
 }
 
 // The end is seen under the mutex; the post only ends the wait, and finds the loop waiting, since

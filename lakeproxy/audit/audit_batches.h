@@ -5,9 +5,15 @@
 // for one another's flushes. So one of them writes at a time, and what comes meanwhile goes into
 // the next insert together, whichever loop it is of.
 //
+// Clients that were answered together soon ask again together. An insert that began with the first
+// of them would leave the others to the one after it, and each request would wait for two. So an
+// insert waits for as many as came lately, though no longer than the last one took, or half a
+// millisecond.
+//
 // Reads come by the thousand. Those of one insert that say the same, but for time and request, are
 // one line, which names the requests of all.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,6 +44,9 @@ class AuditBatches {
   /// The same for an answer to a read, at that time for that request.
   [[nodiscard]] base::Result<Joined> add_read(AuditRecord record, base::WallTime time,
                                               std::uint64_t request_id);
+  /// Before take(): returns once as many are in the next insert as came lately, or after the time
+  /// that the last insert took, half a millisecond at most.
+  [[nodiscard]] static base::Task<void> gather(std::shared_ptr<AuditBatches> batches);
   /// The next insert, closed; null: nobody waits, and whoever asked leads no more.
   [[nodiscard]] std::shared_ptr<Batch> take();
   /// The lines of a batch that was taken, once.
@@ -53,7 +62,9 @@ class AuditBatches {
 
  private:
   class Waiting;
+  struct Wake;
 
+  static void wake(std::shared_ptr<Wake> sleeper);
   Joined join_open();
   base::Status check_room() const;
 
@@ -61,6 +72,10 @@ class AuditBatches {
   std::shared_ptr<Batch> open_;  ///< Takes more; null when there is none.
   bool is_writing_ = false;      ///< Somebody leads.
   std::optional<ChainPlace> newest_;
+  std::size_t expected_ = 0;         ///< Requests: of the last insert, and that waited for it.
+  std::shared_ptr<Wake> gathering_;  ///< Of whoever gathers; null when there is none.
+  std::chrono::steady_clock::time_point taken_;  ///< When the last insert began,
+  std::chrono::steady_clock::duration took_{};   ///< and how long it took.
 };
 
 }  // namespace lake::audit

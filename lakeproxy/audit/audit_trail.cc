@@ -96,7 +96,10 @@ struct AuditTrail::State : std::enable_shared_from_this<State> {
 
 // One insert at a time; what comes meanwhile goes into the next.
 Task<void> AuditTrail::State::write_batches(std::shared_ptr<State> state) {
-  while (auto batch = state->batches->take()) {
+  for (;;) {
+    co_await AuditBatches::gather(state->batches);
+    auto batch = state->batches->take();
+    if (batch == nullptr) co_return;
     auto written = co_await state->log.append(within(kTimeToWrite), AuditBatches::lines_of(*batch),
                                               state->batches->newest());
     state->batches->finish(*batch, written);

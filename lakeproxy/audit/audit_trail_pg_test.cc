@@ -229,6 +229,31 @@ TEST_F(Reads, find_the_newest_line_that_another_server_wrote) {
   EXPECT_EQ(broken(), "");
 }
 
+TEST_F(Reads, of_clients_that_are_answered_together_come_into_one_insert_again) {
+  constexpr std::size_t kClients = 8, kTimes = 50;
+  auto again = [this](std::uint64_t client) -> base::Task<std::size_t> {
+    std::size_t stored = 0;
+    for (std::size_t n = 0; n < kTimes; ++n) {
+      base::RequestContext context = soon();
+      context.request_id = client * kTimes + n + 1;
+      AuditRecord read{.operation = "load_table", .object = "t", .decision = "masked"};
+      if (co_await trail_->write_read(context, std::move(read))) ++stored;
+    }
+    co_return stored;
+  };
+  std::vector<std::future<std::size_t>> clients;
+  for (std::size_t n = 0; n < kClients; ++n) {
+    clients.push_back(asio::co_spawn(loop_, again(n), asio::use_future));
+  }
+  loop_.restart();
+  loop_.run();
+  for (auto& client : clients) EXPECT_EQ(client.get(), kTimes);
+  EXPECT_EQ(requests_of("t"), numbers(1, kClients * kTimes));
+  // The first is alone, and the others wait for it. Two groups in turn would make twice as many.
+  EXPECT_LE(std::stoul(ask("SELECT count(*) FROM @lakeproxy_audit")), kTimes * 3 / 2);
+  EXPECT_EQ(broken(), "");
+}
+
 // One event loop of several, with what is its own.
 class Loop {
  public:
