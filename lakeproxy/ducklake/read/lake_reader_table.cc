@@ -139,16 +139,14 @@ void set_specs(const AssignedIds& ids, SpecUse use, const TableRow& row, LakeTab
 }
 
 // What the lake says of its files stands above what a client's property says.
-base::Status set_name_maps(const base::pg::Rows& rows, LakeTable& table) {
+void set_name_maps(const base::pg::Rows& rows, LakeTable& table) {
   table.name_maps = read_name_maps(rows);
-  if (table.name_maps.empty()) return {};
+  if (table.name_maps.empty()) return;
   auto mapping = name_mapping_of(table.name_maps, table.metadata.schemas);
-  if (!mapping) return std::move(mapping).error().with_context("table " + table.name);
   std::string& text = table.metadata.properties[std::string(model::kNameMappingProperty)];
   // One that is none has no meaning for anybody.
-  if (auto clients = model::parse_name_mapping(text)) add_names(*clients, *mapping);
-  text = model::to_json_text(*mapping);
-  return {};
+  if (auto clients = model::parse_name_mapping(text)) add_names(*clients, mapping);
+  text = model::to_json_text(mapping);
 }
 
 // Assigns ids to what has none in `ids`. A column of DuckDB's raises the table's format
@@ -184,7 +182,7 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow
   table.metadata.default_sort_order_id =
       assign_order(columns, table.sort, row.default_sort_order_id, ids);
   table.metadata.sort_orders = list(ids.orders);
-  RETURN_IF_ERROR(set_name_maps(*rows[kNameMaps], table));
+  set_name_maps(*rows[kNameMaps], table);
   return old_file_rules(columns);
 }
 

@@ -1,10 +1,9 @@
 #include "lakeproxy/to_iceberg/definition/name_maps.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace lake::ducklake {
@@ -35,36 +34,28 @@ void find_places(const std::vector<Field>& fields, std::optional<FieldId> parent
 
 using Names = std::map<FieldId, std::vector<std::string>>;
 
-Names names_of(const std::map<std::int64_t, model::LakeNameMap>& maps, const Places& places) {
-  Names names;
-  for (const auto& [id, map] : maps) {
-    for (const auto& [field, column] : map.columns) {
-      auto place = places.find(field);
-      if (place == places.end() || column.in_path) continue;
-      const std::string& name = place->second.fixed_name.value_or(column.name);
-      auto& known = names[field];
-      if (std::ranges::find(known, name) == known.end()) known.push_back(name);
-    }
-  }
-  return names;
-}
+// What a name means at its level is what it meant in the first file: that may be shown as it is
+// already.
+class FirstMeanings {
+ public:
+  explicit FirstMeanings(const Places& places) : places_(places) {}
 
-base::Status check_names(const Names& names, const Places& places) {
-  std::map<std::pair<std::optional<FieldId>, std::string>, FieldId> taken;
-  for (const auto& [field, known] : names) {
-    for (const std::string& name : known) {
-      auto [before, added] = taken.try_emplace({places.at(field).parent, name}, field);
-      if (added) continue;
-      return base::fail(
-          base::ErrorKind::kUnsupported,
-          fmt::format("files without field ids were added in which '{}' is the column with field "
-                      "id {} and others in which it is the one with {}; no name mapping can say "
-                      "both: write the rows of one of them anew and expire its snapshots",
-                      name, before->second, field));
+  void take(const model::LakeNameMap& map) {
+    for (const auto& [field, column] : map.columns) {
+      auto place = places_.find(field);
+      if (place == places_.end() || column.in_path) continue;
+      const std::string& name = place->second.fixed_name.value_or(column.name);
+      const bool is_new = taken_.emplace(place->second.parent, name).second;
+      if (is_new) names_[field].push_back(name);
     }
   }
-  return {};
-}
+  [[nodiscard]] const Names& names() const { return names_; }
+
+ private:
+  const Places& places_;
+  std::set<std::pair<std::optional<FieldId>, std::string>> taken_;
+  Names names_;
+};
 
 model::NameMapping level_of(std::optional<FieldId> parent, const Names& names,
                             const Places& places) {
@@ -78,16 +69,15 @@ model::NameMapping level_of(std::optional<FieldId> parent, const Names& names,
 
 }  // namespace
 
-base::Result<model::NameMapping> name_mapping_of(
-    const std::map<std::int64_t, model::LakeNameMap>& maps,
-    const std::vector<model::Schema>& schemas) {
+model::NameMapping name_mapping_of(const std::map<std::int64_t, model::LakeNameMap>& maps,
+                                   const std::vector<model::Schema>& schemas) {
   Places places;
   for (const model::Schema& schema : schemas) {
     find_places(schema.fields, std::nullopt, false, places);
   }
-  const Names names = names_of(maps, places);
-  RETURN_IF_ERROR(check_names(names, places));
-  return level_of(std::nullopt, names, places);
+  FirstMeanings meanings(places);
+  for (const auto& [id, map] : maps) meanings.take(map);
+  return level_of(std::nullopt, meanings.names(), places);
 }
 
 void add_names(const model::NameMapping& more, model::NameMapping& mapping) {
