@@ -3,8 +3,9 @@
 usage: report.py RESULTS_FOLDER
 A phase that failed without naming a test (it crashed, or did not build)
 counts as one failed test. A test that failed beside others and passed alone counts
-as passed, and is named as unsteady.
+as passed, and is named as unsteady. Why tests were skipped is said once for each reason.
 """
+import collections
 import pathlib
 import re
 import sys
@@ -31,6 +32,18 @@ def outcome(case):
     return 2 if skipped else 0
 
 
+def tell_skipped(files):
+    """Those that wait for something that is not there; not those that are known to fail."""
+    reasons = collections.Counter()
+    for file in files:
+        for case in xml.parse(file).getroot().iter('testcase'):
+            found = case.find('skipped')
+            if found is not None and found.get('type') == 'pytest.skip':
+                reasons[case.get('classname', '').rsplit('.', 1)[-1], found.get('message')] += 1
+    for (module, reason), count in sorted(reasons.items()):
+        print(f'skipped: {count} of {module}: {reason}')
+
+
 def unit_counts(folder):
     counts = junit_counts(sorted((folder / 'gtest').glob('*.xml')))
     # A binary that crashed leaves no report of its own, but ctest knows.
@@ -48,6 +61,7 @@ def kit_counts(folder):
 def phase_counts(folder, phase):
     special = {'unit': unit_counts, 'kit': kit_counts}
     counts = special[phase](folder) if phase in special else junit_counts(folder.glob(f'{phase}.xml'))
+    tell_skipped(folder.glob(f'{phase}.xml'))
     if (folder / f'{phase}.code').read_text().strip() != '0' and counts[1] == 0:
         counts[1] = 1
     return steady(folder / 'again', phase, counts)

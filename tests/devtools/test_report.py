@@ -38,6 +38,15 @@ def test_the_kit_is_read_from_its_last_line(folder):
     assert report.phase_counts(folder, 'kit') == [140, 1, 16]
 
 
+def test_why_tests_were_skipped_is_said_once_for_each_reason(folder, capsys):
+    skipped = '<testcase classname="tests.interop.tools.test_consul" name="{}"><skipped type="pytest.{}" message="{}"/></testcase>'
+    cases = [skipped.format('a', 'skip', 'no Consul'), skipped.format('b', 'skip', 'no Consul'), skipped.format('c', 'xfail', 'a known fault')]
+    (folder / 'tools.xml').write_text(f'<testsuite>{"".join(cases)}</testsuite>')
+    (folder / 'tools.code').write_text('0')
+    assert report.phase_counts(folder, 'tools') == [0, 0, 3]
+    assert capsys.readouterr().out == 'skipped: 2 of test_consul: no Consul\n'
+
+
 @pytest.mark.parametrize('code, counts', [('0', [3, 0, 0]), ('1', [1, 2, 0])])
 def test_what_passed_alone_is_named_and_what_did_not_has_failed(folder, capsys, code, counts):
     cases = '<testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><failure/></testcase>'
