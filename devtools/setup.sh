@@ -143,6 +143,20 @@ build_policy_engine() {
   GOBIN=$TOOLS run_go install -trimpath -ldflags='-s -w' "$OPA_MODULE"
 }
 
+# The one that setup installs only when it is asked to by name: what takes so long must not hold up who works elsewhere.
+setup_consul() {
+  setup_python
+  setup_go
+  [[ -x $TOOLS/consul ]] || rm -f "$STAMPS/consul"
+  local module=$ROOT/devtools/consul
+  once consul "Consul, built from source (10 to 20 minutes, once)" "$module/go.mod" "$module/go.sum" -- build_consul "$module"
+}
+
+# build_consul MODULE
+build_consul() {
+  (cd "$1" && run_go build -trimpath -ldflags='-s -w' -o "$TOOLS/consul" github.com/hashicorp/consul)
+}
+
 # Independent WebSocket implementations that the tests talk to.
 setup_websocket_peers() {
   setup_python
@@ -265,3 +279,12 @@ setup_tool_peers() {
 }
 
 setup_everything() { setup_servers; setup_plain_store; setup_tool_peers; setup_jars; setup_trino; setup_reference_server; }
+
+# setup_command [consul]
+setup_command() {
+  case ${1-} in
+    '') setup_everything ;;
+    consul) setup_consul ;;
+    *) fail "setup installs everything, or consul: no $1" ;;
+  esac
+}

@@ -1,14 +1,16 @@
-"""Servers that know where nodes are: dnsmasq and etcd as processes. Each has the same face: put(), take(), start(), stop()."""
+"""Servers that know where nodes are: dnsmasq, etcd and Consul as processes. Each has the same face: put(), take(), start(), stop()."""
 import base64
 import json
 import pathlib
 import socket
 import ssl
 import urllib.request
+import uuid
 
 from stack import ports, process
 
 PATHS = {'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'}
+CONSUL = pathlib.Path(__file__).resolve().parents[2] / '.dev/tools/consul'  # By ./dev setup consul.
 
 
 class NameServer:
@@ -138,6 +140,109 @@ class Etcd:
             return send(self.url + '/health', 'GET', None, {}, self.authority).get('health') == 'true'
         except OSError:
             return False
+
+
+class Consul:
+    """Instances of the service `service`, in the memory of one server: it begins anew at each start, but for what was put. With
+    `authority` over TLS alone; with `acls` it refuses what no token allows, and `secret` is the token for everything."""
+    method = 'consul'
+    machine = 'machine-1'
+
+    def __init__(self, folder, service='scp', authority=None, acls=False):
+        self.folder, self.service, self.authority = pathlib.Path(folder), service, authority
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.port = ports.any_free()
+        self.url = f'{"https" if authority else "http"}://127.0.0.1:{self.port}'
+        self.secret = str(uuid.uuid4()) if acls else None
+        self.log = self.folder / 'log'
+        self.nodes, self.process = {}, None
+
+    def settings(self):
+        found = {'cluster.discovery_method': 'consul', 'cluster.discovery_config.endpoint': self.url, 'cluster.discovery_config.name': self.service}
+        if self.authority:
+            found['cluster.discovery_config.ca_cert_path'] = str(self.authority.roots)
+        if self.secret:
+            found['cluster.discovery_config.token'] = self.secret
+        return found
+
+    def start(self):
+        (self.folder / 'conf.json').write_text(json.dumps(self._configuration()))
+        self.process = process.start([CONSUL, 'agent', '-dev', f'-config-file={self.folder / "conf.json"}'], self.log, env={**PATHS, 'HOME': str(self.folder)},
+                                     cwd=self.folder)
+        # It has a leader, who has found its own machine well.
+        process.wait_ready('Consul', self.process, self.log, lambda: self._quietly(self.instances, 'consul'), 60)
+        for node, url in self.nodes.items():
+            self.put(node, url)
+        return self
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
+            self.process = None
+
+    def put(self, node, url, **more):
+        """An instance without a check, unless `more` has one."""
+        if 'Check' not in more:
+            self.nodes[node] = url
+        if self.process:
+            host, port = url.split('/')[2].split(':')
+            self.ask('PUT', '/v1/agent/service/register', {'ID': f'scp-{node}', 'Name': self.service, 'Address': host, 'Port': int(port),
+                                                           'Meta': {'node_id': node, 'endpoint': url}, **more})
+
+    def put_with_check(self, node, url, seconds):
+        """Its check is critical until it is set, and when that was `seconds` ago."""
+        self.put(node, url, Check={'TTL': f'{seconds}s'})
+
+    def set_check(self, node, state):
+        """`state`: pass, warn or fail."""
+        self.ask('PUT', f'/v1/agent/check/{state}/service:scp-{node}')
+
+    def take(self, node):
+        self.nodes.pop(node, None)
+        self.ask('PUT', f'/v1/agent/service/deregister/scp-{node}')
+
+    def keys(self):
+        """The address of each node that passes its checks."""
+        return {one['Service']['Meta']['node_id']: one['Service']['Meta']['endpoint'] for one in self.instances(self.service)}
+
+    def instances(self, service):
+        return self.ask('GET', f'/v1/health/service/{service}?passing=true')
+
+    def make_token(self, name, *rules):
+        """The secret of a new token, which has the rules of its own policy `name`; set_rules() changes them."""
+        self.ask('PUT', '/v1/acl/policy', {'Name': name, 'Rules': '\n'.join(rules)})
+        return self.ask('PUT', '/v1/acl/token', {'Policies': [{'Name': name}]})['SecretID']
+
+    def set_rules(self, name, *rules):
+        policy = self.ask('GET', f'/v1/acl/policy/name/{name}')
+        self.ask('PUT', f'/v1/acl/policy/{policy["ID"]}', {'Name': name, 'Rules': '\n'.join(rules)})
+
+    def drop_token(self, secret):
+        accessor = self.ask('GET', '/v1/acl/token/self', token=secret)['AccessorID']
+        self.ask('DELETE', f'/v1/acl/token/{accessor}')
+
+    def ask(self, method, path, body=None, token=None):
+        token = token or self.secret
+        return send(self.url + path, method, body, {'X-Consul-Token': token} if token else {}, self.authority)
+
+    def _configuration(self):
+        taken = {'https' if self.authority else 'http': self.port, 'server': ports.any_free(), 'serf_lan': ports.any_free()}
+        off = dict.fromkeys(('http', 'https', 'dns', 'grpc', 'grpc_tls', 'serf_wan'), -1)
+        found = {'node_name': self.machine, 'bind_addr': '127.0.0.1', 'client_addr': '127.0.0.1', 'ports': {**off, **taken}, 'log_level': 'debug',
+                 'disable_update_check': True, 'connect': {'enabled': False}, 'leave_on_terminate': False}
+        if self.authority:
+            certificate, key = self.authority.server('consul')
+            found['tls'] = {'https': {'ca_file': str(self.authority.roots), 'cert_file': str(certificate), 'key_file': str(key), 'verify_incoming': False}}
+        if self.secret:
+            found['acl'] = {'enabled': True, 'default_policy': 'deny', 'tokens': {'initial_management': self.secret, 'agent': self.secret}}
+        return found
+
+    @staticmethod
+    def _quietly(question, *arguments):
+        try:
+            return question(*arguments)
+        except (OSError, ValueError):
+            return None
 
 
 def text64(text):
