@@ -17,8 +17,12 @@ using base::ErrorKind;
 using base::fail;
 using base::http::Method;
 
-// Consul takes at most ten minutes, and adds up to a sixteenth.
 constexpr std::chrono::seconds kLongestWait{300};
+constexpr std::string_view kHidden =
+    "the registry hides instances from us: the token in cluster.discovery_config.token needs "
+    "service:read for the service and node:read for the machines";
+constexpr std::string_view kNoToken =
+    "the registry shows us nothing without a token: cluster.discovery_config.token is not set";
 // The shortest that Consul takes. Then an instance that is gone is forgotten, too.
 constexpr std::string_view kForgetAfter = "1m";
 
@@ -51,14 +55,17 @@ std::string id_of(const json::Value& value) {
   return id != nullptr && id->is_string() ? std::string(id->get_string()) : "an instance";
 }
 
-// An index that went back belongs to another history, and 0 would not wait.
-// Source: "Blocking queries", implementation details.
-std::uint64_t next_index(const base::http::Headers& headers, std::uint64_t before) {
+// 0 would not wait. Source: "Blocking queries", implementation details.
+std::uint64_t index_of(const base::http::Headers& headers) {
   auto text = headers.get("X-Consul-Index");
   auto value = text ? base::parse_int64(*text) : std::nullopt;
-  if (!value || *value < 1) return 0;
-  auto index = static_cast<std::uint64_t>(*value);
-  return index < before ? 0 : index;
+  return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
+}
+
+// Consul waits for up to a sixteenth longer than it is asked to, and for a second at least.
+std::chrono::seconds wait_within(std::chrono::milliseconds longest) {
+  auto wait = std::chrono::duration_cast<std::chrono::seconds>(longest - longest / 16);
+  return std::clamp(wait, std::chrono::seconds(1), kLongestWait);
 }
 
 }  // namespace
@@ -77,6 +84,16 @@ base::Result<Found> read_consul(const json::Value& answer, Plain plain) {
   return out;
 }
 
+base::Result<Found> read_consul(const RegistryClient::Answer& answer, Plain plain) {
+  ASSIGN_OR_RETURN(auto found, read_consul(answer.body, plain));
+  auto hidden = answer.headers.get("X-Consul-Results-Filtered-By-ACLs");
+  if (!hidden || *hidden != "true") return found;
+  // Refused in all but its status: what it shows is no cluster without nodes.
+  if (answer.body.get_array().empty()) return fail(ErrorKind::kForbidden, std::string(kHidden));
+  found.partial = kHidden;
+  return found;
+}
+
 RegistryClient::Call Consul::call(Method method, std::string target) const {
   RegistryClient::Call out{
       .method = method, .target = std::move(target), .headers = {}, .body = {}};
@@ -84,18 +101,37 @@ RegistryClient::Call Consul::call(Method method, std::string target) const {
   return out;
 }
 
+// An answer that waited for a change says nothing of what was hidden: the agent reads it
+// from a stream, which is filtered before. So it is a bell alone, whatever it holds, and
+// the list is read by a question that does not wait. That gives a new index, too: one
+// that went back, as it belongs to another history, is asked from once at most.
 base::Task<base::Result<Found>> Consul::next(base::RequestContext context,
                                              std::chrono::milliseconds longest) {
-  auto wait = std::clamp(std::chrono::duration_cast<std::chrono::seconds>(longest),
-                         std::chrono::seconds(1), kLongestWait);
-  std::string target = fmt::format("/v1/health/service/{}?passing=true",
-                                   base::percent_encode(options_.service, base::Slash::kEncode));
-  if (index_ > 0) target += fmt::format("&index={}&wait={}s", index_, wait.count());
-  std::uint64_t before = std::exchange(index_, 0);
+  std::string service = base::percent_encode(options_.service, base::Slash::kEncode);
+  std::string target = fmt::format("/v1/health/service/{}?passing=true", service);
+  if (auto index = std::exchange(index_, 0); index > 0) {
+    auto waits = fmt::format("{}&index={}&wait={}s", target, index, wait_within(longest).count());
+    auto rung = co_await client_->send(context, call(Method::kGet, std::move(waits)));
+    if (!rung) co_return std::move(rung).error();
+  }
   CO_ASSIGN_OR_RETURN(auto answer, co_await client_->send(context, call(Method::kGet, target)));
-  CO_ASSIGN_OR_RETURN(auto found, read_consul(answer.body, options_.plain));
-  index_ = next_index(answer.headers, before);
+  CO_ASSIGN_OR_RETURN(auto found, read_consul(answer, options_.plain));
+  if (found.nodes.empty() && options_.token.empty()) {
+    CO_RETURN_IF_ERROR(co_await check_anonymous(context, service));
+  }
+  index_ = index_of(answer.headers);
   co_return found;
+}
+
+// To who has no token Consul does not say that it hid something, but this question it
+// refuses to who may not read the service. Source: "Health", list service instances for mesh.
+base::Task<base::Status> Consul::check_anonymous(base::RequestContext context,
+                                                 std::string service) {
+  auto answer =
+      co_await client_->send(context, call(Method::kGet, "/v1/health/connect/" + service));
+  if (answer) co_return base::Status();
+  if (answer.error().kind() != ErrorKind::kForbidden) co_return std::move(answer).error();
+  co_return fail(ErrorKind::kForbidden, std::string(kNoToken));
 }
 
 std::string Consul::instance() const { return "scp-" + options_.self->node_id; }

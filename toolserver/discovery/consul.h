@@ -1,9 +1,10 @@
 #pragma once
 
 // Nodes as instances of one service of Consul: those that pass their checks, asked for
-// by blocking queries, so that a change is known at once.
-// Source: Consul HTTP API v1, "Health", "Blocking queries", "Agent: service", "Agent:
-// check"; docs/tools/discovery.md.
+// by blocking queries, so that a change is known at once. Consul answers 200 to who may
+// not read: with fewer instances, or none. That must not look like nodes that left.
+// Source: Consul HTTP API v1, "Health", "Blocking queries", "Filtered results",
+// "Agent: service", "Agent: check"; docs/tools/discovery.md; docs/adr/0163.
 
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,10 @@ namespace tool::discovery {
 /// and Port. What breaks a rule is left out.
 /// Errors: kInvalid  it is no list.
 [[nodiscard]] base::Result<Found> read_consul(const base::json::Value& answer, Plain plain);
+
+/// The same, of an answer with its headers. One that was filtered is partial.
+/// Errors: as above; kForbidden  all was filtered out.
+[[nodiscard]] base::Result<Found> read_consul(const RegistryClient::Answer& answer, Plain plain);
 
 struct ConsulOptions {
   std::string service;
@@ -43,6 +48,8 @@ class Consul final : public Source, public Announcer {
 
  private:
   [[nodiscard]] RegistryClient::Call call(base::http::Method method, std::string target) const;
+  [[nodiscard]] base::Task<base::Status> check_anonymous(base::RequestContext context,
+                                                         std::string service);
   [[nodiscard]] base::Task<base::Status> enroll(base::RequestContext context);
   [[nodiscard]] std::string instance() const;
 

@@ -44,6 +44,8 @@ Discovery::Discovery(Options options, std::shared_ptr<Source> source,
                                   "Nodes whose address the discovery server gave.")),
       up_(parts_.metrics.gauge("securetool_discovery_up",
                                "Whether the discovery server answered when it was last asked.")),
+      partial_(parts_.metrics.gauge("securetool_discovery_partial",
+                                    "Whether the last answer of the discovery server hid nodes.")),
       answers_(parts_.metrics.counter("securetool_discovery_answers_total",
                                       "Answers of the discovery server.")),
       failures_(parts_.metrics.counter("securetool_discovery_failures_total",
@@ -125,7 +127,34 @@ void Discovery::take(Found found) {
     parts_.log.warning("discovery: an entry is left out",
                        {{"method", options_.method}, {"entry", left.what}, {"reason", left.why}});
   }
+  for (const auto& [node, ways] : found.nodes) named_[node] = answered_;
+  complete(found);
+  std::erase_if(named_, [&](const auto& one) { return !found.nodes.contains(one.first); });
   publish(std::move(found.nodes));
+}
+
+// Of an answer that is partial: a node that it does not name may be gone, or hidden from us.
+void Discovery::complete(Found& found) {
+  partial_.set(found.partial.empty() ? 0 : 1);
+  std::string told = std::exchange(told_partial_, found.partial);
+  if (found.partial.empty()) return;
+  Nodes given_up;
+  for (const auto& [node, ways] : in_force_) {
+    if (found.nodes.contains(node)) continue;
+    bool stays = answered_ - named_[node] < options_.keep;
+    (stays ? found.nodes : given_up).emplace(node, ways);
+  }
+  if (told != found.partial) {
+    parts_.log.warning("discovery: the answer is not whole; nodes that it does not name stay",
+                       {{"method", options_.method},
+                        {"reason", found.partial},
+                        {"nodes", names_of(found.nodes)},
+                        {"for_ms", options_.keep.count()}});
+  }
+  if (!given_up.empty()) {
+    parts_.log.error("discovery: nodes that the server has not named for long are given up",
+                     {{"method", options_.method}, {"nodes", names_of(given_up)}});
+  }
 }
 
 // How long to wait before the server is asked again.

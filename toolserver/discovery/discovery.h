@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -65,6 +66,7 @@ class Discovery {
   base::Task<void> announce();
   base::Task<void> withdraw();
   void take(Found found);
+  void complete(Found& found);
   std::chrono::milliseconds take_failure(const base::Error& error);
   void publish(Nodes nodes);
   base::Task<void> pause(boost::asio::steady_timer& timer, std::chrono::milliseconds time);
@@ -75,6 +77,7 @@ class Discovery {
   const Use use_;
   base::metrics::Gauge nodes_;
   base::metrics::Gauge up_;
+  base::metrics::Gauge partial_;
   base::metrics::Counter answers_;
   base::metrics::Counter failures_;
   base::Workers thread_{1};
@@ -88,9 +91,11 @@ class Discovery {
   // Of the thread from here on.
   bool stopping_ = false;
   Nodes in_force_;
+  std::map<std::string, Steady::time_point, std::less<>> named_;  // Last, by node.
   Steady::time_point answered_ = Steady::now();
   std::chrono::milliseconds pause_ = kFirstPause;
   std::string told_failure_;
+  std::string told_partial_;
   std::set<std::string> told_left_out_;
 };
 

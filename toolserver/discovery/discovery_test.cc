@@ -127,6 +127,34 @@ TEST_F(DiscoveryTest, an_empty_answer_is_an_answer) {
   EXPECT_THAT(await(2), ::testing::ElementsAre(nodes({"a"}), nodes({})));
 }
 
+Found partial(Nodes nodes) {
+  Found out = found(std::move(nodes));
+  out.partial = "the token may not read everything";
+  return out;
+}
+
+TEST_F(DiscoveryTest, a_partial_answer_adds_nodes_and_takes_none) {
+  auto discovery = start({found(nodes({"a"})), partial(nodes({"b"}))});
+  EXPECT_THAT(await(2), ::testing::ElementsAre(nodes({"a"}), nodes({"a", "b"})));
+  EXPECT_THAT(metrics_.text(), HasSubstr("securetool_discovery_partial 1"));
+  EXPECT_THAT(metrics_.text(), HasSubstr("securetool_discovery_up 1"));
+}
+
+TEST_F(DiscoveryTest, a_whole_answer_after_a_partial_one_takes_what_it_does_not_name) {
+  auto discovery =
+      start({found(nodes({"a"})), partial(nodes({"b"})), partial({}), found(nodes({"b"}))});
+  EXPECT_THAT(await(3), ::testing::ElementsAre(nodes({"a"}), nodes({"a", "b"}), nodes({"b"})));
+  EXPECT_THAT(metrics_.text(), HasSubstr("securetool_discovery_partial 0"));
+}
+
+TEST_F(DiscoveryTest, a_node_that_partial_answers_do_not_name_is_given_up_when_its_time_is_over) {
+  std::deque<base::Result<Found>> answers{found(nodes({"a", "b"}))};
+  // One each kShortestPause.
+  for (int i = 0; i < 50; ++i) answers.emplace_back(partial(nodes({"b"})));
+  auto discovery = start(std::move(answers), milliseconds(500));
+  EXPECT_THAT(await(2), ::testing::ElementsAre(nodes({"a", "b"}), nodes({"b"})));
+}
+
 TEST_F(DiscoveryTest, ends_while_it_waits_and_takes_back_what_it_announced) {
   auto herald = std::make_shared<Herald>();
   auto discovery = start({}, std::chrono::hours(1), herald);

@@ -43,6 +43,7 @@ struct Found {
   };
   std::vector<LeftOut> left_out;
   std::size_t left_out_more = 0;
+  std::string partial;  ///< Why there may be nodes that are not named; empty: there are none.
   std::chrono::seconds fresh_for{0};  ///< How long the server says this holds; 0: it does not say.
 
   /// Adds a way, behind those that are there, unless it is one of them. Leaves out

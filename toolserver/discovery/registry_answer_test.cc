@@ -6,8 +6,8 @@
 #include "toolserver/discovery/consul.h"
 #include "toolserver/discovery/etcd.h"
 
-// The answers of etcd as etcd 3.4 writes them; those of Consul are written from the
-// documentation of its HTTP API (v1, "Health"), not taken from a server.
+// The answers of etcd as etcd 3.4 writes them; those of Consul as Consul 1.22 does, cut to
+// the fields that are read.
 
 namespace tool::discovery {
 namespace {
@@ -53,6 +53,30 @@ TEST(ConsulAnswer, leaves_out_what_breaks_a_rule) {
   EXPECT_EQ(found.left_out[3].what, "other");
   EXPECT_EQ(read_consul(value("{}"), Plain::kRefused).error().kind(), ErrorKind::kInvalid);
   EXPECT_EQ(read_consul(nullptr, Plain::kRefused).error().kind(), ErrorKind::kInvalid);
+}
+
+RegistryClient::Answer filtered(std::string_view text, std::string_view by_acls) {
+  RegistryClient::Answer out{.headers = {}, .body = value(text)};
+  if (!by_acls.empty()) out.headers.add("x-consul-results-filtered-by-acls", std::string(by_acls));
+  return out;
+}
+
+TEST(ConsulAnswer, is_partial_when_instances_were_hidden_and_refused_when_all_were) {
+  constexpr std::string_view kOne =
+      R"([{"Service":{"Port":1,"Meta":{"node_id":"b","endpoint":"wss://b.example:1"}}}])";
+  auto partial = read_consul(filtered(kOne, "true"), Plain::kRefused).value();
+  EXPECT_THAT(partial.nodes, SizeIs(1));
+  EXPECT_THAT(partial.partial, ::testing::HasSubstr("cluster.discovery_config.token"));
+  auto refused = read_consul(filtered("[]", "true"), Plain::kRefused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kForbidden);
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("cluster.discovery_config.token"));
+
+  for (const char* whole : {"", "false"}) {
+    EXPECT_EQ(read_consul(filtered(kOne, whole), Plain::kRefused)->partial, "");
+    EXPECT_THAT(read_consul(filtered("[]", whole), Plain::kRefused)->nodes, IsEmpty());
+  }
+  EXPECT_EQ(read_consul(filtered("{}", "true"), Plain::kRefused).error().kind(),
+            ErrorKind::kInvalid);
 }
 
 json::Object entry(std::string_view key, std::string_view text) {

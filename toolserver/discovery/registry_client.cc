@@ -32,7 +32,8 @@ base::Status check_status(unsigned status) {
     return fail(kind, std::move(message)).with_detail(fmt::format("status {}", status));
   };
   if (status == 401 || status == 403) {
-    return error(ErrorKind::kForbidden, "the registry refuses our credential");
+    return error(ErrorKind::kForbidden,
+                 "the registry refuses our credential, cluster.discovery_config.token");
   }
   if (status == 404) return error(ErrorKind::kNotFound, "the registry does not know this");
   return error(ErrorKind::kUnavailable, "the registry did not answer");

@@ -17,9 +17,9 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  /// All nodes, as the server has them: the first time, and after an error, at once;
-  /// then when they have changed, or when `longest` has passed. Runs with
-  /// throw_if_cancelled(false) in force.
+  /// All nodes, as the server has them, or as many as it lets us see: the first time, and
+  /// after an error, at once; then when they have changed, or when `longest` has passed.
+  /// Runs with throw_if_cancelled(false) in force.
   /// Errors: kUnavailable, kTimeout, kOutcomeUnknown  no answer; kForbidden  our
   ///         credential is refused; kInvalid, kTooLarge  the answer is none;
   ///         kCancelled.

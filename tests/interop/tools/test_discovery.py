@@ -1,18 +1,13 @@
-"""Nodes that are found by real servers: a name server and etcd. What these say is where to knock, and never who is there.
-
-Consul itself is not run. Its client is held against answers that are written from its documentation, which shows no more than that.
-"""
+"""Nodes that are found by real servers: a name server, etcd and, where it is installed, Consul. What these say is where to knock, and
+never who is there. What Consul alone has is in test_consul.py."""
 import asyncio
 import contextlib
-import http.server
-import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
 import threading
-import urllib.parse
 import urllib.request
 
 import pytest
@@ -22,10 +17,12 @@ from scp import Refused
 from stack import ports
 from test_modes import session
 from tool_clients import client_of
-from tool_stack.discovery_servers import Etcd, NameServer
+from tool_stack.discovery_servers import CONSUL, Consul, Etcd, NameServer
+
+with_consul = pytest.mark.skipif(not CONSUL.exists(), reason='Consul is not installed: ./dev setup consul')
 
 
-@pytest.fixture(params=[NameServer, Etcd], ids=lambda method: method.method)
+@pytest.fixture(params=[NameServer, Etcd, pytest.param(Consul, marks=with_consul)], ids=lambda method: method.method)
 def server(request, tmp_path):
     made = request.param(tmp_path / request.param.method)
     yield made.start()
@@ -338,106 +335,6 @@ def test_a_certificate_is_for_the_name_that_the_record_gives_and_not_for_its_add
     finally:
         nodes.stop()
         dns.stop()
-
-
-class AgentByTheBook:
-    """What the documentation of Consul 1.22 writes of three calls: the health of a service, with its index, which waits; the registration of one; its check."""
-
-    def __init__(self):
-        self.instances, self.passing, self.index, self.asked, self.changed = {}, set(), 10, [], threading.Condition()
-        agent = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = 'HTTP/1.1'
-
-            def answer(self, text=b''):
-                self.send_response(200)
-                self.send_header('X-Consul-Index', str(agent.index))
-                self.send_header('Content-Length', str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def do_GET(self):
-                path = urllib.parse.urlsplit(self.path)
-                given = dict(urllib.parse.parse_qsl(path.query))
-                with agent.changed:
-                    agent.asked.append((path.path, 'index' in given, self.headers['X-Consul-Token']))
-                    agent.changed.wait_for(lambda: agent.index > int(given.get('index', 0)), int(given.get('wait', '0s')[:-1]))
-                    self.answer(json.dumps([agent.entry(one) for name, one in agent.instances.items() if name in agent.passing]).encode())
-
-            def do_PUT(self):
-                text = self.rfile.read(int(self.headers['Content-Length'] or 0))
-                path = self.path.split('?')[0]
-                with agent.changed:
-                    agent.asked.append((path, False, self.headers['X-Consul-Token']))
-                    if path == '/v1/agent/service/register':
-                        agent.put(json.loads(text))
-                    elif path.startswith('/v1/agent/service/deregister/'):
-                        agent.take(path.split('/')[-1])
-                    elif path.startswith('/v1/agent/check/pass/service:'):
-                        agent.let_pass(path.split(':')[-1])
-                    self.answer()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-
-    def settings(self):
-        return {'cluster.discovery_method': 'consul', 'cluster.discovery_config.name': 'scp', 'cluster.discovery_config.token': 'Qm4-token',
-                'cluster.discovery_config.endpoint': f'http://127.0.0.1:{self.server.server_port}'}
-
-    @staticmethod
-    def entry(instance):
-        service = {'ID': instance['ID'], 'Service': instance['Name'], 'Tags': [], **{name: instance[name] for name in ('Address', 'Meta', 'Port')}}
-        return {'Node': {'Node': 'machine', 'Address': '192.0.2.9'}, 'Service': service,
-                'Checks': [{'CheckID': f'service:{instance["ID"]}', 'Status': 'passing'}]}
-
-    def put(self, instance):
-        """Its check does not pass until it is told to."""
-        self.instances[instance['ID']] = instance
-        self.tell()
-
-    def let_pass(self, name):
-        if name not in self.passing:
-            self.passing.add(name)
-            self.tell()
-
-    def take(self, name):
-        self.passing.discard(name)
-        del self.instances[name]
-        self.tell()
-
-    def tell(self):
-        self.index += 1
-        self.changed.notify_all()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join(30)
-
-
-def test_answers_of_consul_as_its_documentation_writes_them(tmp_path, authority):
-    agent = AgentByTheBook()
-    nodes = federation(tmp_path, authority, agent)
-    nodes['node-b'].settings |= {**agent.settings(), 'cluster.discovery_config.announce': nodes['node-b'].url, 'cluster.discovery_config.lifetime': 3}
-    try:
-        nodes.start()
-        assert answer_of(nodes, 'node-b') == [[7]]
-        (instance,) = agent.instances.values()
-        assert instance['Name'] == 'scp' and instance['Meta'] == {'node_id': 'node-b', 'endpoint': nodes['node-b'].url} and instance['Check']['TTL'] == '3s'
-        nodes['node-b'].stop()  # In order: it takes itself out.
-        assert not agent.instances
-        until(lambda: listed(nodes) == set(), 'node-b gone', WAIT)
-        assert {('/v1/health/service/scp', False), ('/v1/health/service/scp', True), ('/v1/agent/check/pass/service:scp-node-b', False)} <= {
-            one[:2] for one in agent.asked}
-        assert {one[2] for one in agent.asked} == {'Qm4-token'}
-    finally:
-        nodes.stop()
-        agent.stop()
 
 
 def test_peers_change_at_a_reload(tmp_path, authority):
