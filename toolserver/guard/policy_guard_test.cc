@@ -317,7 +317,10 @@ TEST(Quarantine, lines_name_tools) {
   auto tools = parse_quarantine("t.a # why\n\n  u.b  \n# t.c\r\nt.a\n");
   ASSERT_TRUE(tools.has_value());
   EXPECT_EQ(tools->size(), 2U);
-  for (std::string_view bad : {"t", "T.a", "t.a u.b", "t.a,"}) {
+  auto others = parse_quarantine("prompt:t.a # why\nresource:t.a\nt.a\n");
+  ASSERT_TRUE(others.has_value());
+  EXPECT_EQ(others->size(), 3U) << "a prompt is held, and the tool of its name is not";
+  for (std::string_view bad : {"t", "T.a", "t.a u.b", "t.a,", "prompt:t", "skill:t.a"}) {
     auto refused = parse_quarantine(std::string("\n") + std::string(bad));
     ASSERT_FALSE(refused.has_value()) << bad;
     EXPECT_EQ(refused.error().message(), "line 2: names no tool");

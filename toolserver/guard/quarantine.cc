@@ -37,7 +37,7 @@ base::Result<std::set<ToolId>> parse_quarantine(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    auto tool = ToolId::parse(line);
+    auto tool = ToolId::parse_any(line);
     if (!tool) {
       return base::fail(base::ErrorKind::kInvalid, fmt::format("line {}: names no tool", number));
     }

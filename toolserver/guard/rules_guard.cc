@@ -240,7 +240,9 @@ bool passes_screen(const RuleSet& rules, const Capability& capability, const Sca
       std::ranges::any_of(rules.rules(), [](const Rule& rule) { return rule.where.description; });
   if (!is_asked) return true;
   ScanBudget budget(limits);
-  Value record(capability.to_json());
+  base::json::Object words = capability.to_json();
+  if (!capability.listed.empty()) words["listed"] = capability.listed;
+  Value record(std::move(words));
   bool passes = true;
   auto scanned = each_text(
       record, [&](TextRole, std::string_view text, const std::string&, Value&) -> base::Status {

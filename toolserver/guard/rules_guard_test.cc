@@ -192,6 +192,9 @@ TEST_F(RulesGuardTest, a_tool_whose_words_give_orders_does_not_pass_the_screen) 
   inside.input_schema =
       base::json::parse(R"({"properties":{"a":{"description":"poison"}}})")->as_object();
   EXPECT_FALSE(passes_screen(*set, inside, kPlenty));
+  Capability shown = capability_;
+  shown.listed = base::json::parse(R"({"resources":[{"uri":"a:b","name":"poison"}]})")->as_object();
+  EXPECT_FALSE(passes_screen(*set, shown, kPlenty));
   Capability denied_elsewhere = capability_;
   denied_elsewhere.description = "denyme";
   EXPECT_TRUE(passes_screen(*set, denied_elsewhere, kPlenty)) << "rules about calls do not count";

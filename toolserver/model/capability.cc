@@ -61,7 +61,7 @@ Object pinned_json(const Capability& capability) {
   json["annotations"] = annotations_json(capability.annotations);
   json["version"] = text(capability.version);
   json["origin"] = origin_json(capability);
-  json["requires"] = Object{{"scopes", Array{text("tool:invoke:" + capability.id.text())}},
+  json["requires"] = Object{{"scopes", Array{text(invoke_scope(capability.id))}},
                             {"consent", text(name(capability.consent))},
                             {"min_mode", text(name(capability.min_mode))}};
   json["limits"] = Object{{"time_ms", capability.limits.time.count()},

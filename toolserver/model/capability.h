@@ -55,6 +55,9 @@ struct Capability {
   bool session_consent = false;
   Mode min_mode = Mode::kSimple;
   CapabilityLimits limits;
+  /// Of a prompt or a resource: what MCP clients are shown of it, by MCP's own names. In
+  /// no pin: what of it must not change is in `origin_hash`.
+  base::json::Object listed = {};
 
   /// The record as capability listing shows it, with its pin.
   [[nodiscard]] base::json::Object to_json() const;

@@ -1,7 +1,6 @@
 #include "toolserver/model/principal.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace tool {
 namespace {
@@ -16,34 +15,39 @@ bool is_scope_token(std::string_view text) {
   });
 }
 
-// "tool:<verb>:<target>" taken apart; nothing for any other scope.
-struct ToolScope {
-  std::string_view verb;
-  std::string_view target;  // An id, or "<namespace>.*".
-};
+constexpr std::string_view kDescribe = "tool:describe:";
 
-std::optional<ToolScope> tool_scope(std::string_view scope) {
-  constexpr std::string_view kPrefix = "tool:";
-  if (!scope.starts_with(kPrefix)) return std::nullopt;
-  scope.remove_prefix(kPrefix.size());
-  std::size_t colon = scope.find(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  return ToolScope{scope.substr(0, colon), scope.substr(colon + 1)};
+// How the scopes for calls of a kind begin.
+constexpr std::string_view invoke_words(Offer offer) {
+  switch (offer) {
+    case Offer::kTool: return "tool:invoke:";
+    case Offer::kPrompt: return "prompt:get:";
+    case Offer::kResource: return "resource:read:";
+  }
+  return "";
 }
 
+// `target` is an id without its kind, or "<namespace>.*".
 bool covers(std::string_view target, const ToolId& tool) {
-  if (target == tool.text()) return true;
+  if (target == tool.plain()) return true;
   return target.ends_with(".*") && target.substr(0, target.size() - 2) == tool.space();
 }
 
 bool is_granted(std::string_view scope, const Scopes& wider) {
   if (wider.has(scope)) return true;
-  auto parts = tool_scope(scope);
-  if (!parts || (parts->verb != "invoke" && parts->verb != "describe")) return false;
-  if (auto id = ToolId::parse(parts->target)) {
-    return parts->verb == "invoke" ? wider.allows_invoke(*id) : wider.allows_describe(*id);
+  if (scope.starts_with(kDescribe)) {
+    std::string_view target = scope.substr(kDescribe.size());
+    if (auto id = ToolId::parse(target)) return wider.allows_describe(*id);
+    return wider.has("tool:invoke:" + std::string(target));
   }
-  return parts->verb == "describe" && wider.has("tool:invoke:" + std::string(parts->target));
+  for (Offer offer : {Offer::kTool, Offer::kPrompt, Offer::kResource}) {
+    std::string_view begin = invoke_words(offer);
+    if (!scope.starts_with(begin)) continue;
+    std::string kind = offer == Offer::kTool ? "" : std::string(name(offer)) + ":";
+    auto id = ToolId::parse_any(kind + std::string(scope.substr(begin.size())));
+    return id && id->offer() == offer && wider.allows_invoke(*id);
+  }
+  return false;
 }
 
 }  // namespace
@@ -89,17 +93,22 @@ base::Result<Scopes> Scopes::parse(std::string_view text) {
   }
 }
 
-bool Scopes::grants(std::string_view verb, const ToolId& tool) const {
-  return std::ranges::any_of(scopes_, [&](const std::string& scope) {
-    auto parts = tool_scope(scope);
-    return parts && parts->verb == verb && covers(parts->target, tool);
+std::string invoke_scope(const ToolId& id) {
+  return std::string(invoke_words(id.offer())) + std::string(id.plain());
+}
+
+bool Scopes::grants(std::string_view begin, const ToolId& tool) const {
+  return std::ranges::any_of(scopes_, [&](std::string_view scope) {
+    return scope.starts_with(begin) && covers(scope.substr(begin.size()), tool);
   });
 }
 
-bool Scopes::allows_invoke(const ToolId& tool) const { return grants("invoke", tool); }
+bool Scopes::allows_invoke(const ToolId& tool) const {
+  return grants(invoke_words(tool.offer()), tool);
+}
 
 bool Scopes::allows_describe(const ToolId& tool) const {
-  return grants("describe", tool) || grants("invoke", tool);
+  return allows_invoke(tool) || (tool.offer() == Offer::kTool && grants(kDescribe, tool));
 }
 
 bool Scopes::has(std::string_view scope) const {

@@ -19,6 +19,10 @@ enum class Mode : std::uint8_t { kSimple, kBasic, kEncrypted, kEnterprise };
 enum class Method : std::uint8_t { kApiKey, kJwt, kOauth2, kMtls, kNode, kSession };
 [[nodiscard]] std::string_view name(Method method);
 
+/// The scope that a call of `id` needs: "tool:invoke:git.log", "prompt:get:git.commit",
+/// "resource:read:git.listed".
+[[nodiscard]] std::string invoke_scope(const ToolId& id);
+
 /// What a token lets its bearer do. Unknown scopes grant nothing and are kept
 /// as text for the audit. A scope that names a tool grants that tool only.
 /// Source: docs/wire-3.0.md, "Scopes".
@@ -30,7 +34,7 @@ class Scopes {
   [[nodiscard]] static base::Result<Scopes> parse(std::string_view text);
 
   [[nodiscard]] bool allows_invoke(const ToolId& tool) const;
-  /// Describe comes with invoke.
+  /// Describe comes with invoke; of prompts and resources there is no other.
   [[nodiscard]] bool allows_describe(const ToolId& tool) const;
   /// For scopes without a tool: "cap:list", "admin:audit".
   [[nodiscard]] bool has(std::string_view scope) const;
@@ -40,7 +44,7 @@ class Scopes {
   [[nodiscard]] bool within(const Scopes& wider) const;
 
  private:
-  [[nodiscard]] bool grants(std::string_view verb, const ToolId& tool) const;
+  [[nodiscard]] bool grants(std::string_view begin, const ToolId& tool) const;
   std::vector<std::string> scopes_;
 };
 

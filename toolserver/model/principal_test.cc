@@ -49,6 +49,43 @@ TEST(ScopesTest, a_scope_grants_the_tool_it_names_and_no_other) {
   }
 }
 
+TEST(ScopesTest, prompts_and_resources_have_scopes_of_their_own) {
+  auto prompt = *ToolId::parse_any("prompt:git.log");
+  auto resource = *ToolId::parse_any("resource:git.log");
+  struct Case {
+    std::string_view granted;
+    bool tool;
+    bool prompt;
+    bool resource;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{"tool:invoke:git.log", true, false, false},
+                                   {"tool:invoke:git.*", true, false, false},
+                                   {"prompt:get:git.log", false, true, false},
+                                   {"prompt:get:git.*", false, true, false},
+                                   {"resource:read:git.log", false, false, true},
+                                   {"resource:read:git.*", false, false, true},
+                                   {"prompt:get:other.*", false, false, false},
+                                   {"resource:read:git.logs", false, false, false},
+                                   {"prompt:get:*", false, false, false},
+                                   {"resource:read:*", false, false, false},
+                                   {"prompt:read:git.log", false, false, false},
+                                   {"tool:invoke:prompt:git.log", false, false, false},
+                                   {"mcp:resources", false, false, false},
+                                   {"mcp:prompts", false, false, false}}) {
+    Scopes granted = scopes(c.granted);
+    EXPECT_EQ(granted.allows_invoke(id("git.log")), c.tool) << c.granted;
+    EXPECT_EQ(granted.allows_invoke(prompt), c.prompt) << c.granted;
+    EXPECT_EQ(granted.allows_describe(prompt), c.prompt) << c.granted;
+    EXPECT_EQ(granted.allows_invoke(resource), c.resource) << c.granted;
+    EXPECT_EQ(granted.allows_describe(resource), c.resource) << c.granted;
+  }
+  EXPECT_FALSE(scopes("tool:describe:git.log").allows_describe(prompt));
+  EXPECT_EQ(invoke_scope(id("git.log")), "tool:invoke:git.log");
+  EXPECT_EQ(invoke_scope(prompt), "prompt:get:git.log");
+  EXPECT_EQ(invoke_scope(resource), "resource:read:git.log");
+}
+
 TEST(ScopesTest, refuses_text_that_is_no_list_of_scopes) {
   std::string many = "a";
   for (int i = 1; i < 257; ++i) many += " a";
@@ -93,6 +130,12 @@ TEST(ScopesTest, within_compares_what_is_granted) {
            {"tool:invoke:*", "tool:invoke:sql.*", false},
            {"tool:delete:sql.query", "tool:invoke:sql.query", false},
            {"admin:audit", "admin:tools", false},
+           {"prompt:get:git.log", "prompt:get:git.*", true},
+           {"prompt:get:git.*", "prompt:get:git.log", false},
+           {"prompt:get:git.log", "tool:invoke:git.*", false},
+           {"tool:invoke:git.log", "prompt:get:git.*", false},
+           {"resource:read:git.log", "resource:read:git.*", true},
+           {"resource:read:git.log", "prompt:get:git.*", false},
        }) {
     EXPECT_EQ(scopes(c.narrow).within(scopes(c.wide)), c.within) << c.narrow << " in " << c.wide;
   }

@@ -16,6 +16,30 @@ TEST(ToolIdTest, takes_a_namespace_and_a_name) {
   }
 }
 
+TEST(ToolIdTest, a_prompt_or_a_resource_is_never_a_tool) {
+  auto tool = ToolId::parse_any("git.log");
+  auto prompt = ToolId::parse_any("prompt:git.log");
+  auto resource = ToolId::parse_any("resource:git.log");
+  ASSERT_TRUE(tool && prompt && resource);
+  EXPECT_EQ(tool->offer(), Offer::kTool);
+  EXPECT_EQ(prompt->offer(), Offer::kPrompt);
+  EXPECT_EQ(resource->offer(), Offer::kResource);
+  for (const auto& id : {*tool, *prompt, *resource}) {
+    EXPECT_EQ(id.space(), "git");
+    EXPECT_EQ(id.name(), "log");
+    EXPECT_EQ(id.plain(), "git.log");
+  }
+  EXPECT_FALSE(*tool == *prompt || *tool == *resource || *prompt == *resource);
+  for (const char* text : {"prompt:git.log", "resource:git.log", "tool:git.log"}) {
+    EXPECT_FALSE(ToolId::parse(text).has_value()) << text;
+  }
+  for (const char* text :
+       {"prompt:", "prompt:git", "prompt:.log", "Prompt:git.log", "prompt.git.log",
+        "prompt:prompt:git.log", "tool:git.log", "resources:git.log"}) {
+    EXPECT_FALSE(ToolId::parse_any(text).has_value()) << text;
+  }
+}
+
 TEST(ToolIdTest, refuses_every_other_form) {
   struct Case {
     const char* name;

@@ -65,6 +65,8 @@ struct PipelineCall {
   std::vector<std::string> taken = {};
   /// Of a call that other nodes forwarded; null for one of this node's own callers.
   std::shared_ptr<const Forwarded> forwarded = {};
+  /// What `tool` names: nothing of another kind is found.
+  Offer offer = Offer::kTool;
 };
 
 struct Usage {

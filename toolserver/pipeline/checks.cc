@@ -60,8 +60,9 @@ void settle_numbers(base::json::Value& value) {
 }  // namespace
 
 Fault no_tool(const ToolRegistry& registry, const ToolId& id, const Principal& principal) {
-  if (!registry.expects(id) || !principal.scopes.allows_describe(id)) {
-    return refuse(Code::kTool, "no such tool");
+  if (id.offer() != Offer::kTool || !registry.expects(id) ||
+      !principal.scopes.allows_describe(id)) {
+    return refuse(Code::kTool, "no such " + std::string(name(id.offer())));
   }
   Fault fault = refuse(Code::kBusy, "the node of this tool is not connected yet");
   fault.retry_after = std::chrono::milliseconds(500);
@@ -70,8 +71,12 @@ Fault no_tool(const ToolRegistry& registry, const ToolId& id, const Principal& p
 
 Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
                                                     const PipelineCall& call) {
-  auto id = ToolId::parse(call.tool);
-  if (!id) return to_fault(std::move(id).error().with_context("tool"));
+  auto id = ToolId::parse_any(call.tool);
+  if (!id || id->offer() != call.offer) {
+    // Said as it is said of any name that cannot be one.
+    auto none = ToolId::parse(":");
+    return to_fault(std::move(none).error().with_context("tool"));
+  }
   auto entry = registry.find(*id);
   if (!entry || !call.principal->scopes.allows_describe(*id)) {
     return no_tool(registry, *id, *call.principal);
@@ -107,11 +112,14 @@ Outcome<Invocation> shape(PipelineCall& call, const ToolEntry& entry) {
 }
 
 Outcome<void> check_pin(const ToolEntry& entry) {
+  std::string what(name(entry.capability.id.offer()));
   switch (entry.state) {
     case PinState::kPinned: return {};
     case PinState::kQuarantined:
-      return refuse(Code::kPin, "nobody approved this tool yet, or it was taken out of use");
-    case PinState::kChanged: return refuse(Code::kPin, "the tool has changed since its approval");
+      return refuse(Code::kPin,
+                    "nobody approved this " + what + " yet, or it was taken out of use");
+    case PinState::kChanged:
+      return refuse(Code::kPin, "the " + what + " has changed since its approval");
   }
   return refuse(Code::kPin, "the tool is not approved");
 }
@@ -121,7 +129,7 @@ Outcome<void> authorise(const Principal& principal, const ToolId& tool, base::Wa
     return refuse(Code::kExpired, "the credential is out of its time");
   }
   if (!principal.scopes.allows_invoke(tool)) {
-    return refuse(Code::kScope, "needs the scope tool:invoke:" + tool.text());
+    return refuse(Code::kScope, "needs the scope " + invoke_scope(tool));
   }
   return {};
 }

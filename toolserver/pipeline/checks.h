@@ -23,7 +23,8 @@ namespace tool::pipeline {
 
 /// The tool a call names, seen with the caller's eyes: one that it may not
 /// describe is not there, and the answer is that for a name that is free.
-/// Errors: E_SHAPE  not a tool's name; those of no_tool().
+/// Errors: E_SHAPE  not a tool's name, or one of another kind than the call says;
+/// those of no_tool().
 [[nodiscard]] Outcome<std::shared_ptr<const ToolEntry>> find_tool(const ToolRegistry& registry,
                                                                   const PipelineCall& call);
 

@@ -202,6 +202,8 @@ Outcome<std::optional<PipelineReply>> Pipeline::recall(Passage& p) {
   p.stage = "idempotency";
   if (p.call.dry_run || (p.call.idem.key.empty() && parts_.outcomes == nullptr))
     return std::nullopt;
+  // What is only read is read again.
+  if (p.call.offer != Offer::kTool) return std::nullopt;
   if (parts_.outcomes == nullptr) return refuse(Code::kShape, "p.idem: no keys are kept here");
   const Invocation& call = *p.invocation;
   using outcomes::Unknown;

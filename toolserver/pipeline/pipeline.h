@@ -89,8 +89,9 @@ class Pipeline {
 
   /// For cap.list. See ToolRegistry::capabilities_for().
   [[nodiscard]] std::shared_ptr<const Listing> capabilities_for(const Principal& principal,
-                                                                Mode mode) const {
-    return parts_.registry.capabilities_for(principal, mode);
+                                                                Mode mode,
+                                                                Offer offer = Offer::kTool) const {
+    return parts_.registry.capabilities_for(principal, mode, offer);
   }
   /// Grows with every change of the tools, and a wait for the next one.
   [[nodiscard]] std::uint64_t tools_version() const { return parts_.registry.version(); }

@@ -126,6 +126,28 @@ TEST_F(PipelineTest, an_unknown_and_a_hidden_tool_answer_alike) {
   EXPECT_TRUE(pipeline().capability(alice("tool:describe:t.a"), Mode::kBasic, "t.a").has_value());
 }
 
+TEST_F(PipelineTest, a_call_reaches_only_what_is_of_its_kind) {
+  Capability prompt = capability("t.a");
+  prompt.id = *ToolId::parse_any("prompt:t.a");
+  auto connector = add({capability("t.a"), prompt});
+  constexpr std::string_view kBoth = "tool:invoke:t.a prompt:get:t.a";
+  auto as = [&](Offer offer, std::string_view name, std::string_view scopes) {
+    auto call = call_of(std::string(name), "{}", scopes);
+    call.offer = offer;
+    return code_of(call);
+  };
+  EXPECT_EQ(as(Offer::kPrompt, "prompt:t.a", kBoth), "ok");
+  EXPECT_EQ(as(Offer::kTool, "t.a", kBoth), "ok");
+  EXPECT_EQ(connector->invoked, 2);
+  // Whoever writes the name of a prompt where tools are called names no tool.
+  EXPECT_EQ(as(Offer::kTool, "prompt:t.a", kBoth), "E_SHAPE");
+  EXPECT_EQ(as(Offer::kPrompt, "t.a", kBoth), "E_SHAPE");
+  EXPECT_EQ(as(Offer::kResource, "prompt:t.a", kBoth), "E_SHAPE");
+  EXPECT_EQ(as(Offer::kPrompt, "prompt:t.a", "tool:invoke:t.*"), "E_TOOL");
+  EXPECT_EQ(as(Offer::kTool, "t.a", "prompt:get:t.*"), "E_TOOL");
+  EXPECT_EQ(connector->invoked, 2);
+}
+
 TEST_F(PipelineTest, the_caller_needs_the_scope_and_the_time) {
   auto connector = add({capability("t.a")});
   EXPECT_EQ(code_of(call_of("t.a", "{}", "tool:describe:t.a")), "E_SCOPE");

@@ -228,16 +228,16 @@ std::vector<std::shared_ptr<const ToolEntry>> ToolRegistry::all() const {
   return out;
 }
 
-std::shared_ptr<const Listing> ToolRegistry::capabilities_for(const Principal& principal,
-                                                              Mode mode) const {
-  std::pair key{mode, principal.scopes.text()};
+std::shared_ptr<const Listing> ToolRegistry::capabilities_for(const Principal& principal, Mode mode,
+                                                              Offer offer) const {
+  std::tuple key{mode, offer, principal.scopes.text()};
   std::shared_ptr<const Tools> tools;
   {
     std::lock_guard held(mutex_);
     if (auto found = listings_.find(key); found != listings_.end()) return found->second;
     tools = tools_;
   }
-  auto listing = std::make_shared<const Listing>(list(*tools, principal.scopes, mode));
+  auto listing = std::make_shared<const Listing>(list(*tools, principal.scopes, mode, offer));
   std::lock_guard held(mutex_);
   if (tools != tools_) return listing;  // A change came between.
   if (listings_.size() >= kListings) listings_.clear();
@@ -245,12 +245,12 @@ std::shared_ptr<const Listing> ToolRegistry::capabilities_for(const Principal& p
   return listing;
 }
 
-Listing ToolRegistry::list(const Tools& tools, const Scopes& scopes, Mode mode) {
+Listing ToolRegistry::list(const Tools& tools, const Scopes& scopes, Mode mode, Offer offer) {
   Listing listing;
   std::string seen;
   for (const auto& [id, entry] : tools) {
-    if (entry->state != PinState::kPinned || entry->capability.min_mode > mode ||
-        !scopes.allows_describe(id)) {
+    if (id.offer() != offer || entry->state != PinState::kPinned ||
+        entry->capability.min_mode > mode || !scopes.allows_describe(id)) {
       continue;
     }
     listing.tools.push_back(entry);

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/runtime/fair_places.h"
@@ -113,9 +114,11 @@ class ToolRegistry {
   [[nodiscard]] std::vector<std::shared_ptr<const ToolEntry>> all() const;
   /// The tools that `principal` may describe in `mode`, without those that
   /// nobody approved: a description can be an attack of its own.
-  /// Made once for all callers with the same scopes.
+  /// Made once for all callers with the same scopes. `offer` in place of tools: the
+  /// prompts or the resources that it may get.
   [[nodiscard]] std::shared_ptr<const Listing> capabilities_for(const Principal& principal,
-                                                                Mode mode) const;
+                                                                Mode mode,
+                                                                Offer offer = Offer::kTool) const;
   /// Grows with every change, for cap.subscribe.
   [[nodiscard]] std::uint64_t version() const;
   /// Waits until there has been a change after `version`, wake_waiting() is called, or
@@ -132,7 +135,8 @@ class ToolRegistry {
 
   [[nodiscard]] Outcome<void> check_name(const Tools& tools, const Capability& capability,
                                          const connectors::Connector& connector) const;
-  [[nodiscard]] static Listing list(const Tools& tools, const Scopes& scopes, Mode mode);
+  [[nodiscard]] static Listing list(const Tools& tools, const Scopes& scopes, Mode mode,
+                                    Offer offer);
   [[nodiscard]] std::shared_ptr<const Tools> snapshot() const;
   [[nodiscard]] Outcome<std::shared_ptr<const ToolEntry>> entry_for(
       const Tools& tools, const Capability& capability, const Trust& trust,
@@ -148,8 +152,8 @@ class ToolRegistry {
   std::uint64_t version_ = 0;
   std::set<std::string, std::less<>> expected_;
   mutable std::vector<std::shared_ptr<boost::asio::steady_timer>> waiting_;
-  // Of tools_, by mode and scopes.
-  mutable std::map<std::pair<Mode, std::string>, std::shared_ptr<const Listing>> listings_;
+  // Of tools_, by mode, kind and scopes.
+  mutable std::map<std::tuple<Mode, Offer, std::string>, std::shared_ptr<const Listing>> listings_;
   std::mutex change_;  // One writer at a time; also of these two.
   std::set<ToolId> held_;
   Screen screen_;

@@ -155,6 +155,36 @@ TEST(RegistryTest, lists_what_a_caller_may_know_of) {
   EXPECT_EQ(ids("tool:invoke:w.*", Mode::kBasic), "");
 }
 
+TEST(RegistryTest, prompts_and_resources_are_listed_apart_from_tools) {
+  ToolRegistry registry;
+  std::vector<Capability> all{bridged("w.a")};
+  for (const char* id : {"prompt:w.a", "resource:w.a"}) {
+    all.push_back(bridged("w.a"));
+    all.back().id = *ToolId::parse_any(id);
+  }
+  Trust trust{.first_seen = FirstSeen::kTrust, .approved = {}};
+  ASSERT_TRUE(registry.add(connector(all), trust).has_value());
+  auto ids = [&](std::string_view scopes, Offer offer) {
+    std::string out;
+    auto listing = registry.capabilities_for(alice(scopes), Mode::kBasic, offer);
+    for (const auto& entry : listing->tools) out += entry->capability.id.text() + " ";
+    return out;
+  };
+  constexpr std::string_view kAll = "tool:invoke:w.* prompt:get:w.* resource:read:w.*";
+  EXPECT_EQ(ids(kAll, Offer::kTool), "w.a ");
+  EXPECT_EQ(ids(kAll, Offer::kPrompt), "prompt:w.a ");
+  EXPECT_EQ(ids(kAll, Offer::kResource), "resource:w.a ");
+  EXPECT_EQ(ids("tool:invoke:w.*", Offer::kPrompt), "");
+  EXPECT_EQ(ids("prompt:get:w.*", Offer::kTool), "");
+  EXPECT_EQ(ids("prompt:get:w.*", Offer::kResource), "");
+  // A pin is of one of them alone.
+  Trust one{.first_seen = FirstSeen::kQuarantine, .approved = {{"w.a", all[0].pin()}}};
+  ToolRegistry pinned;
+  ASSERT_TRUE(pinned.add(connector(all), one).has_value());
+  EXPECT_EQ(pinned.capabilities_for(alice(kAll), Mode::kBasic, Offer::kTool)->tools.size(), 1U);
+  EXPECT_TRUE(pinned.capabilities_for(alice(kAll), Mode::kBasic, Offer::kPrompt)->tools.empty());
+}
+
 TEST(RegistryTest, the_etag_follows_the_list) {
   ToolRegistry registry;
   ASSERT_TRUE(registry.add(connector({capability("t.a")})).has_value());

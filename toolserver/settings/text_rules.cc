@@ -71,9 +71,10 @@ std::string_view scope_rule(std::string_view text) {
   static constexpr std::array kWhole = {
       std::string_view("cap:list"), std::string_view("flow:run"), std::string_view("fed:forward"),
       std::string_view("mcp:resources"), std::string_view("mcp:prompts")};
-  static constexpr std::array kBegin = {std::string_view("admin:"),
-                                        std::string_view("tool:invoke:"),
-                                        std::string_view("tool:describe:")};
+  static constexpr std::array kBegin = {
+      std::string_view("admin:"), std::string_view("tool:invoke:"),
+      std::string_view("tool:describe:"), std::string_view("prompt:get:"),
+      std::string_view("resource:read:")};
   bool known = std::ranges::find(kWhole, text) != kWhole.end() ||
                std::ranges::any_of(kBegin, [&](std::string_view begin) {
                  return text.starts_with(begin) && text.size() > begin.size();

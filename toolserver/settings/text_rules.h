@@ -36,7 +36,7 @@ inline constexpr std::string_view kSuiteRule =
 /// Source: docs/wire-3.0.md, "Scopes".
 inline constexpr std::string_view kScopeRule =
     "cap:list, flow:run, fed:forward, mcp:resources, mcp:prompts, admin:<area>, "
-    "tool:invoke:<tool> or tool:describe:<tool>";
+    "tool:invoke:<tool>, tool:describe:<tool>, prompt:get:<prompt> or resource:read:<resource>";
 [[nodiscard]] std::string_view scope_rule(std::string_view text);
 
 /// A node key: its RFC 7638 thumbprint, or a file with it.
