@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -31,6 +32,10 @@ mcp_ingress::DispatchOptions dispatch_options(const SecureConfig& config) {
   options.server_version = SECURETOOL_VERSION;
   if (auto oldest = mcp::revision_of(config.mcp.minimum_version)) options.minimum = *oldest;
   options.elicit_consent = config.mcp.elicit_consent;
+  for (const auto& one : config.bridges) {
+    if (one.offers.prompts) options.prompt_servers.insert(one.name);
+    if (one.offers.resources) options.resource_servers.insert(one.name);
+  }
   return options;
 }
 
@@ -55,6 +60,19 @@ std::string mcp_resource(const SecureConfig& config) {
   if (host.contains(':')) host = fmt::format("[{}]", host);
   return port ? fmt::format("{}://{}:{}{}", scheme, host, *port, config.mcp.path)
               : fmt::format("{}://{}{}", scheme, host, config.mcp.path);
+}
+
+std::vector<mcp_ingress::Change::Kind> mcp_lists(const SecureConfig& config) {
+  using settings::BridgeOffers;
+  auto offers = &settings::Bridge::offers;
+  std::vector lists{mcp_ingress::Change::Kind::kTools};
+  if (std::ranges::any_of(config.bridges, &BridgeOffers::prompts, offers)) {
+    lists.push_back(mcp_ingress::Change::Kind::kPrompts);
+  }
+  if (std::ranges::any_of(config.bridges, &BridgeOffers::resources, offers)) {
+    lists.push_back(mcp_ingress::Change::Kind::kResources);
+  }
+  return lists;
 }
 
 std::size_t mcp_body_bytes(const base::http::Request& head, const SecureConfig& config) {

@@ -68,6 +68,10 @@ class McpFace {
 
 /// The URL of the endpoint as clients know it.
 [[nodiscard]] std::string mcp_resource(const settings::SecureConfig& config);
+/// The lists that MCP clients are told of when the registry changes, which does not say
+/// what of it has.
+[[nodiscard]] std::vector<mcp_ingress::Change::Kind> mcp_lists(
+    const settings::SecureConfig& config);
 /// The bodies that requests may have: those of the endpoint alone have any.
 [[nodiscard]] std::size_t mcp_body_bytes(const base::http::Request& head,
                                          const settings::SecureConfig& config);

@@ -10,6 +10,7 @@
 #include "base/json/json.h"
 #include "toolserver/app/command.h"
 #include "toolserver/federation/peer_pins.h"
+#include "toolserver/model/tool_id.h"
 #include "toolserver/pins/pin_store.h"
 #include "toolserver/settings/settings.h"
 
@@ -57,7 +58,13 @@ class Stores {
   [[nodiscard]] const std::map<std::string, PinStore>& all() const { return stores_; }
   /// Of the bridge of tool `id`; null, and said, when there is none.
   [[nodiscard]] PinStore* of(const std::string& id) {
-    auto found = stores_.find(id.substr(0, id.find('.')));
+    std::string_view plain = id;
+    for (Offer kind : {Offer::kPrompt, Offer::kResource}) {
+      std::string begin(name(kind));
+      begin += ':';
+      if (id.starts_with(begin)) plain.remove_prefix(begin.size());
+    }
+    auto found = stores_.find(std::string(plain.substr(0, plain.find('.'))));
     if (found != stores_.end() && id.contains('.')) return &found->second;
     fmt::print(stderr, "{}: no bridge and no node of this configuration has such a tool\n",
                base::for_terminal(id));
@@ -128,11 +135,14 @@ void print_differences(const PinFile& file, const std::string& id) {
   for (const auto& line : pins::differences(before, after)) print_line(line);
 }
 
-// The tools that `name` means: one, or with "bridge.*" all that are not pinned.
+// The tools that `name` means: one, or with "bridge.*" all that are not pinned; with
+// "prompt:bridge.*" all prompts.
 std::vector<std::string> meant(const PinFile& file, const std::string& name) {
   if (!name.ends_with(".*")) return {name};
   std::vector<std::string> ids;
+  std::string_view begin = std::string_view(name).substr(0, name.size() - 1);
   for (const auto& [id, tool] : file.seen) {
+    if (!id.starts_with(begin)) continue;
     PinStatus status = status_of(file, id);
     if (status == PinStatus::kNew || status == PinStatus::kChanged) ids.push_back(id);
   }

@@ -212,7 +212,9 @@ base::Status SecureServer::Parts::open_parts(const SecureConfig& config) {
       return base::fail(base::ErrorKind::kInvalid, added.error().message);
     }
   }
-  registry_.on_change([this] { tell({mcp_ingress::Change::Kind::kTools, {}}); });
+  registry_.on_change([this, lists = mcp_lists(config)] {
+    for (auto kind : lists) tell({kind, {}});
+  });
   RETURN_IF_ERROR(load_quarantine());
   ASSIGN_OR_RETURN(nodes_, node_keys(config));
   shared_.reset(new Shared{clock_,

@@ -44,8 +44,7 @@ base::Result<Content> read_bytes(const json::Fields& fields, std::string_view ki
   return out;
 }
 
-base::Result<Content> read_resource(const json::Fields& fields) {
-  ASSIGN_OR_RETURN(auto resource, fields.object("resource"));
+base::Result<Content> read_resource(const json::Fields& resource) {
   Content out;
   out.part_of = PartOf::kResource;
   ASSIGN_OR_RETURN(out.uri, resource.string("uri"));
@@ -192,9 +191,17 @@ base::Result<Content> read_content(const json::Value& value) {
     return out;
   }
   if (type == "image" || type == "audio") return read_bytes(fields, type);
-  if (type == "resource") return read_resource(fields);
+  if (type == "resource") {
+    ASSIGN_OR_RETURN(auto resource, fields.object("resource"));
+    return read_resource(resource);
+  }
   if (type == "resource_link") return read_link(fields);
   return base::fail(base::ErrorKind::kInvalid, "content.type: is not known");
+}
+
+base::Result<Content> read_contents_part(const json::Value& value) {
+  ASSIGN_OR_RETURN(auto fields, json::Fields::of(value, "contents"));
+  return read_resource(fields);
 }
 
 json::Object write_result(const ToolResult& result, Revision revision, const std::string& state) {

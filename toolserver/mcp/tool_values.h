@@ -49,6 +49,9 @@ struct ToolDescription {
 /// blob.
 [[nodiscard]] base::json::Object write_contents(const Content& content);
 
+/// Errors: kInvalid  as read_content(), of a resource.
+[[nodiscard]] base::Result<Content> read_contents_part(const base::json::Value& value);
+
 /// The result of `tools/call`. For a stateless revision it has `resultType`; a
 /// result that needs input is one there, and must not come here for others.
 /// `state` is what the client has to send back.

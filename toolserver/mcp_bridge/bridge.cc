@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "toolserver/mcp_bridge/bridge_connector.h"
+#include "toolserver/mcp_bridge/foreign_offers.h"
 #include "toolserver/mcp_bridge/http_link.h"
 #include "toolserver/mcp_bridge/sign_in.h"
 #include "toolserver/mcp_bridge/stdio_link.h"
+#include "toolserver/model/digest.h"
 
 namespace tool::bridge {
 namespace {
@@ -63,6 +65,12 @@ std::string without_secrets(const settings::Bridge& config, std::string text) {
 
 std::string text_of(const Fault& fault) {
   return fault.detail.empty() ? fault.message : fault.message + ": " + fault.detail;
+}
+
+Outcome<ToolResult> without_questions(Outcome<ToolResult> result) {
+  if (!result || !result->input_needed) return result;
+  return refuse(Code::kPolicy,
+                "the tool's server wants input of the caller, which bridges do not give");
 }
 
 }  // namespace
@@ -156,8 +164,8 @@ base::Task<base::Result<std::unique_ptr<ServerLink>>> Bridge::connect(LinkEvents
 base::Task<std::string> Bridge::serve_once() {
   auto live = std::make_shared<Live>();
   closed_for_.clear();
-  tools_changed_ = false;
-  live->unasked.tools_changed = [this] { tools_changed_ = true; };
+  lists_changed_ = false;
+  live->unasked.lists_changed = [this] { lists_changed_ = true; };
   auto* unasked = &live->unasked;
   LinkEvents events;
   events.notified = [unasked](const mcp::Notification& one) { unasked->take(one); };
@@ -200,9 +208,9 @@ base::Task<std::string> Bridge::serve_once() {
 base::Task<std::string> Bridge::watch(std::shared_ptr<Live> live) {
   auto next_read = steady_clock::now();
   while (!stopping_ && closed_for_.empty()) {
-    if (tools_changed_ || steady_clock::now() >= next_read) {
-      tools_changed_ = false;
-      auto read = co_await read_list(live);
+    if (lists_changed_ || steady_clock::now() >= next_read) {
+      lists_changed_ = false;
+      auto read = co_await read_lists(live);
       // A list that cannot be trusted leaves no tool to be called.
       if (!read) co_return text_of(read.error());
       next_read = steady_clock::now() + kRefresh;
@@ -214,11 +222,51 @@ base::Task<std::string> Bridge::watch(std::shared_ptr<Live> live) {
   co_return closed_for_;
 }
 
-base::Task<Outcome<void>> Bridge::read_list(std::shared_ptr<Live> live) {
+// The resources and prompts of a server that cannot list them are not offered; its tools
+// are all the same.
+base::Task<std::vector<base::json::Value>> Bridge::list_beside(std::shared_ptr<Live> live,
+                                                               Listed what) {
+  auto listed = co_await live->session->list(what);
+  std::string reason = listed ? std::string() : text_of(listed.error());
+  auto& before = not_listed_[what];
+  if (!reason.empty() && reason != before) {
+    parts_.log.warning("bridge: a list is left out",
+                       {{"bridge", config_.name}, {"reason", reason}});
+  }
+  before = reason;
+  if (!listed) co_return std::vector<base::json::Value>();
+  co_return std::move(*listed);
+}
+
+base::Task<Outcome<ForeignTools>> Bridge::read_offers(std::shared_ptr<Live> live) {
+  ForeignTools all;
+  if (config_.offers.tools) {
+    CO_ASSIGN_OR_RETURN(auto tools, co_await live->session->list(Listed::kTools));
+    all = read_tools(config_, tools);
+  }
+  if (config_.offers.prompts) {
+    read_prompts(config_, co_await list_beside(live, Listed::kPrompts), all);
+  }
+  if (config_.offers.resources) {
+    read_templates(config_, co_await list_beside(live, Listed::kTemplates), all);
+    auto listed = co_await list_beside(live, Listed::kResources);
+    std::string why;
+    std::size_t left_out = read_resources(config_, listed, all, why);
+    if (left_out > 0 && why != bad_resource_) {
+      parts_.log.warning("bridge: resources are left out",
+                         {{"bridge", config_.name}, {"count", left_out}, {"reason", why}});
+    }
+    bad_resource_ = std::move(why);
+  }
+  co_return all;
+}
+
+base::Task<Outcome<void>> Bridge::read_lists(std::shared_ptr<Live> live) {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
-  auto listed = co_await live->session->list_tools();
-  if (!listed) co_return std::move(listed).error();
-  tools_ = read_tools(config_, *listed);
+  CO_ASSIGN_OR_RETURN(auto offers, co_await read_offers(live));
+  // What it could not list any more is not gone.
+  if (!closed_for_.empty()) co_return refuse(Code::kUpstream, closed_for_);
+  tools_ = std::move(offers);
   bool trust = config_.first_seen == settings::FirstSight::kTrust;
   auto pins = co_await parts_.pool.run(
       [store = store_, seen = tools_.seen, trust]() mutable { return store.see(seen, trust); });
@@ -253,6 +301,9 @@ void Bridge::offer(const PinFile& pins) {
     report(id, seen, status);
     as += fmt::format("{} {} {}\n", id, seen.pin, name(status));
   }
+  for (const auto& one : tools_.usable) {
+    if (!one.listed.empty()) as += digest(base::json::write(one.capability.listed));
+  }
   if (offered_ && as == offered_as_) return;
   for (const auto& [id, approved] : pins.approved) trust.approved.emplace(id, approved.pin);
   auto next = std::make_shared<BridgeConnector>(shared_from_this(), tools_.usable);
@@ -268,7 +319,7 @@ void Bridge::offer(const PinFile& pins) {
 // Once for each pin that is not what was approved.
 void Bridge::report(const std::string& id, const PinnedTool& seen, PinStatus status) {
   std::string now = fmt::format("{} {}", name(status), seen.pin);
-  if (reported_.size() > 2 * ServerSession::kTools) reported_.clear();
+  if (reported_.size() > 8 * ServerSession::kTools) reported_.clear();
   auto& before = reported_[id];
   if (before == now) return;
   before = std::move(now);
@@ -286,20 +337,23 @@ void Bridge::report(const std::string& id, const PinnedTool& seen, PinStatus sta
       {{"bridge", config_.name}, {"tool", id}, {"pin", seen.pin}, {"state", name(status)}});
 }
 
+Outcome<std::shared_ptr<Bridge::Live>> Bridge::connected() const {
+  if (live_ && live_->session && closed_for_.empty()) return live_;
+  Fault fault = refuse(Code::kBusy, "the tool's server is not connected just now");
+  fault.retry_after = std::chrono::milliseconds(1'000);
+  return fault;
+}
+
 base::Task<Outcome<ToolResult>> Bridge::call(ServerSession::Call call) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  auto live = live_;
-  if (!live || !live->session || !closed_for_.empty()) {
-    Fault fault = refuse(Code::kBusy, "the tool's server is not connected just now");
-    fault.retry_after = std::chrono::milliseconds(1'000);
-    co_return fault;
-  }
-  auto result = co_await live->session->call(std::move(call));
-  if (result && result->input_needed) {
-    co_return refuse(Code::kPolicy,
-                     "the tool's server wants input of the caller, which bridges do not give");
-  }
-  co_return result;
+  CO_ASSIGN_OR_RETURN(auto live, connected());
+  co_return without_questions(co_await live->session->call(std::move(call)));
+}
+
+base::Task<Outcome<ToolResult>> Bridge::fetch(ServerSession::Fetch fetch) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  CO_ASSIGN_OR_RETURN(auto live, connected());
+  co_return without_questions(co_await live->session->fetch(std::move(fetch)));
 }
 
 }  // namespace tool::bridge

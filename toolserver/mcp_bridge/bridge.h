@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps one foreign server connected: starts it, reads its tools, holds them
+// Keeps one foreign server connected: starts it, reads its lists, holds them
 // against their pins, and begins again when it goes away. Its trouble is its
 // own: a server that dies, lies or says nothing costs its tools, and nobody
 // else anything.
@@ -62,6 +62,9 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   /// Errors: E_BUSY  the server is not connected just now; E_POLICY  it wants
   ///         input that is not given; those of ServerSession::call().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(ServerSession::Call call);
+  /// Likewise, of a resource or a prompt. Errors: those of ServerSession::fetch().
+  [[nodiscard]] base::Task<Outcome<ToolResult>> fetch(ServerSession::Fetch fetch);
+  [[nodiscard]] const settings::Bridge& config() const { return config_; }
 
  private:
   // A connection, kept by the calls that use it until they end.
@@ -75,7 +78,10 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   base::Task<std::string> serve_without_exception();
   base::Task<base::Result<std::unique_ptr<ServerLink>>> connect(LinkEvents events);
   base::Task<std::string> watch(std::shared_ptr<Live> live);
-  base::Task<Outcome<void>> read_list(std::shared_ptr<Live> live);
+  base::Task<Outcome<void>> read_lists(std::shared_ptr<Live> live);
+  base::Task<Outcome<ForeignTools>> read_offers(std::shared_ptr<Live> live);
+  base::Task<std::vector<base::json::Value>> list_beside(std::shared_ptr<Live> live, Listed what);
+  [[nodiscard]] Outcome<std::shared_ptr<Live>> connected() const;
   base::Task<void> reread_pins();
   void offer(const PinFile& pins);
   void report(const std::string& id, const PinnedTool& seen, PinStatus status);
@@ -96,7 +102,9 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   std::string offered_as_;                       // What the registry has, to see a change.
   std::string stamp_;                            // Of the pins' file that was read.
   std::map<std::string, std::string> reported_;  // Id to status and pin.
-  bool tools_changed_ = false;
+  std::map<Listed, std::string> not_listed_;     // Why, as it was logged.
+  std::string bad_resource_;                     // Likewise, of the first of them.
+  bool lists_changed_ = false;
   bool skip_newest_ = false;
   bool stopping_ = false;
   std::string closed_for_;

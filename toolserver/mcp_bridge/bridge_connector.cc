@@ -26,6 +26,28 @@ Progress relayed(const std::shared_ptr<Relay>& relay, const asio::any_io_executo
   };
 }
 
+std::string_view uri_of(const Invocation& call) {
+  const auto* uri = call.args.if_contains("uri");
+  return uri != nullptr && uri->is_string() ? std::string_view(uri->get_string()) : "";
+}
+
+// Whether a URI is one of the list or of the template. Asked once more here, where the
+// server is: nothing else goes to it.
+Outcome<void> check_uri(const ForeignTool& offer, std::string_view uri) {
+  bool is_one =
+      mcp::is_uri(uri) && (offer.uris ? offer.uris->matches(uri) : offer.listed.contains(uri));
+  if (is_one) return {};
+  return refuse(Code::kTool, "no such resource");
+}
+
+// A URI of the server's means something at this server alone.
+void carry_uris(const settings::Bridge& bridge, ToolResult& result) {
+  for (Content& part : result.content) {
+    if (part.part_of == PartOf::kAnswer || !mcp::is_uri(part.uri)) continue;
+    part.uri = mcp::outer_uri(bridge.name, part.uri);
+  }
+}
+
 }  // namespace
 
 BridgeConnector::BridgeConnector(std::shared_ptr<Bridge> bridge, std::vector<ForeignTool> tools)
@@ -45,6 +67,11 @@ std::vector<Capability> BridgeConnector::capabilities() const {
 Outcome<void> BridgeConnector::allows(const Invocation& call) const {
   auto found = tools_.find(call.tool);
   if (found == tools_.end()) return refuse(Code::kTool, "no such tool");
+  switch (call.tool.offer()) {
+    case Offer::kResource: return check_uri(found->second, uri_of(call));
+    case Offer::kPrompt: return {};
+    case Offer::kTool: break;
+  }
   if (auto kept = found->second.rules.check(call.args); !kept) return kept;
   auto headers = found->second.headers.of(call.args);
   if (!headers) return to_fault(std::move(headers).error());
@@ -56,6 +83,9 @@ base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> cal
   auto found = tools_.find(call->tool);
   if (found == tools_.end()) co_return refuse(Code::kTool, "no such tool");
   if (!bridge_->is_open()) co_return refuse(Code::kBusy, "the service is about to end");
+  if (call->tool.offer() != Offer::kTool) {
+    co_return co_await fetch(std::move(call), found->second);
+  }
   auto mine = co_await asio::this_coro::executor;
   std::shared_ptr<Relay> relay;
   ServerSession::Call forward{found->second.capability.origin_tool,
@@ -73,6 +103,26 @@ base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> cal
   auto bridge = bridge_;
   auto result = co_await connectors::on_loop(bridge->loop(), bridge->call(std::move(forward)));
   if (relay) relay->ended = true;
+  if (result && bridge->config().offers.resources) carry_uris(bridge->config(), *result);
+  co_return result;
+}
+
+base::Task<Outcome<ToolResult>> BridgeConnector::fetch(Approved<Invocation> call,
+                                                       const ForeignTool& offer) {
+  ServerSession::Fetch fetch{
+      mcp::method::kReadResource, {}, call->traceparent, call->context.deadline};
+  if (call->tool.offer() == Offer::kResource) {
+    std::string_view uri = uri_of(*call);
+    if (auto is_one = check_uri(offer, uri); !is_one) co_return std::move(is_one).error();
+    fetch.params["uri"] = boost::json::string(uri);
+  } else {
+    fetch.method = mcp::method::kGetPrompt;
+    fetch.params["name"] = offer.capability.origin_tool;
+    fetch.params["arguments"] = call->args;
+  }
+  auto bridge = bridge_;
+  auto result = co_await connectors::on_loop(bridge->loop(), bridge->fetch(std::move(fetch)));
+  if (result) carry_uris(bridge->config(), *result);
   co_return result;
 }
 

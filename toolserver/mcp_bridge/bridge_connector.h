@@ -1,6 +1,6 @@
 #pragma once
 
-// The tools of one foreign server, as they were when its list was read; a new
+// What one foreign server offers, as it was when its lists were read; a new
 // list makes a new connector. Calls come from every event loop and go to the
 // bridge's own.
 
@@ -28,6 +28,8 @@ class BridgeConnector final : public connectors::Connector {
                                                        Progress progress) override;
 
  private:
+  [[nodiscard]] base::Task<Outcome<ToolResult>> fetch(Approved<Invocation> call,
+                                                      const ForeignTool& offer);
   std::shared_ptr<Bridge> bridge_;
   std::map<ToolId, ForeignTool> tools_;
 };

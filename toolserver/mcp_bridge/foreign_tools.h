@@ -7,10 +7,13 @@
 // Source: docs/wire-3.0.md, "Capability record"; docs/adr/0120.
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/json/json.h"
+#include "toolserver/mcp/resource_uri.h"
 #include "toolserver/mcp_bridge/param_headers.h"
 #include "toolserver/model/argument_rules.h"
 #include "toolserver/model/capability.h"
@@ -24,10 +27,13 @@ using pins::PinnedTool;
 using pins::PinStatus;
 using pins::PinStore;
 
+/// A tool; or by its id a prompt, a template of resources or the list of resources.
 struct ForeignTool {
   Capability capability;
   ArgumentRules rules;
-  ParamHeaders headers = {};  ///< Of a server at a URL.
+  ParamHeaders headers = {};                       ///< Of a tool of a server at a URL.
+  std::optional<mcp::UriTemplate> uris = {};       ///< Of a template: what it stands for.
+  std::set<std::string, std::less<>> listed = {};  ///< Of the list: the server's URIs.
 };
 
 struct ForeignTools {

@@ -149,7 +149,8 @@ http::ClientRequest HttpLink::State::post(std::string text, const mcp::Request* 
   bool begins = request != nullptr && request->method == mcp::method::kInitialize;
   if (request != nullptr && !begins && mcp::is_stateless(revision)) {
     out.headers.add("Mcp-Method", request->method);
-    const auto* name = request->params.if_contains("name");
+    bool is_read = request->method == mcp::method::kReadResource;
+    const auto* name = request->params.if_contains(is_read ? "uri" : "name");
     if (name != nullptr && name->is_string()) {
       out.headers.add("Mcp-Name", mcp::encode_header(std::string_view(name->get_string())));
     }

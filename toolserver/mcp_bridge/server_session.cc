@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
 #include "base/json/fields.h"
+#include "toolserver/mcp/offer_values.h"
 #include "toolserver/mcp/request_meta.h"
 #include "toolserver/mcp/tool_values.h"
 
@@ -23,12 +25,29 @@ Fault broken(std::string detail) {
 
 json::Object client_info() { return {{"name", "securetool"}, {"version", "3.0"}}; }
 
-// Whether the server has a member "tools" among its capabilities.
-bool offers_tools(const json::Object& result) {
+json::Object capabilities_of(const json::Object& result) {
   const auto* capabilities = result.if_contains("capabilities");
-  if (capabilities == nullptr || !capabilities->is_object()) return false;
-  const auto* tools = capabilities->get_object().if_contains("tools");
-  return tools != nullptr && tools->is_object();
+  return capabilities != nullptr && capabilities->is_object() ? capabilities->get_object()
+                                                              : json::Object();
+}
+
+struct List {
+  std::string_view capability;
+  std::string_view method;
+  std::string_view member;  // Of its result.
+  std::size_t most;
+};
+constexpr List list_of(Listed what) {
+  switch (what) {
+    case Listed::kTools: return {"tools", mcp::method::kListTools, "tools", ServerSession::kTools};
+    case Listed::kPrompts:
+      return {"prompts", mcp::method::kListPrompts, "prompts", ServerSession::kTools};
+    case Listed::kResources:
+      return {"resources", mcp::method::kListResources, "resources", ServerSession::kResources};
+    case Listed::kTemplates:
+      return {"resources", mcp::method::kListTemplates, "resourceTemplates", ServerSession::kTools};
+  }
+  return {};
 }
 
 // The newest stateless revision among those that a server lists.
@@ -53,8 +72,10 @@ ToolResult refused_by_server(const mcp::RpcError& error) {
 }  // namespace
 
 void Unasked::take(const mcp::Notification& notification) const {
-  if (notification.method == mcp::method::kToolsChanged) {
-    if (tools_changed) tools_changed();
+  static constexpr std::array kChanges{mcp::method::kToolsChanged, mcp::method::kPromptsChanged,
+                                       mcp::method::kResourcesChanged};
+  if (std::ranges::find(kChanges, notification.method) != kChanges.end()) {
+    if (lists_changed) lists_changed();
     return;
   }
   if (notification.method != mcp::method::kProgress) return;
@@ -113,7 +134,7 @@ base::Task<Outcome<bool>> ServerSession::discover(bool was_refused) {
   auto revision = common((*reply)->if_contains("supportedVersions"));
   if (!revision) co_return false;
   revision_ = *revision;
-  has_tools_ = offers_tools(**reply);
+  offered_ = capabilities_of(**reply);
   co_return true;
 }
 
@@ -141,7 +162,7 @@ base::Task<Outcome<void>> ServerSession::initialize() {
                                                  mcp::name(*agreed)));
   }
   revision_ = *agreed;
-  has_tools_ = offers_tools(**reply);
+  offered_ = capabilities_of(**reply);
   link_.speak(revision_);
   co_await link_.tell({std::string(mcp::method::kInitialized), {}}, soon());
   co_await link_.listen(soon());
@@ -168,38 +189,62 @@ base::Task<Outcome<std::unique_ptr<ServerSession>>> ServerSession::open(ServerLi
   co_return session;
 }
 
-base::Task<Outcome<std::vector<json::Value>>> ServerSession::list_tools() {
-  std::vector<json::Value> tools;
-  if (!has_tools_) co_return tools;
+base::Task<Outcome<std::vector<json::Value>>> ServerSession::list(Listed what) {
+  const List list = list_of(what);
+  std::vector<json::Value> items;
+  const auto* offered = offered_.if_contains(list.capability);
+  if (offered == nullptr || !offered->is_object()) co_return items;
   std::set<std::string> cursors;
   std::string cursor;
   std::size_t bytes = 0;
   for (std::size_t page = 0; page < kPages; ++page) {
     json::Object params;
     if (!cursor.empty()) params["cursor"] = cursor;
-    auto asked = request(mcp::method::kListTools, std::move(params));
+    auto asked = request(list.method, std::move(params));
     auto reply = co_await link_.ask(std::move(asked), {}, soon());
     if (!reply) co_return std::move(reply).error();
-    if (!*reply) co_return broken(fmt::format("it refuses tools/list ({})", reply->error().code));
-    auto* listed = (*reply)->if_contains("tools");
-    if (listed == nullptr || !listed->is_array()) co_return broken("tools: must be an array");
+    // Who has resources need not have templates.
+    bool has_none = !*reply && reply->error().code == mcp::code::kNoMethod;
+    if (has_none && what == Listed::kTemplates) co_return items;
+    if (!*reply) {
+      co_return broken(fmt::format("it refuses {} ({})", list.method, reply->error().code));
+    }
+    auto* listed = (*reply)->if_contains(list.member);
+    if (listed == nullptr || !listed->is_array()) {
+      co_return broken(fmt::format("{}: must be an array", list.member));
+    }
     for (auto& one : listed->get_array()) {
       bytes += json::write(one).size();
-      if (tools.size() >= kTools || bytes > kListBytes) {
-        co_return refuse(Code::kLimit, "the server lists too many tools, or too large ones");
+      if (items.size() >= list.most || bytes > kListBytes) {
+        co_return refuse(
+            Code::kLimit,
+            fmt::format("the server lists too many {}, or too large ones", list.member));
       }
-      tools.push_back(std::move(one));
+      items.push_back(std::move(one));
     }
     const auto* next = (*reply)->if_contains("nextCursor");
-    if (next == nullptr || next->is_null()) co_return tools;
+    if (next == nullptr || next->is_null()) co_return items;
     if (!next->is_string()) co_return broken("nextCursor: must be a text");
     cursor = std::string(next->get_string());
-    if (cursor.empty()) co_return tools;
+    if (cursor.empty()) co_return items;
     if (cursor.size() > 4096 || !cursors.insert(cursor).second) {
       co_return broken("nextCursor: comes again, or is too long");
     }
   }
-  co_return refuse(Code::kLimit, "the server lists its tools on too many pages");
+  co_return refuse(Code::kLimit,
+                   fmt::format("the server lists its {} on too many pages", list.member));
+}
+
+base::Task<Outcome<ToolResult>> ServerSession::fetch(Fetch fetch) {
+  bool is_prompt = fetch.method == mcp::method::kGetPrompt;
+  auto asked = request(fetch.method, std::move(fetch.params), fetch.traceparent);
+  auto reply = co_await link_.ask(std::move(asked), {}, std::min(fetch.deadline, soon()));
+  if (!reply) co_return std::move(reply).error();
+  if (!*reply) co_return refused_by_server(reply->error());
+  auto result = is_prompt ? mcp::read_prompt_text(std::move(**reply))
+                          : mcp::read_contents(std::move(**reply));
+  if (!result) co_return broken("its result is none: " + result.error().message());
+  co_return std::move(*result);
 }
 
 base::Task<Outcome<ToolResult>> ServerSession::call(Call call) {

@@ -21,7 +21,7 @@ namespace tool::bridge {
 /// Shared with the link's events: what comes without being asked for.
 struct Unasked {
   std::map<std::int64_t, Progress> progress;  ///< By token.
-  std::function<void()> tools_changed;
+  std::function<void()> lists_changed;        ///< Of tools, prompts or resources.
 
   void take(const mcp::Notification& notification) const;
 };
@@ -35,13 +35,17 @@ struct SessionOptions {
   bool skip_newest = false;  ///< The server went away when it was asked in the newest era.
 };
 
+/// What a server has lists of.
+enum class Listed : std::uint8_t { kTools, kPrompts, kResources, kTemplates };
+
 /// Used from the event loop of its link, by coroutines that have set
 /// this_coro::throw_if_cancelled(false).
 class ServerSession {
  public:
-  static constexpr std::size_t kTools = 512;
+  static constexpr std::size_t kTools = 512;  ///< Of each list but that of resources.
+  static constexpr std::size_t kResources = 2'048;
   static constexpr std::size_t kPages = 64;
-  static constexpr std::size_t kListBytes = 2 << 20;  ///< Of all tools, as JSON.
+  static constexpr std::size_t kListBytes = 2 << 20;  ///< Of all items of a list, as JSON.
 
   /// Agrees on a revision. `link` and `unasked` outlive the session.
   /// Errors: E_VERSION  no revision in common that is allowed; E_UPSTREAM,
@@ -52,10 +56,11 @@ class ServerSession {
 
   [[nodiscard]] mcp::Revision revision() const { return revision_; }
 
-  /// Every tool as the server describes it, page by page.
+  /// Every tool, prompt and so on as the server describes it, page by page; none where it
+  /// does not say that it has such.
   /// Errors: E_LIMIT  over a bound; E_UPSTREAM  a page that is none, a cursor
   ///         that comes again; those of the link.
-  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Value>>> list_tools();
+  [[nodiscard]] base::Task<Outcome<std::vector<base::json::Value>>> list(Listed what);
 
   struct Call {
     std::string name;  ///< The server's own.
@@ -71,6 +76,16 @@ class ServerSession {
   /// Errors: E_UPSTREAM, E_LIMIT, E_BUSY, E_TIMEOUT, E_CANCELLED  as
   ///         ServerLink::ask().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(Call call);
+
+  struct Fetch {
+    std::string_view method;  ///< A literal.
+    base::json::Object params;
+    std::string traceparent;
+    base::Deadline deadline;
+  };
+  /// The contents of a resource, or the text of a prompt; a refusal as with call().
+  /// Errors: likewise.
+  [[nodiscard]] base::Task<Outcome<ToolResult>> fetch(Fetch fetch);
 
  private:
   ServerSession(ServerLink& link, Unasked& unasked, SessionOptions options)
@@ -88,7 +103,7 @@ class ServerSession {
   Unasked& unasked_;
   SessionOptions options_;
   mcp::Revision revision_ = mcp::kNewest;
-  bool has_tools_ = false;
+  base::json::Object offered_;  // Its capabilities.
   std::int64_t next_id_ = 0;
 };
 

@@ -14,7 +14,7 @@ base::Task<Outcome<std::size_t>> count_tools(HttpLink& link, Unasked& unasked,
                                              SessionOptions options) {
   auto session = co_await ServerSession::open(link, unasked, std::move(options));
   if (!session) co_return std::move(session).error();
-  auto listed = co_await (*session)->list_tools();
+  auto listed = co_await (*session)->list(Listed::kTools);
   if (!listed) co_return std::move(listed).error();
   co_return listed->size();
 }

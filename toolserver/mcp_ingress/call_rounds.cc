@@ -186,6 +186,10 @@ base::Task<Reply> Dispatcher::refusal_of(std::shared_ptr<const Call> call, Fault
   Reply reply;
   bool readable =
       fault.code == Code::kPolicy || fault.code == Code::kConsent || fault.code == Code::kShape;
+  if (work->offer != Offer::kTool) {
+    bool is_missing = work->offer == Offer::kResource && fault.code == Code::kTool;
+    co_return is_missing ? no_resource(*call, work->name) : fault_reply(fault);
+  }
   if (readable) {
     reply.body = mcp::write_result(error_result(fault), call->revision);
     co_return reply;
@@ -202,8 +206,8 @@ base::Task<Reply> Dispatcher::play(std::shared_ptr<const Call> call,
                                    std::shared_ptr<ToolWork> work) const {
   Round& round = work->round;
   for (int i = 0; i < kMostRounds; ++i) {
-    ToolCall tool{work->name, work->arguments, round.inputs,  work->progress,
-                  work->note, round.consent,   work->call_id, work->time};
+    ToolCall tool{work->name,    work->arguments, round.inputs, work->progress, work->note,
+                  round.consent, work->call_id,   work->time,   work->offer};
     auto result = co_await tools_.call(call, std::move(tool));
     if (!result && round.consent && round.consent->question()) {
       InputNeeded consent;
@@ -212,6 +216,7 @@ base::Task<Reply> Dispatcher::play(std::shared_ptr<const Call> call,
     }
     if (!result) co_return co_await refusal_of(call, std::move(result).error(), work);
     Reply reply;
+    if (work->offer != Offer::kTool) co_return offer_reply(*call, *work, std::move(*result));
     if (!result->input_needed) {
       reply.body = mcp::write_result(*result, call->revision);
       co_return reply;
@@ -234,6 +239,7 @@ base::Task<Reply> Dispatcher::play(std::shared_ptr<const Call> call,
 }
 
 base::Task<Reply> Dispatcher::get_prompt(std::shared_ptr<const Call> call) const {
+  if (is_bridged(*call)) co_return co_await play_bridged(call);
   auto request = prompt_request_of(call->request.params);
   if (!request) co_return std::move(request).error();
   auto arguments = object_param(call->request.params, "arguments");
@@ -243,6 +249,7 @@ base::Task<Reply> Dispatcher::get_prompt(std::shared_ptr<const Call> call) const
   if (!round) co_return std::move(round).error();
   auto recorded = tools_.record(*call, "mcp_prompt_get", request->name);
   if (!recorded) co_return fault_reply(recorded.error());
+  if (!providers_.prompts) co_return fault_reply(refuse(Code::kTool, "no such prompt"));
   request->client = call->client;
   Reply reply;
   for (int i = 0; i < kMostRounds; ++i) {

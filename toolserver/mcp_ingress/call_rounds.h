@@ -30,6 +30,12 @@ struct ToolWork {
   std::shared_ptr<const Note> note;
   std::string call_id;                                 ///< Of a task; else empty.
   std::optional<std::chrono::milliseconds> time = {};  ///< Likewise.
+  Offer offer = Offer::kTool;                          ///< What `name` is, as in ToolCall.
 };
+
+struct Call;
+struct Reply;
+/// The answer of a foreign server, as resources/read or prompts/get gives it.
+[[nodiscard]] Reply offer_reply(const Call& call, const ToolWork& work, ToolResult result);
 
 }  // namespace tool::mcp_ingress

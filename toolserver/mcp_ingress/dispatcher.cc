@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/json/fields.h"
@@ -35,7 +36,14 @@ void add_cache_rule(json::Object& result, std::int64_t life) {
 
 struct Dispatcher::Row {
   enum class Era : std::uint8_t { kBoth, kSessions, kStateless };
-  enum class Needs : std::uint8_t { kNothing, kResources, kPrompts, kCompletion, kTasks };
+  enum class Needs : std::uint8_t {
+    kNothing,
+    kResources,
+    kUpdates,  // Of single resources, of which the program's own tell.
+    kPrompts,
+    kCompletion,
+    kTasks
+  };
   std::string_view method;
   Era era;
   Needs needs;
@@ -54,8 +62,8 @@ const Dispatcher::Row* Dispatcher::row_of(std::string_view method_name) {
       Row{method::kListResources, kBoth, kResources, &Dispatcher::list_resources},
       Row{method::kListTemplates, kBoth, kResources, &Dispatcher::list_templates},
       Row{method::kReadResource, kBoth, kResources, &Dispatcher::read_resource},
-      Row{method::kSubscribe, kSessions, kResources, &Dispatcher::subscribe},
-      Row{method::kUnsubscribe, kSessions, kResources, &Dispatcher::unsubscribe},
+      Row{method::kSubscribe, kSessions, kUpdates, &Dispatcher::subscribe},
+      Row{method::kUnsubscribe, kSessions, kUpdates, &Dispatcher::unsubscribe},
       Row{method::kListPrompts, kBoth, kPrompts, &Dispatcher::list_prompts},
       Row{method::kGetPrompt, kBoth, kPrompts, &Dispatcher::get_prompt},
       Row{method::kComplete, kBoth, kCompletion, &Dispatcher::complete},
@@ -79,11 +87,13 @@ base::Task<Reply> Dispatcher::run(std::shared_ptr<const Call> call) const {
   switch (row->needs) {
     case Row::Needs::kNothing: break;
     case Row::Needs::kResources:
-      offered = providers_.resources != nullptr;
+    case Row::Needs::kUpdates:
+      offered =
+          row->needs == Row::Needs::kUpdates ? providers_.resources != nullptr : offers_resources();
       scope = "mcp:resources";
       break;
     case Row::Needs::kPrompts:
-      offered = providers_.prompts != nullptr;
+      offered = offers_prompts();
       scope = "mcp:prompts";
       break;
     case Row::Needs::kCompletion: offered = providers_.completion != nullptr; break;
@@ -98,7 +108,8 @@ base::Task<Reply> Dispatcher::run(std::shared_ptr<const Call> call) const {
     reply.wanted_scope = scope;
     co_return reply;
   }
-  if (row->method != method::kCallTool) {
+  // What goes through the pipeline is counted there.
+  if (row->method != method::kCallTool && !is_bridged(*call)) {
     if (auto admitted = tools_.admit(*call); !admitted) co_return fault_reply(admitted.error());
   }
   co_return finish(*call, co_await (this->*row->handler)(call));
@@ -144,11 +155,11 @@ json::Object Dispatcher::capabilities(Revision revision) const {
   if (tells) lists["listChanged"] = true;
   out["tools"] = lists;
   out["logging"] = json::Object();
-  if (providers_.resources) {
+  if (offers_resources()) {
     out["resources"] = lists;
-    if (tells) out["resources"].as_object()["subscribe"] = true;
+    if (tells && providers_.resources) out["resources"].as_object()["subscribe"] = true;
   }
-  if (providers_.prompts) out["prompts"] = lists;
+  if (offers_prompts()) out["prompts"] = lists;
   if (providers_.completion) out["completions"] = json::Object();
   if (offers_tasks() && mcp::is_stateless(revision)) {
     out["extensions"] = json::Object{{kTasksExtension, json::Object()}};
@@ -224,9 +235,12 @@ base::Task<Reply> Dispatcher::list_tools(std::shared_ptr<const Call> call) const
 
 base::Task<Reply> Dispatcher::list_resources(std::shared_ptr<const Call> call) const {
   std::vector<json::Object> all;
-  for (const Resource& one : providers_.resources->resources(*call->caller)) {
-    all.push_back(write_resource(one));
+  if (providers_.resources) {
+    for (const Resource& one : providers_.resources->resources(*call->caller)) {
+      all.push_back(write_resource(one));
+    }
   }
+  std::ranges::move(tools_.offered(*call, OfferList::kResources), std::back_inserter(all));
   Reply reply = page_of(std::move(all), "resources", call->request.params);
   if (reply.body && mcp::is_stateless(call->revision)) add_cache_rule(*reply.body, kListLife);
   co_return reply;
@@ -234,27 +248,30 @@ base::Task<Reply> Dispatcher::list_resources(std::shared_ptr<const Call> call) c
 
 base::Task<Reply> Dispatcher::list_templates(std::shared_ptr<const Call> call) const {
   std::vector<json::Object> all;
-  for (const ResourceTemplate& one : providers_.resources->templates(*call->caller)) {
-    all.push_back(write_template(one));
+  if (providers_.resources) {
+    for (const ResourceTemplate& one : providers_.resources->templates(*call->caller)) {
+      all.push_back(write_template(one));
+    }
   }
+  std::ranges::move(tools_.offered(*call, OfferList::kTemplates), std::back_inserter(all));
   Reply reply = page_of(std::move(all), "resourceTemplates", call->request.params);
   if (reply.body && mcp::is_stateless(call->revision)) add_cache_rule(*reply.body, kListLife);
   co_return reply;
 }
 
 base::Task<Reply> Dispatcher::read_resource(std::shared_ptr<const Call> call) const {
+  if (is_bridged(*call)) co_return co_await play_bridged(call);
   auto uri = text_param(call->request.params, "uri");
   if (!uri) co_return std::move(uri).error();
   auto recorded = tools_.record(*call, "mcp_resource_read", *uri);
   if (!recorded) co_return fault_reply(recorded.error());
+  if (!providers_.resources) co_return no_resource(*call, *uri);
   base::RequestContext context;
   auto contents = co_await providers_.resources->read(context, call->caller, *uri);
   bool stateless = mcp::is_stateless(call->revision);
   if (!contents) {
     if (contents.error().code != Code::kTool) co_return fault_reply(contents.error());
-    int number = stateless ? mcp::code::kInvalidParams : mcp::code::kResourceNotFound;
-    co_return error_reply(200, number, "no such resource",
-                          json::Value(json::Object{{"uri", *uri}}));
+    co_return no_resource(*call, *uri);
   }
   json::Array parts;
   for (const Content& one : *contents) parts.push_back(mcp::write_contents(one));
@@ -288,9 +305,12 @@ base::Task<Reply> Dispatcher::unsubscribe(std::shared_ptr<const Call> call) cons
 
 base::Task<Reply> Dispatcher::list_prompts(std::shared_ptr<const Call> call) const {
   std::vector<json::Object> all;
-  for (const Prompt& one : providers_.prompts->prompts(*call->caller)) {
-    all.push_back(write_prompt(one));
+  if (providers_.prompts) {
+    for (const Prompt& one : providers_.prompts->prompts(*call->caller)) {
+      all.push_back(write_prompt(one));
+    }
   }
+  std::ranges::move(tools_.offered(*call, OfferList::kPrompts), std::back_inserter(all));
   Reply reply = page_of(std::move(all), "prompts", call->request.params);
   if (reply.body && mcp::is_stateless(call->revision)) add_cache_rule(*reply.body, kListLife);
   co_return reply;
@@ -319,8 +339,8 @@ std::expected<ListenFilter, Reply> Dispatcher::listen_filter(const json::Object&
                 [&](const std::string& id) { return !task_news(caller, id).has_value(); });
   bool tells = tools_.tells_changes();
   filter->tools = filter->tools && tells;
-  filter->prompts = filter->prompts && tells && providers_.prompts != nullptr;
-  filter->resources = filter->resources && tells && providers_.resources != nullptr;
+  filter->prompts = filter->prompts && tells && offers_prompts();
+  filter->resources = filter->resources && tells && offers_resources();
   if (!tells || providers_.resources == nullptr) filter->uris.clear();
   return filter;
 }

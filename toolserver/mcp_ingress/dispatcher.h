@@ -9,6 +9,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct DispatchOptions {
   std::string server_version;
   mcp::Revision minimum = mcp::Revision::k2025_03_26;  ///< Older ones are refused.
   bool elicit_consent = false;  ///< Consent may be given by the client's own user.
+  /// Namespaces of the foreign servers whose prompts and resources are offered.
+  std::set<std::string, std::less<>> prompt_servers = {};
+  std::set<std::string, std::less<>> resource_servers = {};
 };
 
 /// A member of a result that is JSON text already, so that nobody has to build it
@@ -157,6 +161,17 @@ class Dispatcher {
   [[nodiscard]] base::Task<std::expected<FoundTask, Reply>> find_task(
       std::shared_ptr<const Call> call) const;
   [[nodiscard]] bool offers_tasks() const;
+  [[nodiscard]] bool offers_resources() const {
+    return providers_.resources != nullptr || !options_.resource_servers.empty();
+  }
+  [[nodiscard]] bool offers_prompts() const {
+    return providers_.prompts != nullptr || !options_.prompt_servers.empty();
+  }
+  // Of bridged.cc: what is asked of a foreign server.
+  [[nodiscard]] bool is_bridged(const Call& call) const;
+  [[nodiscard]] std::expected<std::shared_ptr<ToolWork>, Reply> bridged_work(
+      const Call& call) const;
+  [[nodiscard]] base::Task<Reply> play_bridged(std::shared_ptr<const Call> call) const;
   [[nodiscard]] base::json::Object capabilities(mcp::Revision revision) const;
   [[nodiscard]] base::json::Object server_info() const;
   [[nodiscard]] std::vector<std::string> served_names() const;

@@ -254,7 +254,8 @@ base::Task<Outcome<ToolList>> FewTools::list(std::shared_ptr<const Call> call) {
 }
 
 base::Task<Outcome<ToolResult>> FewTools::call(std::shared_ptr<const Call> call, ToolCall tool) {
-  bool may_be = tool.name == kSearch || tool.name == kDescribe || tool.name == kExecute;
+  bool may_be = tool.offer == Offer::kTool &&
+                (tool.name == kSearch || tool.name == kDescribe || tool.name == kExecute);
   if (!may_be) co_return co_await behind_.call(call, std::move(tool));
   auto few = co_await is_few(call);
   if (!few) co_return std::move(few).error();

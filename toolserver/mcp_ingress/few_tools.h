@@ -34,6 +34,10 @@ class FewTools final : public ToolBackend {
 
   [[nodiscard]] Outcome<void> admit(const Call& call) override { return behind_.admit(call); }
   [[nodiscard]] base::Task<Outcome<ToolList>> list(std::shared_ptr<const Call> call) override;
+  [[nodiscard]] std::vector<base::json::Object> offered(const Call& call,
+                                                        OfferList list) const override {
+    return behind_.offered(call, list);
+  }
   /// Tools that are called by their own names are called all the same. Errors also:
   /// E_SHAPE  an argument of one of the three; E_TOOL  nothing to describe; those
   /// of admit(), for what calls no tool.

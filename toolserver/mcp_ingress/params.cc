@@ -196,6 +196,12 @@ Reply page_of_tools(const ToolList& all, const json::Object& params) {
   return reply;
 }
 
+Reply no_resource(const Call& call, const std::string& uri) {
+  bool is_stateless = mcp::is_stateless(call.revision);
+  int number = is_stateless ? mcp::code::kInvalidParams : mcp::code::kResourceNotFound;
+  return error_reply(200, number, "no such resource", json::Value(json::Object{{"uri", uri}}));
+}
+
 json::Object write_resource(const Resource& resource) {
   json::Object out{{"uri", resource.uri}, {"name", resource.name}};
   add_text(out, "title", resource.title);

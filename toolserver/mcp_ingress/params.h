@@ -32,6 +32,9 @@ namespace tool::mcp_ingress {
     const base::json::Object& params);
 [[nodiscard]] std::expected<ListenFilter, Reply> read_filter(const base::json::Object& params);
 
+/// The answer where there is no resource, or none that the caller may know of.
+[[nodiscard]] Reply no_resource(const Call& call, const std::string& uri);
+
 /// A page of 100 of `all`, from where `params.cursor` says.
 [[nodiscard]] Reply page_of(std::vector<base::json::Object> all, std::string_view member,
                             const base::json::Object& params);

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "toolserver/mcp/resource_uri.h"
 #include "toolserver/mcp/revision.h"
 #include "toolserver/mcp/tool_values.h"
 #include "toolserver/model/ulid.h"
@@ -34,6 +35,15 @@ std::string checked_traceparent(const std::string& text) {
 
 std::string shown(const ToolId& id, const std::string& bare) {
   return !bare.empty() && id.space() == bare ? std::string(id.name()) : id.text();
+}
+
+// Whether the list of a server's resources, as it is shown, has this URI.
+bool lists(const json::Object& listed, std::string_view uri) {
+  const auto* resources = listed.if_contains("resources");
+  return resources != nullptr &&
+         std::ranges::any_of(resources->get_array(), [&](const json::Value& one) {
+           return one.at("uri").get_string() == uri;
+         });
 }
 
 // When it was made, in milliseconds. Source: ULID specification, "Encoding".
@@ -132,6 +142,41 @@ std::shared_ptr<const PipelineTools::WrittenList> PipelineTools::written(
   return made;
 }
 
+std::vector<json::Object> PipelineTools::offered(const Call& call, OfferList list) const {
+  Offer offer = list == OfferList::kPrompts ? Offer::kPrompt : Offer::kResource;
+  std::vector<json::Object> out;
+  for (const auto& entry : pipeline_.capabilities_for(*call.caller, mode_, offer)->tools) {
+    const json::Object& listed = entry->capability.listed;
+    const auto* resources = listed.if_contains("resources");
+    if (list != OfferList::kResources) {
+      if (resources == nullptr) out.push_back(listed);
+    } else if (resources != nullptr) {
+      for (const auto& one : resources->get_array()) out.push_back(one.get_object());
+    }
+  }
+  return out;
+}
+
+// Which record a URI falls under: the server's list where it stands there, else the first
+// template that it fits. One that fits nothing is looked for in the list, where it is
+// refused and recorded.
+std::string PipelineTools::resource_id(const Principal& caller, const std::string& uri) const {
+  auto parts = mcp::inner_uri(uri);
+  if (!parts) return {};
+  std::string kind(name(Offer::kResource));
+  std::string list = kind + ":" + parts->server + "." + std::string(mcp::kListedResources);
+  std::string fits;
+  for (const auto& entry : pipeline_.capabilities_for(caller, mode_, Offer::kResource)->tools) {
+    const Capability& capability = entry->capability;
+    if (capability.id.space() != parts->server) continue;
+    if (lists(capability.listed, uri)) return list;
+    if (!fits.empty() || !capability.listed.contains("uriTemplate")) continue;
+    auto uris = mcp::UriTemplate::parse(capability.origin_tool);
+    if (uris && uris->matches(parts->uri)) fits = capability.id.text();
+  }
+  return fits.empty() ? list : fits;
+}
+
 base::Task<std::string> PipelineTools::scope_of(std::shared_ptr<const Call>, std::string name,
                                                 json::Object) {
   co_return "tool:invoke:" + id_of(name);
@@ -147,8 +192,14 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
   out.traceparent = checked_traceparent(call->meta.traceparent);
   out.principal = call->caller;
   out.mode = mode_;
-  out.tool = id_of(tool.name);
-  bool named = ToolId::parse(out.tool).has_value();
+  out.offer = tool.offer;
+  switch (tool.offer) {
+    case Offer::kTool: out.tool = id_of(tool.name); break;
+    case Offer::kPrompt: out.tool = std::string(name(tool.offer)) + ":" + tool.name; break;
+    case Offer::kResource: out.tool = resource_id(*call->caller, tool.name); break;
+  }
+  auto id = ToolId::parse_any(out.tool);
+  bool named = id && id->offer() == tool.offer;
   if (const auto& key = call->meta.idempotency_key;
       !key.empty() && !pipeline::is_idempotency_key(key)) {
     co_return refuse(Code::kShape, "_meta." + std::string(mcp::meta::kIdempotencyKey) +
@@ -163,7 +214,9 @@ base::Task<Outcome<ToolResult>> PipelineTools::call(std::shared_ptr<const Call> 
   out.asker = std::move(tool.asker);
   auto reply = co_await pipeline_.run(std::move(out), std::move(tool.progress));
   // A name that cannot be one's is answered as one that is free.
-  if (!reply && !named) co_return refuse(Code::kTool, "no such tool");
+  if (!reply && !named) {
+    co_return refuse(Code::kTool, "no such " + std::string(name(tool.offer)));
+  }
   if (!reply) co_return std::move(reply).error();
   co_return std::move(reply->result);
 }

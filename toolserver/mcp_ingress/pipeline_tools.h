@@ -41,6 +41,8 @@ class PipelineTools final : public ToolBackend {
     return pipeline_.take(*call.caller);
   }
   [[nodiscard]] base::Task<Outcome<ToolList>> list(std::shared_ptr<const Call> call) override;
+  [[nodiscard]] std::vector<base::json::Object> offered(const Call& call,
+                                                        OfferList list) const override;
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(std::shared_ptr<const Call> call,
                                                      ToolCall tool) override;
   [[nodiscard]] Outcome<void> record(const Call& call, std::string_view what,
@@ -68,6 +70,7 @@ class PipelineTools final : public ToolBackend {
   static constexpr std::size_t kWrittenLists = 4;
 
   [[nodiscard]] std::string id_of(const std::string& name) const;
+  [[nodiscard]] std::string resource_id(const Principal& caller, const std::string& uri) const;
   [[nodiscard]] workflow::FlowCaller flow_caller(const Call& call) const;
   [[nodiscard]] std::optional<KeptCall> kept_run(const Principal& caller,
                                                  workflow::FoundRun run) const;

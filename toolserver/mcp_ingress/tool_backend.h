@@ -59,7 +59,13 @@ struct ToolCall {
   std::string id = {};  ///< A ULID by which the call is found again; empty: one is made.
   /// How long it may take where nobody waits for it on a connection.
   std::optional<std::chrono::milliseconds> time = {};
+  /// What `name` is: of a prompt the name as listed, of a resource its URI, whose
+  /// arguments are {"uri": the server's own}.
+  Offer offer = Offer::kTool;
 };
+
+/// What foreign servers offer beside tools.
+enum class OfferList : std::uint8_t { kPrompts, kResources, kTemplates };
 
 /// A call of the caller's that is not under way as a task here, as its record has it.
 struct KeptCall {
@@ -97,6 +103,13 @@ class ToolBackend {
   /// Errors: E_RATE, E_BUSY.
   [[nodiscard]] virtual Outcome<void> admit(const Call& call) = 0;
   [[nodiscard]] virtual base::Task<Outcome<ToolList>> list(std::shared_ptr<const Call> call) = 0;
+  /// Prompts, resources or templates of foreign servers that the caller may get, as MCP
+  /// lists them, in an order that stays.
+  [[nodiscard]] virtual std::vector<base::json::Object> offered(const Call& /*call*/,
+                                                                OfferList /*list*/) const {
+    return {};
+  }
+  /// Also gets a prompt and reads a resource of a foreign server, by ToolCall::offer.
   /// Errors: those of pipeline::Pipeline::run().
   [[nodiscard]] virtual base::Task<Outcome<ToolResult>> call(std::shared_ptr<const Call> call,
                                                              ToolCall tool) = 0;

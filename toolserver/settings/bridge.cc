@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/config/file_text.h"
 #include "base/config/setting.h"
@@ -28,10 +29,12 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 constexpr std::array kCommonKeys = {
     Key{"kind", "stdio or http", "", "A program that the service starts, or a server at a URL."},
+    Key{"offers", "list of tools, resources and prompts", "[\"tools\"]",
+        "What of the server callers are offered; resources and prompts to MCP clients alone."},
     Key{"first_seen", "quarantine or trust", "quarantine",
         "trust approves what the server offers when it is seen for the first time."},
     Key{"consent", "never, first or always", "always",
-        "Whether a person is asked before a call of its tools."},
+        "Whether a person is asked before a call of its tools, a read or a prompt."},
     Key{"timeout", "seconds, 0.1 to 300", "60", "Time of one request to the server."},
     Key{"oldest_version", "2025-03-26, 2025-06-18, 2025-11-25 or 2026-07-28", "2025-03-26",
         "The oldest revision of MCP that is spoken."},
@@ -141,6 +144,7 @@ class Reader {
     bridge.kind = choice(section_, "kind", {"stdio", "http"}, "stdio") == "http"
                       ? BridgeKind::kHttp
                       : BridgeKind::kStdio;
+    if (section_.has("offers")) bridge.offers = read_offers();
     if (choice(section_, "first_seen", {"quarantine", "trust"}, "quarantine") == "trust") {
       bridge.first_seen = FirstSight::kTrust;
     }
@@ -161,6 +165,23 @@ class Reader {
   }
 
  private:
+  BridgeOffers read_offers() {
+    BridgeOffers out{.tools = false};
+    auto words = section_.texts("offers", kMaxItems);
+    for (const auto& word : words) {
+      bool* offer = word == "tools"       ? &out.tools
+                    : word == "resources" ? &out.resources
+                    : word == "prompts"   ? &out.prompts
+                                          : nullptr;
+      if (offer == nullptr || std::exchange(*offer, true)) {
+        section_.fault("offers", "must hold tools, resources and prompts, each once at most");
+        return out;
+      }
+    }
+    if (words.empty()) section_.fault("offers", "must name one of tools, resources and prompts");
+    return out;
+  }
+
   void read_program(Bridge& bridge) {
     bridge.command = place("command");
     bridge.arguments = section_.texts("arguments", kMaxItems);
@@ -358,7 +379,7 @@ bool same_bridge(const Bridge& a, const Bridge& b) {
          a.arguments == b.arguments && a.folder == b.folder && a.environment == b.environment &&
          a.reads == b.reads && a.runs == b.runs && a.writes == b.writes && a.network == b.network &&
          a.processes == b.processes && a.memory_bytes == b.memory_bytes && a.url == b.url &&
-         a.ca_cert_path == b.ca_cert_path && a.first_seen == b.first_seen &&
+         a.ca_cert_path == b.ca_cert_path && a.offers == b.offers && a.first_seen == b.first_seen &&
          a.consent == b.consent && a.timeout == b.timeout && a.oldest_version == b.oldest_version &&
          a.rules == b.rules && same_login(a.login, b.login) && same_secrets(a.headers, b.headers) &&
          same_secrets(a.environment_secrets, b.environment_secrets);

@@ -52,8 +52,16 @@ struct BridgeLogin {
   std::uint16_t redirect_port = 0;    ///< 0: any that is free.
 };
 
+/// What of a server callers are offered.
+struct BridgeOffers {
+  bool tools = true;
+  bool resources = false;  ///< Templates of resources, too.
+  bool prompts = false;
+  friend bool operator==(const BridgeOffers&, const BridgeOffers&) = default;
+};
+
 struct Bridge {
-  std::string name;  ///< The namespace of its tools.
+  std::string name;  ///< The namespace of its tools, resources and prompts.
   BridgeKind kind = BridgeKind::kStdio;
   std::filesystem::path command;  ///< kStdio, absolute.
   std::vector<std::string> arguments;
@@ -72,6 +80,7 @@ struct Bridge {
   std::vector<NamedSecret> headers;  ///< Sent with each request to `url`, and nowhere else.
   std::filesystem::path ca_cert_path;
   std::optional<BridgeLogin> login;
+  BridgeOffers offers;
   FirstSight first_seen = FirstSight::kQuarantine;
   ConsentRule consent = ConsentRule::kAlways;
   std::chrono::milliseconds timeout{60'000};  ///< Of one request to the server.

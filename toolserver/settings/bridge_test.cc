@@ -62,6 +62,13 @@ TEST_F(BridgeTest, defaults_deny) {
   auto git = loaded().bridges.at(0);
   EXPECT_EQ(git.first_seen, FirstSight::kQuarantine);
   EXPECT_EQ(git.consent, ConsentRule::kAlways);
+  EXPECT_EQ(git.offers, (BridgeOffers{.tools = true, .resources = false, .prompts = false}));
+}
+
+TEST_F(BridgeTest, what_is_offered_is_said) {
+  configure(std::string(kGit) + "offers = [\"prompts\", \"resources\"]\n");
+  EXPECT_EQ(loaded().bridges.at(0).offers,
+            (BridgeOffers{.tools = false, .resources = true, .prompts = true}));
 }
 
 TEST_F(BridgeTest, what_is_wrong_is_named) {
@@ -76,6 +83,9 @@ TEST_F(BridgeTest, what_is_wrong_is_named) {
            {"colour = 1\n", "securetool.toml:bridges.git.colour: no such key; the nearest is"},
            {"argumets = []\n", "bridges.git.argumets: no such key; the nearest is arguments"},
            {"first_seen = \"yes\"\n", "bridges.git.first_seen: must be quarantine or trust"},
+           {"offers = []\n", "bridges.git.offers: must name one of"},
+           {"offers = [\"all\"]\n", "bridges.git.offers: must hold tools, resources and prompts"},
+           {"offers = [\"tools\", \"tools\"]\n", "bridges.git.offers: must hold tools"},
            {"network = \"yes\"\n", "bridges.git.network: must be true or false"},
            {"reads = \"/srv\"\n", "bridges.git.reads: must be a list"},
            {"reads = [\"\"]\n", "bridges.git.reads: must hold paths"},

@@ -75,7 +75,7 @@ base::Task<Outcome<void>> use(HttpLink& link, tool::bridge::Unasked& unasked, Sc
   auto options = options_of(scenario);
   auto session = co_await ServerSession::open(link, unasked, options);
   if (!session) co_return std::move(session).error();
-  auto listed = co_await (*session)->list_tools();
+  auto listed = co_await (*session)->list(tool::bridge::Listed::kTools);
   if (!listed) co_return std::move(listed).error();
   tool::settings::Bridge bridge;
   bridge.name = "suite";

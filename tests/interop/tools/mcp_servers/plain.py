@@ -20,9 +20,20 @@ def text_result(text, **more):
     return {'content': [{'type': 'text', 'text': text}], **more}
 
 
-def serve(tools, call, version='2025-11-25'):
+class Refusal(Exception):
+    """What a method of `more` raises to answer with an error."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def serve(tools, call, version='2025-11-25', more=None):
     """`tools(params)` is the result of tools/list; `call(id, name, arguments, ask)` that of a call, or None where
-    it answered by itself. `ask(method)` sends a request to the client and returns what it said."""
+    it answered by itself. `ask(method)` sends a request to the client and returns what it said.
+    `more` has further methods: a function of the parameters that gives the result, or None for no answer."""
+    more = more or {}
+    capabilities = {kind: {'listChanged': True} for kind in ('tools', *{name.split('/')[0] for name in more})}
     waiting = {}
     number = iter(range(1, 1 << 30))
 
@@ -47,11 +58,18 @@ def serve(tools, call, version='2025-11-25'):
                 waiting[message['id']][1] = message
                 waiting[message['id']][0].set()
         elif method == 'initialize':
-            send({'id': message['id'], 'result': {'protocolVersion': version, 'capabilities': {'tools': {'listChanged': True}},
+            send({'id': message['id'], 'result': {'protocolVersion': version, 'capabilities': capabilities,
                                                   'serverInfo': {'name': 'plain', 'version': '1'}}})
         elif method == 'tools/list':
             send({'id': message['id'], 'result': tools(message.get('params', {}))})
         elif method == 'tools/call':
             threading.Thread(target=answer, args=(message,), daemon=True).start()
+        elif method in more:
+            try:
+                result = more[method](message.get('params', {}))
+                if result is not None:
+                    send({'id': message['id'], 'result': result})
+            except Refusal as refusal:
+                send({'id': message['id'], 'error': {'code': refusal.code, 'message': str(refusal)}})
         elif 'id' in message:
             send({'id': message['id'], 'error': {'code': -32601, 'message': 'no such method'}})
