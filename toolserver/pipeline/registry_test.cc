@@ -54,14 +54,14 @@ TEST(RegistryTest, takes_all_tools_of_a_connector_or_none) {
 TEST(RegistryTest, a_foreign_schema_that_is_not_understood_is_refused) {
   ToolRegistry registry;
   for (std::string_view schema :
-       {R"({"type":"object","$dynamicRef":"#"})", R"({"type":"string"})", R"({})",
+       {R"({"type":"object","$dynamicRef":"https://a.example/b"})", R"({"type":"string"})", R"({})",
         R"({"type":"object","properties":{"n":{"maximum":9007199254740992}}})"}) {
     Capability odd = bridged("w.a");
     odd.input_schema = object(schema);
     EXPECT_EQ(refusal(registry, {odd}), Code::kShape) << schema;
   }
   Capability odd = bridged("w.a");
-  odd.output_schema = object(R"({"$dynamicRef":"#"})");
+  odd.output_schema = object(R"({"$dynamicRef":"https://a.example/b"})");
   EXPECT_EQ(refusal(registry, {odd}), Code::kShape);
 }
 

@@ -22,28 +22,30 @@ struct SchemaNode;
 /// maxContains, minItems, maxItems, uniqueItems, minProperties, maxProperties,
 /// minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength,
 /// maxLength, pattern (RE2), oneOf, anyOf, allOf, not, if, then, else, $defs and
-/// definitions, $anchor, $ref within the document, and the schemas true and false.
-/// Kept as notes: $schema, $comment, title, description, default, examples,
-/// $id at the root, deprecated, readOnly, writeOnly, format, contentMediaType,
+/// definitions, $id at every level, $anchor, $dynamicAnchor, $ref and $dynamicRef
+/// within the document, and the schemas true and false.
+/// Kept as notes: $schema, $vocabulary, $comment, title, description, default,
+/// examples, deprecated, readOnly, writeOnly, format, contentMediaType,
 /// contentEncoding, contentSchema, and names that begin with "x-".
-/// Refused by name, as every other keyword: $dynamicRef, $dynamicAnchor,
-/// $vocabulary, and a $ref to another document: none is ever fetched.
+/// Refused by name, as every other keyword: a $ref or $dynamicRef to another
+/// document. None is ever fetched.
 /// A value; copies share the nodes. check() is safe to call from any thread.
 class Schema {
  public:
   /// Errors: kUnsupported  another keyword, a pattern that RE2 does not take, or a
-  ///         $ref out of the document;
-  ///         kInvalid  a keyword with a value it cannot have, or a $ref that
-  ///         leads nowhere or, without a step into the value, back to itself;
+  ///         $ref or $dynamicRef out of the document;
+  ///         kInvalid  a keyword with a value it cannot have, an $id twice, an
+  ///         anchor twice in a resource, or a reference that leads nowhere or,
+  ///         without a step into the value, always back to itself;
   ///         kTooLarge  over 2,000 schemas, 16 levels, 256 values in an enum,
-  ///         16 branches of a oneOf, anyOf, allOf or prefixItems, or a pattern
-  ///         of 1 KiB.
+  ///         16 branches of a oneOf, anyOf, allOf or prefixItems, a pattern
+  ///         of 1 KiB, or a URI of 2 KiB.
   [[nodiscard]] static base::Result<Schema> compile(const base::json::Object& schema);
 
   /// Whether `value`, called `path` in messages, is as the schema says.
   /// Errors: kInvalid  it is not; the message names the member and the rule;
-  ///         kTooLarge  more than 1,000,000 comparisons, or 512 schemas in each
-  ///         other.
+  ///         kTooLarge  more than 1,000,000 comparisons, 512 schemas in each
+  ///         other, or a $dynamicRef that leads back to itself at one value.
   [[nodiscard]] base::Status check(const base::json::Value& value, const std::string& path) const;
 
  private:

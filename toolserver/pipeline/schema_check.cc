@@ -4,6 +4,7 @@
 #include <cmath>
 #include <compare>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/json/canonical.h"
@@ -109,8 +110,11 @@ class Checker {
                Marks* marks = nullptr) {
     if (depth_ >= kMaxDepth) return fail(ErrorKind::kTooLarge, path + ": nested too deeply");
     ++depth_;
+    const bool enters = entered_.empty() || entered_.back() != node.resource;
+    if (enters) entered_.push_back(node.resource);
     auto status = asks_for_marks(node, value) ? check_with_rest(node, value, path, marks)
                                               : check_node(node, value, path, marks);
+    if (enters) entered_.pop_back();
     --depth_;
     return status;
   }
@@ -156,6 +160,7 @@ class Checker {
       return broken(path, "must be of type " + node.types_text);
     }
     if (node.target != nullptr) RETURN_IF_ERROR(check(*node.target, value, path, marks));
+    if (node.dynamic_target != nullptr) RETURN_IF_ERROR(check_dynamic(node, value, path, marks));
     if (node.allowed) RETURN_IF_ERROR(check_allowed(*node.allowed, value, path));
     if (node.constant) RETURN_IF_ERROR(check_allowed({*node.constant}, value, path));
     if (value.is_number()) {
@@ -174,6 +179,36 @@ class Checker {
     }
     RETURN_IF_ERROR(check_condition(node, value, path, marks));
     return check_branches(node, value, path, marks);
+  }
+
+  // A $dynamicRef has another target in another resource, so compilation cannot tell whether
+  // it leads back to itself without a step into the value. While one is followed for a value,
+  // the resources before it stay entered, so a second time for that value has the same target
+  // and is taken for one of endlessly many.
+  // Source: "Core", 9.4.1, "Guarding against infinite recursion".
+  Status check_dynamic(const SchemaNode& node, const Value& value, const std::string& path,
+                       Marks* marks) {
+    for (auto open = followed_.rbegin(); open != followed_.rend(); ++open) {
+      if (open->second != &value) break;
+      if (open->first != &node) continue;
+      return fail(ErrorKind::kTooLarge, path + ": a $dynamicRef leads back to itself");
+    }
+    followed_.emplace_back(&node, &value);
+    auto status = check(dynamic_target(node), value, path, marks);
+    followed_.pop_back();
+    return status;
+  }
+
+  // The anchor of the outermost resource that has one of the name.
+  // Source: "Core", 8.2.3.2, "Dynamic References with "$dynamicRef"".
+  const SchemaNode& dynamic_target(const SchemaNode& node) {
+    if (node.dynamic_name.empty()) return *node.dynamic_target;
+    for (const SchemaResource* resource : entered_) {
+      ++steps_;
+      auto found = resource->dynamic_anchors.find(node.dynamic_name);
+      if (found != resource->dynamic_anchors.end()) return *found->second;
+    }
+    return *node.dynamic_target;
   }
 
   static base::Error broken(const std::string& path, std::string_view rule) {
@@ -383,6 +418,9 @@ class Checker {
 
   std::size_t steps_ = 0;
   std::size_t depth_ = 0;
+  std::vector<const SchemaResource*> entered_;  // The dynamic scope, from the outermost on.
+  // Each $dynamicRef that is being followed, and the value.
+  std::vector<std::pair<const SchemaNode*, const Value*>> followed_;
 };
 
 }  // namespace

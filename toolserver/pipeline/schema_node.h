@@ -1,6 +1,6 @@
 #pragma once
 
-// A schema after it was understood: what schema_compile.cc makes and
+// A schema after it was understood: what schema_compiler.h makes and
 // schema_check.cc walks.
 
 #include <re2/re2.h>
@@ -47,7 +47,14 @@ struct CountBounds {
   std::optional<std::uint64_t> maximum;
 };
 
+/// The document's root, or a schema below it that has an "$id": what a $dynamicRef asks
+/// the resources that a check has entered.
+struct SchemaResource {
+  std::unordered_map<std::string, NodePtr> dynamic_anchors;
+};
+
 struct SchemaNode {
+  const SchemaResource* resource = nullptr;  ///< That it stands in.
   Anything anything = Anything::kConstrained;
   std::uint8_t types = 0;  ///< Zero allows all.
   std::string types_text;  ///< For messages.
@@ -86,11 +93,17 @@ struct SchemaNode {
   NodePtr then = nullptr;
   NodePtr otherwise = nullptr;
   NodePtr target = nullptr;  ///< Of $ref.
+
+  NodePtr dynamic_target = nullptr;  ///< Of $dynamicRef, where the name below decides nothing.
+  /// The anchor that the entered resources are asked for, from the outermost on; empty where
+  /// the target is the same in each of them.
+  std::string dynamic_name;
 };
 
 /// All nodes of a schema.
 struct SchemaGraph {
   std::vector<std::unique_ptr<SchemaNode>> nodes;
+  std::vector<std::unique_ptr<SchemaResource>> resources;
   NodePtr root = nullptr;
 };
 
