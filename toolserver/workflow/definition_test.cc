@@ -163,6 +163,11 @@ class ToolCheckTest : public ::testing::Test {
           "rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"boolean"}}}}},
           "additionalProperties":false},"annotations":{"idempotentHint":true,"readOnlyHint":false}})");
     }
+    if (tool == "t.dynamic") {
+      return object(
+          R"({"inputSchema":{"type":"object","properties":{"n":{}},"$dynamicRef":"#whole","$defs":{"w":{
+          "$dynamicAnchor":"whole","properties":{"n":{"type":"integer"}}}}},"annotations":{}})");
+    }
     if (tool == "t.free") {
       return object(
           R"({"inputSchema":{"type":"object"},"annotations":{"idempotentHint":false,"readOnlyHint":false}})");
@@ -177,7 +182,8 @@ TEST_F(ToolCheckTest, what_fits_passes_and_so_does_what_is_not_known) {
       {"name":"b","tool":"t.count","args":{"text":{"$from":"/steps/a/structured/word"},
        "n":{"$from":"/steps/a/structured/n"},"list":[{"$from":"/steps/a/status"}]}},
       {"name":"c","tool":"t.free","args":{"anything":{"$from":"/steps/a/structured/rows/0/id"}}},
-      {"name":"d","tool":"t.count","args":{"text":{"$from":"/steps/c/structured/what/ever"}}})"),
+      {"name":"d","tool":"t.count","args":{"text":{"$from":"/steps/c/structured/what/ever"}}},
+      {"name":"e","tool":"t.dynamic","args":{"n":{"$from":"/steps/a/structured/n"}}})"),
       "");
 }
 
@@ -195,6 +201,8 @@ TEST_F(ToolCheckTest, each_fault_is_found_before_anything_runs) {
   EXPECT_TRUE(fault_of(R"({"name":"a","tool":"t.free","retry":{"attempts":2}})")
                   .starts_with("E_SHAPE steps.a.retry: t.free does not say"));
   EXPECT_TRUE(b("{}").starts_with("E_SHAPE steps.b.args")) << b("{}");
+  EXPECT_TRUE(fault_of(R"({"name":"a","tool":"t.dynamic","args":{"n":"x"}})")
+                  .starts_with("E_SHAPE steps.a.args.n"));
   EXPECT_TRUE(b(R"({"text":"x"})").starts_with("E_SHAPE steps.b.args.text"))
       << b(R"({"text":"x"})");
   EXPECT_TRUE(b(R"({"n":{"$from":"/steps/a/structured/n"}})").starts_with("E_SHAPE steps.b.args"));

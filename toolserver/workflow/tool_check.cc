@@ -20,7 +20,8 @@ Fault shape(std::string message) { return refuse(Code::kShape, std::move(message
 
 // Words that say more about a place than its own `properties` and `items`.
 bool is_plain(const json::Object& schema) {
-  constexpr std::array<std::string_view, 12> kMore{"$ref",
+  constexpr std::array<std::string_view, 13> kMore{"$ref",
+                                                   "$dynamicRef",
                                                    "oneOf",
                                                    "anyOf",
                                                    "allOf",
