@@ -268,6 +268,7 @@ module(toolserver/connectors/http USES base/core base/http base/json base/runtim
   toolserver/definition toolserver/model TEST_USES base/testing)
 module(toolserver/pipeline USES base/core base/json base/crypto base/runtime base/http base/log base/metrics toolserver/model
   toolserver/connectors toolserver/audit toolserver/outcomes LINKS PkgConfig::re2 TEST_USES base/testing)
+embed_texts(toolserver_pipeline metaschema ${CMAKE_SOURCE_DIR}/toolserver/pipeline/metaschema.json)
 module(toolserver/mcp USES base/core base/json base/crypto toolserver/model)
 # Logins at foreign MCP servers.
 module(toolserver/mcp_login USES base/config base/core base/crypto base/files base/http base/jose base/json base/runtime

@@ -28,7 +28,7 @@ struct SchemaNode;
 /// examples, deprecated, readOnly, writeOnly, format, contentMediaType,
 /// contentEncoding, contentSchema, and names that begin with "x-".
 /// Refused by name, as every other keyword: a $ref or $dynamicRef to another
-/// document. None is ever fetched.
+/// document but the meta-schema of draft 2020-12. None is ever fetched.
 /// A value; copies share the nodes. check() is safe to call from any thread.
 class Schema {
  public:

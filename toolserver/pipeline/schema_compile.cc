@@ -1,11 +1,17 @@
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
+#include "base/core/embedded_text.h"
 #include "base/core/text.h"
 #include "base/json/pointer.h"
 #include "toolserver/pipeline/schema.h"
 #include "toolserver/pipeline/schema_compiler.h"
+
+namespace base::embedded {
+std::span<const Text> metaschema();
+}  // namespace base::embedded
 
 namespace tool::pipeline {
 
@@ -18,6 +24,7 @@ using base::json::Value;
 
 namespace {
 
+constexpr std::string_view kMetaschema = "https://json-schema.org/draft/2020-12/schema";
 constexpr std::size_t kMaxNodes = 2'000;
 constexpr std::size_t kMaxDepth = 16;
 
@@ -109,7 +116,7 @@ Status SchemaCompiler::follow(const Reference& reference) {
   const std::string keyword = is_dynamic ? "$dynamicRef" : "$ref";
   auto uri = SchemaResources::uri_of(*reference.resource, reference.to);
   if (!uri) return std::move(uri).error().with_context(where() + ": " + keyword);
-  const Resource* resource = resources_.find(*uri);
+  ASSIGN_OR_RETURN(const Resource* resource, resource_of(*uri));
   if (resource == nullptr) {
     return fail(ErrorKind::kUnsupported,
                 where() + ": " + keyword + " to another document, which is not fetched");
@@ -127,6 +134,17 @@ Status SchemaCompiler::follow(const Reference& reference) {
   reference.from->dynamic_target = target;
   if (resource->node->dynamic_anchors.contains(*fragment)) reference.from->dynamic_name = *fragment;
   return {};
+}
+
+// A tool that takes a schema says so by the meta-schema's URI. It is part of the program, and
+// compiled beside the tool's own document, of which it knows nothing.
+Result<const Resource*> SchemaCompiler::resource_of(const std::string& uri) {
+  if (const Resource* known = resources_.find(uri)) return known;
+  if (uri != kMetaschema) return nullptr;
+  ASSIGN_OR_RETURN(metaschema_, base::json::parse(base::embedded::metaschema().front().text));
+  resource_ = nullptr;
+  ASSIGN_OR_RETURN([[maybe_unused]] NodePtr node, compile(metaschema_, uri, 0));
+  return resources_.find(uri);
 }
 
 // Null where there is no schema.

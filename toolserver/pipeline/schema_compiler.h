@@ -92,6 +92,8 @@ class SchemaCompiler {
   base::Result<NodePtr> child(const Value& schema, std::initializer_list<std::string_view> tokens);
   base::Status resolve();
   base::Status follow(const Reference& reference);
+  // The resource of that URI; null where this document and the meta-schema are not it.
+  base::Result<const Resource*> resource_of(const std::string& uri);
   base::Result<NodePtr> target_of(const Resource& resource, const std::string& fragment);
   Resource* resource_around(std::string pointer) const;
   void settle_dynamic_references();
@@ -110,6 +112,7 @@ class SchemaCompiler {
 
   std::shared_ptr<SchemaGraph> graph_ = std::make_shared<SchemaGraph>();
   SchemaResources resources_{*graph_};
+  Value metaschema_;  // Null until a reference leads to it.
   std::unordered_map<std::string, Place> by_pointer_;
   std::vector<Reference> references_;
   Resource* resource_ = nullptr;  // Of the schema that is read.

@@ -176,6 +176,29 @@ TEST(SchemaReferenceTest, what_a_dynamic_reference_takes_counts_as_taken) {
                {kAddons, R"({"a":1,"c":1})", false}});
 }
 
+TEST(SchemaReferenceTest, the_meta_schema_is_at_hand) {
+  constexpr std::string_view kForm =
+      R"({"properties":{"form":{"$ref":"https://json-schema.org/draft/2020-12/schema#"}}})";
+  // A tool's own words, at every level of the schema that it takes.
+  constexpr std::string_view kWords =
+      R"({"$id":"https://a.example/words","$dynamicAnchor":"meta",
+          "$ref":"https://json-schema.org/draft/2020-12/schema",
+          "properties":{"x-unit":{"type":"string"}},"unevaluatedProperties":false})";
+  // What the document itself has under the URI comes first.
+  constexpr std::string_view kOwn =
+      R"({"$ref":"https://json-schema.org/draft/2020-12/schema",
+          "$defs":{"m":{"$id":"https://json-schema.org/draft/2020-12/schema","type":"null"}}})";
+  expect_each({{kForm, R"({"form":{"properties":{"a":{"minLength":1}}}})", true},
+               {kForm, R"({"form":true})", true},
+               {kForm, R"({"form":{"type":"text"}})", false},
+               {kForm, R"({"form":{"properties":{"a":{"minLength":-1}}}})", false},
+               {kWords, R"({"properties":{"a":{"x-unit":"m"}}})", true},
+               {kWords, R"({"properties":{"a":{"x-unit":1}}})", false},
+               {kWords, R"({"properties":{"a":{"x-other":"m"}}})", false},
+               {kOwn, "null", true},
+               {kOwn, "{}", false}});
+}
+
 TEST(SchemaReferenceTest, a_reference_that_is_not_understood_is_refused) {
   const std::string long_uri = "https://a.example/" + std::string(2'048, 'a');
   struct Refusal {
@@ -202,6 +225,13 @@ TEST(SchemaReferenceTest, a_reference_that_is_not_understood_is_refused) {
             R"({"$id":"https://a.example/a","$ref":"https://b.example/b",
                 "$defs":{"b":{"$id":"b"}}})",
             ErrorKind::kUnsupported},
+           {"$ref to a vocabulary", R"({"$ref":"https://json-schema.org/draft/2020-12/meta/core"})",
+            ErrorKind::kUnsupported},
+           {"$ref to an older draft", R"({"$ref":"http://json-schema.org/draft-07/schema#"})",
+            ErrorKind::kUnsupported},
+           {"$ref to no place of the meta-schema",
+            R"({"$ref":"https://json-schema.org/draft/2020-12/schema#/$defs/none"})",
+            ErrorKind::kInvalid},
            {"$ref to an $id within a note", R"({"$ref":"b","examples":[{"$id":"b"}]})",
             ErrorKind::kUnsupported},
            {"$ref to an $id within a value", R"({"$ref":"b","const":{"$id":"b"}})",

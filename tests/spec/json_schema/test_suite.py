@@ -3,8 +3,11 @@ the list may only shrink."""
 import json
 import pathlib
 import subprocess
+from urllib.parse import urljoin
 
+import jsonschema
 import pytest
+from jsonschema_specifications import REGISTRY
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SUITE = ROOT / '.dev/tools/json-schema-suite/draft2020-12'
@@ -23,13 +26,18 @@ def named(name):
     return next(tests for file, description, _, tests in groups() if f'{file}: {description}' == name)
 
 
+def ask(questions):
+    """What the checker answers to each (schema, values)."""
+    lines = [json.dumps({'schema': schema, 'values': values}) for schema, values in questions]
+    done = subprocess.run([CHECKER], input='\n'.join(lines) + '\n', capture_output=True, text=True, check=True, timeout=120)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 @pytest.fixture(scope='module')
 def results():
     """For each group why it was refused, the names of the tests that went wrong, or nothing."""
     found = list(groups())
-    lines = [json.dumps({'schema': schema, 'values': [test['data'] for test in tests]}) for _, _, schema, tests in found]
-    done = subprocess.run([CHECKER], input='\n'.join(lines) + '\n', capture_output=True, text=True, check=True, timeout=120)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = ask((schema, [test['data'] for test in tests]) for _, _, schema, tests in found)
     assert len(answers) == len(found) > 250
     out = {}
     for (file, description, _, tests), answer in zip(found, answers, strict=True):
@@ -67,3 +75,28 @@ def test_no_value_is_let_through_by_mistake(results):
     misjudged = [name for name, why in results.items() if isinstance(why, list) and why]
     let_through = [name for name in misjudged for test in named(name) if not test['valid'] and test['description'] in results[name]]
     assert let_through == []
+
+
+METASCHEMA = 'https://json-schema.org/draft/2020-12/schema'
+VALUES = [None, True, 0, 1, -1, 1.0, 1.5, 'a', 'a b', 'string', '#', 'a#', 'a#b', '', [], [1], ['a'], ['a', 'a'], ['null', 'string'], [{}, True], [{'type': 1}],
+          {}, {'a': 1}, {'a': True}, {'a': {}}, {'a': ['b']}, {'a': ['b', 'b']}, {'a': {'type': 'text'}}, {'a': {'allOf': []}}]
+
+
+def keywords():
+    """Every name that the official meta-schema has, of all its vocabularies."""
+    whole = REGISTRY.contents(METASCHEMA)
+    parts = [REGISTRY.contents(urljoin(METASCHEMA, part['$ref'])) for part in whole['allOf']]
+    return sorted({name for part in [whole, *parts] for name in part['properties']}) + ['none']
+
+
+def test_the_metaschema_judges_as_the_official_one_does():
+    """Each keyword with values of every kind, on the outside and one level within, and the schemas of the suite."""
+    official = jsonschema.Draft202012Validator(REGISTRY.contents(METASCHEMA))
+    schemas = [{name: value} for name in keywords() for value in VALUES] + VALUES
+    schemas += [{'properties': {'p': schema}} for schema in schemas]
+    schemas += [schema for _, _, schema, _ in groups()]
+    assert len(schemas) > 3000
+    judged = ask([({'$ref': METASCHEMA}, [schema]) for schema in schemas])
+    other = [(schema, answer) for schema, answer in zip(schemas, judged, strict=True)
+             if answer != {'valid': [official.is_valid(schema)]}]
+    assert other == []
