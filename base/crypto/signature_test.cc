@@ -213,6 +213,26 @@ TEST(SigningKeyTest, is_read_from_PKCS8_and_PKCS1_and_written_as_PKCS8) {
   }
 }
 
+// Other curves are refused as well.
+TEST(SigningKeyTest, a_key_of_P256_is_read_where_it_is_asked_for) {
+  auto key = SigningKey::generate(KeyType::kP256);
+  auto read = SigningKey::from_pem(key.to_pem().reveal(), P256::kAccepted);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->type(), KeyType::kP256);
+  EXPECT_EQ(read->thumbprint(), key.thumbprint());
+  auto signature = read->sign(SignatureAlgorithm::kEs256, "x");
+  ASSERT_TRUE(signature);
+  EXPECT_EQ(signature->size(), 64U);
+  EXPECT_TRUE(key.verify_key().verify(SignatureAlgorithm::kEs256, "x", *signature));
+  EXPECT_FALSE(SigningKey::from_pem(key.to_pem().reveal()));
+  for (const char* curve : {"P-384", "secp256k1"}) {
+    Key other(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", curve));
+    EXPECT_FALSE(SigningKey::from_pem(pkcs8_of(other), P256::kAccepted)) << curve;
+  }
+  EXPECT_TRUE(SigningKey::from_pem(pkcs8_of(rsa_2048()), P256::kAccepted));
+  EXPECT_TRUE(SigningKey::from_pem(ed_key().to_pem().reveal(), P256::kAccepted));
+}
+
 TEST(SigningKeyTest, a_generated_RSA_key_has_3072_bits) {
   auto key = SigningKey::generate(KeyType::kRsa);
   EXPECT_EQ(key.sign(kPs256, "x")->size(), 384U);

@@ -3,6 +3,8 @@
 #include <openssl/ecdsa.h>
 #include <openssl/pem.h>
 
+#include <array>
+
 #include "base/crypto/key_state.h"
 #include "base/crypto/pem.h"
 
@@ -59,6 +61,16 @@ Owned<EVP_PKEY> public_half(EVP_PKEY* key) {
   return out;
 }
 
+// By the curve's name; one that is written out is refused.
+bool is_p256(const EVP_PKEY* key) {
+  std::array<char, 64> name{};
+  std::size_t size = 0;
+  const bool is_named = EVP_PKEY_is_a(key, "EC") == 1 &&
+                        EVP_PKEY_get_group_name(key, name.data(), name.size(), &size) == 1;
+  openssl::forget_errors();
+  return is_named && std::string_view(name.data(), size) == "prime256v1";
+}
+
 // Whether the halves belong together: a mixed-up file would make signatures
 // that nobody can check.
 bool fits(EVP_PKEY* key) {
@@ -86,9 +98,12 @@ struct SigningKey::State {
 
 SigningKey::SigningKey(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-Result<SigningKey> SigningKey::from_pem(std::string_view text) {
+Result<SigningKey> SigningKey::from_pem(std::string_view text, P256 p256) {
   ASSIGN_OR_RETURN(auto key, pem::read_key(text, pem::Part::kPrivate));
-  ASSIGN_OR_RETURN(auto type, pem::check_key(key.get()));
+  KeyType type = KeyType::kP256;
+  if (p256 == P256::kRefused || !is_p256(key.get())) {
+    ASSIGN_OR_RETURN(type, pem::check_key(key.get()));
+  }
   if (!fits(key.get())) {
     return fail(ErrorKind::kInvalid, "the private key's parts do not belong together");
   }
