@@ -224,6 +224,7 @@ Task<Result<Client>> Login::State::client_at(std::shared_ptr<const Place> place)
     Client client{options.client_id, options.client_secret, options.private_key};
     CO_ASSIGN_OR_RETURN(client.auth, choose_auth(place->server, !client.secret.empty(),
                                                  !client.private_key.empty()));
+    client.algorithms = place->server.assertion_algorithms;
     co_return client;
   }
   if (!options.client_url.empty() && place->server.takes_client_urls) {

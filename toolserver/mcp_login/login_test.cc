@@ -106,28 +106,64 @@ TEST(ClientAuthentication, a_secret_stands_where_its_method_says) {
   EXPECT_EQ(authenticate(Form(), client, "i", {}, random).error().kind(), ErrorKind::kInvalid);
 }
 
-TEST(ClientAuthentication, a_private_key_signs_for_one_issuer_and_one_minute) {
+// Who the client is, of a request that a key of that kind signed; `taken` by the server.
+base::Result<std::string> assertion_by(const base::crypto::SigningKey& key,
+                                       std::vector<std::string> taken, base::WallTime now) {
   base::SystemRandom random;
-  auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kEd25519);
   base::crypto::SecretBytes pem = key.to_pem();
-  Client client{"us", {}, base::Secret(std::string(pem.reveal())), ClientAuth::kPrivateKeyJwt};
-  const base::WallTime now(std::chrono::seconds(1'790'000'000));
-  auto request = authenticate(Form(), client, "https://as.example", now, random);
-  ASSERT_TRUE(request) << request.error().message();
+  Client client{"us",
+                {},
+                base::Secret(std::string(pem.reveal())),
+                ClientAuth::kPrivateKeyJwt,
+                std::move(taken)};
+  ASSIGN_OR_RETURN(auto request, authenticate(Form(), client, "https://as.example", now, random));
   constexpr std::string_view kField = "client_assertion=";
-  std::string token = request->body.substr(request->body.rfind(kField) + kField.size());
-  auto verifier = base::jose::Verifier::with_key(base::jose::Algorithm::kEdDsa, key.verify_key());
-  base::jose::Rules rules;
-  rules.header = {base::jose::Algorithm::kEdDsa, {"JWT"}};
-  rules.issuer = "us";
-  rules.audience = "https://as.example";
-  rules.max_lifetime = std::chrono::seconds(60);
-  auto claims = base::jose::verify(token, *verifier, rules, now);
-  ASSERT_TRUE(claims) << claims.error().message();
-  EXPECT_EQ(claims->subject(), "us");
-  EXPECT_FALSE(claims->token_id().empty());
-  rules.audience = "https://other.example";
-  EXPECT_FALSE(base::jose::verify(token, *verifier, rules, now));
+  return request.body.substr(request.body.rfind(kField) + kField.size());
+}
+
+TEST(ClientAuthentication, a_private_key_signs_for_one_issuer_and_one_minute) {
+  using base::crypto::KeyType;
+  using base::jose::Algorithm;
+  struct Case {
+    KeyType type;
+    std::vector<std::string> taken;
+    Algorithm algorithm;
+  };
+  const base::WallTime now(std::chrono::seconds(1'790'000'000));
+  for (const auto& [type, taken, algorithm] :
+       std::initializer_list<Case>{{KeyType::kEd25519, {}, Algorithm::kEdDsa},
+                                   {KeyType::kP256, {}, Algorithm::kEs256},
+                                   {KeyType::kP256, {"RS256", "ES256"}, Algorithm::kEs256},
+                                   {KeyType::kRsa, {}, Algorithm::kRs256},
+                                   {KeyType::kRsa, {"PS256", "RS256"}, Algorithm::kRs256},
+                                   {KeyType::kRsa, {"ES256", "PS256"}, Algorithm::kPs256}}) {
+    auto key = base::crypto::SigningKey::generate(type);
+    auto token = assertion_by(key, taken, now);
+    ASSERT_TRUE(token) << token.error().message();
+    auto verifier = base::jose::Verifier::with_key(algorithm, key.verify_key());
+    base::jose::Rules rules;
+    rules.header = {algorithm, {"JWT"}};
+    rules.issuer = "us";
+    rules.audience = "https://as.example";
+    rules.max_lifetime = std::chrono::seconds(60);
+    auto claims = base::jose::verify(*token, *verifier, rules, now);
+    ASSERT_TRUE(claims) << name(algorithm) << claims.error().message();
+    EXPECT_EQ(claims->subject(), "us");
+    EXPECT_FALSE(claims->token_id().empty());
+    auto again = base::jose::verify(*assertion_by(key, taken, now), *verifier, rules, now);
+    EXPECT_NE(again->token_id(), claims->token_id());
+    rules.audience = "https://other.example";
+    EXPECT_FALSE(base::jose::verify(*token, *verifier, rules, now));
+  }
+}
+
+TEST(ClientAuthentication, a_private_key_that_the_server_has_no_use_for_is_refused) {
+  const base::WallTime now(std::chrono::seconds(1'790'000'000));
+  auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kP256);
+  auto token = assertion_by(key, {"RS256", "EdDSA"}, now);
+  ASSERT_FALSE(token);
+  EXPECT_EQ(token.error().kind(), ErrorKind::kUnsupported);
+  EXPECT_TRUE(token.error().message().contains("does not take ES256"));
 }
 
 }  // namespace

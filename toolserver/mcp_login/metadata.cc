@@ -119,6 +119,9 @@ base::Result<ServerMetadata> read_server_metadata(std::string_view text,
   for (const auto& word : auths.value_or(std::vector<std::string>{"client_secret_basic"})) {
     if (auto known = client_auth_of(word)) out.client_auths.push_back(*known);
   }
+  ASSIGN_OR_RETURN(auto algorithms,
+                   opt_texts(fields, "token_endpoint_auth_signing_alg_values_supported"));
+  out.assertion_algorithms = std::move(algorithms).value_or(std::vector<std::string>());
   ASSIGN_OR_RETURN(auto scopes, opt_scopes(fields));
   out.scopes = std::move(scopes).value_or(Scopes());
   ASSIGN_OR_RETURN(auto sends_issuer,

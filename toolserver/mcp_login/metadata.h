@@ -47,10 +47,12 @@ struct ServerMetadata {
   std::string token_endpoint;
   std::string registration_endpoint;
   std::vector<ClientAuth> client_auths;  ///< Those that are known here.
-  Scopes scopes;                         ///< Empty when absent.
-  bool has_s256 = false;                 ///< PKCE by S256.
-  bool sends_issuer = false;             ///< RFC 9207.
-  bool takes_client_urls = false;        ///< Client ID metadata documents.
+  /// Of private_key_jwt, as "ES256"; empty when the server does not say.
+  std::vector<std::string> assertion_algorithms;
+  Scopes scopes;                   ///< Empty when absent.
+  bool has_s256 = false;           ///< PKCE by S256.
+  bool sends_issuer = false;       ///< RFC 9207.
+  bool takes_client_urls = false;  ///< Client ID metadata documents.
 };
 
 /// Errors: kInvalid  no such document, `issuer` is not the one given, byte by

@@ -50,12 +50,14 @@ TEST(ServerMetadata, is_believed_of_its_own_issuer_alone) {
       "authorization_endpoint":"https://as.example/a","registration_endpoint":"https://as.example/r",
       "code_challenge_methods_supported":["plain","S256"],
       "token_endpoint_auth_methods_supported":["tls_client_auth","none","client_secret_post"],
+      "token_endpoint_auth_signing_alg_values_supported":["ES256","none"],
       "authorization_response_iss_parameter_supported":true,
       "client_id_metadata_document_supported":true,"scopes_supported":["offline_access"]})";
   auto read = read_server_metadata(text, "https://as.example");
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_TRUE(read->has_s256 && read->sends_issuer && read->takes_client_urls);
   EXPECT_EQ(read->client_auths, (std::vector{ClientAuth::kNone, ClientAuth::kPost}));
+  EXPECT_EQ(read->assertion_algorithms, (std::vector<std::string>{"ES256", "none"}));
   for (const char* issuer :
        {"https://as.example/", "https://AS.example", "https://as.example:443", "https://other"}) {
     EXPECT_FALSE(read_server_metadata(text, issuer)) << issuer;

@@ -39,22 +39,32 @@ base::Error refusal(const http::Response& response) {
                           code.empty() ? "no code" : code, response.status));
 }
 
-jose::Algorithm algorithm_of(base::crypto::KeyType type) {
-  switch (type) {
-    case base::crypto::KeyType::kRsa: return jose::Algorithm::kRs256;
-    case base::crypto::KeyType::kEd25519: return jose::Algorithm::kEdDsa;
-    case base::crypto::KeyType::kP256: return jose::Algorithm::kEs256;
+// By the key's kind and what the server takes: nobody has to configure what could only
+// contradict the key.
+base::Result<jose::Algorithm> algorithm_of(base::crypto::KeyType type,
+                                           const std::vector<std::string>& taken) {
+  using jose::Algorithm;
+  std::vector<Algorithm> fitting{Algorithm::kRs256, Algorithm::kPs256};
+  if (type == base::crypto::KeyType::kEd25519) fitting = {Algorithm::kEdDsa};
+  if (type == base::crypto::KeyType::kP256) fitting = {Algorithm::kEs256};
+  if (taken.empty()) return fitting.front();
+  for (Algorithm one : fitting) {
+    if (std::ranges::find(taken, jose::name(one)) != taken.end()) return one;
   }
-  return jose::Algorithm::kRs256;
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("the authorisation server does not take {}, which the client's private "
+                          "key signs with",
+                          jose::name(fitting.front())));
 }
 
 // Source: RFC 7523, section 3; the issuer is the audience, since a token
 // endpoint's address could be another server's.
 base::Result<std::string> assertion(const Client& client, const std::string& issuer,
                                     base::WallTime now, base::Random& random) {
-  auto key = base::crypto::SigningKey::from_pem(client.private_key.reveal());
+  auto key = base::crypto::SigningKey::from_pem(client.private_key.reveal(),
+                                                base::crypto::P256::kAccepted);
   if (!key) return fail(ErrorKind::kInvalid, "the client's private key cannot be used");
-  auto algorithm = algorithm_of(key->type());
+  ASSIGN_OR_RETURN(auto algorithm, algorithm_of(key->type(), client.algorithms));
   ASSIGN_OR_RETURN(auto signer, jose::Signer::with_key(algorithm, std::move(*key)));
   json::Object claims{{"iss", client.id},
                       {"sub", client.id},

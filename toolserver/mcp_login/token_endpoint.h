@@ -67,6 +67,7 @@ struct Client {
   base::Secret secret;       ///< Of kBasic and kPost.
   base::Secret private_key;  ///< PEM, of kPrivateKeyJwt.
   ClientAuth auth = ClientAuth::kNone;
+  std::vector<std::string> algorithms = {};  ///< That the server takes of a key; empty: not known.
 };
 
 /// How a client with these credentials shows who it is at `server`.
@@ -79,8 +80,10 @@ struct TokenRequest {
   base::http::Headers headers;
   std::string body;
 };
-/// Adds to `form` who the client is. A private key signs a token of one minute.
-/// Errors: kInvalid  the private key is none that can be used.
+/// Adds to `form` who the client is. A private key signs a token of one minute, by ES256
+/// (P-256), EdDSA (Ed25519), or RS256, else PS256 (RSA).
+/// Errors: kInvalid  the private key is none that can be used;
+///         kUnsupported  the server takes no signature of such a key.
 [[nodiscard]] base::Result<TokenRequest> authenticate(Form form, const Client& client,
                                                       const std::string& issuer, base::WallTime now,
                                                       base::Random& random);
