@@ -2,7 +2,9 @@
 import asyncio
 import json
 import pathlib
+import re
 import shutil
+import subprocess
 import urllib.parse
 import urllib.request
 
@@ -243,3 +245,48 @@ def test_with_a_real_authorisation_server_and_no_person(make_service, notes_serv
         assert await calls(client, 'notes.write_note') == 'done: write_note'
 
     run(session(client_of(service), work))
+
+
+KEYS = {'p256': ['EC', '-pkeyopt', 'ec_paramgen_curve:P-256'], 'ed25519': ['ED25519'], 'rsa': ['RSA', '-pkeyopt', 'rsa_keygen_bits:2048']}
+
+
+def make_key(folder, name, algorithm):
+    """NAME.key, closed to others, and NAME.pub, as docs/tools/bridge.md makes them."""
+    key, public = folder / f'{name}.key', folder / f'{name}.pub'
+    key.touch(mode=0o600)
+    subprocess.run(['openssl', 'genpkey', '-quiet', '-algorithm', *algorithm, '-out', key], check=True, timeout=60)
+    subprocess.run(['openssl', 'pkey', '-in', key, '-pubout', '-out', public], check=True, timeout=60)
+    return key
+
+
+def test_with_a_real_authorisation_server_and_a_private_key(make_service, tmp_path):
+    """Each kind of key signs a client in, and one that the server does not know signs in nobody."""
+    keys = {name: make_key(tmp_path, name, algorithm) for name, algorithm in KEYS.items()}
+    (tmp_path / 'other').mkdir()
+    unknown = make_key(tmp_path / 'other', 'p256', KEYS['p256'])
+    command = [NODE, PEERS / 'login_server.mjs']
+    with HttpServer(tmp_path, 'login', lambda port: [*command, port, *(key.with_suffix('.pub') for key in keys.values())]) as server:
+        def login(bridge_name, client, key):
+            return with_login(bridge_name, server.url, login__grant='client_credentials', login__client_id=client,
+                              login__private_key_file=str(key), login__issuer=server.url.removesuffix('/mcp'))
+
+        service = make_service('simple', **settings_of(*(login(name, name, key) for name, key in keys.items()), login('stranger', 'p256', unknown)))
+
+        async def work(client):
+            for name in keys:
+                assert await calls(client, f'{name}.read_note') == 'done: read_note'
+
+        run(session(client_of(service), work))
+        until(lambda: re.search(r'stranger.*the authorisation server refuses \(invalid_client', service.log.read_text()), 'the log says why')
+        written = everything_written(service)
+        assert 'PRIVATE KEY' not in written and 'eyJ' not in written
+
+
+def test_a_key_that_the_server_cannot_use_is_not_sent(make_service, tmp_path):
+    with LoginWorld(server={'token_endpoint_auth_methods_supported': ['private_key_jwt'],
+                            'token_endpoint_auth_signing_alg_values_supported': ['RS256']}) as world:
+        service = make_service('simple', **settings_of(with_login(
+            'notes', world.url, login__grant='client_credentials', login__client_id='service', login__issuer=world.origin,
+            login__private_key_file=str(make_key(tmp_path, 'service', KEYS['p256'])))))
+        until(lambda: 'does not take ES256' in service.log.read_text(), 'the log says why')
+        assert not world.scopes

@@ -1,9 +1,13 @@
 // An MCP server that asks for a login, and the authorisation server that gives it:
 // oidc-provider, with registration of clients, PKCE, resource indicators and rotated
 // refresh tokens. Whoever opens its address is "ann" and agrees to everything.
-//   login_server.mjs PORT
+//   login_server.mjs PORT [KEY]...
+// Each KEY is a file NAME.pub with a public key in PEM, of a client NAME that signs with it.
 // GET /revoke ends every access token that was given until then.
+import { createPublicKey } from 'node:crypto';
+import fs from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
 import Provider, { errors } from 'oidc-provider';
 
 const origin = `http://127.0.0.1:${process.argv[2]}`;
@@ -15,7 +19,10 @@ const provider = new Provider(origin, {
   clients: [{
     client_id: 'service', client_secret: 'service-secret', grant_types: ['client_credentials'], redirect_uris: [], response_types: [],
     token_endpoint_auth_method: 'client_secret_basic',
-  }],
+  }, ...process.argv.slice(3).map((file) => ({
+    client_id: path.basename(file, '.pub'), grant_types: ['client_credentials'], redirect_uris: [], response_types: [],
+    token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [createPublicKey(fs.readFileSync(file)).export({ format: 'jwk' })] },
+  }))],
   scopes: ['openid', 'offline_access', 'notes:read', 'notes:write'],
   clientDefaults: { id_token_signed_response_alg: 'RS256' },
   rotateRefreshToken: true,
@@ -94,19 +101,19 @@ async function serve(request, response) {
 
 const oidc = provider.callback();
 http.createServer((request, response) => {
-  const path = request.url.split('?')[0];
+  const place = request.url.split('?')[0];
   const failed = (error) => { console.error(error); response.writeHead(500).end(); };
-  if (path === '/mcp' && request.method === 'POST') return serve(request, response).catch(failed);
-  if (path === '/mcp') return response.writeHead(405).end();
-  if (path === '/revoke') {
+  if (place === '/mcp' && request.method === 'POST') return serve(request, response).catch(failed);
+  if (place === '/mcp') return response.writeHead(405).end();
+  if (place === '/revoke') {
     refused = given;
     given = new Set();
     return response.writeHead(204).end();
   }
-  if (path === '/.well-known/oauth-protected-resource/mcp') {
+  if (place === '/.well-known/oauth-protected-resource/mcp') {
     response.writeHead(200, { 'Content-Type': 'application/json' });
     return response.end(JSON.stringify({ resource, authorization_servers: [origin], scopes_supported: ['notes:read'] }));
   }
-  if (path.startsWith('/interaction/')) return interact(request, response).catch(failed);
+  if (place.startsWith('/interaction/')) return interact(request, response).catch(failed);
   return oidc(request, response);
 }).listen(Number(process.argv[2]), '127.0.0.1');
