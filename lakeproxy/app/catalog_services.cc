@@ -25,7 +25,8 @@ base::Task<base::Result<policy::ReadPlan>> find_read_plan(base::RequestContext c
                                                           publish::LoadedTablePtr loaded) {
   const policy::PolicyVersion policies(version);
   if (version == operation::kNoPolicies) co_return policy::ReadPlan::raw(policies);
-  auto held = resolver->held(principal, loaded->table.table_id, loaded->etag, policies);
+  auto held = resolver->held(principal, loaded->table.table_id, loaded->table.namespace_id,
+                             loaded->etag, policies);
   if (held) co_return std::move(*held);
   auto state = operation::governed_state(*loaded, loaded->metadata.current_schema());
   state.key = loaded->etag;

@@ -99,10 +99,10 @@ TEST_F(Governance, holds_a_plan_for_the_same_principal_roles_state_and_version_a
       run(planned(&*resolver_, soon(), principal("ana"), state, std::nullopt)).value();
   auto held = [&](const auth::Principal& who, std::string_view key, policy::PolicyVersion version,
                   std::int64_t table = 1) {
-    auto plan = resolver_->held(who, model::TableId(table), key, version);
+    auto plan = resolver_->held(who, model::TableId(table), {}, key, version);
     return plan ? to_string(plan->kind()) : "nothing";
   };
-  EXPECT_EQ(resolver_->held(principal("ana"), state.table, "a state", made->version())->mask(),
+  EXPECT_EQ(resolver_->held(principal("ana"), state.table, {}, "a state", made->version())->mask(),
             made->mask());
   EXPECT_EQ(held(principal("ana"), "another", made->version()), "nothing");
   EXPECT_EQ(held(principal("ana"), "", made->version()), "nothing");
@@ -124,6 +124,50 @@ TEST_F(Governance, holds_a_plan_for_the_same_principal_roles_state_and_version_a
   resolver_.emplace(*pool_, options_.metadata_schema);
   EXPECT_EQ(plan(std::nullopt).kind(), ReadKind::kCooperative);
   EXPECT_EQ(held(principal("ana"), "", made->version()), "nothing");
+}
+
+// A move raises no version, and what is kept was read for the tags of another namespace.
+TEST_F(Governance, keeps_no_plan_of_a_table_that_moved_to_another_namespace) {
+  exec(R"sql(
+    INSERT INTO ducklake_schema (schema_id, schema_uuid, begin_snapshot, schema_name, path, path_is_relative)
+    VALUES (7, gen_random_uuid(), 0, 'private', 'private/', true))sql");
+  ASSERT_TRUE(put(Collection::kTags, R"j({"namespace":"pii","name":"all"})j"));
+  ASSERT_TRUE(put(Collection::kMaskingPolicies, kMask));
+  ASSERT_TRUE(put(
+      Collection::kObjectTags,
+      R"j({"object-kind":"schema","schema":"private","tag-namespace":"pii","tag-name":"all"})j"));
+  ASSERT_TRUE(put(
+      Collection::kPolicyAttachments,
+      R"j({"policy-kind":"masking","policy-name":"m","target-kind":"tag","tag-namespace":"pii","tag-name":"all"})j"));
+  const TableState here{
+      .table = model::TableId(1), .columns = {{2, "ssn", "VARCHAR"}}, .key = "a state"};
+  TableState there = here;
+  there.name_space = model::NamespaceId(7);
+  const auth::Principal ana{.subject = "ana"};
+  const auto before = run(planned(&*resolver_, soon(), ana, here, std::nullopt)).value();
+  const auto kind_of = [&](const TableState& state) {
+    auto plan = run(planned(&*resolver_, soon(), ana, state, before->version()));
+    return plan ? (*plan)->kind() : ReadKind::kRefused;
+  };
+  const auto is_held = [&](const TableState& state) {
+    return resolver_->held(ana, state.table, state.name_space, state.key, before->version())
+        .has_value();
+  };
+  ASSERT_EQ(before->kind(), ReadKind::kRaw);
+  EXPECT_TRUE(is_held(here));
+  exec("UPDATE ducklake_table SET schema_id = 7");
+  EXPECT_FALSE(is_held(there));
+  EXPECT_EQ(kind_of(there), ReadKind::kCooperative);
+  EXPECT_TRUE(is_held(there));
+  exec("UPDATE ducklake_table SET schema_id = 0");
+  EXPECT_FALSE(is_held(here));
+  EXPECT_EQ(kind_of(here), ReadKind::kRaw);
+  // A load that began before the move gets what holds now, and leaves nothing behind that is wrong.
+  exec("UPDATE ducklake_table SET schema_id = 7");
+  EXPECT_EQ(kind_of(there), ReadKind::kCooperative);
+  EXPECT_EQ(kind_of(here), ReadKind::kCooperative);
+  exec("UPDATE ducklake_table SET schema_id = 0");
+  EXPECT_EQ(kind_of(here), ReadKind::kRaw);
 }
 
 TEST_F(Governance, unites_granted_roles_and_lets_them_off) {

@@ -28,6 +28,9 @@ constexpr std::size_t kSignature = 32;  // Hexadecimal digits.
 // A table that was dropped has the schema of its last row. $1 the table, $2 the principal and
 // whoever acts for it, each once, $3 how many: a role is of all of them or of none.
 constexpr auto kReaches = R"sql(
+WITH place AS MATERIALIZED (
+  SELECT t.schema_id FROM @ducklake_table t WHERE t.table_id = $1::bigint ORDER BY t.begin_snapshot DESC LIMIT 1
+)
 SELECT (SELECT v.version FROM @lakeproxy_policy_version v),
        (SELECT coalesce(jsonb_agg(r.role ORDER BY r.role), '[]')
           FROM (SELECT g.role FROM @lakeproxy_role_grant g WHERE g.principal = ANY ($2::text[])
@@ -44,11 +47,10 @@ SELECT (SELECT v.version FROM @lakeproxy_policy_version v),
                   FROM @lakeproxy_object_tag o
                   JOIN @lakeproxy_policy_attachment a ON (a.tag_namespace, a.tag_name) = (o.tag_namespace, o.tag_name)
                  WHERE (o.object_id = $1::bigint AND o.object_kind IN ('table', 'column'))
-                    OR (o.object_kind = 'schema'
-                        AND o.object_id = (SELECT t.schema_id FROM @ducklake_table t WHERE t.table_id = $1::bigint
-                                            ORDER BY t.begin_snapshot DESC LIMIT 1))) AS r
+                    OR (o.object_kind = 'schema' AND o.object_id = (SELECT p.schema_id FROM place p))) AS r
           LEFT JOIN @lakeproxy_masking_policy m ON r.policy_kind = 'masking' AND m.name = r.policy_name
-          LEFT JOIN @lakeproxy_row_access_policy w ON r.policy_kind = 'row_access' AND w.name = r.policy_name))sql";
+          LEFT JOIN @lakeproxy_row_access_policy w ON r.policy_kind = 'row_access' AND w.name = r.policy_name),
+       (SELECT p.schema_id FROM place p))sql";
 
 // $1 the lake's schema, $2 how many, $3 one table's name or null.
 constexpr auto kGoverned = R"sql(
@@ -94,8 +96,11 @@ Result<Reach> reach_of(const base::json::Fields& fields) {
 }
 
 Result<TablePolicies> read_policies(const base::pg::Rows& rows) {
-  TablePolicies policies{
-      .version = policy::PolicyVersion(rows.int64(0, 0)), .reaches = {}, .granted = {}};
+  TablePolicies policies{.version = policy::PolicyVersion(rows.int64(0, 0)),
+                         .name_space = {},
+                         .reaches = {},
+                         .granted = {}};
+  if (!rows.is_null(0, 3)) policies.name_space = model::NamespaceId(rows.int64(0, 3));
   ASSIGN_OR_RETURN(const auto granted, base::json::parse(rows.text(0, 1)));
   for (const auto& role : granted.as_array()) policies.granted.emplace_back(role.as_string());
   ASSIGN_OR_RETURN(const auto reaches, base::json::parse(rows.text(0, 2)));
@@ -369,22 +374,24 @@ Task<Result<std::vector<std::string>>> Resolver::governed_tables(base::RequestCo
 }
 
 // Whether all that reaches the table is known, at this version, to be cooperative. Not known is no.
-bool Resolver::is_cooperative(model::TableId table,
+bool Resolver::is_cooperative(const TableState& state,
                               std::optional<policy::PolicyVersion> version) const {
   if (!version || version_ != *version) return false;
-  const auto found = kept_.lower_bound(Key(table, ""));
-  return found != kept_.end() && found->first.first == table &&
+  const auto found = kept_.lower_bound(Key(state.table, ""));
+  return found != kept_.end() && found->first.first == state.table &&
+         found->second.policies->name_space == state.name_space &&
          std::ranges::none_of(found->second.policies->reaches, [](const Reach& reach) {
            return reach.file_layer_masking || !reach.body;
          });
 }
 
 std::optional<ReadPlan> Resolver::held(const auth::Principal& principal, model::TableId table,
-                                       std::string_view state,
+                                       model::NamespaceId name_space, std::string_view state,
                                        policy::PolicyVersion version) const {
   if (version_ != version || state.empty()) return std::nullopt;
   const auto found = kept_.find(Key(table, key_of(principal)));
   if (found == kept_.end() || found->second.state != state) return std::nullopt;
+  if (found->second.policies->name_space != name_space) return std::nullopt;
   // The same principal with another token may have other roles.
   if (found->second.token_roles != token_roles_of(principal)) return std::nullopt;
   return found->second.plan;
@@ -397,14 +404,15 @@ Task<Result<ReadPlan>> Resolver::plan(base::RequestContext context, auth::Princi
   if (names.size() > 1 && actor_masks_ == ActorMasks::kInFiles) state.masks_files = true;
   const Key key(state.table, key_of(principal));
   auto found = kept_.find(key);
-  const bool is_kept = version && version_ == *version && found != kept_.end();
+  const bool is_kept = version && version_ == *version && found != kept_.end() &&
+                       found->second.policies->name_space == state.name_space;
   auto policies = is_kept ? found->second.policies : nullptr;
   if (policies == nullptr) {
     auto read_now = co_await read(context, state.table, std::move(names));
     if (!read_now) {
       base::Error error = std::move(read_now).error();
       const bool said_so = error.reason() == kNoMaskInFiles;
-      if (!state.masks_files && (said_so || is_cooperative(state.table, version))) {
+      if (!state.masks_files && (said_so || is_cooperative(state, version))) {
         co_return std::move(error).with_reason(kNoMaskInFiles);
       }
       if (said_so) co_return std::move(error).with_reason("");

@@ -43,6 +43,7 @@ struct StateColumn {
 struct TableState {
   model::TableId table;
   std::vector<StateColumn> columns;
+  model::NamespaceId name_space = {};
   /// Masks of this table are kept to files whatever their policies say: the table's property
   /// lakeproxy.file-layer-masking.
   bool masks_files = false;
@@ -77,6 +78,9 @@ struct Reach {
 /// What governance says of a table, as it was read.
 struct TablePolicies {
   policy::PolicyVersion version;
+  /// Of the table then. Tags of a namespace reach the tables in it, and a move to another one
+  /// raises no version.
+  std::optional<model::NamespaceId> name_space;
   std::vector<Reach> reaches;
   /// Roles that are granted here to the principal, and to each who acts for it.
   std::vector<std::string> granted;
@@ -97,10 +101,13 @@ class Resolver {
            ActorMasks actor_masks = ActorMasks::kInFiles)
       : pool_(&pool), sql_(metadata_schema), actor_masks_(actor_masks) {}
 
-  /// What plan() has answered for that principal before, of the state with that key and at that
-  /// version; nothing where it is not kept. Asks nobody: most reads end here.
+  /// What plan() has answered for that principal before, of the state with that key in that
+  /// namespace, and at that version; nothing where it is not kept. Asks nobody: most reads end
+  /// here.
   [[nodiscard]] std::optional<policy::ReadPlan> held(const auth::Principal& principal,
-                                                     model::TableId table, std::string_view state,
+                                                     model::TableId table,
+                                                     model::NamespaceId name_space,
+                                                     std::string_view state,
                                                      policy::PolicyVersion version) const;
   /// How the principal may read that state. `version` is what the lake's version question has
   /// answered for this request, or nothing to ask anew.
@@ -133,7 +140,7 @@ class Resolver {
     std::optional<policy::ReadPlan> plan = std::nullopt;
   };
   using Key = std::pair<model::TableId, std::string>;  ///< The table and the names.
-  [[nodiscard]] bool is_cooperative(model::TableId table,
+  [[nodiscard]] bool is_cooperative(const TableState& state,
                                     std::optional<policy::PolicyVersion> version) const;
 
   base::pg::Pool* pool_;

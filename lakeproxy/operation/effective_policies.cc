@@ -104,7 +104,8 @@ Object enforcement(const policy::ReadPlan& plan, const model::Schema& schema,
 
 TableState governed_state(const publish::LoadedTable& loaded, const model::Schema& shown) {
   const model::Schema& current = loaded.metadata.current_schema();
-  TableState state{.table = loaded.table.table_id, .columns = {}};
+  TableState state{
+      .table = loaded.table.table_id, .columns = {}, .name_space = loaded.table.namespace_id};
   for (const model::Field& field : shown.fields) {
     const bool is_there =
         std::ranges::find(current.fields, field.id, &model::Field::id) != current.fields.end();

@@ -175,6 +175,37 @@ def test_a_table_that_moves_gets_the_tags_of_its_new_namespace_but_no_second_mas
     assert answer['enforcement']['masked_columns'] == ['id', 'ssn', 'region']
 
 
+@pytest.mark.parametrize('in_files', (False, True))
+def test_a_table_that_moves_is_loaded_by_the_tags_of_its_new_namespace_at_once(governed, in_files):
+    """No policy changes with the move, and each event loop keeps what it was told of policies."""
+    other, tag = f'{governed.schema}_other', governed.tag()
+    governed.duck.execute(f'CREATE SCHEMA lake.{other}')
+    governed.post('policy-attachments', **governed.on_tag(governed.mask(body='NULL', file_layer_masking=in_files), tag))
+    governed.post('object-tags', object_kind='schema', schema=other, **tag)
+
+    def load(schema):
+        found = []
+        process.wait_until(lambda: found.append(governed.clients['ana'].get(f'namespaces/{schema}/tables/t')) or found[-1].status_code != 503, 60)
+        assert found[-1].status_code == 200, found[-1].text
+        return found[-1].json()['metadata']
+
+    def is_masked(schema):
+        shown = {'/masked/' in metadata['location'] if in_files else 'lakeproxy.mask.ssn' in metadata['properties']
+                 for metadata in (load(schema) for _ in range(8))}
+        assert len(shown) == 1
+        return shown.pop()
+
+    def move(source, destination):
+        places = {'source': {'namespace': [source], 'name': 't'}, 'destination': {'namespace': [destination], 'name': 't'}}
+        assert governed.clients['admin'].post('tables/rename', places).status_code == 204
+
+    for _ in range(2):
+        assert not is_masked(governed.schema)
+        move(governed.schema, other)
+        assert is_masked(other)
+        move(other, governed.schema)
+
+
 def test_a_table_that_came_back_with_two_masks_may_be_renamed(governed):
     """Two masks may meet on what a drop took away; a rename adds none of them."""
     one, two, tag, other = governed.mask('one'), governed.mask('two'), governed.tag(), f'{governed.schema}_other'
