@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -16,7 +15,6 @@ namespace {
 namespace json = base::json;
 
 constexpr std::size_t kNameBytes = 256;
-constexpr std::size_t kToolNameBytes = 128;
 constexpr std::size_t kDescriptionBytes = 4'096;
 constexpr std::size_t kMediaTypeBytes = 128;
 constexpr std::size_t kMostArguments = 64;
@@ -33,13 +31,6 @@ base::Result<std::string> short_text(const json::Fields& fields, std::string_vie
     return invalid(fmt::format("{}: is over {} bytes", fields.path_of(member), most));
   }
   return text.value_or("");
-}
-
-bool is_word(std::string_view name) {
-  return !name.empty() && name.size() <= kToolNameBytes && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  });
 }
 
 base::Result<PromptArgumentDescription> read_argument(const json::Fields& fields) {
@@ -94,7 +85,7 @@ base::Result<PromptDescription> read_prompt(const json::Value& value) {
   ASSIGN_OR_RETURN(auto fields, json::Fields::of(value, "prompt"));
   PromptDescription out;
   ASSIGN_OR_RETURN(out.name, fields.string("name"));
-  if (!is_word(out.name)) {
+  if (!is_name(out.name)) {
     return invalid("prompt.name: must be 1 to 128 of A-Z, a-z, 0-9, '_', '-' and '.'");
   }
   ASSIGN_OR_RETURN(out.title, short_text(fields, "title", kNameBytes));

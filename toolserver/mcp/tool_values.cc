@@ -17,13 +17,6 @@ constexpr std::size_t kNameBytes = 128;
 
 json::Value text(std::string_view value) { return boost::json::string(value); }
 
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kNameBytes && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  });
-}
-
 base::Status read_hint(const json::Fields& hints, std::string_view member, bool& into) {
   ASSIGN_OR_RETURN(auto value, hints.opt_boolean(member));
   if (value) into = *value;
@@ -113,6 +106,13 @@ json::Object write_tool(const json::Object& record) {
     if (const auto* found = record.if_contains(member)) out[member] = *found;
   }
   return out;
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= kNameBytes && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
 }
 
 base::Result<ToolDescription> read_tool(const json::Value& value) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/result.h"
@@ -33,9 +34,12 @@ struct ToolDescription {
 /// section 10), under its id.
 [[nodiscard]] base::json::Object write_tool(const base::json::Object& record);
 
+/// Whether a server may call a tool or a prompt so: 1 to 128 of A-Z, a-z, 0-9, '_', '-' and '.'.
+[[nodiscard]] bool is_name(std::string_view name);
+
 /// A tool of another server. Annotations are what it says; nobody vouches.
-/// Errors: kInvalid  a member is missing or breaks its rule: a name is 1 to 128
-/// of A-Z, a-z, 0-9, '_', '-' and '.'; schemas are objects; texts are texts.
+/// Errors: kInvalid  a member is missing or breaks its rule: the name is one for
+/// which is_name() holds; schemas are objects; texts are texts.
 [[nodiscard]] base::Result<ToolDescription> read_tool(const base::json::Value& value);
 
 /// A part of content. Bytes that are neither image nor sound are a resource; one
