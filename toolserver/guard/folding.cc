@@ -69,6 +69,14 @@ class Writer {
                             static_cast<std::size_t>(count)),
            at);
   }
+  // Text that fold() would not change, without a blank at its ends.
+  void put_plain(std::string_view text, std::size_t at) {
+    if (has_blank_) flush();
+    out_.text += text;
+    for (std::size_t i = 0; keeps_ && i < text.size(); ++i) {
+      out_.origin.push_back(static_cast<std::uint32_t>(at + i));
+    }
+  }
   void end(std::size_t at) {
     if (has_blank_) flush();
     if (keeps_) out_.origin.push_back(static_cast<std::uint32_t>(at));
@@ -114,14 +122,30 @@ void put_folded(Writer& out, char32_t c, std::size_t at) {
     out.put(latin_of(static_cast<char32_t>(one)), at);
 }
 
-int value_of(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+' || c == '-') return 62;
-  if (c == '/' || c == '_') return 63;
-  return -1;
+// How much of `text` is as is_plain() has it, up to a blank that may be followed by another.
+std::size_t plain_start(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    auto c = static_cast<unsigned char>(text[at]);
+    if (c < 0x20 || c >= 0x7F || (c == ' ' && (at == 0 || text[at - 1] == ' '))) break;
+    ++at;
+  }
+  return at > 0 && text[at - 1] == ' ' ? at - 1 : at;
 }
+
+constexpr auto kDigits = [] {
+  std::array<signed char, 256> values{};
+  values.fill(-1);
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<signed char>(i);
+  }
+  values['-'] = values['+'];
+  values['_'] = values['/'];
+  return values;
+}();
+int value_of(char c) { return kDigits[static_cast<unsigned char>(c)]; }
 
 constexpr std::size_t kLeastEncoded = 24;
 constexpr std::size_t kLongLine = 40;
@@ -134,6 +158,20 @@ std::size_t over_line_end(std::string_view text, std::size_t at) {
   if (next >= text.size() || text[next] != '\n') return at;
   ++next;
   return next < text.size() && value_of(text[next]) >= 0 ? next : at;
+}
+
+// Where the next stretch begins at or after `at`, which no stretch goes through, or the end. It
+// begins with kLeastEncoded digits in one line, so a sign among them that is none moves the
+// search past it: most of a text is not looked at.
+static_assert(kLeastEncoded <= kLongLine);
+std::size_t next_stretch(std::string_view text, std::size_t at) {
+  while (text.size() - at >= kLeastEncoded) {
+    std::size_t last = kLeastEncoded;
+    while (last > 0 && value_of(text[at + last - 1]) >= 0) --last;
+    if (last == 0) return at;
+    at += last;
+  }
+  return text.size();
 }
 
 // Whether it reads as text: UTF-8 that shows, but for a broken end.
@@ -184,6 +222,11 @@ Folded fold(std::string_view text, Origins origins) {
   Writer writer(out, origins);
   std::size_t at = 0;
   while (at < text.size()) {
+    if (std::size_t plain = plain_start(text.substr(at)); plain > 0) {
+      writer.put_plain(text.substr(at, plain), at);
+      at += plain;
+      continue;
+    }
     auto first = static_cast<unsigned char>(text[at]);
     utf8proc_int32_t c = first;
     utf8proc_ssize_t used = 1;
@@ -202,12 +245,7 @@ Folded fold(std::string_view text, Origins origins) {
 std::vector<Encoded> encoded_texts(std::string_view text) {
   std::vector<Encoded> out;
   std::string digits;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (value_of(text[at]) < 0) {
-      ++at;
-      continue;
-    }
+  for (std::size_t at = next_stretch(text, 0); at < text.size(); at = next_stretch(text, at)) {
     std::size_t begin = at;
     std::size_t line = at;
     digits.clear();
@@ -220,7 +258,6 @@ std::vector<Encoded> encoded_texts(std::string_view text) {
       if (next == at) break;
       at = line = next;
     }
-    if (digits.size() < kLeastEncoded) continue;
     Encoded one{begin, at, {}};
     for (std::size_t first = 0; first < 4; ++first) {
       std::string said = decoded(digits, first);

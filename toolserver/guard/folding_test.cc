@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+#include <utility>
+
 #include "base/crypto/encoding.h"
 
 namespace tool::guard {
@@ -56,6 +60,37 @@ TEST(Folding, each_byte_knows_where_it_came_from) {
   EXPECT_TRUE(fold("", Origins::kKept).origin == std::vector<std::uint32_t>{0});
 }
 
+// Every text of six of these characters, so that stretches that are copied whole meet all others.
+TEST(Folding, a_text_is_folded_as_its_characters_one_by_one) {
+  constexpr std::array<std::string_view, 6> kCharacters = {"a", "~", " ", "\n", "é", "\u200B"};
+  constexpr std::array<std::string_view, 6> kFolded = {"a", "~", "", "", "e", ""};
+  for (int number = 0; number < 6 * 6 * 6 * 6 * 6 * 6; ++number) {
+    std::string text;
+    Folded wanted;
+    std::optional<std::size_t> blank;
+    auto put = [&](std::string_view bytes, std::size_t at) {
+      wanted.text += bytes;
+      wanted.origin.insert(wanted.origin.end(), bytes.size(), static_cast<std::uint32_t>(at));
+    };
+    for (int left = number; left > 0; left /= 6) {
+      auto which = static_cast<std::size_t>(left % 6);
+      if (which == 2 || which == 3) {
+        if (!blank) blank = text.size();
+      } else if (!kFolded[which].empty()) {
+        if (blank) put(" ", *std::exchange(blank, std::nullopt));
+        put(kFolded[which], text.size());
+      }
+      text += kCharacters[which];
+    }
+    if (blank) put(" ", *blank);
+    wanted.origin.push_back(static_cast<std::uint32_t>(text.size()));
+    Folded out = fold(text, Origins::kKept);
+    ASSERT_EQ(out.text, wanted.text) << text;
+    ASSERT_EQ(out.origin, wanted.origin) << text;
+    ASSERT_EQ(fold(text, Origins::kLeftOut).text, wanted.text) << text;
+  }
+}
+
 TEST(Folding, plain_is_what_does_not_change) {
   for (std::string_view text : {"", "a b", " a ", "{\"a\":1}"}) EXPECT_TRUE(is_plain(text)) << text;
   for (std::string_view text : {"a  b", "a\tb", "a\nb", "é", "\x1b", "\x7f"}) {
@@ -87,6 +122,23 @@ TEST(Folding, base64_in_lines_is_one_stretch) {
   auto found = encoded_texts(lines);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].texts[0].substr(0, 200), said.substr(0, 200));
+}
+
+TEST(Folding, base64_is_found_wherever_it_begins_and_ends) {
+  const std::string code = base::crypto::to_base64("a text of thirty bytes, as here");
+  for (std::size_t before = 0; before < 60; ++before) {
+    for (std::size_t length : {23U, 24U, 25U, 39U, 40U}) {
+      std::string text = std::string(before / 2, 'x') + std::string(before % 2 + 1, '.');
+      std::size_t begin = text.size();
+      text += code.substr(0, length) + ". " + code.substr(0, length);
+      auto found = encoded_texts(text);
+      ASSERT_EQ(found.size(), length < 24 ? 0U : 2U) << text;
+      if (length < 24) continue;
+      EXPECT_EQ(found[found.size() - 2].begin, begin) << text;
+      EXPECT_EQ(found[found.size() - 2].end, begin + length) << text;
+      EXPECT_EQ(found.back().end, text.size()) << text;
+    }
+  }
 }
 
 TEST(Folding, what_only_looks_like_base64_says_nothing) {
