@@ -28,6 +28,10 @@ constexpr std::size_t kStep = 64 << 10;
 // A server without a stream of its own says so at once; one that says nothing
 // has none for us.
 constexpr std::chrono::seconds kListenTime{5};
+// What a stream may still say once it has answered, and how long it may take to
+// end. The connection of one that does is used again.
+constexpr std::size_t kAfterAnswer = 4 << 10;
+constexpr std::chrono::milliseconds kEndTime{250};
 
 Fault broken(std::string detail) {
   Fault fault = refuse(Code::kUpstream, "the tool's server gave no usable answer");
@@ -138,6 +142,7 @@ struct HttpLink::State : std::enable_shared_from_this<State> {
                                      const std::optional<mcp::RequestId>& id,
                                      std::size_t& requests);
   static base::Task<void> send_alone(std::shared_ptr<State> state, std::string text);
+  static base::Task<void> read_end(std::shared_ptr<State> state, http::BodyStream body);
 };
 
 http::ClientRequest HttpLink::State::post(std::string text, const mcp::Request* request) const {
@@ -310,15 +315,25 @@ base::Task<void> HttpLink::State::hear(std::shared_ptr<State> state, http::BodyS
 base::Task<Outcome<Reply>> HttpLink::State::read_events(http::BodyStream body, mcp::RequestId id) {
   auto place = std::make_shared<StreamPlace>();
   for (std::size_t resumes = 0;; ++resumes) {
-    auto reply = co_await read_stream(std::move(body), id, place);
+    auto reply = co_await read_stream(body, id, place);
     if (!reply) co_return std::move(reply).error();
-    if (*reply) co_return std::move(**reply);
+    if (*reply) {
+      tasks.spawn(read_end(shared_from_this(), std::move(body)));
+      co_return std::move(**reply);
+    }
     bool can_resume = !mcp::is_stateless(revision) && !place->last_id.empty();
     if (!can_resume || resumes >= kResumes) co_return broken("its stream ended without an answer");
     auto next = co_await resume(place);
     if (!next) co_return std::move(next).error();
     body = std::move(*next);
   }
+}
+
+// A server closes its stream after the answer, mostly at once. Nobody reads what else it says.
+base::Task<void> HttpLink::State::read_end(std::shared_ptr<State> state, http::BodyStream body) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  (void)co_await pipeline::within(steady_clock::now() + kEndTime,
+                                  state->read_whole(std::move(body), kAfterAnswer));
 }
 
 // An error may say more than its status: another revision, an unknown method.

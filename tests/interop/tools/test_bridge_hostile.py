@@ -3,6 +3,7 @@ import asyncio
 import http.server
 import json
 import threading
+import time
 
 import pytest
 from bridged import (
@@ -141,14 +142,21 @@ def test_odd_tools_are_left_out_one_by_one(make_service):
 
 
 class Recorder:
-    """An HTTP server that writes down what it is sent and answers by `answer(request) -> (status, headers, body)`."""
+    """An HTTP server that writes down what it is sent and answers by `answer(request) -> (status, headers, body)`.
+    A body that is no bytes is a row of chunks; `left` counts those whose client went before the last one."""
 
     def __init__(self, answer):
         self.seen = []
+        self.connections = 0
+        self.left = 0
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = 'HTTP/1.1'
+
+            def setup(self):
+                recorder.connections += 1
+                super().setup()
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
@@ -157,9 +165,20 @@ class Recorder:
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
-                self.send_header('Content-Length', str(len(data)))
+                if isinstance(data, bytes):
+                    self.send_header('Content-Length', str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                    return
+                self.send_header('Transfer-Encoding', 'chunked')
                 self.end_headers()
-                self.wfile.write(data)
+                try:
+                    for chunk in data:
+                        self.wfile.write(b'%x\r\n%s\r\n' % (len(chunk), chunk))
+                    self.wfile.write(b'0\r\n\r\n')
+                except OSError:
+                    recorder.left += 1
+                    self.close_connection = True
 
             def log_message(self, *_):
                 pass
@@ -252,6 +271,49 @@ def test_an_http_server_that_gives_no_answer_costs_its_tools_alone(make_service,
 
         run(session(client_of(service), work))
     assert await_pins(service, {'web.honest': 'pinned'})
+
+
+def as_events(body, after):
+    """What modern() says, as an event, and what the stream does before it ends."""
+    def chunks():
+        yield b'data: ' + modern(body)[2] + b'\n\n'
+        yield from after()
+
+    return 200, {'Content-Type': 'text/event-stream'}, chunks()
+
+
+def call_five_times(make_service, server):
+    service = make_service('simple', **settings_of(bridge('web', kind='http', url=server.url, first_seen='trust')))
+
+    async def work(client):
+        await await_tools(client, ['web.honest'])
+        for _ in range(5):
+            await asyncio.sleep(0.05)
+            assert text_of(await client.invoke_tool('web.honest')) == 'as it should be'
+
+    run(session(client_of(service), work))
+
+
+def test_a_stream_that_ends_with_its_answer_leaves_its_connection_to_the_next_call(make_service):
+    def soon():
+        time.sleep(0.01)
+        yield b': nothing more\n\n'
+
+    with Recorder(lambda body: as_events(body, soon)) as server:
+        call_five_times(make_service, server)
+    # One for each of the questions that came before, at most.
+    assert len([body for body, _ in server.seen if body['method'] == 'tools/call']) == 5 and server.connections <= 3
+
+
+def test_a_stream_that_goes_on_after_its_answer_is_closed(make_service):
+    def never():
+        for _ in range(600):
+            time.sleep(0.05)
+            yield b': still here\n\n'
+
+    with Recorder(lambda body: as_events(body, never) if body['method'] == 'tools/call' else modern(body)) as server:
+        call_five_times(make_service, server)
+        until(lambda: server.left == 5, 'the end of all five')
 
 
 def test_a_server_that_says_nothing_does_not_hold_up_the_end(make_service):
