@@ -22,6 +22,12 @@ pkg_check_modules(snappy REQUIRED IMPORTED_TARGET snappy)
 pkg_check_modules(argon2 REQUIRED IMPORTED_TARGET libargon2)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(CLI11 REQUIRED)
+# Into a program itself, so that it needs no library beside it; a sanitizer brings its own.
+find_library(JEMALLOC libjemalloc_pic.a REQUIRED)
+add_library(allocator INTERFACE)
+if(NOT PROJECT_SANITIZE)
+  target_link_libraries(allocator INTERFACE -Wl,--whole-archive ${JEMALLOC} -Wl,--no-whole-archive)
+endif()
 
 # The embedded engine comes as a shared library and a header; `./dev setup`
 # puts both here. The version is part of the folder's name.

@@ -323,7 +323,7 @@ module(toolserver/app USES base/core base/files base/config base/json base/log b
   toolserver/federation/proof toolserver/pins TEST_USES base/testing)
 # What it tells MCP clients of itself.
 target_compile_definitions(toolserver_app PRIVATE SECURETOOL_VERSION="${PROJECT_VERSION}")
-program(securetool toolserver/app LINKS CLI11::CLI11)
+program(securetool toolserver/app LINKS CLI11::CLI11 allocator)
 install_program(securetool)
 
 # What a program that links the client looks like.

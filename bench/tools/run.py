@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BENCH = HERE.parent
 sys.path[:0] = [str(HERE), str(BENCH), str(BENCH.parent / 'devtools'), str(BENCH.parent / 'clients/python')]
 
-from machine import load_average  # noqa: E402
+from machine import awake_processors, load_average  # noqa: E402
 from parts import Bench  # noqa: E402
 from record import keep  # noqa: E402
 from tool_stack.authority import Authority  # noqa: E402
@@ -35,7 +35,8 @@ def main():
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     results, targets = {'load_before': load_average()}, []
-    with tempfile.TemporaryDirectory(prefix='bench-tools-') as folder:
+    with tempfile.TemporaryDirectory(prefix='bench-tools-') as folder, awake_processors() as awake:
+        results['awake'] = awake
         folder = pathlib.Path(folder)
         bench = Bench(folder, Authority(folder / 'authority'), options.quick)
         for name in options.only or PARTS:
