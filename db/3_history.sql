@@ -139,7 +139,7 @@ END $$;
 
 -- Columns of DuckDB's that older files lack or hold in another type, each with the snapshot at
 -- which it came or changed: a default, and a change of type that is none of Iceberg's
--- promotions. Readable copies take the place of the files then, as after a merge.
+-- promotions, or that DuckDB reads out of paths anew. Readable copies take the place of the files then, as after a merge.
 -- Of all tables when `of_tables` is null.
 CREATE FUNCTION lakeproxy_changed_columns(of_tables bigint[]) RETURNS TABLE (table_id bigint, changed_at bigint)
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -154,7 +154,9 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
                    AND NOT (w.column_type IN ('int8', 'int16', 'int32', 'uint8', 'uint16')
                             AND c.column_type IN ('int16', 'int32', 'int64', 'uint16', 'uint32'))
                    AND NOT (w.column_type = 'uint32' AND c.column_type = 'int64')
-                   AND NOT (w.column_type = 'float32' AND c.column_type = 'float64')
+                   AND NOT (w.column_type = 'float32' AND c.column_type = 'float64' AND NOT EXISTS (
+                            SELECT 1 FROM ducklake_column_mapping m JOIN ducklake_name_mapping n ON n.mapping_id = m.mapping_id
+                             WHERE m.table_id = c.table_id AND n.target_field_id = c.column_id AND n.is_partition))
                    AND NOT (starts_with(w.column_type, 'decimal') AND starts_with(c.column_type, 'decimal')
                             AND split_part(w.column_type, ',', 2) = split_part(c.column_type, ',', 2)) END
 $$;

@@ -215,31 +215,22 @@ base::Status set_history(const Rows& rows, const LakeTable* known, LakeTable& ta
   return {};
 }
 
-// With copies only files that were added as they are break a rule: those in whose path a column
-// stands that has another type now.
 base::Error broken(const OldFileRule& rule, const LakeTable& table) {
   return base::Error(ErrorKind::kUnsupported, fmt::format("table {}: {}", table.name, rule.message))
       .with_reason(kOldRows);
 }
 
-std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<OldFileRule>& rules,
-                                             ReadableCopies copies) {
+std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<OldFileRule>& rules) {
   std::vector<std::int64_t> before;
   std::vector<std::int64_t> until;
   std::vector<std::int64_t> defaulted;
-  std::vector<std::int64_t> columns;
   for (const OldFileRule& rule : rules) {
     before.push_back(rule.before.value);
     until.push_back(rule.until ? rule.until->value : INT64_MAX);
     defaulted.push_back(rule.defaulted.value_or(0));
-    columns.push_back(rule.column);
   }
-  return {param(table.value),
-          base::pg::array_param(before),
-          base::pg::array_param(until),
-          base::pg::array_param(defaulted),
-          param(copies == ReadableCopies::kOn),
-          base::pg::array_param(columns)};
+  return {param(table.value), base::pg::array_param(before), base::pg::array_param(until),
+          base::pg::array_param(defaulted)};
 }
 
 // A row unless a failover lost the state that the ids were assigned at.
@@ -278,9 +269,10 @@ Task<Result<std::optional<LakeTable>>> LakeReader::Impl::try_load(
   AssignedIds ids = stored;
   CO_ASSIGN_OR_RETURN(auto rules, set_definition(rows, row, copies(), ids, table));
   CO_RETURN_IF_ERROR(set_history(rows, known.get(), table));
-  if (!rules.empty()) {
+  // Copies stand for files that break a rule, and inlined rows are written in the types of now.
+  if (!rules.empty() && copies() == ReadableCopies::kOff) {
     std::vector<Query> check;
-    check.push_back({sql.old_files, old_file_params(id, rules, copies())});
+    check.push_back({sql.old_files, old_file_params(id, rules)});
     CO_ASSIGN_OR_RETURN(Rows older, co_await read(context, std::move(check)));
     if (!older[0]->empty()) {
       co_return broken(rules.at(static_cast<std::size_t>(older[0]->int64(0, 0))), table);

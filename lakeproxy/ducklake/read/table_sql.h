@@ -126,36 +126,32 @@ SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
 // index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
 // lacks, and nothing tells in which type it holds another. A file that was added as it
-// is may lack the column whenever it came; its name map says so. With $5 copies stand for such
-// files, but for added ones in whose path the column stands, and inlined rows are written in the
-// types of now.
+// is may lack the column whenever it came; its name map says so. Asked only where no copies
+// stand for such files.
 inline constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
-  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $6::bigint[]) WITH ORDINALITY
-       AS rule(before, until, defaulted, of_column, place)
+  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
+       AS rule(before, until, defaulted, place)
  WHERE EXISTS (SELECT 1 FROM (
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
           WHERE f.table_id = $1 AND f.begin_snapshot < before
-            AND (NOT $5::boolean OR f.mapping_id IS NOT NULL AND EXISTS (
-                 SELECT 1 FROM @ducklake_name_mapping n
-                  WHERE n.mapping_id = f.mapping_id AND n.target_field_id = of_column AND n.is_partition))
          UNION ALL
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
-          WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL AND NOT $5::boolean
+          WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL
             AND NOT EXISTS (SELECT 1 FROM @ducklake_file_column_stats s
                              WHERE s.data_file_id = f.data_file_id AND s.column_id = defaulted)
          UNION ALL
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
           WHERE f.table_id = $1 AND f.begin_snapshot < until AND f.mapping_id IS NOT NULL
             AND EXISTS (SELECT 1 FROM @ducklake_column_mapping c WHERE c.table_id = $1)
-            AND defaulted > 0 AND NOT $5::boolean
+            AND defaulted > 0
             AND NOT EXISTS (SELECT 1 FROM @ducklake_name_mapping n
                              WHERE n.mapping_id = f.mapping_id AND n.target_field_id = defaulted)
        ) f WHERE EXISTS (SELECT 1 FROM @ducklake_snapshot s
                           WHERE s.snapshot_id >= greatest(before, f.begin_snapshot)
                             AND s.snapshot_id < least(until, f.end_snapshot)))
     OR EXISTS (SELECT 1 FROM @lakeproxy_inlined_rows($1, -1, before - 1) r
-                WHERE r.begin_snapshot < before AND NOT $5::boolean
+                WHERE r.begin_snapshot < before
                   AND EXISTS (SELECT 1 FROM @ducklake_snapshot s
                                WHERE s.snapshot_id >= before
                                  AND s.snapshot_id < least(until, r.end_snapshot)))

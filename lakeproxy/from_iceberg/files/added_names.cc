@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "base/runtime/gather.h"
 #include "lakeproxy/derive/exporter.h"
 #include "lakeproxy/mapping/lake_text.h"
+#include "lakeproxy/mapping/path_values.h"
 
 namespace lake::operation {
 namespace {
@@ -19,7 +19,6 @@ using model::LakeNameMap;
 using Names = std::optional<LakeNameMap>;
 
 constexpr base::AtOnce kFootersAtOnce{16};
-constexpr std::string_view kNull = "__HIVE_DEFAULT_PARTITION__";
 
 std::vector<std::string> names_of(const model::Field& column, const model::NameMapping& mapping) {
   std::vector<std::string> names{column.name};
@@ -29,27 +28,13 @@ std::vector<std::string> names_of(const model::Field& column, const model::NameM
   return names;
 }
 
-// As DuckDB does it: an escape that is none stays as it is.
-std::string without_escapes(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    const char* begin = text.data() + i + 1;
-    const bool escape = text[i] == '%' && i + 2 < text.size() &&
-                        std::from_chars(begin, begin + 2, byte, 16).ptr == begin + 2;
-    result += escape ? static_cast<char>(byte) : text[i];
-    if (escape) i += 2;
-  }
-  return result;
-}
-
 bool says(std::string_view text, const model::Field& column,
           const std::optional<model::Literal>& value) {
-  if (text == kNull) return !value;
+  if (text == model::kNullInPath) return !value;
   // DuckDB takes these for null in some types.
   const bool unclear = text.empty() || text == "NULL" || text == "null";
   if (!value || unclear) return false;
-  auto said = model::parse_lake_text(column.type, without_escapes(text));
+  auto said = model::parse_lake_text(column.type, text);
   return said && *said == *value;
 }
 
@@ -100,15 +85,10 @@ std::optional<std::string> name_in_path(std::string_view path, const model::Fiel
                                         const model::NameMapping& mapping,
                                         const std::optional<model::Literal>& value) {
   const auto names = names_of(column, mapping);
-  for (std::size_t begin = 0; begin < path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string_view part = path.substr(begin, end - begin);
-    const std::size_t equal = part.find('=');
-    begin = end + 1;
-    if (equal == std::string_view::npos || end == path.size()) continue;
-    auto name = std::ranges::find(names, part.substr(0, equal));
+  for (const model::PathValue& said : model::values_in_path(path)) {
+    auto name = std::ranges::find(names, said.name);
     if (name == names.end()) continue;
-    if (!says(part.substr(equal + 1), column, value)) return std::nullopt;
+    if (!says(said.text, column, value)) return std::nullopt;
     return *name;
   }
   return std::nullopt;

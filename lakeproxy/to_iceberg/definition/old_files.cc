@@ -23,7 +23,7 @@ std::optional<OldFileRule> default_rule(const LakeColumn& first, std::optional<S
   const char* way_out = until ? "expire the snapshots that have the column"
                               : "drop the column and expire the snapshots that have it, or "
                                 "rewrite the older files and expire theirs";
-  return OldFileRule{first.begin, first.id,
+  return OldFileRule{first.begin,
                      fmt::format("column '{}' was added with a default, and files written before "
                                  "that do not hold it: this needs format version 3, or {}",
                                  first.name, way_out),
@@ -39,7 +39,7 @@ void add_type_rules(const std::vector<const LakeColumn*>& spans, ShownIn in,
     auto from = iceberg_type(before.type, in);
     auto to = iceberg_type(after.type, in);
     if (from && to && can_promote(*from, *to)) continue;
-    rules.push_back({after.begin, after.id,
+    rules.push_back({after.begin,
                      fmt::format("column '{}' changed from {} to {}, which Iceberg readers cannot "
                                  "follow in files written before that: rewrite the older files "
                                  "and expire their snapshots",
@@ -55,6 +55,15 @@ ColumnSpans spans_of(const LakeColumns& columns) {
   for (const LakeColumn& column : columns.columns) rows[column.id].push_back(&column);
   for (auto& [id, spans] : rows) std::ranges::sort(spans, {}, &LakeColumn::begin);
   return rows;
+}
+
+std::vector<const LakeColumn*> spans_of(const LakeColumns& columns, FieldId id) {
+  std::vector<const LakeColumn*> spans;
+  for (const LakeColumn& column : columns.columns) {
+    if (column.id == id) spans.push_back(&column);
+  }
+  std::ranges::sort(spans, {}, &LakeColumn::begin);
+  return spans;
 }
 
 bool can_show(const LakeColumn& column, ShownIn in) {

@@ -19,6 +19,9 @@ namespace lake::ducklake {
 using ColumnSpans = std::map<model::FieldId, std::vector<const LakeColumn*>>;
 /// What the spans point to are the elements of `columns`.
 [[nodiscard]] ColumnSpans spans_of(const LakeColumns& columns);
+/// Those of one column.
+[[nodiscard]] std::vector<const LakeColumn*> spans_of(const LakeColumns& columns,
+                                                      model::FieldId id);
 
 [[nodiscard]] bool can_show(const LakeColumn& column, ShownIn in);
 
@@ -33,7 +36,6 @@ inline constexpr std::string_view kOldRows = "old_rows";
 /// first, in the same transaction, cannot be read right at snapshots from it on.
 struct OldFileRule {
   model::SnapshotId before;
-  model::FieldId column = 0;
   std::string message;  ///< Names the column and the ways out.
   /// The column is one that files may lack for which it has a default: later files
   /// that were added without it cannot be read right either.

@@ -11,6 +11,7 @@
 
 #include "base/core/text.h"
 #include "lakeproxy/mapping/default_text.h"
+#include "lakeproxy/mapping/path_values.h"
 #include "lakeproxy/mapping/type_mapping.h"
 #include "lakeproxy/model/server_folder.h"
 
@@ -68,6 +69,61 @@ const LakeColumn* column_in_file(const std::vector<const LakeColumn*>& spans,
   return then->initial_default && !has_stats(file, then->id) ? nullptr : then;
 }
 
+// Whether a partition's value of the column's type of then is, to every reader, what DuckDB makes
+// of the path's text as the type of now. It is for whole numbers and decimals; 0.1 in a path is
+// another number as a DOUBLE than it was as a FLOAT.
+bool stays_in_path(const LakeColumn& then, const LakeColumn& now, ShownIn in) {
+  if (then.type == now.type) return true;
+  auto from = iceberg_type(then.type, in);
+  auto to = iceberg_type(now.type, in);
+  if (!from || !to || !can_promote(*from, *to)) return false;
+  using model::TypeKind;
+  return from->kind() == TypeKind::kInt || from->kind() == TypeKind::kLong ||
+         from->kind() == TypeKind::kDecimal;
+}
+
+// No partition has a zero, which is two values, nor a NaN.
+bool is_partition_value(const model::Type& type, const model::LakeColumnStats& stats) {
+  if (type.kind() != model::TypeKind::kFloat && type.kind() != model::TypeKind::kDouble)
+    return true;
+  return stats.nan_count == 0 && stats.min_value &&
+         stats.min_value->find_first_not_of("-0.") != std::string::npos;
+}
+
+std::optional<std::string> value_in_path(std::string_view path, std::string_view name) {
+  for (model::PathValue& said : model::values_in_path(path)) {
+    if (said.name == name) return std::move(said.text);
+  }
+  return std::nullopt;
+}
+
+// Values that stand in the path of an added file reach readers as those of a partition. Where one
+// of them cannot, the copy has them all: nothing where none has to, or they are not told. A
+// column that the copy lacks is NULL.
+std::vector<CopiedColumn> columns_of_path(const LakeColumns& columns, const LakeDataFile& file,
+                                          const model::AddedColumns* added, SnapshotId at) {
+  std::vector<CopiedColumn> held;
+  if (added == nullptr) return held;
+  const ShownIn in = columns.shown_in();
+  bool are_needed = false;
+  for (const auto& [id, named] : added->names.columns) {
+    if (!named.in_path) continue;
+    const auto spans = spans_of(columns, id);
+    const LakeColumn* then = last_until(spans, file.begin);
+    const LakeColumn* now = last_until(spans, at);
+    auto stats = std::ranges::find(file.stats, id, &model::LakeColumnStats::column_id);
+    if (then == nullptr || now == nullptr || stats == file.stats.end()) return {};
+    are_needed |= !stays_in_path(*then, *now, in);
+    if (stats->null_count == file.record_count) continue;
+    auto to = iceberg_type(now->type, in);
+    auto text = value_in_path(file.path, named.name);
+    if (!to || !text || stats->null_count != 0) return {};
+    are_needed |= !is_partition_value(*to, *stats);
+    held.push_back({id, now->type, std::move(*to), now->name, std::move(*text)});
+  }
+  return are_needed ? held : std::vector<CopiedColumn>();
+}
+
 // A column that the file lacks, and that had a value in its rows from the beginning.
 std::optional<CopiedColumn> added(const LakeColumn& first, const LakeColumn& now, ShownIn in) {
   const bool is_constant = first.initial_default && *first.initial_default != kNoDefault &&
@@ -118,10 +174,11 @@ Writer writer_of(const LakeDataFile& file, const model::AddedColumns* added_as) 
   return file.iceberg ? Writer::kClient : Writer::kDuckDb;
 }
 
-std::vector<CopiedColumn> copied_columns(const ColumnSpans& spans, const LakeDataFile& file,
-                                         const model::AddedColumns* added_as, ShownIn in,
-                                         SnapshotId at) {
-  std::vector<CopiedColumn> copied;
+std::vector<CopiedColumn> copied_columns(const LakeColumns& columns, const ColumnSpans& spans,
+                                         const LakeDataFile& file,
+                                         const model::AddedColumns* added_as, SnapshotId at) {
+  const ShownIn in = columns.shown_in();
+  std::vector<CopiedColumn> copied = columns_of_path(columns, file, added_as, at);
   const Writer writer = writer_of(file, added_as);
   for (const auto& [id, rows] : spans) {
     const LakeColumn* now = last_until(rows, at);
@@ -164,7 +221,7 @@ std::string signature_of(const model::ReadableCopy& copy) {
 }
 
 // The first snapshot from which on, to `at`, the file needs the same columns.
-SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
+SnapshotId since(const LakeColumns& columns, const ColumnSpans& spans, const LakeDataFile& file,
                  const model::ReadableCopy& copy) {
   const std::string text = text_of(copy.columns);
   std::set<SnapshotId> changes;
@@ -175,7 +232,8 @@ SnapshotId since(const ColumnSpans& spans, const LakeDataFile& file, ShownIn in,
   }
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
     const SnapshotId before(change->value - 1);
-    if (text_of(copied_columns(spans, file, copy.added.get(), in, before)) != text) return *change;
+    if (text_of(copied_columns(columns, spans, file, copy.added.get(), before)) != text)
+      return *change;
   }
   return file.begin;
 }
@@ -189,7 +247,9 @@ std::string location_of(std::string_view table, std::string_view signature) {
 }  // namespace
 
 CopyRules::CopyRules(const LakeColumns& columns)
-    : makes_copies_(columns.copies != ReadableCopies::kOff), in_(columns.shown_in()) {
+    : columns_(&columns),
+      makes_copies_(columns.copies != ReadableCopies::kOff),
+      in_(columns.shown_in()) {
   if (!makes_copies_) return;
   spans_ = spans_of(columns);
   std::erase_if(spans_, [](const auto& item) { return !may_differ(item.second); });
@@ -206,11 +266,11 @@ std::optional<model::ReadableCopy> CopyRules::copy_of(
                            .added = std::move(added_as),
                            .shown_at = std::max(at, file.begin),
                            .source_bytes = file.file_size_bytes};
-  copy.columns = copied_columns(spans_, file, copy.added.get(), in_, copy.shown_at);
+  copy.columns = copied_columns(*columns_, spans_, file, copy.added.get(), copy.shown_at);
   if (copy.columns.empty() && !copy.added) return std::nullopt;
   copy.signature = signature_of(copy);
   copy.location = location_of(table_location, copy.signature);
-  copy.since = since(spans_, file, in_, copy);
+  copy.since = since(*columns_, spans_, file, copy);
   return copy;
 }
 
@@ -235,7 +295,8 @@ void show_as_copy(model::ReadableCopy copy, LakeDataFile& file) {
     auto stats = std::ranges::find(file.stats, column.id, &model::LakeColumnStats::column_id);
     if (stats == file.stats.end()) continue;
     stats->column_size_bytes.reset();
-    if (column.from != "interval") continue;
+    // Of a value that stands in the path they are those of the type that it had first.
+    if (column.from != "interval" && !column.constant) continue;
     stats->min_value.reset();
     stats->max_value.reset();
   }

@@ -26,8 +26,9 @@ class CopyRules {
   /// that is gone counts with its last type: what stands for a file changes only where a type
   /// does.
   /// `added_as` says how a file that was added as it is finds its columns; null for any other.
-  /// Such a file has a copy wherever copies are made. Where no column of it changed, the copy
-  /// stands for it only if clients would read it otherwise than DuckDB, which its footer says.
+  /// The values of its path are in its copy where no partition tells readers what DuckDB reads
+  /// there. Such a file has a copy wherever copies are made. Where no column of it changed, the
+  /// copy stands for it only if clients would read it otherwise than DuckDB, which its footer says.
   [[nodiscard]] std::optional<model::ReadableCopy> copy_of(
       const model::LakeDataFile& file, std::shared_ptr<const model::AddedColumns> added_as,
       std::string_view table_location, model::SnapshotId newest) const;
@@ -39,6 +40,7 @@ class CopyRules {
       model::SnapshotId inserted_at, model::SnapshotId shown_at) const;
 
  private:
+  const LakeColumns* columns_;
   bool makes_copies_;
   ShownIn in_;
   ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.

@@ -161,13 +161,82 @@ TEST(CopyOfAnAddedFile, holds_the_default_of_a_column_that_it_lacks_whenever_it_
   EXPECT_FALSE(added_with({column(1, "int32", 1), defaulted}, {{1, {"c"}}, {2, {"d"}}}, 4).needed);
 }
 
-TEST(CopyOfAnAddedFile, leaves_out_what_stands_in_its_path) {
+// Of a file whose path says the column 1, with these statistics of it.
+std::vector<model::CopiedColumn> of_path(std::vector<LakeColumn> columns, std::string path,
+                                         model::LakeColumnStats stats) {
+  const LakeColumns all{
+      .columns = std::move(columns), .format_version = 2, .copies = ReadableCopies::kOn};
+  auto of = file(2);
+  of.mapping_id = 1;
+  of.record_count = 3;
+  of.path = std::move(path);
+  of.stats.push_back(std::move(stats));
+  auto as = std::make_shared<model::AddedColumns>();
+  as->names.columns = {{1, {"p", true}}};
+  auto copy = CopyRules(all).copy_of(of, as, kTable, kNewest);
+  return copy ? copy->columns : std::vector<model::CopiedColumn>();
+}
+model::LakeColumnStats one_value(const char* value) {
+  return {.column_id = 1, .null_count = 0, .min_value = value, .max_value = value, .nan_count = 0};
+}
+
+TEST(CopyOfAnAddedFile, leaves_to_its_partition_what_stands_in_its_path) {
   LakeColumn defaulted = column(2, "int32", 1);
   defaulted.initial_default = "7";
   EXPECT_FALSE(
       added_with({column(1, "int32", 1), defaulted}, {{1, {"c"}}, {2, {"p", true}}}).needed);
-  EXPECT_FALSE(
-      added_with({column(1, "int32", 1, 5), column(1, "float64", 5)}, {{1, {"p", true}}}).needed);
+  for (const char* type : {"int32", "uint64", "float64", "varchar", "date", "decimal(5,1)"}) {
+    EXPECT_TRUE(of_path({column(1, type, 1)}, "s3://lake/t/p=5/f", one_value("5")).empty()) << type;
+  }
+  EXPECT_TRUE(of_path({column(1, "int8", 1, 5), column(1, "int64", 5)}, "s3://lake/t/p=7.6/f",
+                      one_value("8"))
+                  .empty());
+}
+
+// As DuckDB reads it: the path's text as the type of now.
+TEST(CopyOfAnAddedFile, holds_what_its_path_says_where_no_partition_tells_it) {
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* text;
+    const char* min;
+    Type type;
+  };
+  for (const Case& c :
+       {Case{"int32", "float64", "7.6", "8", Type(TypeKind::kDouble)},
+        Case{"float32", "float64", "0.1", "0.1", Type(TypeKind::kDouble)},
+        Case{"decimal(5,1)", "decimal(9,3)", "1.25", "1.3", Type::decimal(9, 3)},
+        Case{"timestamp_s", "timestamp", "2024-01-05 11%3A00%3A00.5", "2024-01-05 11:00:01",
+             Type(TypeKind::kTimestamp)},
+        Case{"date", "timestamp", "2024-01-05", "2024-01-05", Type(TypeKind::kTimestamp)}}) {
+    auto held = of_path({column(1, c.from, 1, 5), column(1, c.to, 5)},
+                        std::string("s3://lake/t/p=") + c.text + "/p=9/f", one_value(c.min));
+    ASSERT_EQ(held.size(), 1U) << c.from;
+    EXPECT_EQ(held[0].to, c.type) << c.from;
+    EXPECT_EQ(*held[0].constant, c.text == std::string("2024-01-05 11%3A00%3A00.5")
+                                     ? "2024-01-05 11:00:00.5"
+                                     : c.text);
+  }
+  for (const char* zero : {"0.0", "-0.0"}) {
+    auto held = of_path({column(1, "float64", 1)}, "s3://lake/t/p=0e5/f", one_value(zero));
+    ASSERT_EQ(held.size(), 1U);
+    EXPECT_EQ(held[0].constant, "0e5");
+  }
+  auto nan = one_value("1");
+  nan.min_value.reset();
+  nan.nan_count = 3;
+  EXPECT_EQ(of_path({column(1, "float32", 1)}, "s3://lake/t/p=nan/f", nan).size(), 1U);
+}
+
+TEST(CopyOfAnAddedFile, holds_nothing_of_its_path_that_is_not_told) {
+  std::vector<LakeColumn> changed = {column(1, "int32", 1, 5), column(1, "float64", 5)};
+  EXPECT_TRUE(of_path(changed, "s3://lake/t/q=7/f", one_value("7")).empty());
+  EXPECT_TRUE(of_path(changed, "s3://lake/t/p=7/f", {.column_id = 2}).empty());
+  EXPECT_TRUE(of_path(changed, "s3://lake/t/p=7/f", {.column_id = 1}).empty());
+  // A NULL needs no value in the copy.
+  EXPECT_TRUE(of_path(changed, "s3://lake/t/p=__HIVE_DEFAULT_PARTITION__/f",
+                      {.column_id = 1, .null_count = 3})
+                  .empty());
 }
 
 TEST(CopyOfAnAddedFile, is_another_for_other_names_of_the_same_file) {

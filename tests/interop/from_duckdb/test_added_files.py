@@ -212,14 +212,26 @@ def test_a_value_in_the_path_stays_beside_a_copy(lake, duck, truth, readers, cat
     assert assert_shown_as_copies(lake, duck, truth, readers, catalog, table, 2) == 20
 
 
-def test_a_column_in_the_path_whose_type_changed_is_refused(lake, duck, truth, readers, schema, place):
+# The type of the column, what the path says, and the later type, as which DuckDB reads the text of the path anew.
+CHANGED_IN_PATH = (('INTEGER', '7', 'DOUBLE'), ('TINYINT', '7.6', 'DOUBLE'), ('FLOAT', '0.1', 'DOUBLE'), ('DECIMAL(5, 1)', '1.25', 'DECIMAL(9, 3)'),
+                   ('DATE', '2024-01-05 11%3A00%3A00', 'TIMESTAMP'), ('TIMESTAMP_S', '2024-01-05 11%3A00%3A00.5', 'TIMESTAMP'),
+                   ('INTEGER', '__HIVE_DEFAULT_PARTITION__', 'DOUBLE'))
+
+
+@pytest.mark.parametrize('first, text, later', CHANGED_IN_PATH, ids=[f'{first} {text}'.split('(')[0] for first, text, _ in CHANGED_IN_PATH])
+def test_a_column_in_the_path_whose_type_changed(lake, duck, truth, readers, schema, place, first, text, later):
+    """With another column in the path, of which a partition would still tell the value."""
     table = f'{schema}.t'
-    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, p INTEGER)')
-    write(duck, 'SELECT n::INTEGER AS a, (n % 2)::INTEGER AS p FROM range(20) r(n)', place, ', PARTITION_BY (p)')
-    add(duck, schema, f'{place}/*/*.parquet', ', hive_partitioning => true')
-    assert assert_agree(truth, readers, f'{schema}.t') == 20
-    duck.execute(f'ALTER TABLE lake.{table} ALTER p SET DATA TYPE DOUBLE')
-    assert "column 'p' changed from" in refusal(lake, schema)
+    duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, p {first}, q INTEGER)')
+    write(duck, 'SELECT n::INTEGER AS a FROM range(20) r(n)', f'{place}/p={text}/q=3/1.parquet')
+    add(duck, schema, f'{place}/*/*/*.parquet', ', hive_partitioning => true')
+    assert assert_agree(truth, readers, table) == 20
+    duck.execute(f'ALTER TABLE lake.{table} ALTER p SET DATA TYPE {later}')
+    opened(Rest.of(lake), table, newest(duck))
+    assert assert_agree(truth, readers, table) == 20
+    duck.execute(f'INSERT INTO lake.{table} SELECT a + 100, p, q FROM lake.{table}')
+    duck.execute(f'DELETE FROM lake.{table} WHERE a < 5')
+    assert assert_agree(truth, readers, table) == 35
 
 
 @pytest.mark.parametrize('query, options', (('SELECT 1 AS a, NULL::INTEGER AS b', ''),
@@ -324,12 +336,15 @@ def test_a_column_of_paths_that_is_renamed_and_dropped(duck, truth, readers, cat
     assert assert_agree(truth, [pyiceberg], table, before) == 20
 
 
-def test_values_of_paths_that_no_partition_can_have_are_refused(duck, lake, schema, place):
+@pytest.mark.parametrize('text', ['0', '-0.0', 'nan', 'inf'])
+def test_values_of_paths_that_no_partition_can_have_are_in_copies(lake, duck, truth, readers, schema, place, text):
     """A zero of either sign is one value there, and two here."""
     duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, p DOUBLE)')
-    write(duck, 'SELECT n::INTEGER AS a, 0::DOUBLE AS p FROM range(20) r(n)', place, ', PARTITION_BY (p)')
-    add(duck, schema, f'{place}/*/*.parquet', HIVE)
-    assert "the value of column 'p' stands in the path of" in refusal(lake, schema)
+    write(duck, 'SELECT n::INTEGER AS a FROM range(20) r(n)', f'{place}/{text}/p={text}/1.parquet')
+    write(duck, 'SELECT n::INTEGER AS a FROM range(20, 40) r(n)', f'{place}/{text}/p=2.5/1.parquet')
+    add(duck, schema, f'{place}/{text}/*/*.parquet', HIVE)
+    opened(Rest.of(lake), f'{schema}.t', newest(duck))
+    assert assert_agree(truth, readers, f'{schema}.t') == 40
 
 
 def test_rolled_back_content_keeps_its_names(duck, truth, readers, catalog, schema, place):
