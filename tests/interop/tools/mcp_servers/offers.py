@@ -3,11 +3,8 @@
 offers.py FILE NAME: NAME stands in every honest answer. FILE has "resources", "resourceTemplates", "prompts", and "paging": how a list is misused."""
 import itertools
 import json
-import os
 import pathlib
 import sys
-import threading
-import time
 
 import plain
 
@@ -17,16 +14,6 @@ pages = itertools.count()
 
 def served():
     return json.loads(FILE.read_text())
-
-
-def watch():
-    before = os.stat(FILE)
-    while True:
-        time.sleep(0.05)
-        now = os.stat(FILE)
-        if (now.st_mtime_ns, now.st_ino) != (before.st_mtime_ns, before.st_ino):
-            before = now
-            plain.send({'method': 'notifications/resources/list_changed'})
 
 
 def listing(member):
@@ -88,7 +75,7 @@ def call(id, name, arguments, ask):
     return {'content': [{'type': 'resource_link', 'uri': 'demo://shared', 'name': 'shared'}]}
 
 
-threading.Thread(target=watch, daemon=True).start()
+plain.tell_changes(FILE, 'resources')
 plain.serve(lambda params: {'tools': [{'name': 'links', 'description': 'links', 'inputSchema': {'type': 'object'}}]}, call, more={
     'resources/list': listing('resources'), 'resources/templates/list': listing('resourceTemplates'), 'resources/read': read,
     'prompts/list': listing('prompts'), 'prompts/get': prompt})

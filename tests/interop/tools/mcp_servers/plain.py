@@ -1,7 +1,9 @@
 """The protocol of an MCP server over standard input and output, as far as the servers of these tests need it."""
 import json
+import os
 import sys
 import threading
+import time
 
 WRITING = threading.Lock()
 
@@ -14,6 +16,20 @@ def write(text):
     with WRITING:
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def tell_changes(file, kind):
+    """Says from now on that the list of `kind` has changed whenever `file` does."""
+    def watch():
+        before = os.stat(file)
+        while True:
+            time.sleep(0.05)
+            now = os.stat(file)
+            if (now.st_mtime_ns, now.st_ino) != (before.st_mtime_ns, before.st_ino):
+                before = now
+                send({'method': f'notifications/{kind}/list_changed'})
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def text_result(text, **more):
