@@ -1,4 +1,5 @@
 """The figures, each measured in the same way on every catalog."""
+import json
 import statistics
 import time
 
@@ -11,6 +12,7 @@ from samples import percentile
 
 NAMESPACE = 'bench'
 APPENDS = 100
+CREATES = 60
 
 
 def start_and_memory(servers):
@@ -42,7 +44,30 @@ def peer_figures(catalog, seconds):
     figures['append commits a second, one client'] = len(times) / sum(times) * 1000
     figures['append commit p50 ms'] = statistics.median(times)
     figures['append commit p99 ms'] = percentile(times, 99)
+    figures['create table p50 ms'] = statistics.median(create_all(catalog, CREATES))
+    figures['set a property p50 ms'] = statistics.median(set_all(catalog, 'small', APPENDS))
     return figures
+
+
+def create_all(catalog, tables):
+    """Empty tables, one after the other; milliseconds of each request."""
+    url = f'{catalog.base()}namespaces/{NAMESPACE}/tables'
+    schema = json.loads(appends.SCHEMA.model_dump_json())
+    return [timed(catalog, url, {'name': f'empty_{number}', 'schema': schema}) for number in range(tables)]
+
+
+def set_all(catalog, name, commits):
+    """Commits that set one property; milliseconds of each request."""
+    return [timed(catalog, table_url(catalog, name), {'requirements': [], 'updates': [
+        {'action': 'set-properties', 'updates': {'bench.turn': str(number)}}]}) for number in range(commits)]
+
+
+def timed(catalog, url, body):
+    began = time.perf_counter()
+    answer = requests.post(url, json=body, timeout=60)
+    if answer.status_code != 200:
+        raise RuntimeError(f'{catalog.name} refused: {answer.status_code} {answer.text[:500]}')
+    return (time.perf_counter() - began) * 1000
 
 
 def control(catalog, seconds):
