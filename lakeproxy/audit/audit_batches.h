@@ -75,7 +75,8 @@ class AuditBatches {
   std::size_t expected_ = 0;         ///< Requests: of the last insert, and that waited for it.
   std::shared_ptr<Wake> gathering_;  ///< Of whoever gathers; null when there is none.
   std::chrono::steady_clock::time_point taken_;  ///< When the last insert began,
-  std::chrono::steady_clock::duration took_{};   ///< and how long it took.
+  std::chrono::steady_clock::duration took_{};   ///< and how long it took, half a
+                                                 ///< millisecond at most.
 };
 
 }  // namespace lake::audit

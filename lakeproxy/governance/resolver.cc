@@ -96,10 +96,8 @@ Result<Reach> reach_of(const base::json::Fields& fields) {
 }
 
 Result<TablePolicies> read_policies(const base::pg::Rows& rows) {
-  TablePolicies policies{.version = policy::PolicyVersion(rows.int64(0, 0)),
-                         .name_space = {},
-                         .reaches = {},
-                         .granted = {}};
+  TablePolicies policies{
+      .version = policy::PolicyVersion(rows.int64(0, 0)), .reaches = {}, .granted = {}};
   if (!rows.is_null(0, 3)) policies.name_space = model::NamespaceId(rows.int64(0, 3));
   ASSIGN_OR_RETURN(const auto granted, base::json::parse(rows.text(0, 1)));
   for (const auto& role : granted.as_array()) policies.granted.emplace_back(role.as_string());

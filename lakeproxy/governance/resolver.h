@@ -43,7 +43,7 @@ struct StateColumn {
 struct TableState {
   model::TableId table;
   std::vector<StateColumn> columns;
-  model::NamespaceId name_space = {};
+  model::NamespaceId name_space = {};  ///< Whose tags reach the table, too.
   /// Masks of this table are kept to files whatever their policies say: the table's property
   /// lakeproxy.file-layer-masking.
   bool masks_files = false;
@@ -80,7 +80,7 @@ struct TablePolicies {
   policy::PolicyVersion version;
   /// Of the table then. Tags of a namespace reach the tables in it, and a move to another one
   /// raises no version.
-  std::optional<model::NamespaceId> name_space;
+  std::optional<model::NamespaceId> name_space = {};
   std::vector<Reach> reaches;
   /// Roles that are granted here to the principal, and to each who acts for it.
   std::vector<std::string> granted;

@@ -209,12 +209,10 @@ TEST(Resolver, signs_what_a_reader_gets) {
 
 TEST(Resolver, unites_the_roles_of_the_token_with_those_granted) {
   auth::Principal principal{.subject = "dana"};
-  EXPECT_EQ(Resolver::roles_of(
-                principal, {.version = {}, .name_space = {}, .reaches = {}, .granted = {"b", "a"}}),
+  EXPECT_EQ(Resolver::roles_of(principal, {.version = {}, .reaches = {}, .granted = {"b", "a"}}),
             (std::vector<std::string>{"a", "b"}));
   principal.grants = std::make_shared<const auth::Grants>(auth::Grants{{}, {"c", "a"}});
-  EXPECT_EQ(Resolver::roles_of(
-                principal, {.version = {}, .name_space = {}, .reaches = {}, .granted = {"b", "a"}}),
+  EXPECT_EQ(Resolver::roles_of(principal, {.version = {}, .reaches = {}, .granted = {"b", "a"}}),
             (std::vector<std::string>{"a", "b", "c"}));
 }
 
