@@ -7,12 +7,11 @@ import os
 import secrets
 import ssl
 import time
-import urllib.parse
 
 import websockets
 from cryptography.exceptions import InvalidTag
 
-from . import holder, keys, node_key, tokens
+from . import address, holder, keys, node_key, tokens
 from .canonical import canonical, parse, to_wire
 from .strength import check_secrets
 
@@ -21,7 +20,6 @@ MODES_WITH_RECORDS = {'encrypted'}
 MESSAGE_BYTES = 16 << 20
 WINDOW_MS = 60_000
 MAX_PAGES = 1000
-PATH = '/scp/v3'  # of a URL without one
 PAUSE, MOST_PAUSE = 0.1, 2.0  # seconds between two attempts to find a lost connection's call again
 NO_ID = '0' * 26  # of an err about a message whose id could not be read
 
@@ -54,7 +52,8 @@ def make_ulid():
 
 
 class Client:
-    """`server_key` is what the server must prove itself by: the thumbprint of its node key, a PEM file with it, or several of
+    """`url` is wss://, or ws:// to this machine: another one is a ValueError.
+    `server_key` is what the server must prove itself by: the thumbprint of its node key, a PEM file with it, or several of
     these while it is changed. Without one it is known by `secret_key`, which every member of the group has.
     `secret_key`, `kdf_salt`, `api_key` are texts; a weak one is a ValueError. A server that
     still has `secret_key_previous` is taken too. `token` is a client or access token, or
@@ -67,7 +66,7 @@ class Client:
                  suites=('X25519_A256GCM_S256',), certificate=None, token_key=None, holder_key=None,
                  server_key=None):
         check_secrets(secret_key=secret_key, secret_key_previous=secret_key_previous, kdf_salt=kdf_salt, api_key=api_key)
-        self.url = url if urllib.parse.urlsplit(url).path else url + PATH
+        self.url = address.checked(url)
         self.mode, self.api_key = mode, api_key
         self.fresh_token, self.token = (token, '') if callable(token) else (None, token)
         self.token_key = tokens.load_key(token_key) if token_key else None
@@ -80,7 +79,7 @@ class Client:
         self.pins = node_key.pins(server_key)
         if not node_key.offered(self.pins, self.psks, mode):
             raise ValueError('server_key: or secret_key is needed to know the server by')
-        self.tls = ssl.create_default_context(cafile=ca) if url.startswith('wss:') else None
+        self.tls = ssl.create_default_context(cafile=ca) if self.url.startswith('wss:') else None
         if self.tls:
             self.tls.minimum_version = ssl.TLSVersion.TLSv1_3
             if certificate:
@@ -127,7 +126,7 @@ class Client:
 
     async def dial(self, **options):
         """The WebSocket alone. `options` are those of websockets.connect."""
-        self.socket = await websockets.connect(self.url, **{
+        self.socket = await address.Dial(self.url, **{
             'subprotocols': ['scp.v3.json'], 'ssl': self.tls, 'compression': None, 'max_size': MESSAGE_BYTES, 'proxy': None,
             **options})
 
