@@ -1,13 +1,10 @@
 """Secrets that a guesser would try first are refused before they are used. docs/tools/modes.md, "Secrets"."""
 
 import math
-import re
+
+from .known_secrets import known_rule
 
 SHORTEST = {'secret_key': 32, 'secret_key_previous': 32, 'kdf_salt': 16, 'api_key': 24}
-PLACEHOLDERS = ('changeme', 'changethis', 'replaceme', 'placeholder', 'example', 'yoursecret', 'yourkey', 'yourapi', 'yoursalt',
-                'secretkey', 'mysecret', 'supersecret', 'sharedsecret', 'jwtsecret', 'apikey', 'kdfsalt', 'password', 'default',
-                'insecure', 'testkey', 'testsecret', 'testing', 'sample', 'dummy', 'foobar', 'letmein', 'correcthorse',
-                'keyboardcat', '256bitsecret', '256bitslong')
 BITS_PER_CHARACTER = 1.5
 
 
@@ -24,9 +21,8 @@ def check_secrets(**secrets):
 
 
 def _broken_rule(value, shortest):
-    bare = re.sub('[^a-z0-9]', '', value.lower())
-    if any(word in bare for word in PLACEHOLDERS):
-        return 'must not be a placeholder; make one with `securetool keygen secrets`'
+    if known := known_rule(value):
+        return known
     if len(value) < shortest:
         return f'must have at least {shortest} characters'
     if _estimated_bits(value) < len(value) * BITS_PER_CHARACTER:

@@ -1,12 +1,9 @@
 // Secrets that a guesser would try first are refused before they are used. A deliberate subset of what the service
 // itself checks: it has the last word on what its secrets may be.
 
+import {knownRule} from './known_secrets.js';
+
 const SHORTEST = {secretKey: 32, secretKeyPrevious: 32, kdfSalt: 16, apiKey: 24} as const;
-const PLACEHOLDERS = [
-  'changeme', 'changethis', 'replaceme', 'placeholder', 'example', 'yoursecret', 'yourkey', 'yourapi', 'yoursalt', 'secretkey',
-  'mysecret', 'supersecret', 'sharedsecret', 'apikey', 'kdfsalt', 'password', 'default', 'insecure', 'testkey', 'testsecret',
-  'testing', 'sample', 'dummy', 'foobar', 'letmein', 'correcthorse', '256bitsecret',
-];
 const LEAST_BITS_PER_CHARACTER = 1.5;
 const GROUP = 4;
 
@@ -27,10 +24,8 @@ export function checkSecrets(secrets: Readonly<Partial<Record<SecretName, string
 }
 
 function brokenRule(value: string, shortest: number): string | undefined {
-  const bare = value.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  if (PLACEHOLDERS.some((word) => bare.includes(word))) {
-    return 'must not be a placeholder; make one with `securetool keygen secrets`';
-  }
+  const known = knownRule(value);
+  if (known) return known;
   if (value.length < shortest) return `must have at least ${shortest} characters`;
   if (estimatedBits(value) < value.length * LEAST_BITS_PER_CHARACTER) {
     return 'must be random: it repeats itself or runs in sequence';
