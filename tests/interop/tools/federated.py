@@ -8,6 +8,8 @@ import time
 
 import websockets
 from bridged import audit_lines, await_tools, until
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from scp import Client, holder, keys, node_key
@@ -19,19 +21,20 @@ from tool_stack.service import ToolService, strong
 CALLER = ['cap:list', 'tool:invoke:sql.*', 'tool:invoke:files.*', 'tool:invoke:node-a.*', 'tool:invoke:node-b.*', 'tool:invoke:node-c.*',
           'tool:invoke:node-x.*', 'tool:invoke:tools.*']
 WAIT = 120
+PSS = padding.PSS(padding.MGF1(hashes.SHA256()), 32)  # of PS256: RFC 7518, section 3.5
 
 
-def make_key(folder, name):
-    subprocess.run([BINARY, 'keygen', 'ed25519', '--out', str(folder / name)], check=True, capture_output=True, timeout=60)
+def make_key(folder, name, kind='ed25519'):
+    subprocess.run([BINARY, 'keygen', kind, '--out', str(folder / name)], check=True, capture_output=True, timeout=60)
     return folder / f'{name}.key', folder / f'{name}.pub'
 
 
 class Federation:
     """`calls` has the nodes that each node calls; every node knows all the others. `changes` are settings of single nodes, by
-    name. Without `keyed` the nodes know each other by the shared secret alone. `strangers` are nodes that every other one
-    knows, {name: (address or '-', public key file)}, and that are no services."""
+    name. The nodes know each other by keys of `kind`, and without `keyed` by the shared secret alone. `strangers` are nodes that
+    every other one knows, {name: (address or '-', public key file)}, and that are no services."""
 
-    def __init__(self, folder, authority, calls, mode='encrypted', keyed=True, changes=None, strangers=None):
+    def __init__(self, folder, authority, calls, mode='encrypted', keyed=True, changes=None, strangers=None, kind='ed25519'):
         folder.mkdir(parents=True, exist_ok=True)
         shared = {'secret_key': strong(), 'jwt_secret': strong(), 'kdf_salt': strong(24), 'cluster.name': 'federation-1',
                   'cluster.peer_scopes': ','.join(CALLER)}
@@ -39,7 +42,7 @@ class Federation:
             shared |= {'api_key': strong(), 'security.api_key_scopes': ','.join(CALLER)}
         self.nodes, self.keys = {}, {}
         for name in calls:
-            self.keys[name] = make_key(folder, name)
+            self.keys[name] = make_key(folder, name, kind)
             self.nodes[name] = ToolService(folder / name, mode, authority, binary=BINARY, changes={
                 **shared, 'node_id': name, 'connectors.files.enabled': None, 'connectors.files.root': None,
                 'connectors.files.extensions': None, 'connectors.files.allow_write': None, **(changes or {}).get(name, {})})
@@ -92,11 +95,11 @@ def jws(sign, alg, typ, kid, claims):
 
 
 class Signer:
-    """Signs what `name` says, by its own key or, with `secret`, by the secret that the nodes share."""
+    """Signs what `name` says, by its own key or, with `secret`, by the secret that the nodes share. A `key` of RSA signs by PS256."""
 
-    def __init__(self, name, secret=None):
+    def __init__(self, name, secret=None, key=None):
         self.name, self.secret = name, secret
-        self.key = Ed25519PrivateKey.generate()
+        self.key = key or Ed25519PrivateKey.generate()
 
     def write_public(self, folder):
         file = folder / f'{self.name}.pub'
@@ -104,6 +107,8 @@ class Signer:
         return file
 
     def sign(self, typ, claims, to):
+        if self.secret is None and isinstance(self.key, rsa.RSAPrivateKey):
+            return jws(lambda data: self.key.sign(data, PSS, hashes.SHA256()), 'PS256', typ, self.name, claims)
         if self.secret is None:
             return jws(self.key.sign, 'EdDSA', typ, self.name, claims)
         secret_key, salt = (one.encode() for one in self.secret)
