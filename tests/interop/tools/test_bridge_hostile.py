@@ -239,8 +239,9 @@ def test_plaintext_to_another_machine_is_refused_at_the_start(hostile, tmp_path)
     settings = dict(hostile.settings)
     try:
         hostile.settings.update(bridge('far', kind='http', url='http://192.0.2.1/mcp'))
-        refused = hostile.run('config', 'check', check=False)
-        assert refused.returncode == 2 and 'far.url: must use TLS' in refused.stderr
+        for command in (['config', 'check'], ['serve']):
+            refused = hostile.run(*command, check=False)
+            assert refused.returncode == 2 and 'far.url: must use TLS' in refused.stderr
         hostile.settings['bridges.far.url'] = 'https://192.0.2.1/mcp'
         assert hostile.run('config', 'check').returncode == 0
     finally:

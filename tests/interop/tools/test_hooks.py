@@ -10,8 +10,10 @@ import threading
 import time
 
 import pytest
+from mcp_messages import McpCaller
 from scp import Refused
-from tool_clients import ROOT, client_of
+from tool_clients import MODES, ROOT, client_of
+from tool_stack.hooks import Hook
 
 SECRET = 'hR7v-Qm2Lx9Tz4Kw8Pc5Nd3Yb6Gf1Js0'
 
@@ -127,6 +129,40 @@ def test_an_open_filter_is_open_only_where_there_is_none(make_service):
         hook.stop()
     # Now there is none.
     assert not call(service, 'sql.query', sql='SELECT 1')['is_error']
+
+
+def tidied(question):
+    """A filter that takes a word out of answers, and withholds those with another."""
+    text = question['content'][0]['text']
+    if 'top-secret' in text:
+        return {'action': 'block'}
+    if 'hunter2' not in text:
+        return {'action': 'pass'}
+    return {'action': 'redact', 'content': [{**question['content'][0], 'text': text.replace('hunter2', '***')}],
+            'structured': json.loads(json.dumps(question['structured']).replace('hunter2', '***'))}
+
+
+@pytest.mark.parametrize('mode', MODES)
+def test_a_filter_sees_every_answer_before_its_caller_in_every_mode(make_service, mode):
+    hook = Hook(tidied)
+    try:
+        service = make_service(mode, hooks__filter_url=hook.url, mcp__enabled=mode != 'encrypted')
+        shown = call(service, 'sql.query', sql="SELECT 'plain' AS word")
+        assert shown['structured']['rows'] == [['plain']] and shown['redactions'] == 0
+        redacted = call(service, 'sql.query', sql="SELECT 'hunter' || '2' AS word")
+        assert redacted['structured']['rows'] == [['***']] and redacted['redactions'] == 1 and 'hunter2' not in json.dumps(redacted)
+        with pytest.raises(Refused) as refused:
+            call(service, 'sql.query', sql="SELECT 'top-' || 'secret' AS word")
+        assert refused.value.code == 'E_POLICY' and 'top-secret' not in str(refused.value)
+        assert [('hunter2' in json.dumps(one), 'top-secret' in json.dumps(one)) for one in hook.asked] == [(False, False), (True, False), (False, True)]
+        if mode in ('simple', 'basic'):  # and to MCP clients
+            caller = McpCaller(service, service.secret('api_key') or service.mint())
+            said = json.dumps(caller.call('sql.query', {'sql': "SELECT 'hunter' || '2' AS word"}).result)
+            assert '***' in said and 'hunter2' not in said
+            said = caller.call('sql.query', {'sql': "SELECT 'top-' || 'secret' AS word"}).result
+            assert said['isError'] and 'E_POLICY' in said['content'][0]['text'] and 'top-secret' not in json.dumps(said)
+    finally:
+        hook.stop()
 
 
 def test_the_hook_of_the_page_asks_checks_the_signature_and_answers(make_service, tmp_path):

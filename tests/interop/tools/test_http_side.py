@@ -1,6 +1,8 @@
 """The HTTP side of the port, and who may open a WebSocket. docs/wire-3.0.md, section 1."""
 import http.client
 import json
+import socket
+import ssl
 
 import pytest
 
@@ -64,3 +66,19 @@ def test_a_listed_origin_may(make_service):
     assert get(service, '/scp/v3', headers={**UPGRADE, 'Origin': 'https://app.example'})[0] == 101
     assert get(service, '/scp/v3', headers={**UPGRADE, 'Origin': 'https://app.example.evil.example'})[0] == 403
     assert get(service, '/scp/v3', headers={**UPGRADE, 'Origin': 'http://app.example'})[0] == 403
+
+
+@pytest.mark.parametrize('mode', ['basic', 'enterprise'])
+def test_tls_is_1_3_whose_keys_are_made_for_each_connection(services, mode):
+    """Before 1.3 a key exchange need not be ephemeral; so nothing older is spoken, not even by who knows nothing newer."""
+    service = services[mode]
+
+    def spoken(newest):
+        context = service.authority.client_tls()
+        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1_2, newest
+        with socket.create_connection(('127.0.0.1', service.port), 10) as plain, context.wrap_socket(plain, server_hostname='127.0.0.1') as wrapped:
+            return wrapped.version()
+
+    assert spoken(ssl.TLSVersion.TLSv1_3) == 'TLSv1.3'
+    with pytest.raises(ssl.SSLError, match='(?i)protocol.version'):
+        spoken(ssl.TLSVersion.TLSv1_2)

@@ -40,6 +40,14 @@ def test_lists_and_calls_the_same_tools(service):
     assert answer['usage']['ms'] >= 0
 
 
+def test_every_mode_lists_the_same_records(services):
+    """The mode is one of the deployment: what the tools are, and what they take and give, is the same in each."""
+    listed = {mode: run(session(client_of(service), Client.list_capabilities)) for mode, service in services.items()}
+    assert set(listed) == {'simple', 'basic', 'encrypted', 'enterprise'} and len(listed['simple']) >= 8
+    for mode, records in listed.items():
+        assert records == listed['simple'], mode
+
+
 def test_writes_after_consent(service, consent):
     async def work(client):
         before = len(consent.asked)

@@ -104,3 +104,32 @@ def test_a_client_that_answers_pings_stays(make_service):
         await client.call('session.ping', {})
 
     run(session(client_of(service), work))
+
+
+def test_every_file_tool_keeps_to_the_endings_and_the_folder(make_service):
+    """As they are set: read, stat, list, write and delete alike, by the name of a file, by a way out, and by a link."""
+    service = make_service('simple', connectors__files__extensions='.txt', limits__calls_per_second=1000, limits__burst=1000)
+    notes = service.folder / 'files/notes'
+    for name in ('key.pem', 'table.csv', 'gone.txt'):
+        (notes / name).write_text(name)
+    (notes / 'out.txt').symlink_to(service.folder / 'data/orders.csv')
+    before = {file.name: file.read_text() for file in (*notes.iterdir(), service.folder / 'data/orders.csv')}
+
+    async def work(client):
+        for path in ('notes/key.pem', 'notes/table.csv', 'notes/new.csv', 'notes/out.txt', '../data/orders.csv', '/etc/hosts.txt'):
+            for tool, more in (('read', {}), ('stat', {}), ('delete', {}), ('write', {'content': 'x', 'mode': 'create'}), ('write', {'content': 'x', 'mode': 'replace'})):
+                with pytest.raises(Refused, match='E_POLICY'):
+                    await client.invoke_tool(f'files.{tool}', path=path, **more)
+        for path in ('..', '../data', '/etc'):
+            with pytest.raises(Refused, match='E_POLICY'):
+                await client.invoke_tool('files.list', path=path)
+        listed = await client.invoke_tool('files.list', path='notes')
+        assert {entry['path'] for entry in listed['structured']['entries']} == {'notes/welcome.txt', 'notes/gone.txt'}
+        assert {file.name: file.read_text() for file in (*notes.iterdir(), service.folder / 'data/orders.csv')} == before
+        # And each does what it is for.
+        assert (await client.invoke_tool('files.read', path='notes/gone.txt'))['structured']['content'] == 'gone.txt'
+        assert not (await client.invoke_tool('files.write', path='notes/new.txt', content='x', mode='create'))['is_error']
+        assert not (await client.invoke_tool('files.delete', path='notes/gone.txt'))['is_error']
+        assert (notes / 'new.txt').exists() and not (notes / 'gone.txt').exists()
+
+    run(session(client_of(service), work))

@@ -274,17 +274,37 @@ def test_the_session_token_is_signed_by_the_node(federation):
     assert json.loads(unb64(body))['iss'] == 'node-c'
 
 
-def test_a_node_that_only_verifies_signs_its_own_sessions_with_hs256(federation, make_service):
-    """Its transport keeps the shared secret, whatever the federation's tokens are signed with."""
-    issuer, _, folder = federation
-    node = make_service('basic', node_id='node-d', security__federation_jwt_public_key_path=str(folder / 'issuer.pub'),
+@pytest.fixture(scope='module')
+def verifying(federation, make_service):
+    """A node with the public key alone; its own transport keeps the shared secret."""
+    return make_service('basic', node_id='node-d', security__federation_jwt_public_key_path=str(federation[2] / 'issuer.pub'),
                         security__federation_issuer='federation-1', security__federation_audience='all-nodes')
-    ready = run(opened(node, issuer.mint('alice')))
+
+
+def test_a_node_that_only_verifies_signs_its_own_sessions_with_hs256(federation, verifying):
+    """Its transport keeps the shared secret, whatever the federation's tokens are signed with."""
+    ready = run(opened(verifying, federation[0].mint('alice')))
     assert ready['principal'] == {'sub': 'alice', 'iss': 'federation-1'}
     head, body, _ = ready['session_token'].split('.')
     assert json.loads(unb64(head))['alg'] == 'HS256' and json.loads(unb64(body))['iss'] == 'node-d'
     # The shared secret makes no token of the federation.
-    assert refusal(node, hs256(node, iss='federation-1', aud='all-nodes')) == 'E_AUTH'
+    assert refusal(verifying, hs256(verifying, iss='federation-1', aud='all-nodes')) == 'E_AUTH'
+
+
+@pytest.mark.parametrize('name, changes, code', [
+    ('nothing wrong', {}, None), ('another issuer', {'iss': 'federation-2'}, 'E_AUTH'), ('the node itself as issuer', {'iss': 'node-b'}, 'E_AUTH'),
+    ('no issuer', {'iss': None}, 'E_AUTH'), ('another audience', {'aud': 'other-nodes'}, 'E_AUTH'), ('the cluster as audience', {'aud': 'cluster-1'}, 'E_AUTH'),
+    ('no audience', {'aud': None}, 'E_AUTH'), ('other audiences', {'aud': ['a', 'b']}, 'E_AUTH'), ('no exp', {'exp': None}, 'E_AUTH'),
+    ('expired', {'exp': from_now(-120), 'iat': from_now(-300), 'nbf': from_now(-300)}, 'E_EXPIRED'),
+], ids=lambda value: value if isinstance(value, str) else '')
+def test_a_token_of_the_federation_is_for_its_issuer_and_audience(federation, verifying, name, changes, code):
+    """Signed by the right key: what its claims say decides, at every node."""
+    key = serialization.load_pem_private_key((federation[2] / 'issuer.key').read_bytes(), None)
+    claims = claims_for(None, **{'iss': 'federation-1', 'aud': 'all-nodes', **changes})
+    body = b64(json.dumps({'alg': 'RS256', 'typ': 'scp-client+jwt'}).encode()) + '.' + b64(json.dumps(claims).encode())
+    token = body + '.' + b64(key.sign(body.encode(), padding.PKCS1v15(), hashes.SHA256()))
+    for node in (*federation[:2], verifying):
+        assert run(code_of(opened(node, token))) == code
 
 
 def program(service, key, token):
@@ -313,15 +333,14 @@ def test_a_client_with_the_public_key_takes_no_hs256_token(federation, services)
     assert done.returncode == 1 and 'E_SIG' in done.stderr
 
 
-def test_a_node_with_the_public_key_alone_cannot_mint(federation):
-    """What it signs with its own key opens no other node, nor itself."""
+def test_a_node_with_the_public_key_alone_cannot_mint(federation, verifying):
+    """It says so; and what one signs with a key of its own opens no other node, nor itself."""
     issuer, verifier, _ = federation
-    forged = verifier.run('mint-token', '--subject', 'eve', '--scope', 'cap:list', check=False)
-    if forged.returncode == 0:
-        for node in (issuer, verifier):
-            assert refusal(node, forged.stdout.strip()) == 'E_AUTH'
-    else:
-        assert forged.returncode in (1, 2) and forged.stderr.count('\n') == 1
+    refused = verifying.run('mint-token', '--subject', 'eve', '--scope', 'cap:list', check=False)
+    assert refused.returncode != 0 and refused.stdout == '' and 'security.jwt_private_key_path' in refused.stderr
+    forged = verifier.mint('eve', ['cap:list'])
+    for node in (issuer, verifier, verifying):
+        assert refusal(node, forged) == 'E_AUTH'
 
 
 def test_rs256_attacks(federation):
@@ -335,12 +354,14 @@ def test_rs256_attacks(federation):
         body = b64(json.dumps({'typ': 'scp-client+jwt', **header}).encode()) + '.' + claims
         return body + '.' + b64(sign(body.encode()))
 
-    other = make_rsa()
+    other, own = make_rsa(), serialization.load_pem_private_key((folder / 'issuer.key').read_bytes(), None)
     attacks = {
         'HS256 with the public key': made({'alg': 'HS256'}, lambda data: hmac(public, data)), 'none': made({'alg': 'none'}, lambda _: b''),
         'another key': made({'alg': 'RS256'}, lambda data: other.sign(data, padding.PKCS1v15(), hashes.SHA256())),
-        'PS256': made({'alg': 'PS256'}, lambda data: other.sign(data, padding.PSS(padding.MGF1(hashes.SHA256()), 32), hashes.SHA256())),
-        'a signature of zeros': made({'alg': 'RS256'}, lambda _: bytes(256)), 'a short signature': made({'alg': 'RS256'}, lambda _: b'\1'),
+        # Good signatures by the issuer's own key: what is wrong is the algorithm alone.
+        'PS256': made({'alg': 'PS256'}, lambda data: own.sign(data, padding.PSS(padding.MGF1(hashes.SHA256()), 32), hashes.SHA256())),
+        'RS512': made({'alg': 'RS512'}, lambda data: own.sign(data, padding.PKCS1v15(), hashes.SHA512())),
+        'a signature of zeros': made({'alg': 'RS256'}, lambda _: bytes(own.key_size // 8)), 'a short signature': made({'alg': 'RS256'}, lambda _: b'\1'),
     }
     for name, token in attacks.items():
         for node in (issuer, verifier):
