@@ -1,5 +1,6 @@
 #include "base/duckdb/stream.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -127,6 +129,12 @@ TEST_F(StreamTest, a_data_folder_is_the_only_one) {
   EXPECT_TRUE(with->execute("SELECT * FROM '" + inside.path() + "/x.csv'"));
   EXPECT_FALSE(with->execute("SELECT * FROM '" + outside.path() + "/x.csv'"));
   EXPECT_FALSE(with->execute("SELECT * FROM '" + inside.path() + "/../x.csv'"));
+  for (std::string_view url : {"http://127.0.0.1:9/x.csv", "https://127.0.0.1:9/x.csv",
+                               "s3://bucket/x.csv", "hf://datasets/a/b/x.csv"}) {
+    auto reached = with->execute(fmt::format("SELECT * FROM read_csv('{}')", url));
+    ASSERT_FALSE(reached) << url;
+    EXPECT_EQ(reached.error().kind(), ErrorKind::kForbidden) << url << reached.error().detail();
+  }
   // What a larger sort would want is not there.
   EXPECT_FALSE(with->execute("SELECT * FROM glob('.tmp/*')"));
   EXPECT_FALSE(Engine::open({.scratch_dir = outside.path(), .data_dir = inside.path()}));

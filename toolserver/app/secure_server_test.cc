@@ -79,8 +79,9 @@ class SecureServerTest : public ::testing::Test {
     return config;
   }
 
-  static Outcome<client::ToolReply> call(const SecureServer& server, std::string tool,
-                                         Object args) {
+  /// By the API key, or by `token`.
+  static Outcome<client::ToolReply> call(const SecureServer& server, std::string tool, Object args,
+                                         std::string token = {}) {
     client::ClientOptions options;
     options.url = fmt::format("ws://127.0.0.1:{}/scp/v3", server.port());
     options.plain = client::PlainTransport::kLoopbackOnly;
@@ -90,6 +91,10 @@ class SecureServerTest : public ::testing::Test {
     options.session.secrets = {base::Secret(settings::kGoodSecretKey),
                                base::Secret(settings::kGoodApiKey),
                                base::Secret(settings::kGoodSalt)};
+    if (!token.empty()) {
+      options.session.method = Method::kJwt;
+      options.session.token = base::Secret(std::move(token));
+    }
     base::SystemClock clock;
     base::SystemRandom random;
     boost::asio::io_context loop(1);
@@ -110,6 +115,17 @@ class SecureServerTest : public ::testing::Test {
     }
     reply.emplace(co_await client.invoke_tool(std::move(tool), std::move(args)));
     co_await client.disconnect();
+  }
+  /// The answer of a tool of another node, once that is connected.
+  static Outcome<client::ToolReply> call_there(const SecureServer& server,
+                                               const std::string& tool) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    auto said = call(server, tool, {{"text", "hello"}});
+    while (!said && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      said = call(server, tool, {{"text", "hello"}});
+    }
+    return said;
   }
   std::shared_ptr<pipeline::ConsentHook> asking() {
     return std::make_shared<pipeline::ConsentFunction>(
@@ -234,12 +250,7 @@ TEST_F(SecureServerTest, a_program_adds_a_node_to_a_running_service) {
   EXPECT_EQ(kind("node-b", url, "/node-b.pub"), std::nullopt);
   EXPECT_EQ(kind("node-b", url, "/node-b.pub"), kConflict);
   ASSERT_TRUE((*b)->add_peer("node-a", "", folder.path() + "/node-a.pub"));
-  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  auto said = call(**a, "node-b.echo_say", {{"text", "hello"}});
-  while (!said && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    said = call(**a, "node-b.echo_say", {{"text", "hello"}});
-  }
+  auto said = call_there(**a, "node-b.echo_say");
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_TRUE(base::json::write(said->content).contains("hello"));
 
@@ -248,6 +259,74 @@ TEST_F(SecureServerTest, a_program_adds_a_node_to_a_running_service) {
   auto of_none = SecureServer::start(alone);
   ASSERT_TRUE(of_none);
   EXPECT_FALSE((*of_none)->add_peer("node-b", url, folder.path() + "/node-b.pub"));
+}
+
+TEST_F(SecureServerTest, a_node_that_is_added_without_a_key_is_known_by_the_shared_secret) {
+  auto node = [this](const std::string& name) {
+    auto made = config();
+    made.core.node_id = name;
+    made.audit.path = folder.path() + "/" + name + "-audit";
+    made.pins.path = folder.path() + "/" + name + "-pins";
+    made.security.api_key_scopes = {"tool:invoke:node-b.echo_say"};
+    made.cluster.peers = {{"node-z", "", {}}};  // What makes it a node of a federation.
+    made.cluster.peer_scopes = {"tool:invoke:echo.say"};
+    return made;
+  };
+  auto a = SecureServer::start(node("node-a"));
+  auto b = SecureServer::start(node("node-b"));
+  ASSERT_TRUE(a && b);
+  ASSERT_TRUE((*a)->add_peer("node-b", fmt::format("ws://127.0.0.1:{}", (*b)->port())));
+  // node-b does not know the other yet, and does not let it in.
+  auto early = call(**a, "node-b.echo_say", {{"text", "x"}});
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, Code::kBusy) << early.error().message;
+  ASSERT_TRUE((*b)->add_peer("node-a", ""));
+  auto said = call_there(**a, "node-b.echo_say");
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_TRUE(base::json::write(said->content).contains("hello"));
+}
+
+TEST_F(SecureServerTest, a_program_mints_client_tokens_where_the_private_key_is) {
+  auto key = base::crypto::SigningKey::generate(base::crypto::KeyType::kRsa);
+  std::string file = folder.path() + "/issuer";
+  ASSERT_TRUE(write_new(file + ".key", key.to_pem().reveal(), 0600));
+  ASSERT_TRUE(write_new(file + ".pub", key.verify_key().to_pem(), 0644));
+  auto issuer = config();
+  issuer.core.jwt_secret = {};
+  issuer.security.jwt_algorithm = settings::JwtAlgorithm::kRs256;
+  issuer.security.jwt_private_key_path = file + ".key";
+  issuer.security.federation_issuer = "federation-1";
+  auto verifier = config();
+  verifier.audit.path = folder.path() + "/verifier-audit";
+  verifier.security.federation_jwt_public_key_path = file + ".pub";
+  verifier.security.federation_issuer = "federation-1";
+  ClientJwt alice{.subject = "alice",
+                  .scopes = *Scopes::parse("tool:invoke:echo.say"),
+                  .lifetime = std::chrono::seconds(60),
+                  .holder = {}};
+
+  auto token = mint_client_jwt(issuer, alice);
+  ASSERT_TRUE(token) << token.error().message();
+  for (const auto& settings : {issuer, verifier}) {
+    auto server = SecureServer::start(settings);
+    ASSERT_TRUE(server) << server.error().message();
+    auto said = call(**server, "echo.say", {{"text", "hello"}}, *token);
+    EXPECT_TRUE(said) << said.error().message;
+    Object write{{"content", "x"}, {"path", "a.txt"}};
+    EXPECT_EQ(call(**server, "files.write", write, *token).error().code, Code::kTool);
+    auto bent = *token;
+    bent[bent.size() / 2] = bent[bent.size() / 2] == 'A' ? 'B' : 'A';
+    EXPECT_EQ(call(**server, "echo.say", {{"text", "hello"}}, bent).error().code, Code::kAuth);
+  }
+  // Who has the public key alone verifies and cannot mint.
+  auto refused = mint_client_jwt(verifier, alice);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), base::ErrorKind::kInvalid);
+  EXPECT_TRUE(refused.error().message().starts_with("security.jwt_private_key_path: "));
+  for (auto [lifetime, good] : {std::pair{0, false}, {1, true}, {86'400, true}, {86'401, false}}) {
+    alice.lifetime = std::chrono::seconds(lifetime);
+    EXPECT_EQ(mint_client_jwt(issuer, alice).has_value(), good) << lifetime;
+  }
 }
 
 TEST_F(SecureServerTest, a_tool_that_cannot_be_served_stops_the_start) {
