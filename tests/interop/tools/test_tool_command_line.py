@@ -75,6 +75,24 @@ def test_a_configuration_that_is_refused(simple, command, setting, rule):
         assert setting.split('=')[1] not in done.stderr
 
 
+def addresses():
+    """The settings that lead this process somewhere, as the page has them: (name, variable, scheme of plaintext)."""
+    rows = re.findall(r'^\| `([\w.]+)` \| `(\w+)` \|[^|]*\| ([^|]*URL [^|]*) \|', (ROOT / 'docs/tool-configuration.md').read_text(), re.M)
+    return [(name, variable, 'ws' if 'ws ' in takes else 'http') for name, variable, takes in rows] + [('cluster.peers', 'SCP_CLUSTER_PEERS', 'ws')]
+
+
+@pytest.mark.parametrize('name, variable, scheme', addresses(), ids=lambda value: value if '.' in value else '')
+def test_no_setting_leads_to_another_machine_in_plaintext(simple, name, variable, scheme):
+    """Whatever is permitted: the permission is set, and good for this machine alone, where the same address is taken."""
+    assert simple.settings['security.allow_insecure_transit'] is True and len(addresses()) >= 11
+    node = 'node-z ' if name == 'cluster.peers' else ''
+    for host in ('192.0.2.1:9', 'tools.example:9', '127.0.0.1.example:9', '0.0.0.0:9'):
+        done = simple.run('config', 'check', '--set', f'{variable}={node}{scheme}://{host}', check=False)
+        assert done.returncode == 2 and re.search(rf'(^|[: ])({re.escape(name)}|{variable}): (must use TLS|must be an https)', done.stderr, re.M), done
+    here = simple.run('config', 'check', '--set', f'{variable}={node}{scheme}://127.0.0.1:9', check=False)
+    assert ('must be an https' in here.stderr) == name.startswith('oauth2.') and 'must use TLS' not in here.stderr, here
+
+
 def test_each_fault_has_its_line(simple):
     done = simple.run('config', 'check', '--set', 'SCP_SERVER_PORT=70000', '--set', 'SCP_LIMITS_BURST=0', '--set', 'SCP_MODE=plain', check=False)
     assert len(lines(done.stderr)) == 3
