@@ -4,12 +4,13 @@ import time
 
 import pytest
 from claim_sets import from_now, resolved
-from tool_clients import client_of
+from tool_clients import AGENT_SECRET, client_of
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 from scp import Refused, holder
 from scp.keys import b64, hmac
 from test_modes import run, session
+from test_tool_command_line import flags
 from tool_stack.authority import Authority, make_rsa
 from tool_stack.identity import IdentityProvider
 
@@ -145,3 +146,11 @@ def test_a_provider_whose_certificate_is_not_trusted_is_not_believed(make_servic
     with pytest.raises(Refused) as refused:
         connect(service, identity.token('agent'))
     assert refused.value.code == 'E_UPSTREAM'
+
+
+def test_the_programs_client_asks_no_provider_that_is_not_trusted(services, tmp_path):
+    """The secret of the client goes to the provider whose authority is the one that is pinned, and to nobody else."""
+    service, words = services['enterprise'], ['list', *flags(services['enterprise'])]
+    assert 'files.read' in service.run(*words).stdout
+    done = service.run(*words, '--set', f'SCP_OAUTH2_CA_CERT_PATH={Authority(tmp_path / "other").roots}', check=False)
+    assert done.returncode == 1 and done.stdout == '' and 'E_UPSTREAM: no access token' in done.stderr and AGENT_SECRET not in done.stderr, done
