@@ -129,7 +129,8 @@ base::Task<std::string> Bridge::serve_without_exception() {
 void Bridge::stop() {
   stopping_ = true;
   open_ = false;
-  if (offered_) parts_.registry.remove(*offered_);
+  // It holds this bridge, as this holds it.
+  if (auto offered = std::exchange(offered_, nullptr)) parts_.registry.remove(*offered);
   if (live_) live_->link->close();
   cancel_.emit(asio::cancellation_type::all);
   if (wake_) wake_->cancel();
