@@ -178,7 +178,8 @@ void Peer::stop() {
 
 void Peer::take_out() {
   parts_.registry.expect_no_more(node_id_);
-  if (offered_) parts_.registry.remove(*offered_);
+  // It holds this node, as this holds it.
+  if (auto offered = std::exchange(offered_, nullptr)) parts_.registry.remove(*offered);
   if (wake_) wake_->cancel();
   calls_.end();
 }
