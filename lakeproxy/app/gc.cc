@@ -1,6 +1,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -122,6 +123,9 @@ base::Task<base::Result<Answer>> collect(GcRun* run, const settings::Settings* s
     CO_ASSIGN_OR_RETURN(answer.purged,
                         co_await operation::finish_purges(
                             context, {&upkeep, run->store.get(), &run->log, lake.data_path}));
+    const masked::MaskedRetention masks = masked_retention(*settings);
+    CO_RETURN_IF_ERROR(
+        co_await upkeep.forget_unused_masks(context, std::max(masks.idle, masks.grace)));
   }
   publish::ManifestStore manifests(*run->store, run->cache);
   bool first = true;

@@ -264,6 +264,29 @@ base::Task<base::Status> LakeUpkeep::forget_expired(base::RequestContext context
   co_return base::Status{};
 }
 
+// A use that is noted meanwhile counts: the time of the row itself is asked once more when it is
+// locked. Copies that no state ever came of go by their own age.
+base::Task<base::Status> LakeUpkeep::forget_unused_masks(base::RequestContext context,
+                                                         std::chrono::seconds idle) {
+  CO_RETURN_IF_ERROR(co_await pool_->query(context, {sql_(R"sql(
+WITH since AS (
+  SELECT clock_timestamp() - make_interval(secs => $1) AS moment
+), gone AS (
+  DELETE FROM @lakeproxy_masked_state s
+   WHERE s.used_at < (SELECT moment FROM since)
+     AND NOT EXISTS (SELECT 1 FROM @lakeproxy_masked_state n WHERE n.table_id = s.table_id
+                        AND n.signature = s.signature AND n.used_at >= (SELECT moment FROM since))
+  RETURNING s.table_id, s.signature
+)
+DELETE FROM @lakeproxy_masked_copy c
+ WHERE EXISTS (SELECT 1 FROM gone g WHERE g.table_id = c.table_id AND g.signature = c.signature)
+    OR (c.made_at < (SELECT moment FROM since)
+        AND NOT EXISTS (SELECT 1 FROM @lakeproxy_masked_state n
+                         WHERE n.table_id = c.table_id AND n.signature = c.signature)))sql"),
+                                                     {param(idle.count())}}));
+  co_return base::Status{};
+}
+
 Query insert_purge(const SchemaSql& sql, std::int64_t table,
                    const model::TableIdentifier& identifier, const std::string& folder) {
   return {sql("INSERT INTO @lakeproxy_purge (table_id, schema_name, table_name, folder) VALUES "

@@ -4,6 +4,7 @@
 // us or by a client with our signature: rows of files in any snapshot, records of metadata, other
 // tables' folders. Objects are locations: "s3://bucket/key".
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -122,6 +123,10 @@ class LakeUpkeep {
   /// lists from before `before`.
   [[nodiscard]] base::Task<base::Status> forget_expired(base::RequestContext context,
                                                         base::WallTime before);
+  /// Forgets the states and masked copies of signatures that nobody has used for `idle`, of all
+  /// tables: after a policy was detached no newer state of its table comes that would do it.
+  [[nodiscard]] base::Task<base::Status> forget_unused_masks(base::RequestContext context,
+                                                             std::chrono::seconds idle);
 
  private:
   base::Task<base::Result<std::vector<std::string>>> texts(base::RequestContext context,

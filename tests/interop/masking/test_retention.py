@@ -115,9 +115,12 @@ class Idle(Table):
     def copies(self):
         return len(self.store.under(self.folder))
 
+    def ask(self, sql):
+        self.stack.postgres.query('lake', sql)
+
     def was_used(self, ago):
         """Moves the recorded time of the mask's last use back."""
-        self.stack.postgres.query('lake', f"UPDATE lakeproxy_masked_state SET used_at = now() - interval '{ago}' WHERE {self.of_it()}")
+        self.ask(f"UPDATE lakeproxy_masked_state SET used_at = now() - interval '{ago}' WHERE {self.of_it()}")
 
     def days_unused(self):
         asked = f"SELECT floor(extract(epoch FROM now() - max(used_at)) / 86400) FROM lakeproxy_masked_state WHERE {self.of_it()}"
@@ -175,3 +178,26 @@ def test_copies_are_made_behind_commits_for_some_days_which_are_no_use_of_the_ma
     other.insert(3)
     assert become(other, 2)
     assert table.copies() == 3
+
+
+@pytest.mark.parametrize('was_read', [True, False], ids=['read', 'never read'])
+def test_copies_of_a_mask_that_was_detached_go_after_their_days(masked_lake, was_read):
+    """No state of the table comes any more, and nobody asks for the old one: the removal of orphans lets go of it."""
+    table, other = masked_lake(), masked_lake()
+    if not was_read:  # A reader who went away while the copies were made.
+        table.ask(f'DELETE FROM lakeproxy_masked_state WHERE {table.of_it()}')
+    table.governance.unmask(table.name, 'ssn')
+    raw = table.analyst.pyiceberg().load_table(f'{NAMESPACE}.{table.name}')
+    assert sorted(raw.scan().to_arrow()['ssn'].to_pylist()) == ['1-secret', '2-secret']
+
+    def after(ago):
+        table.was_used(ago)
+        table.ask(f"UPDATE lakeproxy_masked_copy SET made_at = now() - interval '{ago}' WHERE locations::text LIKE '%/{table.name}/%'")
+        done = subprocess.run([table.server.binary, 'gc', '--remove', '--older-than', '0s'], check=False, capture_output=True, text=True,
+                              env={**table.server.environment(), 'LAKEPROXY_FILE_GRACE': '0'}, cwd=table.server.folder, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return table.copies()
+
+    assert after('6 days 23 hours') == 1 and after('7 days 1 minute') == 0
+    assert other.copies() == 1 and other.state(2)
+    assert table.analyst.pyiceberg().load_table(f'{NAMESPACE}.{table.name}').scan().to_arrow().num_rows == 2
