@@ -23,11 +23,13 @@ base::Result<std::optional<model::SnapshotId>> snapshot_id_of(const Call& call) 
 
 // What stands in the trail of a load that policies had to do with; nothing of others.
 std::optional<audit::AuditRecord> record_of(const Call& call, const operation::LoadTable& load,
-                                            const operation::SeenTable& seen) {
+                                            const operation::SeenTable& seen,
+                                            std::string_view operation) {
   const auto& mask = seen.is_shadow() ? seen.file_mask : seen.told_mask;
   if (mask == nullptr && seen.lifted.empty() && seen.unmasked_because.empty()) return std::nullopt;
-  auto record = audit::record_of(call.principal, "load_table", policy::display(targets(load)),
-                                 mask == nullptr ? "unmasked" : "masked");
+  auto record =
+      audit::record_of(call.principal, std::string(operation), policy::display(targets(load)),
+                       mask == nullptr ? "unmasked" : "masked");
   json::Object detail;
   if (mask != nullptr) {
     record.masked_cols = policy::masked_columns_of(*mask);
@@ -49,22 +51,22 @@ std::optional<audit::AuditRecord> record_of(const Call& call, const operation::L
   return record;
 }
 
-// A load that governance failed on is in the trail, as what was refused with 403 is.
-base::Error not_loaded(Call& call, const operation::LoadTable& load, base::Error error) {
+}  // namespace
+
+base::Error not_loaded(Call& call, const operation::LoadTable& load, base::Error error,
+                       std::string_view operation) {
   if (error.reason() == operation::kGovernanceFailed) {
-    call.refused = audit::record_of(call.principal, "load_table", policy::display(targets(load)),
-                                    "failed_closed");
+    call.refused = audit::record_of(call.principal, std::string(operation),
+                                    policy::display(targets(load)), "failed_closed");
   }
   return error;
 }
 
-}  // namespace
-
 base::Task<base::Status> audit_load(RequestContext context, Call* call, operation::LoadTable load,
-                                    const operation::SeenTable* seen) {
+                                    const operation::SeenTable* seen, std::string_view operation) {
   auto* trail = call->catalog()->audit;
   if (trail == nullptr) co_return base::Status{};
-  auto record = record_of(*call, load, *seen);
+  auto record = record_of(*call, load, *seen, operation);
   if (!record) co_return base::Status{};
   co_return co_await trail->write_read(context, std::move(*record));
 }
@@ -128,8 +130,10 @@ ActionResult report_metrics(RequestContext context, Call* call,
 // that choose among credentials have nothing to choose.
 ActionResult load_credentials(RequestContext context, Call* call,
                               Authorized<operation::LoadTable> request) {
-  CO_ASSIGN_OR_RETURN(auto table,
-                      co_await operation::load_table(context, call->catalog(), request));
+  auto loaded = co_await operation::load_table(context, call->catalog(), request);
+  if (!loaded) co_return not_loaded(*call, *request, std::move(loaded).error());
+  const operation::ShownTable table = std::move(*loaded);
+  CO_RETURN_IF_ERROR(co_await audit_load(context, call, *request, &table.seen()));
   delegation::ClientAccessPtr access;
   if (auto* delegation = call->catalog()->delegation) {
     const delegation::Asked asked{.vended_credentials = true};

@@ -1,5 +1,6 @@
 #include "base/json/fields.h"
 #include "lakeproxy/http/actions.h"
+#include "lakeproxy/http/table_answer.h"
 #include "lakeproxy/http/wire.h"
 
 namespace lake::http {
@@ -7,6 +8,8 @@ namespace {
 
 // A filter's levels, and what stands around and below them.
 constexpr std::size_t kBodyDepth = scan::kMostDepth + 10;
+// What a plan is in the audit trail: it names the files of a read.
+constexpr std::string_view kPlanned = "plan_table_scan";
 
 base::http::Response planned_response(const operation::PlannedScan& planned) {
   std::string body = R"({"status":"completed","plan-id":)";
@@ -37,9 +40,11 @@ base::Result<operation::PlanTableScan> plan_table_scan_of(const Call& call) {
 
 ActionResult plan_table_scan(RequestContext context, Call* call,
                              Authorized<operation::PlanTableScan> request) {
-  CO_ASSIGN_OR_RETURN(auto planned, co_await operation::plan_table_scan(context, call->catalog(),
-                                                                        std::move(request)));
-  co_return planned_response(planned);
+  const operation::LoadTable read{request->identifier};
+  auto planned = co_await operation::plan_table_scan(context, call->catalog(), std::move(request));
+  if (!planned) co_return not_loaded(*call, read, std::move(planned).error(), kPlanned);
+  CO_RETURN_IF_ERROR(co_await audit_load(context, call, read, &planned->seen, kPlanned));
+  co_return planned_response(*planned);
 }
 
 base::Result<operation::NamedPlan> named_plan_of(const Call& call) {

@@ -48,11 +48,18 @@ namespace lake::http {
 [[nodiscard]] base::http::Response answer_load_at(const Call& call, const operation::TableAt& at,
                                                   model::SnapshotSelection snapshots);
 
-/// Records a load that policies had to do with, before it is answered. Call, `seen` outlive the
-/// task. Errors: those of AuditTrail::write().
+/// Of a load in the audit trail.
+inline constexpr std::string_view kLoaded = "load_table";
+/// Records a load, or what else tells the table's files, that policies had to do with, before it is
+/// answered. Call, `seen`, `operation` outlive the task. Errors: those of AuditTrail::write().
 [[nodiscard]] base::Task<base::Status> audit_load(RequestContext context, Call* call,
                                                   operation::LoadTable load,
-                                                  const operation::SeenTable* seen);
+                                                  const operation::SeenTable* seen,
+                                                  std::string_view operation = kLoaded);
+/// The error of such a read. One that governance failed on is in the trail, as what was refused
+/// with 403 is.
+[[nodiscard]] base::Error not_loaded(Call& call, const operation::LoadTable& load,
+                                     base::Error error, std::string_view operation = kLoaded);
 
 /// Loads the table for an answer that tells it with all its snapshots.
 [[nodiscard]] ActionResult tell_table(RequestContext context, Call* call,

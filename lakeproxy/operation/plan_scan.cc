@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "lakeproxy/operation/see_table.h"
 #include "lakeproxy/planning/scan_plan.h"
 #include "lakeproxy/planning/scan_plans.h"
+#include "lakeproxy/to_iceberg/publish/table_at.h"
 
 namespace lake::operation {
 namespace {
@@ -67,6 +67,23 @@ base::Task<base::Result<FoundPlan>> find_plan(base::RequestContext context, Cata
   co_return found;
 }
 
+// A masked table has one snapshot; the table's others are not unknown, they are not to be had.
+base::Status check_is_masked_at(const publish::LoadedTable& table, const SeenTable& seen,
+                                const scan::ScanRequest& scan) {
+  if (!seen.is_shadow()) return {};
+  std::vector<std::pair<const char*, model::SnapshotId>> asked;
+  if (scan.snapshot_id) asked.emplace_back("snapshot-id", *scan.snapshot_id);
+  if (scan.range) asked.emplace_back("start-snapshot-id", scan.range->after);
+  if (scan.range) asked.emplace_back("end-snapshot-id", scan.range->last);
+  for (const auto& [member, id] : asked) {
+    if (!publish::find_snapshot(table, id) || publish::find_snapshot(*seen.loaded, id)) continue;
+    return base::fail(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: masked files are there for the newest snapshot only", member));
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Task<base::Result<PlannedScan>> plan_table_scan(base::RequestContext context,
@@ -74,13 +91,16 @@ base::Task<base::Result<PlannedScan>> plan_table_scan(base::RequestContext conte
                                                       policy::Authorized<PlanTableScan> request) {
   CO_ASSIGN_OR_RETURN(auto table,
                       co_await catalog->loaded_tables->get(context, request->identifier));
-  CO_ASSIGN_OR_RETURN(auto seen,
-                      co_await see_table(context, catalog, request.principal(), std::move(table)));
+  CO_ASSIGN_OR_RETURN(auto seen, co_await see_table(context, catalog, request.principal(), table));
+  CO_RETURN_IF_ERROR(check_is_masked_at(*table, seen, *request->scan));
   auto plan = co_await planning::plan_scan(context, catalog->manifests, seen.loaded, request->scan);
   if (!plan) co_return without_object(std::move(plan).error());
   CO_ASSIGN_OR_RETURN(std::string id,
                       catalog->scan_plans->add(owner_of(request.principal(), seen), *plan));
-  co_return co_await first_answer(context, catalog, std::move(id), std::move(*plan));
+  CO_ASSIGN_OR_RETURN(auto answer,
+                      co_await first_answer(context, catalog, std::move(id), std::move(*plan)));
+  answer.seen = std::move(seen);
+  co_return answer;
 }
 
 base::Task<base::Result<PlannedScan>> fetch_plan(base::RequestContext context, Catalog* catalog,

@@ -13,6 +13,7 @@
 
 #include "lakeproxy/iceberg/scan/scan_request.h"
 #include "lakeproxy/operation/catalog/catalog.h"
+#include "lakeproxy/operation/see_table.h"
 #include "lakeproxy/policy/authorized.h"
 
 namespace lake::operation {
@@ -33,9 +34,11 @@ struct PlannedScan {
   std::string plan_id;
   std::string tasks;                    ///< "delete-files" and "file-scan-tasks", as JSON members.
   std::vector<std::string> plan_tasks;  ///< What is to be fetched besides; opaque.
+  SeenTable seen;  ///< What a new plan is of; of one that is told again nothing.
 };
 /// Errors: kInvalid  the table has not that snapshot, or a name or a value does not fit it;
-///         kRateLimited  too many plans are kept.
+///         kRateLimited  too many plans are kept; kUnsupported  an older snapshot of a table whose
+///         files are masked for the caller.
 [[nodiscard]] base::Task<base::Result<PlannedScan>> plan_table_scan(
     base::RequestContext context, Catalog* catalog, policy::Authorized<PlanTableScan> request);
 

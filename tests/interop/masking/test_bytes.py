@@ -147,6 +147,12 @@ def test_older_snapshots_are_501_for_the_masked_and_200_for_the_steward(people, 
     assert analyst.load('people', params={'snapshot-id': first}).status_code == 501
     assert steward.load('people', params={'snapshot-id': first}).status_code == 200
     assert analyst.load('people', params={'snapshot-id': metadata['current-snapshot-id']}).status_code == 200
+    # So says a plan.
+    newest, path = metadata['current-snapshot-id'], analyst.table('people') + '/plan'
+    for scan, masked, raw in (({'snapshot-id': first}, 501, 200), ({'snapshot-id': newest}, 200, 200), ({'snapshot-id': 9_999_999}, 400, 400),
+                              ({'start-snapshot-id': first, 'end-snapshot-id': newest}, 501, 200)):
+        for caller, status in ((analyst, masked), (steward, raw)):
+            assert caller.patient(lambda caller=caller, scan=scan: caller.post(path, scan)).status_code == status, scan
 
 
 def test_a_tag_of_the_steward_is_no_304_for_the_masked(people, analyst, steward):
