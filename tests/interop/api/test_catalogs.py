@@ -117,6 +117,8 @@ def test_config_by_warehouse_answers_that_catalogs_prefix(lake, names):
     config = requests.get(f'{lake.uri}/v1/config', params={'warehouse': own.warehouse}, timeout=30)
     assert config.json()['overrides']['prefix'] == own.warehouse
     assert config.json()['defaults']['warehouse'] == own.warehouse
+    home = requests.get(f'{lake.uri}/v1/config', timeout=30).json()
+    assert home['overrides']['prefix'] == lake.warehouse and config.json()['endpoints'] == home['endpoints']
     unknown = requests.get(f'{lake.uri}/v1/config', params={'warehouse': names[1]}, timeout=30)
     assert_error(unknown, 404)
     assert_error(Rest(lake.uri, names[1]).get('namespaces'), 404)

@@ -95,6 +95,29 @@ def test_exactly_what_works_is_announced(lake):
         assert sorted(announced) == sorted(f'{method} /v1/{{prefix}}/{path}' for method, path, *_ in WORK.values())
 
 
+# Of the specification, beside the API.
+OURS = {'/healthz': 'get', '/readyz': 'get', '/metrics': 'get', '/openapi.json': 'get', '/v1/config': 'get', '/v1/catalogs': 'post',
+        '/v1/oauth/tokens': 'post', '/v1/{prefix}/namespaces/{namespace}/ducklake-credentials': 'get',
+        '/v1/{prefix}/governance/effective-policies': 'get', '/v1/{prefix}/governance/audit': 'get',
+        '/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact': 'post'}
+GOVERNANCE = ('tags', 'object-tags', 'masking-policies', 'row-access-policies', 'policy-attachments', 'roles', 'role-grants', 'object-grants')
+
+
+def test_the_description_has_each_operation(lake):
+    answer = requests.get(f'{lake.uri}/openapi.json', timeout=30)
+    assert answer.headers['Content-Type'].startswith('application/json')
+    described = answer.json()
+    assert described['openapi'].startswith('3.') and described['info']['title'] and described['info']['version']
+    paths = {path: set(methods) for path, methods in described['paths'].items()}
+    for method, path, *_ in WORK.values():
+        assert method.lower() in paths[f'/v1/{{prefix}}/{path}'], path
+    for path, method in OURS.items():
+        assert method in paths[path], path
+    for collection in GOVERNANCE:
+        of = [methods for path, methods in paths.items() if re.match(rf'/v1/\{{prefix\}}/governance/{collection}(/|$)', path)]
+        assert {'post', 'delete'} <= set().union(*of), collection
+
+
 def test_each_that_is_announced_works(rest, lake):
     names = {'ns': f'endpoints_{uuid.uuid4().hex[:8]}', 't': 't', 'store': lake.s3_endpoint}
     for operation, (method, _, path, body, status) in WORK.items():

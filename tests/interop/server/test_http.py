@@ -41,9 +41,70 @@ def test_operations_endpoints_answer(lake, path):
     assert requests.get(lake.uri + path, timeout=30).status_code == 200
 
 
+SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|Inf)|NaN)')
+LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\[\\"n])*)"(?:,|$)')
+
+
+def families(text):
+    """By Prometheus' text format: (type, [(name, labels, value)]) of each family. Whatever breaks a rule of it fails."""
+    assert text.endswith('\n')
+    found, name = {}, None
+    for line in text.splitlines():
+        if described := re.fullmatch(r'# HELP (\S+) .+', line):
+            name = described[1]
+            assert name not in found, 'a family stands in one place'
+            found[name] = (None, [])
+        elif typed := re.fullmatch(r'# TYPE (\S+) (counter|gauge|histogram)', line):
+            name = typed[1]
+            assert found.setdefault(name, (None, [])) == (None, []), line
+            found[name] = (typed[2], [])
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample, line
+            kind, samples = found[name]
+            ends = ('_bucket', '_sum', '_count') if kind == 'histogram' else ('',)
+            assert sample[1] in [name + end for end in ends], line
+            labels = dict(LABEL.findall(sample[2] or ''))
+            assert LABEL.sub('', sample[2] or '') == '', line
+            samples.append((sample[1], labels, float(sample[3])))
+    return found
+
+
 def test_metrics_are_in_the_exposition_format(lake):
-    text = requests.get(f'{lake.uri}/metrics', timeout=30).text
-    assert '# TYPE ' in text and 'lakeproxy_' in text
+    answer = requests.get(f'{lake.uri}/metrics', timeout=30)
+    assert answer.headers['Content-Type'].startswith('text/plain; version=0.0.4')
+    found = families(answer.text)
+    seen = [(name, tuple(sorted(labels.items()))) for _, samples in found.values() for name, labels, _ in samples]
+    assert len(set(seen)) == len(seen), 'a series stands once'
+    assert all(kind and samples for kind, samples in found.values())
+    assert all(name.startswith('lakeproxy_') for name in found)
+
+
+def test_latency_is_a_histogram_of_each_endpoint(lake, rest):
+    def counted(operation):
+        kind, samples = families(requests.get(f'{lake.uri}/metrics', timeout=30).text)['lakeproxy_http_request_seconds']
+        assert kind == 'histogram'
+        of = [(name, labels, value) for name, labels, value in samples if labels['operation'] == operation]
+        buckets = [(float(labels['le']), value) for name, labels, value in of if name.endswith('_bucket')]
+        total, = [value for name, _, value in of if name.endswith('_count')]
+        seconds, = [value for name, _, value in of if name.endswith('_sum')]
+        assert buckets == sorted(buckets) and buckets[-1] == (float('inf'), total) and len(buckets) > 5
+        assert [value for _, value in buckets] == sorted(value for _, value in buckets), 'each holds those below it'
+        return total, seconds
+
+    def requests_of(operation, status):
+        return series(lake).get(f'lakeproxy_http_requests_total{{operation="{operation}",status="{status}"}}', 0)
+
+    for operation, ask, status in (('loadNamespaceMetadata', lambda: rest.get('namespaces/nowhere'), '4xx'),
+                                   ('listNamespaces', lambda: rest.get('namespaces'), '2xx')):
+        ask()
+        before, by_status = counted(operation), requests_of(operation, status)
+        for _ in range(3):
+            ask()
+        after = counted(operation)
+        # Other tests may ask the same server meanwhile.
+        assert after[0] >= before[0] + 3 and after[1] > before[1]
+        assert requests_of(operation, status) >= by_status + 3
 
 
 def series(lake):

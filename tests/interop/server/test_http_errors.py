@@ -53,6 +53,8 @@ REFUSED = {
         'type': 'struct', 'fields': [COLUMN, {**COLUMN, 'id': 2}]}), 400),
     'table partitioned by a column not there': ('POST', 'namespaces/http/tables', table_body('t', **{
         'partition-spec': {'fields': [{'name': 'p', 'source-id': 77, 'transform': 'identity'}]}}), 400),
+    'table partitioned by void': ('POST', 'namespaces/http/tables', table_body('t', **{
+        'partition-spec': {'fields': [{'name': 'p', 'source-id': 1, 'transform': 'void'}]}}), 501),
     'table with a reserved property': ('POST', 'namespaces/http/tables', table_body('t', properties={
         'lakeproxy.format-version': '2'}), 403),
     'rename of nothing': ('POST', 'tables/rename', {
@@ -101,6 +103,29 @@ def test_refusals(rest, case):
     method, path, body, status = REFUSED[case]
     answer = rest.send(method, path, **({} if body is None else {'json': body}))
     assert_error(answer, status)
+
+
+RESERVED = ['lakeproxy.format-version', 'lakeproxy.file-layer-masking', 'lakeproxy.masking-disabled', 'lakeproxy.masking-view-name',
+            'lakeproxy.masked-columns', 'lakeproxy.mask.a', 'lakeproxy.of-nothing-yet', 'lakeproxy.']
+
+
+@pytest.mark.parametrize('key', RESERVED)
+def test_no_client_sets_or_removes_what_is_reserved(rest, key):
+    path = 'namespaces/http/tables/there'
+    before = rest.get(path).json()['metadata']['properties']
+    for update in ({'action': 'set-properties', 'updates': {'mine': '1', key: 'true'}},
+                   {'action': 'remove-properties', 'removals': ['mine', key]}):
+        answer = rest.post(path, commit(updates=[update]))
+        assert_error(answer, 403)
+        assert key in answer.json()['error']['message']
+    assert_error(rest.post('namespaces/http/tables', table_body('t', properties={'mine': '1', key: 'true'})), 403)
+    assert rest.get(path).json()['metadata']['properties'] == before
+    assert rest.send('HEAD', 'namespaces/http/tables/t').status_code == 404
+    # Only what begins so.
+    like = f'x{key}'
+    assert rest.post(path, commit(updates=[{'action': 'set-properties', 'updates': {like: '1'}}])).status_code == 200
+    assert rest.get(path).json()['metadata']['properties'][like] == '1'
+    assert rest.post(path, commit(updates=[{'action': 'remove-properties', 'removals': [like]}])).status_code == 200
 
 
 BODIES = {
