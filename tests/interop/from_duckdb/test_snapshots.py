@@ -1,4 +1,6 @@
 """One lake commit is one Iceberg snapshot with the same id, and can be read again."""
+import pyarrow as pa
+
 from agreement import assert_agree
 
 
@@ -28,8 +30,7 @@ def test_lake_snapshots_are_iceberg_snapshots(duck, truth, readers, catalog, sch
     marks = make_history(duck, table)
     metadata = catalog.load_table(table).metadata
     shown = [snapshot.snapshot_id for snapshot in metadata.snapshots]
-    assert set(marks) <= set(shown)
-    assert metadata.current_snapshot_id == max(shown)
+    assert shown == marks, 'one for each commit, and none for those of the other table'
     for snapshot_id in shown:
         assert_agree(truth, readers, table, snapshot_id)
 
@@ -40,11 +41,22 @@ def test_snapshots_form_one_growing_chain(duck, catalog, schema):
     make_history(duck, table)
     metadata = catalog.load_table(table).metadata
     chain = sorted(metadata.snapshots, key=lambda snapshot: snapshot.snapshot_id)
+    assert chain[0].parent_snapshot_id is None
     for parent, child in zip(chain, chain[1:]):
         assert child.parent_snapshot_id == parent.snapshot_id
         assert child.timestamp_ms >= parent.timestamp_ms
         assert child.sequence_number > parent.sequence_number
     assert [entry.snapshot_id for entry in metadata.snapshot_log] == [s.snapshot_id for s in chain]
+    assert [entry.timestamp_ms for entry in metadata.snapshot_log] == [s.timestamp_ms for s in chain]
+    # The head goes with each commit.
+    for by in ('DuckDB', 'a client', 'DuckDB'):
+        if by == 'DuckDB':
+            duck.execute(f"INSERT INTO lake.{table} VALUES (1000, 'newest')")
+        else:
+            loaded = catalog.load_table(table)
+            loaded.append(pa.table({'a': [1001], 'b': ['newest']}, schema=loaded.schema().as_arrow()))
+        head = catalog.load_table(table).metadata
+        assert head.current_snapshot_id == head.refs['main'].snapshot_id == head.snapshot_log[-1].snapshot_id == last_snapshot(duck)
 
 
 def test_snapshots_are_shown_one_second_earlier(duck, catalog, schema):
@@ -61,9 +73,11 @@ def test_snapshots_name_their_operation(duck, catalog, schema):
     table = f'{schema}.operations'
     duck.execute(f'CREATE TABLE lake.{table}_other (n INTEGER)')
     marks = make_history(duck, table)
+    duck.execute(f"CALL ducklake_rewrite_data_files('lake', 'operations', schema => '{schema}', delete_threshold => 0.1)")
+    marks.append(last_snapshot(duck))
     operations = {s.snapshot_id: s.summary.operation.value for s in catalog.load_table(table).metadata.snapshots}
     assert [operations[mark] for mark in marks] == [
-        'append', 'append', 'delete', 'overwrite', 'append', 'delete']
+        'append', 'append', 'delete', 'overwrite', 'append', 'delete', 'replace']
 
 
 def test_time_travel_follows_the_schema_of_its_time(duck, truth, catalog, schema):
