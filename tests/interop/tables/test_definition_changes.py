@@ -141,6 +141,9 @@ def test_tags_and_branches(table, metadata, catalog, spark, schema):
     assert loaded.scan().use_ref('old').to_arrow().num_rows == 20
     with pytest.raises(NotImplementedError, match='another branch'):
         loaded.append(numbers(loaded, [1]), branch='old')
+    for write in ("INSERT INTO lake.{} VALUES (1, 'x')", 'DELETE FROM lake.{} WHERE n = 1', "INSERT OVERWRITE lake.{} VALUES (1, 'x')"):
+        with pytest.raises(Exception, match='another branch'):
+            spark.sql(write.format(f'{name}.branch_old'))
     assert metadata()['refs'] == refs and ids(metadata()) == [first, second, now]
     with table.manage_snapshots() as change:
         change.remove_tag('v1').remove_branch('old')

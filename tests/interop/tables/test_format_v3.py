@@ -44,6 +44,12 @@ def test_a_table_is_made_in_the_version_asked_for(rest, duck, schema):
     assert made['properties'] == {'lakeproxy.format-version': '3', 'gc.enabled': 'false'}
     assert (made['next-row-id'], made['last-row-id'], made['row-lineage']) == (0, 0, True)
     assert metadata(rest, make_table(rest, schema, 'old', '2'))['format-version'] == 2
+    duck.execute(f'CREATE TABLE lake.{schema}.nobodys (a BIGINT)')
+    for _ in range(2):
+        before = metadata(rest, f'{schema}.nobodys')
+        assert before['format-version'] == 2 and upgrade(rest, f'{schema}.nobodys', 2).status_code == 200
+    assert 'lakeproxy.format-version' in before['properties']
+    assert metadata(rest, f'{schema}.nobodys')['properties']['lakeproxy.format-version'] == '2'
     assert_error(rest.post(f'namespaces/{schema}/tables', table_body('no', properties={'format-version': '1'})), 400)
 
 
@@ -73,7 +79,7 @@ def test_snapshots_say_which_ids_they_added(rest, duck, table):
     assert counts == [(0, 40), (40, 3), (43, 0)]
     assert [s['sequence-number'] for s in shown['snapshots']] == [s['snapshot-id'] for s in shown['snapshots']]
     assert shown['last-sequence-number'] == shown['current-snapshot-id']
-    assert shown['next-row-id'] == 43
+    assert (shown['next-row-id'], shown['last-row-id'], shown['row-lineage']) == (43, 43, True)
 
 
 def test_clients_append_to_it(duck, truth, readers, catalog, spark, duck_iceberg, table):
@@ -203,6 +209,30 @@ def test_geometry_agrees_with_duckdbs_iceberg_reader(rest, duck, duck_iceberg, s
     wanted = duck.execute(query.format('lake', table)).fetchall()
     assert len(wanted) == 34
     assert duck_iceberg.execute(query.format('ice', table)).fetchall() == wanted
+
+
+def test_a_geography_of_a_client_stays_one(rest, duck, schema):
+    """DuckDB has one type for both, and reads and writes a geometry there."""
+    kinds = {'g': 'geography', 'k': 'geography(srid:4269, karney)', 'm': 'geometry(srid:3857)'}
+    fields = [FIELDS[0], *({'id': 2 + n, 'name': name, 'type': kind, 'required': False} for n, (name, kind) in enumerate(kinds.items()))]
+    table = make_table(rest, schema, 't', fields=fields)
+
+    def shown():
+        found = metadata(rest, table)
+        current, = [one for one in found['schemas'] if one['schema-id'] == found['current-schema-id']]
+        return {field['name']: field['type'] for field in current['fields']}
+
+    assert shown() == {'a': 'long', **kinds}
+    assert {row[1] for row in duck.execute(f'DESCRIBE lake.{table}').fetchall()} == {'BIGINT', 'GEOMETRY'}
+    point = "'POINT(7 1.5)'::GEOMETRY"
+    for rows in (30, 3):  # in a file, inlined
+        duck.execute(f"INSERT INTO lake.{table} SELECT i, {point}, {point}, {point} FROM range({rows}) r(i)")
+        assert shown() == {'a': 'long', **kinds}
+    duck.execute(f'ALTER TABLE lake.{table} ADD COLUMN later INTEGER')
+    duck.execute(f'ALTER TABLE lake.{table} RENAME COLUMN k TO renamed')
+    kinds['renamed'] = kinds.pop('k')
+    assert shown() == {'a': 'long', **kinds, 'later': 'int'}
+    assert duck.execute(f'SELECT count(*), min(g::VARCHAR), max(renamed::VARCHAR) FROM lake.{table}').fetchone() == (33, 'POINT (7 1.5)', 'POINT (7 1.5)')
 
 
 def test_defaults_of_duckdb_are_seen_by_clients(duck, truth, readers, table):
