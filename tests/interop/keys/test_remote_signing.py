@@ -139,6 +139,10 @@ def test_a_client_of_a_store_without_sts_is_told_of_the_signer(server, tables, a
     assert config['s3.signer.endpoint'] == 'v1/lake/aws/s3/sign'
     assert not any('key' in name or 'secret' in name or 'token' in name for name in config)
     assert not told.json().get('storage-credentials')
+    # It is where this request came to, whatever name the client has for it.
+    for host in ('lake.internal:8443', 'localhost', f'127.0.0.1:{server.port}'):
+        there = rest_of(server, 'reader').get('namespaces/sales/tables/t', headers={'X-Iceberg-Access-Delegation': asked, 'Host': host})
+        assert there.json()['config']['s3.signer.uri'] == f'http://{host}'
     plain = rest_of(server, 'reader').get('namespaces/sales/tables/t')
     assert not any('sign' in name for name in plain.json()['config']) and plain.headers['ETag'] != told.headers['ETag']
 
