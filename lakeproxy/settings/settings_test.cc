@@ -277,6 +277,49 @@ TEST(SettingsTest, takes_every_setting) {
   EXPECT_EQ(settings.log.level, base::log::Level::kDebug);
 }
 
+TEST(SettingsTest, temporary_keys_come_from_the_store_from_aws_from_an_address_or_from_nowhere) {
+  const std::string store = "LAKEPROXY_S3_ENDPOINT=https://s3.example:444";
+  const std::string role = "LAKEPROXY_STS_ROLE_ARN=arn:aws:iam::123456789012:role/lake";
+  const auto endpoint = [&](const std::string& set) {
+    return loaded({store, role, "LAKEPROXY_S3_REGION=eu-west-1", set}).storage.sts.endpoint;
+  };
+  EXPECT_EQ(endpoint("OTHER=1"), "https://s3.example:444");
+  EXPECT_EQ(endpoint("LAKEPROXY_STS_ENDPOINT=aws"), "https://sts.eu-west-1.amazonaws.com");
+  EXPECT_EQ(endpoint("LAKEPROXY_STS_ENDPOINT=https://sts.example"), "https://sts.example");
+  EXPECT_EQ(endpoint("LAKEPROXY_STS_ENDPOINT=none"), "");
+  EXPECT_THAT(refused({"LAKEPROXY_STS_ENDPOINT=aws"}),
+              HasSubstr("LAKEPROXY_STS_ROLE_ARN: is required"));
+  EXPECT_THAT(refused({"LAKEPROXY_STS_ENDPOINT=sts.example"}), HasSubstr("LAKEPROXY_STS_ENDPOINT"));
+  EXPECT_EQ(loaded({role}).storage.sts.role_arn, "arn:aws:iam::123456789012:role/lake");
+  EXPECT_EQ(loaded({}).storage.sts.max_duration, std::chrono::hours(12));
+  EXPECT_EQ(loaded({"LAKEPROXY_STS_MAX_DURATION=900"}).storage.sts.max_duration,
+            std::chrono::minutes(15));
+  for (const char* seconds : {"899", "43201"}) {
+    EXPECT_THAT(refused({std::string("LAKEPROXY_STS_MAX_DURATION=") + seconds}),
+                HasSubstr("LAKEPROXY_STS_MAX_DURATION"));
+  }
+}
+
+TEST(SettingsTest, takes_the_bounds_of_signatures_catalogs_and_masked_copies) {
+  const auto defaults = loaded({});
+  EXPECT_EQ(defaults.storage.signer_cache, std::chrono::seconds(10));
+  EXPECT_EQ(defaults.catalog.max_active, 32U);
+  EXPECT_EQ(defaults.masking.states, 2U);
+  EXPECT_EQ(defaults.masking.grace, std::chrono::seconds(3900));
+  EXPECT_EQ(defaults.masking.idle, std::chrono::days(7));
+  EXPECT_EQ(defaults.masking.part_bytes, 256'000'000U);
+  const auto settings =
+      loaded({"LAKEPROXY_SIGNER_CACHE_TTL=2.5", "LAKEPROXY_MAX_ACTIVE_CATALOGS=5",
+              "LAKEPROXY_MASKED_RETAIN_SNAP_DIRS=3", "LAKEPROXY_MASKED_RETAIN_GRACE_SECONDS=0",
+              "LAKEPROXY_MASKED_EXPORT_TTL_DAYS=1", "LAKEPROXY_MASKED_EXPORT_FILE_SIZE=1MiB"});
+  EXPECT_EQ(settings.storage.signer_cache, std::chrono::milliseconds(2500));
+  EXPECT_EQ(settings.catalog.max_active, 5U);
+  EXPECT_EQ(settings.masking.states, 3U);
+  EXPECT_EQ(settings.masking.grace.count(), 0);
+  EXPECT_EQ(settings.masking.idle, std::chrono::days(1));
+  EXPECT_EQ(settings.masking.part_bytes, 1U << 20);
+}
+
 TEST(SettingsTest, the_preset_sets_workers_unless_they_are_set) {
   EXPECT_EQ(loaded({"LAKEPROXY_PRESET=high-throughput"}).server.workers, 4U);
   EXPECT_EQ(loaded({"LAKEPROXY_PRESET=high-throughput", "LAKEPROXY_WORKERS=2"}).server.workers, 2U);
