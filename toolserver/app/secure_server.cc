@@ -121,7 +121,10 @@ class SecureServer::Parts {
         mcp_(clock_, random_, sessions_),
         proofs_(random_),
         workers_(worker_count(config)) {}
-  ~Parts() { stop(); }
+  ~Parts() {
+    stop();
+    registry_.forget_all();  // Tools have clients on the loops.
+  }
 
   base::Status start(SecureConfig config);
   base::Result<settings::Reloaded> reload(const base::config::Places& places) {

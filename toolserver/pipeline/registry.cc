@@ -148,6 +148,16 @@ void ToolRegistry::remove(const connectors::Connector& connector) {
   publish(std::move(tools));
 }
 
+// Nobody is told, since nobody is there any more.
+void ToolRegistry::forget_all() {
+  std::lock_guard one(change_);
+  auto tools = std::make_shared<const Tools>();
+  decltype(listings_) listings;
+  std::lock_guard held(mutex_);
+  tools_.swap(tools);
+  listings_.swap(listings);
+}
+
 Outcome<void> ToolRegistry::approve(const ToolId& id, std::string_view pin) {
   std::lock_guard one(change_);
   Tools tools = *snapshot();

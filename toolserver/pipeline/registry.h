@@ -87,6 +87,8 @@ class ToolRegistry {
                                              const Trust& trust);
   /// Forgets the tools of a connector; calls that run go on.
   void remove(const connectors::Connector& connector);
+  /// Forgets every tool, at the service's end: what they stand on goes after this.
+  void forget_all();
   /// An operator's word for a foreign tool as it is now.
   /// Errors: E_TOOL  no such tool; E_PIN  it is not the one that was looked at.
   [[nodiscard]] Outcome<void> approve(const ToolId& id, std::string_view pin);
