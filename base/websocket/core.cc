@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 // A waiting connection holds the small buffer; one that is in the middle of
 // much holds the large one.
-constexpr std::size_t kSmallBuffer = 4 * 1024;
+constexpr std::size_t kSmallBuffer = 2 * 1024;
 constexpr std::size_t kLargeBuffer = 64 * 1024;
 // So much is sent on without waiting for more to come behind it.
 constexpr std::size_t kFlushAt = 64 * 1024;
