@@ -132,6 +132,24 @@ TEST(RegistryTest, a_connector_leaves_with_its_tools) {
   EXPECT_TRUE(registry.add(connector({capability("a.x")})).has_value());
 }
 
+TEST(RegistryTest, holds_no_connector_once_it_has_forgotten_all) {
+  ToolRegistry registry;
+  std::weak_ptr<TestConnector> held;
+  {
+    auto tools = connector({capability("sql.query")});
+    held = tools;
+    ASSERT_TRUE(registry.add(std::move(tools)).has_value());
+  }
+  EXPECT_EQ(registry.capabilities_for(alice("tool:describe:sql.*"), Mode::kEncrypted)->tools.size(),
+            1U);
+  EXPECT_FALSE(held.expired());
+  registry.forget_all();
+  EXPECT_TRUE(held.expired()) << "also the lists that were made for callers";
+  EXPECT_EQ(registry.find(*ToolId::parse("sql.query")), nullptr);
+  EXPECT_TRUE(
+      registry.capabilities_for(alice("tool:describe:sql.*"), Mode::kEncrypted)->tools.empty());
+}
+
 TEST(RegistryTest, lists_what_a_caller_may_know_of) {
   ToolRegistry registry;
   Capability strong = capability("t.strong");
