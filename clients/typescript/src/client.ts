@@ -11,14 +11,14 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {ConnectionLost, ScpError} from './errors.js';
 import type {Meta} from './envelope.js';
-import type {Mode, Ready, Shown, Welcome} from './handshake.js';
+import type {Ready, Shown, Welcome} from './handshake.js';
 import {proveHolder, publicJwk} from './holder.js';
 import type {JsonObject} from './json.js';
 import {apiKeyCredential} from './keys.js';
 import {type ClientOptions, readOptions, type Settings} from './options.js';
 import {Session, type State} from './session.js';
 import {count, member, nonEmpty, text, ULID} from './shape.js';
-import type {Suite} from './suites.js';
+import type {Mode, Suite} from './suites.js';
 import {checkSessionToken} from './tokens.js';
 import {
   type Capability, type Progress, readCapabilities, readCapability, readProgress, readResult, Streamed, type ToolResult,

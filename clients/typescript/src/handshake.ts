@@ -13,19 +13,13 @@ import {type Protection, Recorded, Signed} from './protection.js';
 import {bytes, count, member, nonEmpty, object, refuse, text, texts, ULID} from './shape.js';
 import {makeShare, type Share, type Suite, SUITES} from './suites.js';
 
-const MODES = ['simple', 'basic', 'encrypted', 'enterprise'] as const;
 const NONCE_BYTES = 32;
 const CONFIRM_BYTES = 32;
 const NAME_CHARACTERS = 256;
 const TOKEN_CHARACTERS = 8192;
 const NO_DH = new Uint8Array();
 
-export type Mode = (typeof MODES)[number];
 export type Channel = 'none' | 'tls-exporter';
-
-export function isMode(word: string): word is Mode {
-  return (MODES as readonly string[]).includes(word);
-}
 
 /** What the client wants, and what it has to check the server by. */
 export interface Offer extends Trust {

@@ -2,9 +2,8 @@
 
 export {Client, type FlowOptions, type InvokeOptions, type SessionInfo} from './client.js';
 export {type Code, ConnectionLost, REFUSALS, ScpError} from './errors.js';
-export type {Mode} from './handshake.js';
 export {canonical, type Json, type JsonObject, parse} from './json.js';
 export type {ClientOptions, TokenSource} from './options.js';
 export {checkReceipt, type Receipt, type ReceiptKey} from './receipts.js';
-export type {Suite} from './suites.js';
+export type {Mode, Suite} from './suites.js';
 export type {Capability, Content, Progress, ToolResult} from './tools.js';

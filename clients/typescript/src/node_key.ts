@@ -5,12 +5,11 @@ import {createPublicKey, type KeyObject, verify} from 'node:crypto';
 
 import {equal, utf8} from './bytes.js';
 import {ScpError} from './errors.js';
-import type {Mode} from './handshake.js';
 import {publicKey, thumbprint} from './holder.js';
 import type {JsonObject} from './json.js';
 import {makePsk, proof} from './keys.js';
 import {bytes, member, object, refuse, text} from './shape.js';
-import {type Group, type Suite, SUITES} from './suites.js';
+import {type Group, type Mode, type Suite, SUITES} from './suites.js';
 
 const LENGTHS = {ed25519: 64, hmac: 32, none: 0} as const;
 type Kind = keyof typeof LENGTHS;

@@ -4,13 +4,13 @@
 import type {KeyObject} from 'node:crypto';
 
 import {utf8} from './bytes.js';
-import {isMode, type Mode, type Offer} from './handshake.js';
+import type {Offer} from './handshake.js';
 import {readHolderKey} from './holder.js';
 import {makePsk} from './keys.js';
 import {readServerKey} from './node_key.js';
 import type {RekeyAfter} from './session.js';
 import {checkSecrets} from './strength.js';
-import {type Suite, SUITES} from './suites.js';
+import {isMode, type Mode, type Suite, SUITES} from './suites.js';
 import {readTokenKey} from './tokens.js';
 import {readUrl, type TlsFiles} from './wire.js';
 

@@ -1,9 +1,16 @@
-// The suites, and the shares of their groups. Source: docs/wire-3.0.md, sections 4.4 and 4.6; RFC 7748; SEC 1.
+// The modes, the suites, and the shares of their groups. Source: docs/wire-3.0.md, sections 4.4 and 4.6; RFC 7748; SEC 1.
 
 import {createECDH, createPublicKey, diffieHellman, generateKeyPairSync} from 'node:crypto';
 
 import {b64, unb64} from './bytes.js';
 import {refuse} from './shape.js';
+
+const MODES = ['simple', 'basic', 'encrypted', 'enterprise'] as const;
+export type Mode = (typeof MODES)[number];
+
+export function isMode(word: string): word is Mode {
+  return (MODES as readonly string[]).includes(word);
+}
 
 export type Group = 'X25519' | 'P256';
 export type Aead = 'aes-256-gcm' | 'chacha20-poly1305';

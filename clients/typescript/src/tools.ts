@@ -1,7 +1,7 @@
 // Tools as the server describes them, and what their calls answer. Source: docs/wire-3.0.md, sections 9, 10 and 16.6.
 
 import {ScpError} from './errors.js';
-import type {Mode} from './handshake.js';
+import type {Mode} from './suites.js';
 import {isObject, type Json, type JsonObject} from './json.js';
 import type {Receipt} from './receipts.js';
 import {bytes, count, flag, list, member, nonEmpty, object, refuse, text, TOOL, ULID} from './shape.js';

@@ -7,10 +7,9 @@ import {inspect} from 'node:util';
 
 import {Client} from '../dist/client.js';
 import {ConnectionLost, ScpError} from '../dist/errors.js';
-import type {Mode} from '../dist/handshake.js';
 import {thumbprint} from '../dist/holder.js';
 import type {Received} from '../dist/envelope.js';
-import {type Suite, SUITES} from '../dist/suites.js';
+import {type Mode, type Suite, SUITES} from '../dist/suites.js';
 import {meet, meetReady} from './support/meet.ts';
 import {type Peer, resultOf, SECRETS} from './support/server.ts';
 

@@ -6,13 +6,13 @@ import {test} from 'node:test';
 
 import {b64, utf8} from '../dist/bytes.js';
 import {makeEnvelope} from '../dist/envelope.js';
-import {type Binding, Handshake, type Mode, type Welcome} from '../dist/handshake.js';
+import {type Binding, Handshake, type Welcome} from '../dist/handshake.js';
 import {thumbprint} from '../dist/holder.js';
 import {canonical, isObject, type JsonObject, parse, toWire} from '../dist/json.js';
 import * as keys from '../dist/keys.js';
 import {nodeText} from '../dist/node_key.js';
 import {text} from '../dist/shape.js';
-import {makeShare} from '../dist/suites.js';
+import {makeShare, type Mode} from '../dist/suites.js';
 import {answerOf} from './support/server_rules.ts';
 
 const jwkOf = (key: KeyObject): JsonObject => ({crv: 'Ed25519', kty: 'OKP', x: createPublicKey(key).export({format: 'jwk'}).x ?? ''});

@@ -8,11 +8,10 @@ import {test, type TestContext} from 'node:test';
 import {b64} from '../dist/bytes.js';
 import {makeEnvelope, makeUlid, NO_ID, type Received} from '../dist/envelope.js';
 import {type Code, REFUSALS, ScpError} from '../dist/errors.js';
-import type {Mode} from '../dist/handshake.js';
 import {isObject, type Json, type JsonObject, toWire} from '../dist/json.js';
 import type {ClientOptions} from '../dist/options.js';
 import {RecordStream} from '../dist/records.js';
-import {SUITES} from '../dist/suites.js';
+import {type Mode, SUITES} from '../dist/suites.js';
 import {meet, meetReady} from './support/meet.ts';
 import {type Lies, type Peer, resultOf, type Server} from './support/server.ts';
 

@@ -3,7 +3,7 @@
 import type {TestContext} from 'node:test';
 
 import {Client} from '../../dist/client.js';
-import type {Mode} from '../../dist/handshake.js';
+import type {Mode} from '../../dist/suites.js';
 import type {ClientOptions} from '../../dist/options.js';
 import {type Lies, SECRETS, Server} from './server.ts';
 

@@ -9,13 +9,12 @@ import {type WebSocket, WebSocketServer} from 'ws';
 import {b64, equal, hmac, utf8} from '../../dist/bytes.js';
 import {makeEnvelope, makeUlid, readEnvelope, type Received, without} from '../../dist/envelope.js';
 import {type Code, REFUSALS, ScpError} from '../../dist/errors.js';
-import type {Mode} from '../../dist/handshake.js';
 import {canonical, isObject, type JsonObject, parse, toWire} from '../../dist/json.js';
 import * as keys from '../../dist/keys.js';
 import {RecordStream} from '../../dist/records.js';
 import {publicKey} from '../../dist/holder.js';
 import {bytes, member, object, text, texts} from '../../dist/shape.js';
-import {makeShare, type Suite, SUITES} from '../../dist/suites.js';
+import {makeShare, type Mode, type Suite, SUITES} from '../../dist/suites.js';
 import {checkHolder, ReplayWindow} from './server_rules.ts';
 
 export const SECRETS = {
