@@ -225,6 +225,7 @@ def test_a_column_in_the_path_whose_type_changed(lake, duck, truth, readers, sch
     duck.execute(f'CREATE TABLE lake.{table} (a INTEGER, p {first}, q INTEGER)')
     write(duck, 'SELECT n::INTEGER AS a FROM range(20) r(n)', f'{place}/p={text}/q=3/1.parquet')
     add(duck, schema, f'{place}/*/*/*.parquet', ', hive_partitioning => true')
+    opened(Rest.of(lake), table, newest(duck))
     assert assert_agree(truth, readers, table) == 20
     duck.execute(f'ALTER TABLE lake.{table} ALTER p SET DATA TYPE {later}')
     opened(Rest.of(lake), table, newest(duck))
