@@ -121,7 +121,10 @@ int attempt(const std::string& name, const std::string& argument) {
   if (name == "mount") return error_of(::mount("none", "/tmp", "tmpfs", 0, nullptr));
   if (name == "setuid") return error_of(::setuid(1));
   if (name == "filter") return error_of(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
-  if (name == "environment") return environ == nullptr || *environ == nullptr ? 0 : EEXIST;
+  if (name == "environment") {  // But for how it allocates.
+    bool is_alone = environ != nullptr && *environ != nullptr && environ[1] == nullptr;
+    return is_alone && std::string_view(*environ).starts_with("MALLOC_CONF=") ? 0 : EEXIST;
+  }
   if (name == "stdout") return error_of(::write(STDOUT_FILENO, "x", 1));
   return ENOSYS;
 }

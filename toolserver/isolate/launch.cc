@@ -67,7 +67,7 @@ base::Result<Pair> pipe_pair(bool child_reads) {
   return Pair{std::move(reads), std::move(writes)};
 }
 
-/// posix_spawn(3) with an empty environment and the signals of a new process.
+/// posix_spawn(3) with the signals of a new process, and nothing of ours in its environment.
 class Spawn {
  public:
   Spawn() {
@@ -99,7 +99,9 @@ class Spawn {
     std::string mark(kChildMark);
     std::string label = name;
     std::array<char*, 4> arguments{program.data(), mark.data(), label.data(), nullptr};
-    std::array<char*, 1> environment{nullptr};
+    // Freed memory goes back at once: what jemalloc keeps would count against the wall.
+    std::string allocator = "MALLOC_CONF=retain:false,dirty_decay_ms:0,muzzy_decay_ms:0";
+    std::array<char*, 2> environment{allocator.data(), nullptr};
     Started started;
     int failed = posix_spawn(&started.pid, "/proc/self/exe", &actions_, &attributes_,
                              arguments.data(), environment.data());
