@@ -91,6 +91,11 @@ struct LakeNameMap {
   /// By the table's field; what the files do not hold is not in it.
   std::map<FieldId, Column> columns;
 
+  [[nodiscard]] bool stands_in_path(FieldId id) const {
+    auto named = columns.find(id);
+    return named != columns.end() && named->second.in_path;
+  }
+
   friend bool operator==(const LakeNameMap&, const LakeNameMap&) = default;
 };
 

@@ -57,15 +57,6 @@ ColumnSpans spans_of(const LakeColumns& columns) {
   return rows;
 }
 
-std::vector<const LakeColumn*> spans_of(const LakeColumns& columns, FieldId id) {
-  std::vector<const LakeColumn*> spans;
-  for (const LakeColumn& column : columns.columns) {
-    if (column.id == id) spans.push_back(&column);
-  }
-  std::ranges::sort(spans, {}, &LakeColumn::begin);
-  return spans;
-}
-
 bool can_show(const LakeColumn& column, ShownIn in) {
   return shape_of(column.type) != LakeTypeShape::kPrimitive ||
          iceberg_type(column.type, in).has_value();

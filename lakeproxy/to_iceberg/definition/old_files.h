@@ -19,9 +19,6 @@ namespace lake::ducklake {
 using ColumnSpans = std::map<model::FieldId, std::vector<const LakeColumn*>>;
 /// What the spans point to are the elements of `columns`.
 [[nodiscard]] ColumnSpans spans_of(const LakeColumns& columns);
-/// Those of one column.
-[[nodiscard]] std::vector<const LakeColumn*> spans_of(const LakeColumns& columns,
-                                                      model::FieldId id);
 
 [[nodiscard]] bool can_show(const LakeColumn& column, ShownIn in);
 

@@ -47,13 +47,6 @@ bool has_stats(const LakeDataFile& file, FieldId id) {
   return std::ranges::any_of(file.stats, [&](const auto& s) { return s.column_id == id; });
 }
 
-// Whether the value stands in the path of a file that was added as it is, alone.
-bool stands_in_path(const model::AddedColumns* added, FieldId id) {
-  if (added == nullptr) return false;
-  auto named = added->names.columns.find(id);
-  return named != added->names.columns.end() && named->second.in_path;
-}
-
 // In which type the file holds the column; null where it lacks it. The names of a file that was
 // added as it is say which columns it has. A transaction of DuckDB's
 // may have written it before the column came or changed, at the same snapshot: it has no
@@ -100,19 +93,19 @@ std::optional<std::string> value_in_path(std::string_view path, std::string_view
 // Values that stand in the path of an added file reach readers as those of a partition. Where one
 // of them cannot, the copy has them all: nothing where none has to, or they are not told. A
 // column that the copy lacks is NULL.
-std::vector<CopiedColumn> columns_of_path(const LakeColumns& columns, const LakeDataFile& file,
-                                          const model::AddedColumns* added, SnapshotId at) {
+std::vector<CopiedColumn> columns_of_path(const ColumnSpans& all, const LakeDataFile& file,
+                                          const model::AddedColumns& added, ShownIn in,
+                                          SnapshotId at) {
   std::vector<CopiedColumn> held;
-  if (added == nullptr) return held;
-  const ShownIn in = columns.shown_in();
   bool are_needed = false;
-  for (const auto& [id, named] : added->names.columns) {
+  for (const auto& [id, named] : added.names.columns) {
     if (!named.in_path) continue;
-    const auto spans = spans_of(columns, id);
-    const LakeColumn* then = last_until(spans, file.begin);
-    const LakeColumn* now = last_until(spans, at);
+    auto spans = all.find(id);
     auto stats = std::ranges::find(file.stats, id, &model::LakeColumnStats::column_id);
-    if (then == nullptr || now == nullptr || stats == file.stats.end()) return {};
+    if (spans == all.end() || stats == file.stats.end()) return {};
+    const LakeColumn* then = last_until(spans->second, file.begin);
+    const LakeColumn* now = last_until(spans->second, at);
+    if (then == nullptr || now == nullptr) return {};
     are_needed |= !stays_in_path(*then, *now, in);
     if (stats->null_count == file.record_count) continue;
     auto to = iceberg_type(now->type, in);
@@ -174,23 +167,6 @@ Writer writer_of(const LakeDataFile& file, const model::AddedColumns* added_as) 
   return file.iceberg ? Writer::kClient : Writer::kDuckDb;
 }
 
-std::vector<CopiedColumn> copied_columns(const LakeColumns& columns, const ColumnSpans& spans,
-                                         const LakeDataFile& file,
-                                         const model::AddedColumns* added_as, SnapshotId at) {
-  const ShownIn in = columns.shown_in();
-  std::vector<CopiedColumn> copied = columns_of_path(columns, file, added_as, at);
-  const Writer writer = writer_of(file, added_as);
-  for (const auto& [id, rows] : spans) {
-    const LakeColumn* now = last_until(rows, at);
-    if (now == nullptr || stands_in_path(added_as, id)) continue;
-    const LakeColumn* then = column_in_file(rows, file, added_as);
-    auto column =
-        then == nullptr ? added(*rows.front(), *now, in) : converted(*then, *now, writer, in);
-    if (column) copied.push_back(std::move(*column));
-  }
-  return copied;
-}
-
 // Names do not count: a copy has those that its file had.
 std::string text_of(const std::vector<CopiedColumn>& columns) {
   std::string text;
@@ -220,24 +196,6 @@ std::string signature_of(const model::ReadableCopy& copy) {
   return digest_of(text);
 }
 
-// The first snapshot from which on, to `at`, the file needs the same columns.
-SnapshotId since(const LakeColumns& columns, const ColumnSpans& spans, const LakeDataFile& file,
-                 const model::ReadableCopy& copy) {
-  const std::string text = text_of(copy.columns);
-  std::set<SnapshotId> changes;
-  for (const auto& [id, rows] : spans) {
-    for (const LakeColumn* row : rows) {
-      if (row->begin > file.begin && row->begin <= copy.shown_at) changes.insert(row->begin);
-    }
-  }
-  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    const SnapshotId before(change->value - 1);
-    if (text_of(copied_columns(columns, spans, file, copy.added.get(), before)) != text)
-      return *change;
-  }
-  return file.begin;
-}
-
 // Not ".parquet": DuckLake's own clean-up takes such files for orphans. Without the id of the
 // file: one that comes back after a rollback has another, and the same copy.
 std::string location_of(std::string_view table, std::string_view signature) {
@@ -247,12 +205,44 @@ std::string location_of(std::string_view table, std::string_view signature) {
 }  // namespace
 
 CopyRules::CopyRules(const LakeColumns& columns)
-    : columns_(&columns),
-      makes_copies_(columns.copies != ReadableCopies::kOff),
-      in_(columns.shown_in()) {
+    : makes_copies_(columns.copies != ReadableCopies::kOff), in_(columns.shown_in()) {
   if (!makes_copies_) return;
-  spans_ = spans_of(columns);
+  all_ = spans_of(columns);
+  spans_ = all_;
   std::erase_if(spans_, [](const auto& item) { return !may_differ(item.second); });
+}
+
+std::vector<CopiedColumn> CopyRules::copied_columns(const LakeDataFile& file,
+                                                    const model::AddedColumns* added_as,
+                                                    SnapshotId at) const {
+  std::vector<CopiedColumn> copied;
+  if (added_as != nullptr) copied = columns_of_path(all_, file, *added_as, in_, at);
+  const Writer writer = writer_of(file, added_as);
+  for (const auto& [id, rows] : spans_) {
+    const LakeColumn* now = last_until(rows, at);
+    if (now == nullptr || (added_as != nullptr && added_as->names.stands_in_path(id))) continue;
+    const LakeColumn* then = column_in_file(rows, file, added_as);
+    auto column =
+        then == nullptr ? added(*rows.front(), *now, in_) : converted(*then, *now, writer, in_);
+    if (column) copied.push_back(std::move(*column));
+  }
+  return copied;
+}
+
+// The first snapshot from which on, to `at`, the file needs the same columns.
+SnapshotId CopyRules::since(const LakeDataFile& file, const model::ReadableCopy& copy) const {
+  const std::string text = text_of(copy.columns);
+  std::set<SnapshotId> changes;
+  for (const auto& [id, rows] : spans_) {
+    for (const LakeColumn* row : rows) {
+      if (row->begin > file.begin && row->begin <= copy.shown_at) changes.insert(row->begin);
+    }
+  }
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+    const SnapshotId before(change->value - 1);
+    if (text_of(copied_columns(file, copy.added.get(), before)) != text) return *change;
+  }
+  return file.begin;
 }
 
 std::optional<model::ReadableCopy> CopyRules::copy_of(
@@ -266,11 +256,11 @@ std::optional<model::ReadableCopy> CopyRules::copy_of(
                            .added = std::move(added_as),
                            .shown_at = std::max(at, file.begin),
                            .source_bytes = file.file_size_bytes};
-  copy.columns = copied_columns(*columns_, spans_, file, copy.added.get(), copy.shown_at);
+  copy.columns = copied_columns(file, copy.added.get(), copy.shown_at);
   if (copy.columns.empty() && !copy.added) return std::nullopt;
   copy.signature = signature_of(copy);
   copy.location = location_of(table_location, copy.signature);
-  copy.since = since(*columns_, spans_, file, copy);
+  copy.since = since(file, copy);
   return copy;
 }
 

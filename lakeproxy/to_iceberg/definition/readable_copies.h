@@ -40,9 +40,15 @@ class CopyRules {
       model::SnapshotId inserted_at, model::SnapshotId shown_at) const;
 
  private:
-  const LakeColumns* columns_;
+  [[nodiscard]] std::vector<model::CopiedColumn> copied_columns(const model::LakeDataFile& file,
+                                                                const model::AddedColumns* added_as,
+                                                                model::SnapshotId at) const;
+  [[nodiscard]] model::SnapshotId since(const model::LakeDataFile& file,
+                                        const model::ReadableCopy& copy) const;
+
   bool makes_copies_;
   ShownIn in_;
+  ColumnSpans all_;
   ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.
 };
 

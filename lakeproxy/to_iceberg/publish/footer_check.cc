@@ -59,8 +59,9 @@ base::Status check_required(const model::Schema& schema, const model::LakeNameMa
   for (const model::Field& field : schema.fields) {
     if (!field.required) continue;
     auto named = names.columns.find(field.id);
-    const bool in_path = named != names.columns.end() && named->second.in_path;
-    if (in_path || (named != names.columns.end() && holds_no_null(file, field.id))) continue;
+    if (names.stands_in_path(field.id) ||
+        (named != names.columns.end() && holds_no_null(file, field.id)))
+      continue;
     return base::fail(
         ErrorKind::kUnsupported,
         fmt::format("the added file {}: column '{}' is NOT NULL, and nothing says "

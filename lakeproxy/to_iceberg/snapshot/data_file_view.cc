@@ -74,16 +74,11 @@ const model::Field* find_field(const model::LakeTable& table, const model::LakeD
   return nullptr;
 }
 
-bool is_in_path(const model::LakeNameMap& names, model::FieldId id) {
-  auto named = names.columns.find(id);
-  return named != names.columns.end() && named->second.in_path;
-}
-
 // Whether the file's copy holds what stands in the path of the file itself: all of it, or nothing.
 bool holds_path(const model::LakeDataFile& file) {
   if (!file.copy || !file.copy->added) return false;
   return std::ranges::any_of(file.copy->columns, [&](const model::CopiedColumn& column) {
-    return is_in_path(file.copy->added->names, column.id);
+    return file.copy->added->names.stands_in_path(column.id);
   });
 }
 
@@ -91,7 +86,7 @@ bool holds_path(const model::LakeDataFile& file) {
 // the column as another type, or holds what stood in the path.
 bool has_other_value(const model::LakeTable& table, const model::LakeDataFile& file,
                      const model::PartitionField& field) {
-  if (holds_path(file) && is_in_path(file.copy->added->names, field.source_id)) return true;
+  if (holds_path(file) && file.copy->added->names.stands_in_path(field.source_id)) return true;
   const model::Schema* then = file.copy ? table.schema_of(file.begin) : nullptr;
   const model::Field* kept = then != nullptr ? then->find(field.source_id) : nullptr;
   const model::Field* shown = find_field(table, file, field.source_id);

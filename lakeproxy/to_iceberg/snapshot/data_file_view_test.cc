@@ -292,6 +292,37 @@ TEST(DataFileView, a_value_of_the_path_must_be_a_partition_value) {
   EXPECT_TRUE(view_data_file(table, file));
 }
 
+TEST(DataFileView, a_value_of_the_path_that_the_copy_holds_is_none_of_a_partition) {
+  auto table = sample_lake();
+  table.unpartitioned_spec_id = 9;
+  table.name_maps = {{4, {{{1, {"v", true}}}}}};
+  table.spec_of_mapping = {{4, 1}};
+  auto file = lake_file(1, 1);
+  file.mapping_id = 4;
+  file.stats = {{.column_id = 1, .null_count = 0, .min_value = "5", .max_value = "5"}};
+  auto added = std::make_shared<model::AddedColumns>();
+  added->names = table.name_maps.at(4);
+  file.copy = model::ReadableCopy{.added = added};
+  // A copy for another reason leaves the path to the partition.
+  auto other = view_data_file(table, file);
+  ASSERT_TRUE(other) << other.error().message();
+  EXPECT_EQ(other->spec_id, 1);
+
+  file.copy->columns = {{.id = 1, .from = "int32", .to = Type(TypeKind::kLong), .constant = "5"}};
+  auto held = view_data_file(table, file);
+  ASSERT_TRUE(held) << held.error().message();
+  EXPECT_EQ(held->spec_id, 9);
+  EXPECT_TRUE(held->file.partition.empty());
+  // Nor is what a client said of it.
+  file.iceberg = model::IcebergFileFacts{.spec_id = 1, .partition = {Literal(std::int64_t{5})}};
+  auto of_client = view_data_file(table, file);
+  ASSERT_TRUE(of_client) << of_client.error().message();
+  EXPECT_EQ(of_client->spec_id, 1) << "told by the file's bounds, which a copy of the path has not";
+  file.stats[0].min_value.reset();
+  file.stats[0].max_value.reset();
+  EXPECT_EQ(view_data_file(table, file)->spec_id, 9);
+}
+
 TEST(DataFileView, reads_statistics_by_the_type_at_the_files_begin) {
   auto table = sample_lake(Type(TypeKind::kFloat));
   table.metadata.schemas.push_back(
