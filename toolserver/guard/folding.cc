@@ -122,15 +122,23 @@ void put_folded(Writer& out, char32_t c, std::size_t at) {
     out.put(latin_of(static_cast<char32_t>(one)), at);
 }
 
-// How much of `text` is as is_plain() has it, up to a blank that may be followed by another.
-std::size_t plain_start(std::string_view text) {
+// How much of `text` fold() would not change, were it all.
+std::size_t plain_prefix(std::string_view text) {
+  bool after_blank = false;
   std::size_t at = 0;
-  while (at < text.size()) {
+  for (; at < text.size(); ++at) {
     auto c = static_cast<unsigned char>(text[at]);
-    if (c < 0x20 || c >= 0x7F || (c == ' ' && (at == 0 || text[at - 1] == ' '))) break;
-    ++at;
+    if (c >= 0x7F || c < 0x20 || (c == ' ' && after_blank)) break;
+    after_blank = c == ' ';
   }
-  return at > 0 && text[at - 1] == ' ' ? at - 1 : at;
+  return at;
+}
+
+// The same, but for blanks at both ends, which may be part of a larger one.
+std::size_t plain_start(std::string_view text) {
+  if (text.starts_with(' ')) return 0;
+  std::size_t length = plain_prefix(text);
+  return length > 0 && text[length - 1] == ' ' ? length - 1 : length;
 }
 
 constexpr auto kDigits = [] {
@@ -207,14 +215,7 @@ std::string decoded(std::string_view digits, std::size_t first) {
 
 }  // namespace
 
-bool is_plain(std::string_view text) {
-  bool after_blank = false;
-  for (unsigned char c : text) {
-    if (c >= 0x7F || c < 0x20 || (c == ' ' && after_blank)) return false;
-    after_blank = c == ' ';
-  }
-  return true;
-}
+bool is_plain(std::string_view text) { return plain_prefix(text) == text.size(); }
 
 Folded fold(std::string_view text, Origins origins) {
   Folded out;
