@@ -105,18 +105,9 @@ def commits_and_loads(far, name):
     url, commits, loads = measure.table_url(far, name), [], []
     with requests.Session() as session:
         for body in bodies:
-            commits.append(timed(lambda body=body: session.post(url, json=body, timeout=60)))
-            loads.append(timed(lambda: session.get(url, timeout=60)))
+            commits.append(measure.timed(lambda body=body: session.post(url, json=body, timeout=60))[0])
+            loads.append(measure.timed(lambda: session.get(url, timeout=60))[0])
     return {'commit_p50_ms': statistics.median(commits[WARM_UP:]), 'load_p50_ms': statistics.median(loads[WARM_UP:])}
-
-
-def timed(send):
-    began = time.perf_counter()
-    answer = send()
-    taken = (time.perf_counter() - began) * 1000
-    if answer.status_code != 200:
-        raise RuntimeError(f'refused: {answer.status_code} {answer.text[:500]}')
-    return taken
 
 
 def show(results):

@@ -51,23 +51,14 @@ def peer_figures(catalog, seconds):
 
 def create_all(catalog, tables):
     """Empty tables, one after the other; milliseconds of each request."""
-    url = f'{catalog.base()}namespaces/{NAMESPACE}/tables'
     schema = json.loads(appends.SCHEMA.model_dump_json())
-    return [timed(catalog, url, {'name': f'empty_{number}', 'schema': schema}) for number in range(tables)]
+    return post_all(f'{catalog.base()}namespaces/{NAMESPACE}/tables', ({'name': f'empty_{number}', 'schema': schema} for number in range(tables)))
 
 
 def set_all(catalog, name, commits):
     """Commits that set one property; milliseconds of each request."""
-    return [timed(catalog, table_url(catalog, name), {'requirements': [], 'updates': [
-        {'action': 'set-properties', 'updates': {'bench.turn': str(number)}}]}) for number in range(commits)]
-
-
-def timed(catalog, url, body):
-    began = time.perf_counter()
-    answer = requests.post(url, json=body, timeout=60)
-    if answer.status_code != 200:
-        raise RuntimeError(f'{catalog.name} refused: {answer.status_code} {answer.text[:500]}')
-    return (time.perf_counter() - began) * 1000
+    return post_all(table_url(catalog, name), ({'requirements': [], 'updates': [
+        {'action': 'set-properties', 'updates': {'bench.turn': str(number)}}]} for number in range(commits)))
 
 
 def control(catalog, seconds):
@@ -121,13 +112,26 @@ def commit_all(catalog, name, table, commits, files_each):
     with requests.Session() as session:
         for _ in range(commits):
             body = table.next_append(files_each)
-            began = time.perf_counter()
-            answer = session.post(url, json=body, timeout=60)
-            times.append((time.perf_counter() - began) * 1000)
-            if answer.status_code != 200:
-                raise RuntimeError(f'{catalog.name} refused a commit: {answer.status_code} {answer.text[:500]}')
+            taken, answer = timed(lambda body=body: session.post(url, json=body, timeout=60))
+            times.append(taken)
             table.metadata = answer.json()['metadata']
     return times
+
+
+def post_all(url, bodies):
+    """One after the other over one connection; milliseconds of each request."""
+    with requests.Session() as session:
+        return [timed(lambda body=body: session.post(url, json=body, timeout=60))[0] for body in bodies]
+
+
+def timed(send):
+    """Milliseconds of a request, and its answer. Errors: RuntimeError for any status but 200."""
+    began = time.perf_counter()
+    answer = send()
+    taken = (time.perf_counter() - began) * 1000
+    if answer.status_code != 200:
+        raise RuntimeError(f'refused: {answer.url} {answer.status_code} {answer.text[:500]}')
+    return taken, answer
 
 
 def table_url(catalog, name):
