@@ -42,7 +42,7 @@
 #ifdef NO_SHARE_IN_NONE
 #define HAS_ECDH(kind, suite) ((suite) == RECORDS)
 #else
-#define HAS_ECDH(kind, suite) ((suite) == RECORDS || (kind) == KEY)
+#define HAS_ECDH(kind, suite) true
 #endif
 
 /* Whether he has the keys of the first epoch: all but the ECDH is known to him. */

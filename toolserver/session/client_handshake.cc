@@ -38,11 +38,6 @@ Outcome<std::string> canonical_of(const Envelope& envelope) {
 
 }  // namespace
 
-std::optional<base::crypto::Group> ClientHandshake::group_of(Suite suite) const {
-  bool by_key = !trust_.server_keys.empty();
-  return session::group_of(suite, by_key ? ProofKind::kKey : ProofKind::kNone);
-}
-
 ClientHandshake::ClientHandshake(const ClientConfig& config, Channel channel, base::Random& random)
     : config_(config), channel_(std::move(channel)), random_(random), trust_(trust_of(config)) {}
 
@@ -82,11 +77,10 @@ Outcome<std::string> ClientHandshake::start(Envelope& envelope) {
   hello.nonce = random_bytes(random_, kNonceBytes);
   for (Suite suite : config_.suites) {
     hello.suites.emplace_back(name(suite));
-    auto group = group_of(suite);
-    if (!group) continue;
-    auto& key = keys_[slot_of(*group)];
-    if (!key) key = EphemeralKey::generate(*group, random_);
-    hello.shares[std::string(session::name(*group))] = key->public_share();
+    const SuiteTraits& offered = traits(suite);
+    auto& key = keys_[slot_of(offered.group)];
+    if (!key) key = EphemeralKey::generate(offered.group, random_);
+    hello.shares[std::string(offered.group_name)] = key->public_share();
   }
   hello.channels.emplace_back(offered_binding(channel_, config_.mode).name);
   hello.proofs = offered_proofs(trust_);
@@ -135,18 +129,10 @@ Outcome<void> ClientHandshake::check_proof() {
 }
 
 Outcome<SecretBytes> ClientHandshake::agree(Suite suite) {
-  if (group_of(suite).has_value() == welcome_.share.empty()) {
-    return refuse(Code::kShape, "p.eph_s: must be there where a share was sent, and nowhere else");
-  }
-  SecretBytes dh;
-  if (auto group = group_of(suite)) {
-    auto& key = keys_[slot_of(*group)];
-    auto agreed = std::move(*key).agree(welcome_.share);
-    if (!agreed) return refuse(Code::kShape, "p.eph_s: not a share of its group");
-    dh = std::move(*agreed);
-  }
+  auto dh = std::move(*keys_[slot_of(traits(suite).group)]).agree(welcome_.share);
   for (auto& key : keys_) key.reset();
-  return dh;
+  if (!dh) return refuse(Code::kShape, "p.eph_s: not a share of its group");
+  return std::move(*dh);
 }
 
 Outcome<MessageLayer> ClientHandshake::on_welcome(const Envelope& envelope) {

@@ -93,7 +93,6 @@ class ClientHandshake {
   [[nodiscard]] Outcome<void> check_config() const;
   [[nodiscard]] Outcome<Suite> check_choice() const;
   [[nodiscard]] Outcome<void> check_proof();
-  [[nodiscard]] std::optional<base::crypto::Group> group_of(Suite suite) const;
   [[nodiscard]] Outcome<SecretBytes> agree(Suite suite);
 
   const ClientConfig& config_;

@@ -111,11 +111,9 @@ Outcome<Welcome> read_welcome(const Object& payload) {
   welcome.mode = reader.text("mode", kMaxName);
   welcome.suite = reader.text("suite", kMaxName);
   welcome.nonce = reader.bytes("nonce_s", kNonceBytes);
-  if (reader.has("eph_s")) {
-    auto share = base::crypto::from_base64url(reader.text("eph_s", kMaxShare * 2), kMaxShare);
-    if (!share || share->empty()) reader.fail("eph_s", "must be base64url of 1 to 512 bytes");
-    if (share) welcome.share = std::move(*share);
-  }
+  auto share = base::crypto::from_base64url(reader.text("eph_s", kMaxShare * 2), kMaxShare);
+  if (!share || share->empty()) reader.fail("eph_s", "must be base64url of 1 to 512 bytes");
+  if (share) welcome.share = std::move(*share);
   welcome.node_id = reader.text("node_id", kMaxId);
   welcome.cluster = reader.text("cluster", kMaxId);
   welcome.methods = reader.texts("auth", 1, kMaxSuites, kMaxName);
@@ -206,12 +204,12 @@ Object write_payload(const Welcome& welcome) {
              {"mode", welcome.mode},
              {"suite", welcome.suite},
              {"nonce_s", to_base64url(welcome.nonce)},
+             {"eph_s", to_base64url(welcome.share)},
              {"node_id", welcome.node_id},
              {"cluster", welcome.cluster},
              {"auth", array_of(welcome.methods)},
              {"limits", std::move(limits)},
              {"channel", welcome.channel}};
-  if (!welcome.share.empty()) out["eph_s"] = to_base64url(welcome.share);
   if (!welcome.proof.node_key.empty()) {
     out["node_key"] = {
         {"crv", "Ed25519"}, {"kty", "OKP"}, {"x", to_base64url(welcome.proof.node_key)}};

@@ -50,7 +50,7 @@ struct Welcome {
   std::string mode;
   std::string suite;
   std::string nonce;  ///< 32 bytes.
-  std::string share;  ///< Not encoded; empty when absent.
+  std::string share;  ///< Not encoded.
   std::string node_id;
   std::string cluster;
   std::vector<std::string> methods;

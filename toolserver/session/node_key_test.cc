@@ -140,29 +140,37 @@ TEST(NodeKeyTest, what_a_hello_offers_must_be_something_that_the_server_can) {
 }
 
 // The proof of a key can be passed on. It must not be enough to sign what follows.
-TEST(NodeKeyTest, who_passed_the_proof_on_has_no_key_of_the_session) {
-  Pair pair(with_node_key(signed_options()));
-  Frame hello = *pair.client.start();
-  Frame welcome = sent(give(pair.server, hello));
-  Frame auth = sent(give(pair.client, welcome));
-  auto read = *parse_envelope(welcome.bytes);
-  EXPECT_TRUE(read.payload.contains("eph_s"));
-  read.payload.erase("proof");
-  // All that was sent, and the psk that goes with the kind.
-  Digest th1 = transcript_hello(hello.bytes, *canonical_without_sig(read), "");
-  MessageLayer guess(Side::kClient, Suite::kNone, SessionKeys::first(th1, {}, make_psk({}, {})),
-                     th1);
-  Envelope forged = *parse_envelope(auth.bytes);
-  forged.signature.reset();
-  auto refused = give(pair.server, *guess.write(forged));
-  EXPECT_EQ(close_of(refused), 4401);
-  EXPECT_EQ(find<VerifyCredential>(refused), nullptr);
+// Nor is the shared secret, if it leaks: without the share's private part it makes no key.
+TEST(NodeKeyTest, who_saw_all_that_was_sent_has_no_key_of_the_session) {
+  auto secrets = server_config({}).secrets;
+  auto shared = make_psk(secrets.secret_key, secrets.kdf_salt);
+  auto nothing = make_psk({}, {});
+  std::pair<testing::Options, const SecretBytes*> cases[] = {
+      {with_node_key(signed_options()), &nothing}, {signed_options(), &shared}};
+  for (const auto& [options, psk] : cases) {
+    Pair pair(options);
+    Frame hello = *pair.client.start();
+    Frame welcome = sent(give(pair.server, hello));
+    Frame auth = sent(give(pair.client, welcome));
+    auto read = *parse_envelope(welcome.bytes);
+    EXPECT_TRUE(read.payload.contains("eph_s"));
+    read.payload.erase("proof");
+    Digest th1 = transcript_hello(hello.bytes, *canonical_without_sig(read), "");
+    MessageLayer guess(Side::kClient, Suite::kNone, SessionKeys::first(th1, {}, *psk), th1);
+    Envelope forged = *parse_envelope(auth.bytes);
+    forged.signature.reset();
+    auto refused = give(pair.server, *guess.write(forged));
+    EXPECT_EQ(close_of(refused), 4401);
+    EXPECT_EQ(find<VerifyCredential>(refused), nullptr);
+  }
 }
 
-TEST(NodeKeyTest, a_hello_without_the_share_that_the_key_needs_is_refused) {
-  Pair pair(with_node_key(signed_options()));
-  auto change = [](base::json::Object& p) { p["eph_c"] = base::json::Object{}; };
-  EXPECT_EQ(close_of(give(pair.server, changed(*pair.client.start(), change))), 4400);
+TEST(NodeKeyTest, a_hello_without_a_share_is_refused_whatever_proves_the_server) {
+  for (const auto& options : {with_node_key(signed_options()), signed_options()}) {
+    Pair pair(options);
+    auto change = [](base::json::Object& p) { p["eph_c"] = base::json::Object{}; };
+    EXPECT_EQ(close_of(give(pair.server, changed(*pair.client.start(), change))), 4400);
+  }
 }
 
 TEST(NodeKeyTest, a_server_takes_no_key_that_it_cannot_prove) {

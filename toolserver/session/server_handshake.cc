@@ -46,15 +46,13 @@ Outcome<ServerHandshake::Chosen> ServerHandshake::choose(const Hello& hello) con
   Chosen chosen{.version = *version, .proof = *proof};
   auto usable = [&](Suite suite) {
     if (!has_records(suite) && !protects(channel_)) return false;
-    auto group = group_of(suite, *proof);
     return std::ranges::count(hello.suites, name(suite)) > 0 &&
-           (!group || hello.shares.contains(name(*group)));
+           hello.shares.contains(traits(suite).group_name);
   };
   auto suite = std::ranges::find_if(config.suites, usable);
   if (suite == config.suites.end()) return refuse(Code::kShape, "p.suites: none in common");
   chosen.suite = *suite;
-  chosen.group = group_of(*suite, *proof);
-  if (chosen.group) chosen.share_c = hello.shares.find(name(*chosen.group))->second;
+  chosen.share_c = hello.shares.find(traits(*suite).group_name)->second;
   auto binding = choose_binding(channel_, config.mode, hello.channels);
   if (!binding) return refuse(Code::kShape, "p.channels: none in common");
   chosen.channel = binding->name;
@@ -90,15 +88,10 @@ Outcome<ServerHandshake::Welcomed> ServerHandshake::on_hello(std::string_view te
   auto chosen = choose(*hello);
   if (!chosen) return std::move(chosen).error();
 
-  SecretBytes dh;
-  std::string share_s;
-  if (chosen->group) {
-    auto key = base::crypto::EphemeralKey::generate(*chosen->group, context_->random());
-    share_s = key.public_share();
-    auto agreed = std::move(key).agree(chosen->share_c);
-    if (!agreed) return refuse(Code::kShape, "p.eph_c: not a share of its group");
-    dh = std::move(*agreed);
-  }
+  auto key = base::crypto::EphemeralKey::generate(traits(chosen->suite).group, context_->random());
+  std::string share_s = key.public_share();
+  auto dh = std::move(key).agree(chosen->share_c);
+  if (!dh) return refuse(Code::kShape, "p.eph_c: not a share of its group");
 
   Envelope welcome{.type = MessageType::kRes,
                    .id = envelope.id,
@@ -117,7 +110,7 @@ Outcome<ServerHandshake::Welcomed> ServerHandshake::on_hello(std::string_view te
   return Welcomed{
       std::move(*written),
       MessageLayer(Side::kServer, chosen->suite,
-                   SessionKeys::first(th1_, dh, psk_for(*context_, chosen->proof)), th1_)};
+                   SessionKeys::first(th1_, *dh, psk_for(*context_, chosen->proof)), th1_)};
 }
 
 Outcome<base::json::Object> ServerHandshake::prove(ProofKind kind) const {

@@ -59,7 +59,6 @@ class ServerHandshake {
     Version version;
     Suite suite;
     ProofKind proof = ProofKind::kNone;
-    std::optional<base::crypto::Group> group;  ///< Of the shares; nothing where there are none.
     std::string share_c;
     std::string_view channel;
     std::string binding;

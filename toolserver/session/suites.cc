@@ -17,7 +17,7 @@ constexpr std::array kSuites = {
                 Aead::Algorithm::kAes256Gcm, 65},
     SuiteTraits{Suite::kX25519ChaCha20, "X25519_C20P_S256", "X25519", Group::kX25519,
                 Aead::Algorithm::kChaCha20Poly1305, 32},
-    SuiteTraits{Suite::kNone, "NONE", "", Group::kX25519, Aead::Algorithm::kAes256Gcm, 0},
+    SuiteTraits{Suite::kNone, "NONE", "X25519", Group::kX25519, Aead::Algorithm::kAes256Gcm, 32},
 };
 
 }  // namespace
@@ -31,14 +31,6 @@ std::optional<Suite> suite_of(std::string_view name) {
   if (found == kSuites.end()) return std::nullopt;
   return found->suite;
 }
-
-std::optional<Group> group_of(Suite suite, ProofKind proof) {
-  if (has_records(suite)) return traits(suite).group;
-  if (proof == ProofKind::kKey) return Group::kX25519;
-  return std::nullopt;
-}
-
-std::string_view name(Group group) { return group == Group::kX25519 ? "X25519" : "P256"; }
 
 bool fits(Suite suite, Mode mode) { return has_records(suite) == (mode == Mode::kEncrypted); }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 // A suite is one choice for everything: group, cipher and hash. Offering parts
-// to be combined would offer combinations that nobody tested.
+// to be combined would offer combinations that nobody tested. Each has a group:
+// the keys of a session are of a key agreement of its own, also where its
+// messages are signed and not encrypted.
 // Source: docs/wire-3.0.md, section 4.4.
 
 #include <cstddef>
@@ -13,7 +15,6 @@
 #include "base/crypto/aead.h"
 #include "base/crypto/ecdh.h"
 #include "toolserver/model/principal.h"
-#include "toolserver/session/node_proof.h"
 
 namespace tool::session {
 
@@ -22,10 +23,10 @@ enum class Suite : std::uint8_t { kX25519Aes256Gcm, kP256Aes256Gcm, kX25519ChaCh
 struct SuiteTraits {
   Suite suite;
   std::string_view name;
-  std::string_view group_name;  ///< Member of eph_c; empty for kNone.
-  base::crypto::Group group;    ///< Of no meaning for kNone.
-  base::crypto::Aead::Algorithm aead;
-  std::size_t share_bytes;  ///< 0 for kNone.
+  std::string_view group_name;  ///< Member of eph_c.
+  base::crypto::Group group;
+  base::crypto::Aead::Algorithm aead;  ///< Of no meaning for kNone.
+  std::size_t share_bytes;
 };
 
 [[nodiscard]] const SuiteTraits& traits(Suite suite);
@@ -34,11 +35,6 @@ struct SuiteTraits {
 [[nodiscard]] std::optional<Suite> suite_of(std::string_view name);
 /// Mode encrypted takes suites with records, the other modes only kNone.
 [[nodiscard]] bool fits(Suite suite, Mode mode);
-/// Of the shares: the suite's; X25519 with NONE where the server proves itself by
-/// its key, which would else prove nothing about the messages that follow.
-[[nodiscard]] std::optional<base::crypto::Group> group_of(Suite suite, ProofKind proof);
-/// "X25519", "P256".
-[[nodiscard]] std::string_view name(base::crypto::Group group);
 [[nodiscard]] inline bool has_records(Suite suite) { return suite != Suite::kNone; }
 
 }  // namespace tool::session

@@ -343,7 +343,7 @@ class Client:
     def _make_hello(self, **changes):
         """The text of hello; `changes` replace members of its payload."""
         self.private, shares = {}, {}
-        for group in {node_key.group_of(suite, self.pins) for suite in self.suites} - {None}:
+        for group in {keys.SUITES[suite][0] for suite in self.suites}:
             self.private[group], share = keys.make_share(group)
             shares[group] = keys.b64(share)
         payload = {'versions': ['3.0'], 'suites': self.suites, 'nonce_c': keys.b64(os.urandom(32)), 'eph_c': shares,
@@ -365,8 +365,8 @@ class Client:
         welcome0 = canonical({**welcome, 'p': {name: p[name] for name in p if name != 'proof'}})
         self.th1 = keys.th1(self.hello, welcome0, binding)
         psk = self._check_proof(p, self.th1)
-        group = node_key.group_of(self.suite, self.pins)
-        dh = keys.agree(group, self.private[group], keys.unb64(p['eph_s'])) if group else b''
+        group = keys.SUITES[self.suite][0]
+        dh = keys.agree(group, self.private[group], keys.unb64(p['eph_s']))
         self.keys = keys.schedule(self.th1, dh, psk)
         self.methods = p['auth']
         if self.mode in MODES_WITH_RECORDS:

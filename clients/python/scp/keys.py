@@ -13,7 +13,7 @@ SUITES = {
     'X25519_A256GCM_S256': ('X25519', AESGCM),
     'P256_A256GCM_S256': ('P256', AESGCM),
     'X25519_C20P_S256': ('X25519', ChaCha20Poly1305),
-    'NONE': (None, None),
+    'NONE': ('X25519', None),
 }
 LABELS = {'c2s key': 32, 's2c key': 32, 'c2s iv': 12, 's2c iv': 12, 'c2s sig': 32, 's2c sig': 32,
           'confirm c': 32, 'confirm s': 32, 'export': 32}

@@ -43,11 +43,6 @@ def choose(proofs, mode, has_key, has_secret):
     return next((kind for kind in KINDS if able[kind] and kind in proofs), None)
 
 
-def group_of(suite, by_key):
-    """Of the shares. Suite NONE has one where the server is known by its key: who has only seen the proof has no keys."""
-    return keys.SUITES[suite][0] or ('X25519' if by_key else None)
-
-
 def signed_text(th1):
     return CONTEXT + th1
 

@@ -8,16 +8,15 @@ import {type Envelope, makeEnvelope, readEnvelope, readRefusal, type Received, V
 import {ScpError} from './errors.js';
 import {canonical, parse} from './json.js';
 import {type Keys, makeTh1, makeTh2, makeThAuth, schedule} from './keys.js';
-import {checkProof, groupOf, offeredProofs, type Trust} from './node_key.js';
+import {checkProof, offeredProofs, type Trust} from './node_key.js';
 import {type Protection, Recorded, Signed} from './protection.js';
-import {bytes, count, member, nonEmpty, object, refuse, text, texts, ULID} from './shape.js';
+import {bytes, count, nonEmpty, object, text, texts, ULID} from './shape.js';
 import {makeShare, type Share, type Suite, SUITES} from './suites.js';
 
 const NONCE_BYTES = 32;
 const CONFIRM_BYTES = 32;
 const NAME_CHARACTERS = 256;
 const TOKEN_CHARACTERS = 8192;
-const NO_DH = new Uint8Array();
 
 export type Channel = 'none' | 'tls-exporter';
 
@@ -88,8 +87,8 @@ export class Handshake {
   /** The text of hello. */
   hello(): string {
     for (const suite of this.#offer.suites) {
-      const group = groupOf(suite, this.#offer);
-      if (group && !this.#shares.has(group)) this.#shares.set(group, makeShare(group));
+      const {group} = SUITES[suite];
+      if (!this.#shares.has(group)) this.#shares.set(group, makeShare(group));
     }
     this.#asked = makeEnvelope('req', 'session.hello', {
       versions: [VERSION],
@@ -203,10 +202,8 @@ export class Handshake {
   }
 
   #agree({p}: Received, suite: Suite): Uint8Array {
-    const group = groupOf(suite, this.#offer);
-    const share = group ? this.#shares.get(group) : undefined;
-    if (share) return share.agree(bytes(p, 'eph_s'));
-    if (member(p, 'eph_s') !== undefined) refuse('eph_s', 'answers no share');
-    return NO_DH;
+    const share = this.#shares.get(SUITES[suite].group);
+    if (!share) throw new Error('the handshake has no share');
+    return share.agree(bytes(p, 'eph_s'));
   }
 }

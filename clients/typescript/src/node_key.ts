@@ -9,7 +9,7 @@ import {publicKey, thumbprint} from './holder.js';
 import type {JsonObject} from './json.js';
 import {makePsk, proof} from './keys.js';
 import {bytes, member, object, refuse, text} from './shape.js';
-import {type Group, type Mode, type Suite, SUITES} from './suites.js';
+import type {Mode} from './suites.js';
 
 const LENGTHS = {ed25519: 64, hmac: 32, none: 0} as const;
 type Kind = keyof typeof LENGTHS;
@@ -49,11 +49,6 @@ export function offeredProofs({mode, pins, psks}: Trust): readonly Kind[] {
   if (pins.length > 0) return ['ed25519'];
   if (psks.length > 0) return ['hmac'];
   return mode === 'enterprise' ? ['none'] : [];
-}
-
-/** Of the shares. Suite NONE has one where the server is known by its key: who has only seen the proof has no keys. */
-export function groupOf(suite: Suite, {pins}: Pick<Trust, 'pins'>): Group | null {
-  return SUITES[suite].group ?? (pins.length > 0 ? 'X25519' : null);
 }
 
 export function nodeText(th1: Uint8Array): Buffer {

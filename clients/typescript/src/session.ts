@@ -261,8 +261,8 @@ export class Session {
 
   async #beginRekey(): Promise<void> {
     this.#mustBeOpen();
-    const {group} = SUITES[this.welcome.suite];
-    if (!group) throw new ScpError('E_STATE', 'suite NONE has no keys to make anew');
+    const {group, aead} = SUITES[this.welcome.suite];
+    if (!aead) throw new ScpError('E_STATE', 'suite NONE has no keys to make anew');
     const share = makeShare(group);
     const {promise, resolve, reject} = Promise.withResolvers<void>();
     promise.catch(() => {}); // Whoever asked has it from below.

@@ -19,7 +19,7 @@ export const SUITES = {
   X25519_A256GCM_S256: {group: 'X25519', aead: 'aes-256-gcm'},
   P256_A256GCM_S256: {group: 'P256', aead: 'aes-256-gcm'},
   X25519_C20P_S256: {group: 'X25519', aead: 'chacha20-poly1305'},
-  NONE: {group: null, aead: null},
+  NONE: {group: 'X25519', aead: null},
 } as const;
 
 export type Suite = keyof typeof SUITES;

@@ -32,7 +32,7 @@ function welcome(mode: Mode, psks: readonly Uint8Array[], binding: Binding, by: 
   const p = {
     version: '3.0', mode, suite: 'NONE', nonce_s: b64(Buffer.alloc(32, 1)), node_id: 'n', cluster: 'c', auth: ['oauth2'],
     limits: {message_bytes: 1, in_flight: 1, deadline_ms: 1, idle_ms: 1}, channel: binding.channel,
-    ...(by instanceof KeyObject ? {node_key: jwkOf(by), eph_s: b64(makeShare('X25519').public)} : {}),
+    eph_s: b64(makeShare('X25519').public), ...(by instanceof KeyObject ? {node_key: jwkOf(by)} : {}),
   };
   const bare = {...makeEnvelope('res', 'session.hello', p, ''), id: text(asked, 'id')};
   const th1 = keys.makeTh1(utf8(hello), utf8(canonical(bare)), binding.bytes);
@@ -74,7 +74,7 @@ for (const [what, psks, binding, by, pins, answer] of [
 }
 
 test('a client that knows the key offers nothing weaker, and a share with each suite', () => {
-  for (const [pins, proofs, groups] of [[PINS, ['ed25519'], ['X25519']], [[], ['hmac'], []]] as const) {
+  for (const [pins, proofs, groups] of [[PINS, ['ed25519'], ['X25519']], [[], ['hmac'], ['X25519']]] as const) {
     const hello = parse(new Handshake({mode: 'basic', suites: ['NONE'], psks: [OURS], pins}, TLS).hello());
     assert.ok(isObject(hello) && isObject(hello['p']) && isObject(hello['p']['eph_c']));
     assert.deepEqual(hello['p']['proofs'], proofs);

@@ -251,13 +251,13 @@ class Link:
 
     def prove(self, hello, welcome):
         """What goes into the keys. Section 4.6."""
-        if not self.node.proves:
-            return keys.make_psk(*self.node.secret), b''
         private, share = keys.make_share('X25519')
-        public = self.node.proves.key.public_key()
-        welcome['p'] |= {'eph_s': keys.b64(share), 'node_key': holder.jwk_of(public)}
-        other = hello['p']['eph_c'].get('X25519')  # Not there: for who asks for no proof by a key.
-        return keys.make_psk(b'', b''), keys.agree('X25519', private, keys.unb64(other)) if other else b''
+        welcome['p']['eph_s'] = keys.b64(share)
+        dh = keys.agree('X25519', private, keys.unb64(hello['p']['eph_c']['X25519']))
+        if not self.node.proves:
+            return keys.make_psk(*self.node.secret), dh
+        welcome['p']['node_key'] = holder.jwk_of(self.node.proves.key.public_key())
+        return keys.make_psk(b'', b''), dh
 
     async def run(self):
         hello_text = await self.socket.recv()

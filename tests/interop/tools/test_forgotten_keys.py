@@ -17,10 +17,9 @@ class Knowing(Raw):
     def _take_welcome(self, text):
         super()._take_welcome(text)
         group = keys.SUITES[self.suite][0]
-        shared = keys.agree(group, self.private[group], keys.unb64(parse(text)['p']['eph_s'])) if group else b''
-        self.made = {'secret of the keys': keys.extract(self.th1, shared + self.psks[0])}
-        if group:
-            self.made |= {'shared secret': shared, 'input of the keys': shared + self.psks[0]}
+        shared = keys.agree(group, self.private[group], keys.unb64(parse(text)['p']['eph_s']))
+        self.made = {'shared secret': shared, 'input of the keys': shared + self.psks[0],
+                     'secret of the keys': keys.extract(self.th1, shared + self.psks[0])}
 
 
 def held(service, wanted):

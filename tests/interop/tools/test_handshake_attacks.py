@@ -68,7 +68,7 @@ def editor(side, change):
 
 
 def applies(name, mode):
-    return mode == 'encrypted' or not any(word in name for word in ('suite', 'share', 'encryption'))
+    return mode == 'encrypted' or not any(word in name for word in ('suite', 'encryption'))
 
 
 async def met(service, edit, client, tls=None):
@@ -205,6 +205,7 @@ P256_ORDER_SHARE = b'\x04' + b'\xff' * 64  # not below the field's prime
 
 
 @pytest.mark.parametrize('suite, group, share', [
+    ('NONE', 'X25519', bytes(32)), ('NONE', 'X25519', b'\x09' * 31), ('NONE', 'P256', b'\x04' + b'\x01' * 64),
     ('X25519_A256GCM_S256', 'X25519', bytes(32)),
     ('X25519_A256GCM_S256', 'X25519', b'\x01' + bytes(31)),  # order 1
     ('X25519_A256GCM_S256', 'X25519', bytes.fromhex('e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800')),  # order 8
@@ -216,7 +217,8 @@ P256_ORDER_SHARE = b'\x04' + b'\xff' * 64  # not below the field's prime
     ('P256_A256GCM_S256', 'P256', b'\x00'), ('P256_A256GCM_S256', 'P256', b'\x06' + b'\x01' * 64), ('P256_A256GCM_S256', 'P256', b'\x04' + b'\x01' * 63),
 ], ids=lambda value: value.hex()[:12] if isinstance(value, bytes) else value)
 def test_shares_that_are_no_point(services, suite, group, share):
-    assert run(greeted(services['encrypted'], {'suites': (suite,)}, eph_c={group: b64(share)})) == ('E_SHAPE', 4400)
+    service = services['simple' if suite == 'NONE' else 'encrypted']
+    assert run(greeted(service, {'suites': (suite,)}, eph_c={group: b64(share)})) == ('E_SHAPE', 4400)
 
 
 @pytest.mark.parametrize('changes, code', [
@@ -395,7 +397,7 @@ def test_a_changed_ready_is_refused(services, mode, name, change):
 
 def test_shares_are_fresh_for_each_session(services, make_service):
     """With forward secrecy asked for and not: no share and no nonce of the server comes twice."""
-    for service in (services['encrypted'], make_service('encrypted', crypto__perfect_forward_secrecy=False)):
+    for service in (*services.values(), make_service('encrypted', crypto__perfect_forward_secrecy=False)):
         async def welcome(service=service):
             client = await raw_of(service).to('CONNECTED')
             await client.socket.send(client._make_hello())

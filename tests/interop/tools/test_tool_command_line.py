@@ -294,7 +294,7 @@ async def with_liar(service, answer):
 def liars_welcome(service, hello, **changes):
     """What one who does not know the secret can say."""
     asked = parse(hello)
-    payload = {'version': '3.0', 'mode': service.mode, 'suite': 'NONE', 'nonce_s': keys.b64(bytes(32)), 'node_id': 'node-b', 'cluster': 'cluster-1',
+    payload = {'version': '3.0', 'mode': service.mode, 'suite': 'NONE', 'nonce_s': keys.b64(bytes(32)), 'eph_s': keys.b64(keys.make_share('X25519')[1]), 'node_id': 'node-b', 'cluster': 'cluster-1',
                'auth': ['api_key'], 'limits': {'message_bytes': 1 << 20, 'in_flight': 64, 'deadline_ms': 30000, 'idle_ms': 300000}, 'channel': 'none',
                'proof': {'kind': 'hmac', 'v': keys.b64(bytes(32))}, **changes}
     return canonical({**asked, 't': 'res', 'aud': '', 'p': payload}).decode()

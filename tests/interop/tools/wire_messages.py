@@ -49,13 +49,13 @@ GOOD = [
         'versions': ['3.0'], 'suites': ['X25519_A256GCM_S256'], 'nonce_c': BYTES32, 'eph_c': {'X25519': BYTES32}, 'channels': ['none'],
         'proofs': ['ed25519'], 'client': {'name': 'example', 'version': '1'}, 'want_mode': 'encrypted'}, aud='*')),
     ('hello', 'versions of the future', envelope('req', 'session.hello', {
-        'versions': ['3.0', '3.1', '4.0'], 'suites': ['NEW', 'NONE'], 'nonce_c': BYTES32, 'eph_c': {}, 'channels': ['tls-exporter'],
+        'versions': ['3.0', '3.1', '4.0'], 'suites': ['NEW', 'NONE'], 'nonce_c': BYTES32, 'eph_c': {'X25519': BYTES32}, 'channels': ['tls-exporter'],
         'proofs': ['new', 'hmac'], 'client': {'name': '', 'version': ''}, 'want_mode': 'basic', 'new': 1}, aud='*', v='4.0')),
     ('welcome', 'with records', envelope('res', 'session.hello', WELCOME, aud='')),
     ('welcome', 'without records', envelope('res', 'session.hello', {
-        **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'basic', 'suite': 'NONE', 'channel': 'tls-exporter', 'auth': ['jwt']}, aud='')),
+        **WELCOME, 'mode': 'basic', 'suite': 'NONE', 'channel': 'tls-exporter', 'auth': ['jwt']}, aud='')),
     ('welcome', 'without a shared secret', envelope('res', 'session.hello', {
-        **{name: WELCOME[name] for name in WELCOME if name != 'eph_s'}, 'mode': 'enterprise', 'suite': 'NONE', 'auth': ['oauth2'], 'proof': {'kind': 'none'}}, aud='')),
+        **WELCOME, 'mode': 'enterprise', 'suite': 'NONE', 'auth': ['oauth2'], 'proof': {'kind': 'none'}}, aud='')),
     ('welcome', 'by a key, with records', envelope('res', 'session.hello', {**WELCOME, 'node_key': JWK, 'proof': KEY_PROOF}, aud='')),
     ('welcome', 'by a key, without records', envelope('res', 'session.hello', {
         **WELCOME, 'mode': 'basic', 'suite': 'NONE', 'channel': 'tls-exporter', 'auth': ['jwt'], 'node_key': JWK, 'proof': KEY_PROOF}, aud='')),

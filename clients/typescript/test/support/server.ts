@@ -108,7 +108,7 @@ export class Peer {
 
   rekey(request: Received, share?: Buffer): void {
     const {group, aead} = SUITES[this.suite];
-    if (!group || !aead || !this.keys) throw new Error('suite NONE has no rekey');
+    if (!aead || !this.keys) throw new Error('suite NONE has no rekey');
     const own = makeShare(group);
     const peer = bytes(request.p, 'eph');
     const epoch = (this.sender?.epoch ?? 0) + 1;
@@ -168,18 +168,18 @@ export class Peer {
     const suite = texts(p, 'suites', 8)[0] as Suite;
     this.suite = lies.suite ?? suite;
     const {group} = SUITES[this.suite];
-    const share = group ? makeShare(group) : undefined;
+    const share = makeShare(group);
     const honest: JsonObject = {
       version: '3.0', mode, suite: this.suite, nonce_s: b64(randomBytes(32)), node_id: NODE, cluster: 'cluster-t',
       auth: [...(lies.token ? ['api_key', 'jwt'] : ['api_key']), 'session'], limits: {message_bytes: 1 << 20, in_flight: 64, deadline_ms: 30_000, idle_ms: 300_000},
-      channel: 'none', ...(share ? {eph_s: b64(share.public)} : {}),
+      channel: 'none', eph_s: b64(share.public),
     };
     const welcome = {...makeEnvelope('res', 'session.hello', lies.payload?.('welcome', honest, this) ?? honest, ''), id: hello.id};
     const psk = keys.makePsk(utf8(lies.secretKey ?? SECRETS.secretKey), utf8(SECRETS.kdfSalt));
     const th1 = keys.makeTh1(data, utf8(canonical(welcome)), Buffer.alloc(0));
     const whole = {...welcome, p: {...welcome.p, proof: {kind: 'hmac', v: b64(keys.proof(psk, th1))}}};
     const shares = object(p, 'eph_c');
-    const dh = share && group ? share.agree(bytes(shares, group)) : Buffer.alloc(0);
+    const dh = share.agree(bytes(shares, group));
     this.#send('welcome', toWire(lies.message?.('welcome', whole as unknown as Message, this) ?? whole));
     this.th1 = this.transcript = th1;
     this.keys = keys.schedule(th1, dh, psk);
