@@ -40,9 +40,9 @@ void check_made(std::string_view text) {
   auto grants = std::make_shared<lake::auth::Grants>();
   grants->roles = {std::string(text)};
   Grant grant{.principal = {.subject = std::string(text), .superuser = false, .grants = grants},
-              .catalog = std::string(text.substr(0, text.size() / 2)),
+              .catalog = std::string(text),
               .table = {{{std::string(text)}}, "t"},
-              .location = std::string(text.substr(text.size() / 2)),
+              .location = std::string(text),
               .expires = kEnd};
   const auto key = keys().mint(grant);
   if (!key) return require(text.size() > 100);

@@ -106,7 +106,10 @@ std::string encode_header(std::string_view text) {
 }
 
 std::optional<std::string> decode_header(std::string_view value) {
-  if (!value.starts_with(kOpen) || !value.ends_with(kEnd)) return std::string(value);
+  if (!value.starts_with(kOpen) || !value.ends_with(kEnd)) {
+    if (!base::is_utf8(value)) return std::nullopt;
+    return std::string(value);
+  }
   if (value.size() < kOpen.size() + kEnd.size()) return std::nullopt;
   value.remove_prefix(kOpen.size());
   value.remove_suffix(kEnd.size());

@@ -74,8 +74,8 @@ class EventReader {
 /// A text as the value of a header field: as it is where it is visible ASCII
 /// without white space at its ends, else "=?base64?...?=".
 [[nodiscard]] std::string encode_header(std::string_view text);
-/// The text of such a value. Nothing where the base64 is broken or what it holds
-/// is not UTF-8.
+/// The text of such a value. Nothing where the base64 is broken, or where the text
+/// is not UTF-8 in either form.
 [[nodiscard]] std::optional<std::string> decode_header(std::string_view value);
 
 }  // namespace tool::mcp

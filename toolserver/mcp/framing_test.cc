@@ -81,6 +81,11 @@ TEST(McpHeaderTest, takes_any_text_through_a_field) {
   }
 }
 
+TEST(McpHeaderTest, refuses_a_plain_value_that_is_no_text) {
+  EXPECT_EQ(decode_header("grüße"), "grüße");
+  EXPECT_EQ(decode_header("caf\xE9"), std::nullopt) << "Latin-1";
+}
+
 TEST(McpHeaderTest, refuses_broken_base64) {
   EXPECT_EQ(decode_header("=?base64?a8Okc2U?="), std::nullopt) << "padding is missing";
   EXPECT_EQ(decode_header("=?base64?*?="), std::nullopt);
