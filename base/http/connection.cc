@@ -1,9 +1,5 @@
 #include "base/http/connection.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <array>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -16,6 +12,7 @@
 #include "base/http/chunk_decoder.h"
 #include "base/http/request_body.h"
 #include "base/http/request_head.h"
+#include "base/http/response_body.h"
 #include "base/http/transport.h"
 #include "base/http/upgraded_stream.h"
 
@@ -32,30 +29,6 @@ constexpr std::size_t kSmallBody = 8 * 1024;
 // Answers held back for their successors are sent at this size.
 constexpr std::size_t kBatch = 32 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-
-/// A pipe that bytes pass on their way from one socket to another.
-class Pipe {
- public:
-  Pipe() {
-    if (::pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
-    // Where the user has too many large ones it stays as it is, and works.
-    ::fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(kSpliceStep));
-  }
-  ~Pipe() {
-    for (int end : ends_) {
-      if (end >= 0) ::close(end);
-    }
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  [[nodiscard]] bool is_open() const { return ends_[1] >= 0; }
-  [[nodiscard]] int out() const { return ends_[0]; }
-  [[nodiscard]] int in() const { return ends_[1]; }
-
- private:
-  std::array<int, 2> ends_{-1, -1};
-};
 
 std::uint64_t request_id_of(const Request& request, Lane& lane) {
   std::optional<std::string_view> sent = request.headers.get("x-request-id");
@@ -116,11 +89,6 @@ class Connection {
   Task<StreamedResponse> handle_stream(RequestContext context, StreamedRequest request);
   Task<bool> answer_stream(StreamedResponse response, HeadContext context, Method method,
                            bool http_1_0);
-  Task<bool> send_pieces(BodyStream body, bool chunked);
-  Task<Result<std::size_t>> next_piece(BodyStream body, std::uint64_t sent, std::span<char> into);
-  Task<bool> send_piece(std::string_view piece, bool chunked);
-  Task<Result<std::optional<std::size_t>>> splice_piece(BodyStream body, std::uint64_t sent,
-                                                        const Pipe& pipe);
 
   [[nodiscard]] Persistence persistence_of(const RequestHead& head) const;
   [[nodiscard]] bool may_hold_back(const HeadContext& context) const;
@@ -520,79 +488,18 @@ Task<bool> Connection<Stream>::answer_stream(StreamedResponse response, HeadCont
   co_await asio::this_coro::throw_if_cancelled(true);
   bool sent = false;
   try {
-    sent = co_await send_pieces(std::move(body), chunked);
+    sent =
+        co_await ResponseBody<Stream>(transport_, limits(), out_, std::move(body), chunked).send();
   } catch (...) {
     sent = false;  // As in handle_stream().
   }
   co_await asio::this_coro::throw_if_cancelled(false);
+  held_ = 0;  // What was held back went out before it.
   if (!sent) {
     linger_ = Linger::kNo;
     transport_.break_off();
   }
   co_return sent&& context.persistence != Persistence::kClose;
-}
-
-// False when the body cannot be sent to its end.
-template <class Stream>
-Task<bool> Connection<Stream>::send_pieces(BodyStream body, bool chunked) {
-  auto buffer = std::make_unique_for_overwrite<char[]>(kStreamStep);
-  std::optional<Pipe> pipe;
-  if (!kTls && body.length.value_or(0) >= kSpliceStep) pipe.emplace();
-  std::uint64_t sent = 0;
-  for (;;) {
-    transport_.no_limit();
-    if (pipe && pipe->is_open() && sent < *body.length) {
-      auto spliced = co_await splice_piece(body, sent, *pipe);
-      if (!spliced || transport_.aborted()) co_return false;
-      sent += spliced->value_or(0);
-      if (*spliced) continue;
-    }
-    auto n = co_await next_piece(body, sent, {buffer.get(), kStreamStep});
-    if (!n || transport_.aborted()) co_return false;
-    if (!co_await send_piece({buffer.get(), *n}, chunked)) co_return false;
-    sent += *n;
-    if (*n == 0) co_return true;
-  }
-}
-
-// Nothing: the piece has to be read.
-template <class Stream>
-Task<Result<std::optional<std::size_t>>> Connection<Stream>::splice_piece(BodyStream body,
-                                                                          std::uint64_t sent,
-                                                                          const Pipe& pipe) {
-  const std::uint64_t left = *body.length - sent;
-  CO_ASSIGN_OR_RETURN(auto n, co_await body.source->splice_into(
-                                  pipe.in(), std::min<std::uint64_t>(left, kSpliceStep)));
-  if (!n) co_return n;
-  const bool fits = *n > 0 && *n <= left;
-  if (fits && !out_.empty() && !co_await flush()) {
-    co_return fail(ErrorKind::kUnavailable, "the client went away");
-  }
-  transport_.limit(limits().write_time);
-  if (!fits || !co_await transport_.splice_from(pipe.out(), *n)) {
-    co_return fail(ErrorKind::kUnavailable, "the client went away");
-  }
-  co_return n;
-}
-
-// 0 at the end of the body, which is where it was said to be.
-template <class Stream>
-Task<Result<std::size_t>> Connection<Stream>::next_piece(BodyStream body, std::uint64_t sent,
-                                                         std::span<char> into) {
-  if (body.length && sent == *body.length) co_return std::size_t{0};
-  CO_ASSIGN_OR_RETURN(const std::size_t n, co_await body.source->read(into));
-  const bool wrong = body.length && (n == 0 || n > *body.length - sent);
-  if (wrong) co_return fail(ErrorKind::kInternal, "a body of another length than was announced");
-  co_return n;
-}
-
-// Writes it, and the head of the answer that may wait. An empty one is the last.
-template <class Stream>
-Task<bool> Connection<Stream>::send_piece(std::string_view piece, bool chunked) {
-  std::string size;
-  if (chunked) size = fmt::format("{:x}\r\n", piece.size());
-  std::array<std::string_view, 4> pieces{out_, size, piece, chunked ? "\r\n" : ""};
-  co_return co_await write(pieces);
 }
 
 template <class Stream>
