@@ -78,7 +78,7 @@ struct Refused {
 };
 
 constexpr std::array kRefused{
-    Refused{"time_ns", "TIME_NS", "Iceberg's time has microseconds"},
+    Refused{"time_ns", "TIME_NS", "DuckDB 1.5 cannot write it into files"},
 };
 
 base::Error unsupported(std::string_view type, std::string_view reason) {
