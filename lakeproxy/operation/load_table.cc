@@ -33,8 +33,7 @@ base::Task<base::Result<TableAt>> load_table_at(base::RequestContext context, Ca
   CO_ASSIGN_OR_RETURN(auto seen, co_await see_table(context, catalog, request.principal(), loaded));
   const bool is_newest = snapshot == loaded->metadata.current_snapshot_id;
   if (seen.is_shadow() && (!is_newest || !publish::find_snapshot(*seen.loaded, *snapshot))) {
-    co_return base::fail(base::ErrorKind::kUnsupported,
-                         "snapshot-id: masked files are there for the newest snapshot only");
+    co_return only_newest_is_masked("snapshot-id");
   }
   co_return TableAt{ShownTable(request, *catalog, std::move(seen)), *snapshot};
 }

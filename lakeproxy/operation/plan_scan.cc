@@ -1,7 +1,5 @@
 #include "lakeproxy/operation/plan_scan.h"
 
-#include <fmt/format.h>
-
 #include "lakeproxy/planning/scan_plan.h"
 #include "lakeproxy/planning/scan_plans.h"
 #include "lakeproxy/to_iceberg/publish/table_at.h"
@@ -77,9 +75,7 @@ base::Status check_is_masked_at(const publish::LoadedTable& table, const SeenTab
   if (scan.range) asked.emplace_back("end-snapshot-id", scan.range->last);
   for (const auto& [member, id] : asked) {
     if (!publish::find_snapshot(table, id) || publish::find_snapshot(*seen.loaded, id)) continue;
-    return base::fail(
-        ErrorKind::kUnsupported,
-        fmt::format("{}: masked files are there for the newest snapshot only", member));
+    return only_newest_is_masked(member);
   }
   return {};
 }

@@ -151,6 +151,11 @@ Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,
   co_return co_await check_sees_itself(context, catalog, std::move(principal), std::move(*found));
 }
 
+base::Error only_newest_is_masked(std::string_view member) {
+  return base::fail(base::ErrorKind::kUnsupported,
+                    fmt::format("{}: masked files are there for the newest snapshot only", member));
+}
+
 void drop_mask_notes(model::TableCommit& commit) {
   for (model::TableUpdate& update : commit.updates) {
     if (auto* added = std::get_if<model::AddSchema>(&update)) masked::drop_notes(added->schema);

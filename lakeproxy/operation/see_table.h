@@ -38,6 +38,9 @@ struct SeenTable {
   [[nodiscard]] bool is_shadow() const { return file_mask != nullptr; }
 };
 
+/// kUnsupported: a snapshot that a shadow does not have, which `member` of the request names.
+[[nodiscard]] base::Error only_newest_is_masked(std::string_view member);
+
 /// `loaded` as `principal`, whom policy allowed to load it, may see it.
 /// Where the policies cannot be told but none of them is kept by files, the table as it is, unless
 /// Catalog::governance_fails_closed. Errors: kForbidden (kMasked)  nothing of it; kUnavailable
