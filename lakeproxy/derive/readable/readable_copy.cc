@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "lakeproxy/derive/readable/added_columns.h"
 #include "lakeproxy/engine/parquet/engine_schema.h"
 #include "lakeproxy/engine/parquet/foreign_parquet.h"
+#include "lakeproxy/engine/parquet/geography_footer.h"
 
 namespace lake::exporter {
 namespace {
@@ -36,6 +38,10 @@ const CopiedColumn* find(const Columns& columns, const ParquetNode& node) {
   return found == columns.end() ? nullptr : &*found;
 }
 
+bool is_geo(const model::Type& type) {
+  return type.kind() == model::TypeKind::kGeometry || type.kind() == model::TypeKind::kGeography;
+}
+
 bool changes(const ParquetNode& node, const Columns& columns) {
   return find(columns, node) != nullptr ||
          std::ranges::any_of(node.children,
@@ -46,8 +52,17 @@ base::Result<std::string> converted(const CopiedColumn& column, const std::strin
   if (column.from == "interval" && column.to.kind() == model::TypeKind::kString) {
     return interval_text(value);
   }
+  if (is_geo(column.to)) return fmt::format("CAST({} AS GEOMETRY)", value);
   ASSIGN_OR_RETURN(std::string type, engine_type(column.to));
   return fmt::format("CAST({} AS {})", value, type);
+}
+
+Geographies geographies_of(const Columns& columns) {
+  Geographies found;
+  for (const CopiedColumn& column : columns) {
+    if (column.to.kind() == model::TypeKind::kGeography) found.emplace(column.id, column.to);
+  }
+  return found;
 }
 
 base::Result<std::string> expression(const ParquetNode& node, const Columns& columns,
@@ -166,6 +181,13 @@ base::Result<Selection> select(const ParquetNode& root, const Columns& columns) 
   return all;
 }
 
+base::Status take(const std::string& from, const std::string& to) {
+  std::error_code failed;
+  std::filesystem::rename(from, to, failed);
+  if (failed) return fail(ErrorKind::kInternal, "a scratch file cannot be moved");
+  return {};
+}
+
 base::Result<std::int64_t> count_rows(base::duckdb::Connection& connection,
                                       const std::string& path) {
   ASSIGN_OR_RETURN(auto rows,
@@ -211,12 +233,20 @@ base::Result<std::int64_t> write_readable_copy(base::duckdb::Engine& engine,
   ASSIGN_OR_RETURN(ParquetNode root, read_parquet_tree(connection, from));
   Columns columns = *as.columns;
   if (as.added != nullptr) RETURN_IF_ERROR(keep_added_columns(*as.added, root, columns));
-  ASSIGN_OR_RETURN(Selection selection, select(root, columns));
-  auto made = connection.execute(fmt::format(
-      "COPY (SELECT {} FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "
-      "FIELD_IDS {{{}}})",
-      selection.expressions, quote_literal(from), quote_literal(to), selection.field_ids));
-  if (!made) return as_foreign(std::move(made).error());
+  const Geographies geographies = geographies_of(columns);
+  const bool same_pages = as.added == nullptr && geographies.size() == columns.size();
+  if (same_pages) {
+    RETURN_IF_ERROR(take(from, to));
+  } else {
+    ASSIGN_OR_RETURN(Selection selection, select(root, columns));
+    // In the form of others than Parquet's own a geometry is nothing but bytes to most readers.
+    auto made = connection.execute(fmt::format(
+        "COPY (SELECT {} FROM read_parquet({})) TO {} (FORMAT parquet, COMPRESSION zstd, "
+        "GEOPARQUET_VERSION NONE, FIELD_IDS {{{}}})",
+        selection.expressions, quote_literal(from), quote_literal(to), selection.field_ids));
+    if (!made) return as_foreign(std::move(made).error());
+  }
+  if (!geographies.empty()) RETURN_IF_ERROR(write_geography_footer(to, geographies));
   return count_rows(connection, to);
 }
 

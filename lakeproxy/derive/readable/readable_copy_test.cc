@@ -37,6 +37,12 @@ class ReadableCopies : public ::testing::Test {
     return all;
   }
 
+  std::string geo_types() {
+    return ask(
+        "SELECT string_agg(concat_ws(' ', field_id, logical_type), ', ') FROM parquet_schema('" +
+        to_ + "') WHERE starts_with(logical_type, 'Geo')");
+  }
+
   SampleEngine engine_;
   ScratchFolder folder_ = *ScratchFolder::make(engine_.folder());
   std::string from_ = folder_.file("from");
@@ -88,6 +94,28 @@ TEST_F(ReadableCopies, keep_variants_beside_what_is_converted) {
   EXPECT_EQ(copy("SELECT {'x': 1}::VARIANT AS v, 7::UINTEGER AS u", "{v: 3, u: 4}",
                  {{4, "uint32", Type(TypeKind::kLong), ""}}, "concat(typeof(v), ' ', v, ' ', u)"),
             "VARIANT {'x': 1} 7");
+}
+
+constexpr const char* kGeoIds = "{a: 1, g: 2}, GEOPARQUET_VERSION NONE";
+const CopiedColumn kGeography{2, "geometry", Type::geo(TypeKind::kGeography, "srid:4326"), ""};
+
+TEST_F(ReadableCopies, of_geographies_alone_have_the_files_own_pages) {
+  EXPECT_EQ(copy("SELECT 1 AS a, 'POINT(1 2)'::GEOMETRY AS g", kGeoIds, {kGeography},
+                 "concat_ws(' ', a, g)"),
+            "1 POINT (1 2)");
+  EXPECT_EQ(ask("SELECT string_agg(compression, ' ') FROM parquet_metadata('" + to_ + "')"),
+            "SNAPPY SNAPPY");
+  EXPECT_EQ(geo_types(), "2 GeographyType(crs=srid:4326, algorithm=<null>)");
+}
+
+TEST_F(ReadableCopies, say_geography_beside_what_is_converted) {
+  EXPECT_EQ(copy("SELECT 1::UINTEGER AS a, 'POINT(1 2)'::GEOMETRY AS g, {'m': 'POINT(3 "
+                 "4)'::GEOMETRY} AS s",
+                 "{a: 1, g: 2, s: {__duckdb_field_id: 3, m: 4}}, GEOPARQUET_VERSION NONE",
+                 {kGeography, {1, "uint32", Type(TypeKind::kLong), ""}}, "concat_ws(' ', a, g, s)"),
+            "1 POINT (1 2) {'m': 'POINT (3 4)'}");
+  EXPECT_EQ(geo_types(),
+            "2 GeographyType(crs=srid:4326, algorithm=<null>), 4 GeometryType(crs=<null>)");
 }
 
 // Of files that were added as they are.
@@ -166,6 +194,18 @@ TEST_F(AddedCopies, take_what_changed_since_in_the_type_of_now) {
       {{1, "int32", Type(TypeKind::kString), ""}, {2, "int32", Type(TypeKind::kInt), "d", "5"}}));
   EXPECT_EQ(schema(), "a 1 VARCHAR, d 2 INTEGER");
   EXPECT_EQ(ask("SELECT concat_ws(' ', a, d) FROM read_parquet('" + to_ + "')"), "7 5");
+}
+
+TEST_F(AddedCopies, hold_geographies_and_geometries_whatever_the_file_calls_them) {
+  const model::AddedColumns added{.fields = {field(1, "g", Type::geo(TypeKind::kGeography, "")),
+                                             field(2, "m", Type::geo(TypeKind::kGeometry, ""))},
+                                  .names = {.columns = {{1, {"g"}}, {2, {"m"}}}}};
+  ASSERT_TRUE(
+      write("SELECT 'POINT(1 2)'::GEOMETRY('OGC:CRS84') AS g, 'POINT(3 4)'::GEOMETRY AS m", added));
+  EXPECT_EQ(geo_types(),
+            "1 GeographyType(crs=<null>, algorithm=<null>), 2 GeometryType(crs=<null>)");
+  EXPECT_EQ(ask("SELECT concat_ws(' ', g, m) FROM read_parquet('" + to_ + "')"),
+            "POINT (1 2) POINT (3 4)");
 }
 
 TEST_F(AddedCopies, of_forms_that_nothing_says_the_meaning_of_are_refused) {

@@ -129,7 +129,7 @@ Result<LakeChanges> changes_of(const std::vector<RowsPtr>& rows, const LakeTable
   const LakeColumns columns{.columns = read_lake_columns(*rows[kColumns]),
                             .format_version = table.metadata.format_version,
                             .copies = copies};
-  const CopyRules rules(columns);
+  const CopyRules rules(columns, geographies_of(table));
   set_copies(*rows[kReadableCopies], rules, table, newest, changes);
   ASSIGN_OR_RETURN(changes.inlined, read_inlined_rows(*rows[kInlinedRows], *rows[kSchemaVersions],
                                                       columns, rules, newest, table));

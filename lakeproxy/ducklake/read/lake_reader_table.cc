@@ -183,7 +183,7 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow
       assign_order(columns, table.sort, row.default_sort_order_id, ids);
   table.metadata.sort_orders = list(ids.orders);
   set_name_maps(*rows[kNameMaps], table);
-  return old_file_rules(columns);
+  return old_file_rules(columns, geographies_of(table));
 }
 
 // Whether the statement left out what `known` holds: the same condition there.
@@ -224,13 +224,15 @@ std::vector<base::pg::Param> old_file_params(TableId table, const std::vector<Ol
   std::vector<std::int64_t> before;
   std::vector<std::int64_t> until;
   std::vector<std::int64_t> defaulted;
+  std::vector<std::int64_t> of_duckdb;
   for (const OldFileRule& rule : rules) {
     before.push_back(rule.before.value);
     until.push_back(rule.until ? rule.until->value : INT64_MAX);
     defaulted.push_back(rule.defaulted.value_or(0));
+    of_duckdb.push_back(rule.is_of_duckdbs_files ? 1 : 0);
   }
   return {param(table.value), base::pg::array_param(before), base::pg::array_param(until),
-          base::pg::array_param(defaulted)};
+          base::pg::array_param(defaulted), base::pg::array_param(of_duckdb)};
 }
 
 // A row unless a failover lost the state that the ids were assigned at.

@@ -41,7 +41,7 @@ struct LakeSql {
   base::pg::Statement sort_keys;
   base::pg::Statement name_maps;
   base::pg::Statement path_columns;
-  base::pg::Statement old_files;  ///< $2 to $4 rules: OldFileRule.
+  base::pg::Statement old_files;  ///< $2 to $5 rules: OldFileRule.
 
   // One table's history. $1 table.
   base::pg::Statement materialized;

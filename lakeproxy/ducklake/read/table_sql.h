@@ -126,18 +126,25 @@ SELECT p.mapping_id, p.begin_snapshot, unnest(p.column_ids)
 // index. DuckDB's transaction may have written a file before the column came or changed,
 // which then begins at the same snapshot: it has no statistics of a column that it
 // lacks, and nothing tells in which type it holds another. A file that was added as it
-// is may lack the column whenever it came; its name map says so. Asked only where no copies
-// stand for such files.
+// is may lack the column whenever it came; its name map says so. Of a file that DuckDB wrote itself
+// no client has told anything. Asked only where no copies stand for such files.
 inline constexpr auto kOldFiles = R"sql(
 SELECT rule.place - 1
-  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
-       AS rule(before, until, defaulted, place)
+  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) WITH ORDINALITY
+       AS rule(before, until, defaulted, of_duckdb, place)
  WHERE EXISTS (SELECT 1 FROM (
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
-          WHERE f.table_id = $1 AND f.begin_snapshot < before
+          WHERE f.table_id = $1 AND f.begin_snapshot < before AND of_duckdb = 0
+         UNION ALL
+         SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
+          WHERE f.table_id = $1 AND f.begin_snapshot >= before AND of_duckdb = 1
+            AND f.mapping_id IS NULL
+            AND NOT EXISTS (SELECT 1 FROM @lakeproxy_file c
+                             WHERE c.data_file_id = f.data_file_id)
          UNION ALL
          SELECT f.begin_snapshot, f.end_snapshot FROM @ducklake_data_file f
           WHERE f.table_id = $1 AND f.begin_snapshot = before AND f.mapping_id IS NULL
+            AND of_duckdb = 0
             AND NOT EXISTS (SELECT 1 FROM @ducklake_file_column_stats s
                              WHERE s.data_file_id = f.data_file_id AND s.column_id = defaulted)
          UNION ALL
@@ -151,7 +158,7 @@ SELECT rule.place - 1
                           WHERE s.snapshot_id >= greatest(before, f.begin_snapshot)
                             AND s.snapshot_id < least(until, f.end_snapshot)))
     OR EXISTS (SELECT 1 FROM @lakeproxy_inlined_rows($1, -1, before - 1) r
-                WHERE r.begin_snapshot < before
+                WHERE r.begin_snapshot < before AND of_duckdb = 0
                   AND EXISTS (SELECT 1 FROM @ducklake_snapshot s
                                WHERE s.snapshot_id >= before
                                  AND s.snapshot_id < least(until, r.end_snapshot)))

@@ -9,6 +9,7 @@
 namespace lake::ducklake {
 namespace {
 
+using model::Field;
 using model::FieldId;
 using model::SnapshotId;
 
@@ -48,7 +49,39 @@ void add_type_rules(const std::vector<const LakeColumn*>& spans, ShownIn in,
   }
 }
 
+OldFileRule geography_rule(const std::vector<const LakeColumn*>& spans, SnapshotId from) {
+  return {
+      .before = from,
+      .message = fmt::format("column '{}' is a geography, and files that DuckDB writes say that "
+                             "it is a geometry: let copies be made, or delete the rows that "
+                             "DuckDB wrote and expire their snapshots",
+                             spans.back()->name),
+      .until = spans.back()->end,
+      .is_of_duckdbs_files = true};
+}
+
+void take_geographies(const std::vector<Field>& fields, SnapshotId from, GeographySpans& found) {
+  for (const Field& field : fields) {
+    if (!field.type.is_primitive()) {
+      take_geographies(field.type.children(), from, found);
+    } else if (field.type.kind() == model::TypeKind::kGeography) {
+      found[field.id].insert_or_assign(from, field.type);
+    } else if (auto spans = found.find(field.id); spans != found.end()) {
+      spans->second.insert_or_assign(from, std::nullopt);
+    }
+  }
+}
+
 }  // namespace
+
+GeographySpans geographies_of(const model::LakeTable& table) {
+  GeographySpans found;
+  for (const auto& [from, schema_id] : table.schema_at) {
+    const model::Schema* schema = table.metadata.find_schema(schema_id);
+    if (schema != nullptr) take_geographies(schema->fields, from, found);
+  }
+  return found;
+}
 
 ColumnSpans spans_of(const LakeColumns& columns) {
   ColumnSpans rows;
@@ -74,7 +107,8 @@ std::set<FieldId> gone_and_unshowable(const ColumnSpans& rows, ShownIn in) {
 }
 
 // Of a column that is gone as well: older snapshots have it.
-std::vector<OldFileRule> old_file_rules(const LakeColumns& columns) {
+std::vector<OldFileRule> old_file_rules(const LakeColumns& columns,
+                                        const GeographySpans& geographies) {
   const ColumnSpans rows = spans_of(columns);
   const std::set<FieldId> left_out = gone_and_unshowable(rows, columns.shown_in());
   std::vector<OldFileRule> rules;
@@ -83,6 +117,9 @@ std::vector<OldFileRule> old_file_rules(const LakeColumns& columns) {
     auto rule = default_rule(*spans.front(), spans.back()->end, columns.shown_in());
     if (rule) rules.push_back(std::move(*rule));
     add_type_rules(spans, columns.shown_in(), rules);
+    auto geography = geographies.find(id);
+    if (geography == geographies.end()) continue;
+    rules.push_back(geography_rule(spans, geography->second.begin()->first));
   }
   return rules;
 }

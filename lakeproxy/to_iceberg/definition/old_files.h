@@ -20,6 +20,12 @@ using ColumnSpans = std::map<model::FieldId, std::vector<const LakeColumn*>>;
 /// What the spans point to are the elements of `columns`.
 [[nodiscard]] ColumnSpans spans_of(const LakeColumns& columns);
 
+/// The columns of a table that clients see as geographies, which the lake calls geometry as it
+/// does others: each with its type from a snapshot on; nothing from where it is another.
+using GeographySpans =
+    std::map<model::FieldId, std::map<model::SnapshotId, std::optional<model::Type>>>;
+[[nodiscard]] GeographySpans geographies_of(const model::LakeTable& table);
+
 [[nodiscard]] bool can_show(const LakeColumn& column, ShownIn in);
 
 /// Columns that are gone and that had a type which cannot be shown.
@@ -40,12 +46,15 @@ struct OldFileRule {
   /// The first snapshot without the column, if it is gone: from there on nothing
   /// is wrong.
   std::optional<model::SnapshotId> until = std::nullopt;
+  /// Instead: files that DuckDB wrote from `before` on cannot be read right.
+  bool is_of_duckdbs_files = false;
 
   friend bool operator==(const OldFileRule&, const OldFileRule&) = default;
 };
 
 /// To be checked against the table's files. `columns` holds all rows of each column
-/// that has a default or had several types.
-[[nodiscard]] std::vector<OldFileRule> old_file_rules(const LakeColumns& columns);
+/// that has a default or had several types, or is a geography.
+[[nodiscard]] std::vector<OldFileRule> old_file_rules(const LakeColumns& columns,
+                                                      const GeographySpans& geographies = {});
 
 }  // namespace lake::ducklake

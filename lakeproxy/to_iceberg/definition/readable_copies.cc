@@ -204,12 +204,26 @@ std::string location_of(std::string_view table, std::string_view signature) {
 
 }  // namespace
 
-CopyRules::CopyRules(const LakeColumns& columns)
-    : makes_copies_(columns.copies != ReadableCopies::kOff), in_(columns.shown_in()) {
+CopyRules::CopyRules(const LakeColumns& columns, GeographySpans geographies)
+    : makes_copies_(columns.copies != ReadableCopies::kOff),
+      in_(columns.shown_in()),
+      geographies_(std::move(geographies)) {
   if (!makes_copies_) return;
   all_ = spans_of(columns);
   spans_ = all_;
-  std::erase_if(spans_, [](const auto& item) { return !may_differ(item.second); });
+  std::erase_if(spans_, [&](const auto& item) {
+    return !may_differ(item.second) && !geographies_.contains(item.first);
+  });
+}
+
+// A file that DuckDB wrote says geometry.
+std::optional<CopiedColumn> CopyRules::as_geography(const LakeColumn& then, const LakeColumn& now,
+                                                    SnapshotId at) const {
+  auto spans = geographies_.find(now.id);
+  if (spans == geographies_.end() || then.type != now.type) return std::nullopt;
+  auto after = spans->second.upper_bound(at);
+  if (after == spans->second.begin() || !std::prev(after)->second) return std::nullopt;
+  return CopiedColumn{now.id, now.type, *std::prev(after)->second, ""};
 }
 
 std::vector<CopiedColumn> CopyRules::copied_columns(const LakeDataFile& file,
@@ -224,6 +238,9 @@ std::vector<CopiedColumn> CopyRules::copied_columns(const LakeDataFile& file,
     const LakeColumn* then = column_in_file(rows, file, added_as);
     auto column =
         then == nullptr ? added(*rows.front(), *now, in_) : converted(*then, *now, writer, in_);
+    if (!column && then != nullptr && writer == Writer::kDuckDb) {
+      column = as_geography(*then, *now, at);
+    }
     if (column) copied.push_back(std::move(*column));
   }
   return copied;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Some data files of DuckDB's hold values that not every Iceberg client reads right:
-// unsigned numbers, milliseconds, intervals, types that changed since, columns that came
-// with a default. A readable copy stands for such a file (ADR 0098). This says which
+// unsigned numbers, milliseconds, intervals, geographies, types that changed since, columns that
+// came with a default. A readable copy stands for such a file (ADR 0098). This says which
 // files need one, with which types, and how it is called. Pure.
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace lake::ducklake {
 class CopyRules {
  public:
   /// `columns` holds all rows of all columns, and outlives it.
-  explicit CopyRules(const LakeColumns& columns);
+  explicit CopyRules(const LakeColumns& columns, GeographySpans geographies = {});
 
   /// The copy that clients need of `file` at the snapshots from ReadableCopy::since to
   /// `newest`, or to the file's last one; nothing where they read the file itself. A column
@@ -43,11 +43,15 @@ class CopyRules {
   [[nodiscard]] std::vector<model::CopiedColumn> copied_columns(const model::LakeDataFile& file,
                                                                 const model::AddedColumns* added_as,
                                                                 model::SnapshotId at) const;
+  [[nodiscard]] std::optional<model::CopiedColumn> as_geography(const LakeColumn& then,
+                                                                const LakeColumn& now,
+                                                                model::SnapshotId at) const;
   [[nodiscard]] model::SnapshotId since(const model::LakeDataFile& file,
                                         const model::ReadableCopy& copy) const;
 
   bool makes_copies_;
   ShownIn in_;
+  GeographySpans geographies_;
   ColumnSpans all_;
   ColumnSpans spans_;  ///< Of the columns that some file may hold otherwise.
 };

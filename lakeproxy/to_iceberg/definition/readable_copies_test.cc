@@ -297,6 +297,62 @@ TEST(ReadableCopy, holds_defaults_that_the_file_lacks) {
   EXPECT_FALSE(copy_of({column(1, "int32", 1), added}, file(2)));
 }
 
+// Of the lake's column 1, which clients see as these types from these snapshots on.
+std::optional<model::ReadableCopy> copy_of_geography(
+    const model::LakeDataFile& of, const std::vector<std::pair<int, Type>>& shown,
+    std::vector<LakeColumn> columns = {column(1, "geometry", 1)},
+    std::shared_ptr<const model::AddedColumns> added = nullptr) {
+  model::LakeTable table;
+  for (const auto& [from, type] : shown) {
+    const auto id = static_cast<std::int32_t>(table.metadata.schemas.size());
+    table.metadata.schemas.push_back(
+        {.schema_id = id, .fields = {{.id = 1, .name = "g", .type = type}}});
+    table.schema_at[SnapshotId(from)] = id;
+  }
+  const LakeColumns all{
+      .columns = std::move(columns), .format_version = 3, .copies = ReadableCopies::kOn};
+  return CopyRules(all, geographies_of(table)).copy_of(of, std::move(added), kTable, kNewest);
+}
+
+TEST(ReadableCopy, says_geography_of_what_duckdb_wrote_into_one) {
+  const Type geography = Type::geo(TypeKind::kGeography, "srid:4326, karney");
+  auto copy = copy_of_geography(file(2), {{1, geography}});
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(copy->columns, (std::vector<model::CopiedColumn>{{1, "geometry", geography, ""}}));
+  EXPECT_EQ(copy->since, SnapshotId(2));
+  EXPECT_FALSE(copy_of_geography(file(2), {{1, Type::geo(TypeKind::kGeometry, "")}}));
+  auto of_client = file(2);
+  of_client.iceberg = model::IcebergFileFacts{};
+  EXPECT_FALSE(copy_of_geography(of_client, {{1, geography}})) << "its writer knew the type";
+  // It stays the same whatever becomes of the column, and of the table's schemas.
+  auto gone =
+      copy_of_geography(file(2), {{1, geography}, {3, geography}}, {column(1, "geometry", 1, 5)});
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->location, copy->location);
+}
+
+TEST(ReadableCopy, of_a_file_without_the_geography_or_after_it_is_none) {
+  const Type geography = Type::geo(TypeKind::kGeography, "");
+  EXPECT_FALSE(copy_of_geography(file(2), {{4, geography}}, {column(1, "geometry", 4)}));
+  EXPECT_TRUE(copy_of_geography(file(4), {{4, geography}}, {column(1, "geometry", 3)}));
+  // DuckDB made another type of it, and a geometry again.
+  EXPECT_FALSE(copy_of_geography(
+      file(8),
+      {{1, geography}, {4, Type(TypeKind::kString)}, {6, Type::geo(TypeKind::kGeometry, "")}},
+      {column(1, "geometry", 1, 4), column(1, "varchar", 4, 6), column(1, "geometry", 6)}));
+}
+
+TEST(CopyOfAnAddedFile, of_a_geography_is_one_if_its_footer_says_otherwise) {
+  auto as = std::make_shared<model::AddedColumns>();
+  as->names.columns = {{1, {"g"}}};
+  auto of = file(2);
+  of.mapping_id = 1;
+  auto copy = copy_of_geography(of, {{1, Type::geo(TypeKind::kGeography, "")}},
+                                {column(1, "geometry", 1)}, as);
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(copy->columns.empty());
+}
+
 TEST(ReadableCopy, stays_the_same_when_a_column_goes_or_gets_another_name) {
   auto before = copy_of({column(1, "uint32", 1)}, file(2));
   auto gone = copy_of({column(1, "uint32", 1, 5)}, file(2));

@@ -2,7 +2,7 @@
 import pytest
 
 from own_lake import own_stack
-from rest import Rest, assert_error
+from rest import Rest, assert_error, table_body
 from stack.process import wait_until
 
 SECONDS = 60
@@ -104,6 +104,27 @@ def test_a_change_that_older_files_do_not_follow_is_refused_by_name(without_copi
     assert f"column '{CHANGES[change]}'" in answer.json()['error']['message']
     duck.execute(f'CREATE OR REPLACE TABLE lake.{schema}.t AS FROM lake.{schema}.t')
     assert rest.get(f'namespaces/{schema}/tables/t').status_code == 200
+
+
+def test_a_geography_that_duckdb_writes_into_is_refused_by_name(without_copies):
+    rest, duck, schema = without_copies.rest, without_copies.duck, 'geo'
+    duck.execute(f'CREATE SCHEMA lake.{schema}')
+    kinds = {'a': 'long', 'g': 'geography'}
+    rest.post(f'namespaces/{schema}/tables', table_body('t', properties={'format-version': '3'}, schema={'type': 'struct', 'fields': [
+        {'id': n, 'name': name, 'type': kind, 'required': False} for n, (name, kind) in enumerate(kinds.items(), 1)]})).raise_for_status()
+    shown = rest.get(f'namespaces/{schema}/tables/t')
+    assert shown.status_code == 200, shown.text
+    duck.execute(f"INSERT INTO lake.{schema}.t SELECT n, 'POINT(1 2)'::GEOMETRY FROM range(40) r(n)")
+    answer = rest.get(f'namespaces/{schema}/tables/t')
+    assert_error(answer, 501)
+    assert "column 'g' is a geography" in answer.json()['error']['message']
+    # A geometry is what DuckDB says.
+    duck.execute(f"CREATE TABLE lake.{schema}.plain AS SELECT 'POINT(1 2)'::GEOMETRY AS g FROM range(40)")
+    assert rest.get(f'namespaces/{schema}/tables/plain').status_code == 200
+    duck.execute(f'TRUNCATE lake.{schema}.t')
+    duck.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
+    shown = rest.get(f'namespaces/{schema}/tables/t')
+    assert shown.status_code == 200, shown.text
 
 
 def test_a_default_that_is_gone_leaves_no_trace(rest, duck, catalog, schema):

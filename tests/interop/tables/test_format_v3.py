@@ -3,6 +3,7 @@ import pytest
 
 import readers as lake_readers
 from agreement import assert_agree
+from copies import newest, opened
 from rest import Rest, assert_error, table_body
 from row_ids import FIELDS, assert_same_lineage, lake_lineage, make_table, spark_lineage
 
@@ -218,7 +219,7 @@ def test_a_geography_of_a_client_stays_one(rest, duck, schema):
     table = make_table(rest, schema, 't', fields=fields)
 
     def shown():
-        found = metadata(rest, table)
+        found = opened(rest, table)
         current, = [one for one in found['schemas'] if one['schema-id'] == found['current-schema-id']]
         return {field['name']: field['type'] for field in current['fields']}
 
@@ -271,20 +272,60 @@ def test_geometry_agrees_with_spark(rest, duck, geospatial, schema):
     assert len(by_duckdb(duck, table)) == 34 + 5 - 20 - 1
 
 
-def test_geography_of_spark_agrees_until_duckdb_writes_into_it(rest, duck, geospatial, schema):
+def data_files(spark, table):
+    return {row[0] for row in spark.sql(f'SELECT file_path FROM lake.{table}.files WHERE content = 0').collect()}
+
+
+def points_at(snapshot, rest, duck, spark, table):
+    """What both have of the rows at that snapshot, once the copies of DuckDB's files are there."""
+    opened(rest, table, newest(duck))
+    by_client = spark.sql(f'SELECT a, hex(ST_AsBinary(g)) FROM lake.{table} VERSION AS OF {snapshot} ORDER BY a').collect()
+    rows = duck.execute(f'SELECT a, hex(ST_AsWKB(g)) FROM lake.{table} AT (VERSION => {snapshot}) ORDER BY a').fetchall()
+    assert [tuple(row) for row in by_client] == rows
+    return rows
+
+
+def test_geography_agrees_with_spark(rest, duck, geospatial, schema):
     table = geo_table(rest, schema, 'geography')
     points = {n: f'0101000000000000000000F03F00000000000000{n:02X}' for n in (0x40, 0x41)}
+    seen = {}
+
+    def both(rows):
+        snapshot = newest(duck)
+        seen[snapshot] = points_at(snapshot, rest, duck, geospatial, table)
+        assert len(seen[snapshot]) == rows and by_spark(geospatial, table) == seen[snapshot]
+
     geospatial.sql(f"INSERT INTO lake.{table} VALUES {', '.join(f'({n}, ST_GeogFromWKB(X{chr(39)}{wkb}{chr(39)}))' for n, wkb in points.items())}, (99, NULL)")
-    assert by_spark(geospatial, table) == by_duckdb(duck, table) == [*points.items(), (99, None)]
-    geospatial.sql(f'DELETE FROM lake.{table} WHERE a = 99')
-    assert by_spark(geospatial, table) == by_duckdb(duck, table) == [*points.items()]
-    # The file that DuckDB writes says geometry, and Spark 4.1 takes it by its word.
-    duck.execute(f"INSERT INTO lake.{table} SELECT 100 + i, 'POINT(7 1.5)'::GEOMETRY FROM range(30) r(i)")
-    with pytest.raises(Exception, match='GeometryVal cannot be cast'):
-        by_spark(geospatial, table)
-    assert len(by_duckdb(duck, table)) == 32
-    duck.execute(f'DELETE FROM lake.{table} WHERE a >= 100')
-    assert by_spark(geospatial, table) == by_duckdb(duck, table) == [*points.items()]
+    both(3)
+    assert by_duckdb(duck, table) == [*points.items(), (99, None)]
+    files = data_files(geospatial, table)
+    # What DuckDB writes says geometry, which Spark 4.1 takes by its word.
+    duck.execute(f'INSERT INTO lake.{table} SELECT 100 + i, {SHAPES} FROM range(30) r(i)')
+    both(33)
+    copy, = data_files(geospatial, table) - files
+    assert '/copy-' in copy
+    duck.execute(f'DELETE FROM lake.{table} WHERE a % 7 = 0')
+    both(29)
+    duck.execute(f"UPDATE lake.{table} SET g = 'POINT(1 2)'::GEOMETRY WHERE a % 5 = 0")  # of files of both
+    both(29)
+    geospatial.sql(f'DELETE FROM lake.{table} WHERE a = 101')
+    geospatial.sql(f'INSERT INTO lake.{table} SELECT a + 1000, g FROM lake.{table} WHERE a IN (64, 102, 110)')
+    both(31)
+    duck.execute(f"CALL ducklake_rewrite_data_files('lake', '{table.split('.')[1]}', schema => '{schema}', delete_threshold => 0)")
+    duck.execute(f"CALL ducklake_merge_adjacent_files('lake', '{table.split('.')[1]}', schema => '{schema}')")
+    both(31)
+    for snapshot, rows in seen.items():
+        assert points_at(snapshot, rest, duck, geospatial, table) == rows
+
+
+def test_files_added_to_a_geography_agree_with_spark(lake, rest, duck, geospatial, schema):
+    table = geo_table(rest, schema, 'geography')
+    place = f's3://{lake.s3_bucket}/beside/{schema}'
+    duck.execute(f"COPY (SELECT i AS a, {SHAPES} AS g FROM range(30) r(i)) TO '{place}/g.parquet' (FORMAT parquet, GEOPARQUET_VERSION NONE)")
+    duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{place}/g.parquet', schema => '{schema}')")
+    assert len(points_at(newest(duck), rest, duck, geospatial, table)) == 30
+    duck.execute(f'DELETE FROM lake.{table} WHERE a < 10')
+    assert len(points_at(newest(duck), rest, duck, geospatial, table)) == 20
 
 
 def test_defaults_of_duckdb_are_seen_by_clients(duck, truth, readers, table):
