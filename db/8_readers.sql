@@ -298,6 +298,16 @@ BEGIN
   RETURN ends;
 END $$;
 
+-- Ends a login when the keys to the store end that are told with it. Never later than it would.
+CREATE FUNCTION lakeproxy_end_reader(of_login text, ends timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  UPDATE lakeproxy_reader r SET valid_until = ends WHERE r.role_name = of_login AND r.valid_until > ends;
+  IF FOUND THEN
+    EXECUTE format('ALTER ROLE %I VALID UNTIL %L', of_login, ends);
+  END IF;
+END $$;
+
 -- Ends the sessions of logins whose time is over, and drops these logins: of every group whose
 -- name begins so, in this database or in another. Answers how many are left. Without a login
 -- such a session would go on: PostgreSQL asks for the time at the password alone.

@@ -22,6 +22,8 @@ constexpr std::size_t kMostIssuedBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostShown = 64;
 // What is left of keys that are given once more while no others can be had.
 constexpr std::chrono::minutes kStillGood{5};
+// No STS gives keys for less.
+constexpr std::chrono::seconds kShortestLife{900};
 
 void add_part(std::string& key, std::string_view part) {
   const fmt::format_int size(part.size());
@@ -371,19 +373,25 @@ base::Result<StorageRightsPtr> rights_to(const operation::Catalog& catalog,
 base::Result<std::string> policy_of(const operation::Catalog& catalog,
                                     const std::vector<storage::Location>& listed,
                                     const std::vector<std::string>& open,
-                                    const std::vector<std::string>& closed) {
+                                    const std::vector<std::string>& closed,
+                                    std::optional<base::WallTime> end) {
   ASSIGN_OR_RETURN(auto rights, rights_to(catalog, listed, open, closed));
-  return folder_policy(*rights);
+  return folder_policy(*rights, end);
 }
 
 }  // namespace
 
 base::Task<base::Result<std::optional<ReaderKeys>>> AccessDelegation::for_direct_reader(
     base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
-    ducklake::ReaderFolders folders) {
+    ducklake::ReaderFolders folders, std::optional<base::WallTime> end) {
   if (sts_ == nullptr || (folders.tables.empty() && folders.name_space.empty())) {
     co_return std::nullopt;
   }
+  std::optional<std::chrono::seconds> enough;
+  if (end) enough = std::chrono::floor<std::chrono::seconds>(*end - clock_.now());
+  // Those of the shortest life are closed by their policy.
+  const auto closing = enough < kShortestLife ? end : std::nullopt;
+  if (enough) enough = std::max(*enough, kShortestLife);
   // Files of a table that is masked for the reader may lie there.
   CO_ASSIGN_OR_RETURN(const auto masked,
                       co_await catalog->upkeep->masked_folders(
@@ -391,20 +399,23 @@ base::Task<base::Result<std::optional<ReaderKeys>>> AccessDelegation::for_direct
   const auto listed = masked.empty() ? catalog->file_prefixes : std::vector<storage::Location>();
   auto policy = folders.tables.empty()
                     ? base::Result<std::string>(base::fail(ErrorKind::kForbidden, "too many"))
-                    : policy_of(*catalog, listed, folders.tables, {});
+                    : policy_of(*catalog, listed, folders.tables, {}, closing);
   const bool is_whole = !policy && !folders.name_space.empty();
-  if (is_whole) policy = policy_of(*catalog, listed, {folders.name_space}, folders.closed);
+  if (is_whole) {
+    policy = policy_of(*catalog, listed, {folders.name_space}, folders.closed, closing);
+  }
   if (!policy) {
     co_return base::fail(ErrorKind::kForbidden,
                          "no key can be cut to these tables; ask for one of them (table=)")
         .with_detail(policy.error().message());
   }
   auto keys = co_await sts_->assume(
-      context, {storage::session_name(principal.issuer, principal.subject), *policy});
+      context, {storage::session_name(principal.issuer, principal.subject), *policy, enough});
   if (!keys) {
     issued_.failed.add();
     co_return std::move(keys).error();
   }
+  if (end) keys->expires = std::min(keys->expires, *end);
   issued_.issued.add();
   catalog->log->info(is_whole ? "keys issued for the whole folder" : "keys issued",
                      {{"operation", is_whole ? "sts_degraded" : "ducklake_credentials"},

@@ -134,14 +134,14 @@ class AccessDelegation {
                                                                      ClientTable table, Asked asked,
                                                                      Occasion occasion);
 
-  /// Keys that read the folders of a direct reader alone; nothing where there is no STS, or where
-  /// nothing is read. Where the tables cannot be named one by one, the namespace's folder without
-  /// what others have in it.
+  /// Keys that read the folders of a direct reader alone, until `end` at most, which is his
+  /// login's; nothing where there is no STS, or where nothing is read. Where the tables cannot be
+  /// named one by one, the namespace's folder without what others have in it.
   /// Errors: kForbidden  that does not fit into a policy either, or a name cannot be said;
   ///         kUnavailable  STS is away.
   [[nodiscard]] base::Task<base::Result<std::optional<ReaderKeys>>> for_direct_reader(
       base::RequestContext context, operation::Catalog* catalog, auth::Principal principal,
-      ducklake::ReaderFolders folders);
+      ducklake::ReaderFolders folders, std::optional<base::WallTime> end);
 
  private:
   AccessDelegation(DelegationOptions options, std::unique_ptr<storage::StsClient> sts,

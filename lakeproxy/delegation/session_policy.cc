@@ -1,8 +1,10 @@
 #include "lakeproxy/delegation/session_policy.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/core/text.h"
 
@@ -63,7 +65,8 @@ struct Statement {
   Effect effect;
   Names actions;
   Names resources;
-  Names list_prefixes = {};  ///< Patterns of s3:prefix; empty: no condition.
+  Names list_prefixes = {};                 ///< Patterns of s3:prefix; empty: no condition.
+  std::optional<base::WallTime> from = {};  ///< When it begins to count; nothing: at once.
 };
 
 void append(std::string& out, const Statement& statement) {
@@ -76,6 +79,11 @@ void append(std::string& out, const Statement& statement) {
     out += R"(,"Condition":{"StringLike":{"s3:prefix":)";
     append_names(out, statement.list_prefixes);
     out += "}}";
+  }
+  if (statement.from) {
+    out += fmt::format(
+        R"(,"Condition":{{"DateGreaterThanEquals":{{"aws:CurrentTime":"{:%Y-%m-%dT%H:%M:%SZ}"}}}})",
+        fmt::gmtime(std::chrono::floor<std::chrono::seconds>(*statement.from)));
   }
   out += '}';
 }
@@ -105,8 +113,13 @@ class PolicyWriter {
                      {rights_.table_prefix()});
   }
 
-  [[nodiscard]] std::string read_folders(const Names& folders) const {
-    return with_rest({{Effect::kAllow, {"s3:GetObject"}, objects_in(folders)}}, folders);
+  [[nodiscard]] std::string read_folders(const Names& folders,
+                                         std::optional<base::WallTime> end = {}) const {
+    std::vector<Statement> statements{{Effect::kAllow, {"s3:GetObject"}, objects_in(folders)}};
+    if (end) {
+      statements.push_back({Effect::kDeny, {"s3:*"}, {"arn:aws:s3:::*"}, {}, end});
+    }
+    return with_rest(std::move(statements), folders);
   }
 
   // `kept` are not to be replaced.
@@ -200,13 +213,14 @@ base::Result<SessionPolicy> session_policy(const StorageRights& rights, const Sh
   return unsayable("what keys to the table must leave out does not fit into a policy");
 }
 
-base::Result<std::string> folder_policy(const StorageRights& rights) {
+base::Result<std::string> folder_policy(const StorageRights& rights,
+                                        std::optional<base::WallTime> end) {
   const PolicyWriter writer(rights);
   if (writer.readable().size() != rights.readable_prefixes().size() ||
       std::ranges::any_of(rights.denied_prefixes(), has_variable)) {
     return unsayable("the name of a folder has '*', '?' or '${': no key can be cut to it");
   }
-  std::string text = writer.read_folders(writer.readable());
+  std::string text = writer.read_folders(writer.readable(), end);
   if (text.size() > kMostPolicyBytes) {
     return unsayable("the folders do not fit into a policy");
   }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/clock.h"
 #include "base/core/result.h"
 #include "lakeproxy/delegation/storage_rights.h"
 
@@ -42,8 +43,10 @@ struct SessionPolicy {
                                                          const ShownObjects& shown);
 
 /// Reading every folder that the rights open, whatever a snapshot shows of it: what DuckDB reads
-/// of the lake itself. All of them or none.
+/// of the lake itself. All of them or none. From `end` on nothing, where there is one: for keys
+/// that a store gives for longer.
 /// Errors: kForbidden  a name cannot be said in a policy, or it is too long.
-[[nodiscard]] base::Result<std::string> folder_policy(const StorageRights& rights);
+[[nodiscard]] base::Result<std::string> folder_policy(const StorageRights& rights,
+                                                      std::optional<base::WallTime> end);
 
 }  // namespace lake::delegation

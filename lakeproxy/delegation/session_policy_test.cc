@@ -63,7 +63,7 @@ RightsPlaces folders(std::initializer_list<std::string> paths,
 }
 
 TEST(FolderPolicy, opens_whole_folders_for_reading_alone) {
-  auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", "data/s/u/"})));
+  auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", "data/s/u/"})), {});
   ASSERT_TRUE(made);
   EXPECT_EQ(
       *made,
@@ -75,7 +75,8 @@ TEST(FolderPolicy, opens_whole_folders_for_reading_alone) {
 }
 
 TEST(FolderPolicy, closes_what_is_others) {
-  auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/"}, {"data/s/of-others/"})));
+  auto made =
+      folder_policy(*rights(KeyAccess::kRead, folders({"data/s/"}, {"data/s/of-others/"})), {});
   ASSERT_TRUE(made);
   EXPECT_THAT(*made, HasSubstr(R"({"Effect":"Deny","Action":"s3:*",)"
                                R"("Resource":"arn:aws:s3:::lake/data/s/of-others/*"})"));
@@ -88,12 +89,23 @@ TEST(FolderPolicy, is_all_of_them_or_none) {
     many.listed.push_back(
         *Location::parse("s3://lake/data/s/a-table-of-many-" + std::to_string(i)));
   }
-  EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, many)));
+  EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, many), {}));
   for (const char* name : {"data/s/a*b/", "data/s/${x}/"}) {
-    EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({name}))));
-    EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", name}))));
+    EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({name})), {}));
+    EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/", name})), {}));
   }
-  EXPECT_FALSE(folder_policy(*rights(KeyAccess::kRead, folders({"data/s/"}, {"data/s/${x}/"}))));
+  EXPECT_FALSE(
+      folder_policy(*rights(KeyAccess::kRead, folders({"data/s/"}, {"data/s/${x}/"})), {}));
+}
+
+TEST(FolderPolicy, closes_everything_from_its_end_on) {
+  const base::WallTime end(std::chrono::milliseconds(1'794'231'281'900));
+  auto made = folder_policy(*rights(KeyAccess::kRead, folders({"data/s/t/"})), end);
+  ASSERT_TRUE(made);
+  EXPECT_THAT(*made, HasSubstr(R"({"Effect":"Deny","Action":"s3:*","Resource":"arn:aws:s3:::*",)"
+                               R"("Condition":{"DateGreaterThanEquals":)"
+                               R"({"aws:CurrentTime":"2026-11-09T13:34:41Z"}}})"));
+  EXPECT_TRUE(base::json::parse(*made)) << *made;
 }
 
 TEST(SessionPolicy, a_writer_adds_objects_but_replaces_neither_metadata_nor_recorded_files) {

@@ -22,16 +22,20 @@ base::Result<operation::VendDuckLake> vend_ducklake_of(const Call& call) {
 
 namespace {
 
+std::string time_text(base::WallTime time) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::floor<std::chrono::seconds>(time)));
+}
+
 json::Object keys_json(const delegation::ReaderKeys& reader) {
   const storage::Credentials& keys = reader.keys.credentials;
-  const auto expires = std::chrono::floor<std::chrono::seconds>(reader.keys.expires);
   return {{"endpoint", reader.config.at("s3.endpoint")},
           {"region", reader.config.at("s3.region")},
           {"path-style-access", reader.config.at("s3.path-style-access") == "true"},
           {"access-key-id", keys.access_key},
           {"secret-access-key", keys.secret_key.reveal()},
           {"session-token", keys.session_token.reveal()},
-          {"expiration", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(expires))}};
+          {"expiration", time_text(reader.keys.expires)}};
 }
 
 // Members of masks that are not there are null.
@@ -50,7 +54,7 @@ json::Object answer_of(const operation::DuckLakeAccess& access) {
                        json::Array(access.post_attach_sql.begin(), access.post_attach_sql.end())},
                       {"pg_role", access.role}};
   answer["pg_valid_until"] = nullptr;
-  if (access.valid_until) answer["pg_valid_until"] = *access.valid_until;
+  if (access.valid_until) answer["pg_valid_until"] = time_text(*access.valid_until);
   for (const char* member :
        {"masked_view", "mask_signature", "mask_projection", "row_filter", "scan_files", "s3"}) {
     answer[member] = nullptr;
@@ -82,6 +86,24 @@ void tell_masks(const operation::DuckLakeAccess& access, audit::AuditRecord& rec
   record.detail = json::write(detail);
 }
 
+// Keys that read what the login does, and end when it does: neither is of use without the other,
+// and keys that nobody can take back must not outlive the login. Where STS gives less time than the
+// login has, the login ends sooner.
+base::Task<base::Result<std::optional<delegation::ReaderKeys>>> keys_beside(
+    RequestContext context, Call* call, operation::DuckLakeAccess* access) {
+  auto* delegation = call->catalog()->delegation;
+  if (delegation == nullptr) co_return std::nullopt;
+  CO_ASSIGN_OR_RETURN(
+      auto keys, co_await delegation->for_direct_reader(context, call->catalog(), call->principal,
+                                                        access->folders, access->valid_until));
+  if (keys && access->valid_until && keys->keys.expires < *access->valid_until) {
+    access->valid_until = std::chrono::floor<std::chrono::seconds>(keys->keys.expires);
+    CO_RETURN_IF_ERROR(co_await call->services->direct->logins->end_at(
+        context, call->catalog()->lake.metadata_schema, access->role, *access->valid_until));
+  }
+  co_return keys;
+}
+
 }  // namespace
 
 ActionResult vend_ducklake(RequestContext context, Call* call,
@@ -95,12 +117,9 @@ ActionResult vend_ducklake(RequestContext context, Call* call,
     tell_masks(access, record);
     CO_RETURN_IF_ERROR(co_await trail->write(context, std::move(record)));
   }
+  CO_ASSIGN_OR_RETURN(const auto keys, co_await keys_beside(context, call, &access));
   json::Object answer = answer_of(access);
-  if (auto* delegation = call->catalog()->delegation) {
-    CO_ASSIGN_OR_RETURN(auto keys, co_await delegation->for_direct_reader(
-                                       context, call->catalog(), call->principal, access.folders));
-    if (keys) answer["s3"] = keys_json(*keys);
-  }
+  if (keys) answer["s3"] = keys_json(*keys);
   auto response = json_response(200, json::Value(std::move(answer)));
   response.headers.add("Cache-Control", "no-store");
   co_return response;

@@ -42,8 +42,7 @@ DuckLakeAccess access_with(const Catalog& catalog, const DirectReading& direct,
                   quoted("ducklake:postgres:" + dsn, '\''), quoted(catalog.lake.catalog, '"'),
                   quoted(catalog.lake.data_path, '\''), quoted(catalog.lake.metadata_schema, '\''));
   return {.role = std::move(login.role),
-          .valid_until = login.valid_until.empty() ? std::nullopt
-                                                   : std::optional(std::move(login.valid_until)),
+          .valid_until = login.valid_until,
           .dsn = base::Secret(dsn),
           .data_path = catalog.lake.data_path,
           .attach_sql = base::Secret(attach)};
@@ -193,7 +192,7 @@ base::Task<base::Result<DuckLakeAccess>> vend_ducklake(base::RequestContext cont
   DuckLakeAccess masks;
   CO_RETURN_IF_ERROR(
       co_await add_masks(context, catalog, request, direct->transparent_masking, &masks));
-  ducklake::ReaderLogin login{direct->owner, direct->owner_password, ""};
+  ducklake::ReaderLogin login{direct->owner, direct->owner_password};
   if (direct->logins != nullptr) {
     CO_ASSIGN_OR_RETURN(login, co_await direct->logins->make(context, catalog->lake.metadata_schema,
                                                              reader_of(principal)));
@@ -205,8 +204,7 @@ base::Task<base::Result<DuckLakeAccess>> vend_ducklake(base::RequestContext cont
                                                   {"user", principal.subject},
                                                   {"issuer", principal.issuer},
                                                   {"catalog", catalog->lake.catalog},
-                                                  {"role", login.role},
-                                                  {"valid_until", login.valid_until}});
+                                                  {"role", login.role}});
   DuckLakeAccess access = access_with(*catalog, *direct, std::move(login));
   access.post_attach_sql = std::move(masks.post_attach_sql);
   access.is_transparent = masks.is_transparent;

@@ -45,7 +45,7 @@ struct LakeMask {
 
 struct DuckLakeAccess {
   std::string role;
-  std::optional<std::string> valid_until;  ///< RFC 3339; nothing: the owner's, which does not end.
+  std::optional<base::WallTime> valid_until;  ///< Nothing: the owner's, which does not end.
   base::Secret dsn;
   std::string data_path;
   base::Secret attach_sql;

@@ -235,7 +235,8 @@ Rows reader_rows() {
        "Role without a login that holds the rights of these logins. Lakes in other databases of "
        "the same PostgreSQL need roles of their own."},
       {"READER_TTL_SECONDS", IntegerType{1, 43'200}, "3600", "Direct readers",
-       "Lifetime of these logins; sessions that are open then are ended."},
+       "Lifetime of these logins and of the keys that are given with them; STS_MAX_DURATION where "
+       "that is shorter. Sessions that are open then are ended."},
       {"READER_PG_HOST", TextType{postgres_host_rule, "a host or a socket folder"}, "",
        "Direct readers",
        "Host of the metadata database as readers reach it; PG_HOST when not set."},

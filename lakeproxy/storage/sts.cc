@@ -138,8 +138,9 @@ base::Task<base::Result<base::http::Response>> StsClient::ask(base::RequestConte
 base::Task<base::Result<TemporaryKeys>> StsClient::assume(base::RequestContext context,
                                                           AssumeRole request) {
   context.deadline = std::min(context.deadline, std::chrono::steady_clock::now() + kPatience);
-  auto answer = co_await ask(context, &request, duration_);
-  if (answer && is_too_long(*answer, duration_)) {
+  const seconds wanted = std::min(duration_, request.enough.value_or(duration_));
+  auto answer = co_await ask(context, &request, wanted);
+  if (answer && is_too_long(*answer, wanted)) {
     answer = co_await ask(context, &request, kHour);
     if (answer && answer->status == 200) duration_ = kHour;
   }

@@ -33,6 +33,8 @@ struct StsOptions {
 struct AssumeRole {
   std::string session_name;  ///< As logs of the store show it; see session_name().
   std::string policy;        ///< Compact JSON.
+  /// Seconds that are enough, 900 or more; nothing: as many as the service's options say.
+  std::optional<std::chrono::seconds> enough = {};
 };
 
 struct TemporaryKeys {
@@ -57,8 +59,8 @@ class StsClient {
   [[nodiscard]] static base::Result<std::unique_ptr<StsClient>> create(StsOptions options,
                                                                        const base::Clock& clock);
 
-  /// Keys for one session. Where the role allows less than options.duration, it is asked for an
-  /// hour, once, and so from then on.
+  /// Keys for one session, for options.duration or what is enough, whichever is shorter. Where the
+  /// role allows less, it is asked for an hour, once, and so from then on.
   /// Errors: kUnavailable  no answer within ten seconds, or STS refuses: the detail has its code.
   ///         Never a key that is cut to less than `request.policy`.
   [[nodiscard]] base::Task<base::Result<TemporaryKeys>> assume(base::RequestContext context,

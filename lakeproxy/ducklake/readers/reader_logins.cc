@@ -66,10 +66,9 @@ std::string storable(std::string_view text) {
 }
 
 constexpr auto kMake =
-    "SELECT to_char(@lakeproxy_make_reader($1, $2, $3, make_interval(secs => $4::bigint), "
-    "$5::bigint, "
-    "$6, $7, $8::boolean, $9::text[], $10::text[]) AT TIME ZONE 'UTC', "
-    "'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
+    "SELECT extract(epoch FROM @lakeproxy_make_reader($1, $2, $3, "
+    "make_interval(secs => $4::bigint), $5::bigint, $6, $7, $8::boolean, $9::text[], "
+    "$10::text[]))::bigint";
 
 }  // namespace
 
@@ -141,13 +140,24 @@ base::Task<base::Result<ReaderLogin>> ReaderLogins::make_once(base::RequestConte
                    param(reader.is_administrator), names_param(reader.namespaces),
                    texts_param(reader.roles)}});
   CO_ASSIGN_OR_RETURN(auto made, co_await begun.transaction->run_and_commit(std::move(make)));
-  auto until = made[0]->opt_text(0, 0);
+  const auto until = made[0]->opt_int64(0, 0);
   if (!until) {
     co_return base::fail(ErrorKind::kRateLimited,
                          "too many logins of this principal live; use one of them");
   }
-  login.valid_until = std::move(*until);
+  login.valid_until = base::WallTime(std::chrono::seconds(*until));
   co_return login;
+}
+
+base::Task<base::Status> ReaderLogins::end_at(base::RequestContext context, std::string schema,
+                                              std::string role, base::WallTime end) {
+  const SchemaSql sql(schema);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(end).time_since_epoch().count();
+  CO_ASSIGN_OR_RETURN(
+      [[maybe_unused]] auto ended,
+      co_await pool_->query(context, {sql("SELECT @lakeproxy_end_reader($1, to_timestamp($2))"),
+                                      {param(role), param(std::int64_t{seconds})}}));
+  co_return base::Status{};
 }
 
 base::Task<base::Result<ReaderFolders>> ReaderLogins::folders(base::RequestContext context,

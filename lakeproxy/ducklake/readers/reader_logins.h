@@ -35,7 +35,7 @@ struct Reader {
 struct ReaderLogin {
   std::string role;
   base::Secret password;
-  std::string valid_until;  ///< RFC 3339, in UTC.
+  std::optional<base::WallTime> valid_until = {};  ///< A whole second; nothing: it does not end.
 };
 
 /// "lakeproxy_p_<sub>_<sha8>_<nonce>": of the subject what letters, digits and '_' of ASCII say of
@@ -73,6 +73,10 @@ class ReaderLogins {
   ///         kOutcomeUnknown  it may have been made: it ends by itself.
   [[nodiscard]] base::Task<base::Result<ReaderLogin>> make(base::RequestContext context,
                                                            std::string schema, Reader reader);
+  /// Ends a login when the keys end that are told with it; a later time than its own changes
+  /// nothing. Errors: kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Status> end_at(base::RequestContext context, std::string schema,
+                                                std::string role, base::WallTime end);
   /// The folders of one namespace, or of one table in it, that the login reads.
   /// Errors: kUnavailable, kTimeout.
   [[nodiscard]] base::Task<base::Result<ReaderFolders>> folders(base::RequestContext context,

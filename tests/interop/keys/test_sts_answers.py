@@ -1,4 +1,5 @@
 """What is asked of a Security Token Service, and what its answers come to. AWS cannot be reached from here: its documented answers."""
+import datetime
 import json
 import time
 
@@ -108,6 +109,22 @@ def test_keys_are_told_for_half_their_life_and_then_others(server, sts):
     assert later.status_code == 200, 'a 304 would leave the client with keys that end'
     assert later.json()['config']['s3.access-key-id'] == 'ASIA2'
     assert len(sts.asked) == 2
+
+
+@pytest.mark.parametrize('given, life', [(1200, 1200), (7200, 3600)])
+def test_a_login_ends_with_keys_that_are_given_for_less_than_was_asked(stack, server, sts, given, life):
+    """That of DuckDB on the lake itself; and never later than by its own limit."""
+    sts.life = given
+    answer = as_client(server, 'reader').get('namespaces/keys/ducklake-credentials')
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told['s3']['expiration'] == told['pg_valid_until']
+    ends = datetime.datetime.fromisoformat(told['pg_valid_until'].replace('Z', '+00:00')).timestamp()
+    assert life - 20 < ends - time.time() <= life
+    kept = stack.postgres.query('postgres', f"SELECT extract(epoch FROM rolvaliduntil)::bigint FROM pg_roles WHERE rolname = '{told['pg_role']}'")
+    assert int(kept) == int(ends)
+    (form, _), = sts.asked
+    assert 3580 < int(form['DurationSeconds']) <= 3600 and 'CurrentTime' not in form['Policy']
 
 
 def test_keys_that_have_ended_are_not_told(server, sts):

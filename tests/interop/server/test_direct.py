@@ -338,7 +338,8 @@ def test_keys_to_many_tables_open_the_namespaces_folder_without_what_is_others(k
 
 def test_without_sts_there_are_no_keys_and_an_sts_that_is_away_is_503(kept):
     with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_STS_ENDPOINT': 'none'}) as other:
-        assert kept.vend('bob', server=other)['s3'] is None
+        answer = kept.vend('bob', server=other)
+        assert answer['s3'] is None and 3580 < ends_of(kept, answer) - time.time() <= 3600, 'the login has its own limit alone'
     with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_STS_ENDPOINT': 'http://127.0.0.1:1'}) as other:
         assert_error(kept.get('bob', server=other), 503, 'ServiceUnavailableException')
 
@@ -446,7 +447,7 @@ RIGHTS = ['SET ROLE {owner}', 'SET SESSION AUTHORIZATION {owner}', 'GRANT {owner
           'DROP POLICY {group} ON ducklake_table', "CREATE POLICY p ON ducklake_table USING (true)", 'ALTER ROLE {group} LOGIN',
           "COPY ducklake_table TO PROGRAM 'cat'", "SELECT pg_read_file('/etc/passwd')", 'ALTER TABLE ducklake_table OWNER TO {role}',
           "SELECT lakeproxy_make_reader('{group}', 'mine', 'SCRAM-SHA-256$', '1 day', 9, 'x', '', true, NULL, '{{}}')",
-          "SELECT lakeproxy_open_to_readers('{group}')", 'SELECT lakeproxy_release_files(NULL)',
+          "SELECT lakeproxy_end_reader('{role}', now())", "SELECT lakeproxy_open_to_readers('{group}')", 'SELECT lakeproxy_release_files(NULL)',
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = \'{owner}\'']
 
 
@@ -595,6 +596,42 @@ def test_a_reader_does_not_outlive_its_expiry(kept):
             one.kill()
         refused(answer, 'SELECT 1', says='authentication failed')
         assert kept.ask(f"SELECT count(*) FROM pg_stat_activity WHERE usename = '{answer['pg_role']}'") == '0'
+
+
+def ends_of(kept, answer):
+    """When the login ends: as it is told, and as PostgreSQL and the rules of rows have it."""
+    told_end = datetime.datetime.fromisoformat(answer['pg_valid_until'].replace('Z', '+00:00')).timestamp()
+    kept_ends = kept.ask(f"""SELECT extract(epoch FROM a.rolvaliduntil)::bigint, extract(epoch FROM r.valid_until)::bigint
+        FROM pg_roles a JOIN lakeproxy_reader r ON r.role_name = a.rolname WHERE a.rolname = '{answer['pg_role']}'""")
+    assert kept_ends == f'{int(told_end)}|{int(told_end)}'
+    return told_end
+
+
+@pytest.mark.parametrize('reader, sts, life', [('3600', '43200', 3600), ('3600', '900', 900), ('1000', '2000', 1000), ('40', '900', 40)])
+def test_login_and_keys_of_one_answer_end_at_the_earlier_of_two_limits(kept, reader, sts, life):
+    limits = {'LAKEPROXY_READER_TTL_SECONDS': reader, 'LAKEPROXY_STS_MAX_DURATION': sts}
+    with Watched.beside(kept.stack, **kept.settings, **limits) as server:
+        answer = kept.vend('bob', server=server)
+        assert answer['s3']['expiration'] == answer['pg_valid_until']
+        assert life - 20 < ends_of(kept, answer) - time.time() <= life
+        assert Keys(kept, answer['s3']).gets(objects(kept, 'sales.open_t')[0])
+
+
+def test_keys_end_at_the_moment_at_which_the_login_does(kept):
+    key = objects(kept, 'sales.open_t')[0]
+    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_TTL_SECONDS': '8'}) as brief:
+        answer, longer = kept.vend('bob', server=brief), kept.vend('bob')
+        ends, keys, one = ends_of(kept, answer), Keys(kept, answer['s3']), session(answer)
+        try:
+            while time.time() < ends - 1:
+                assert say(one, 'SELECT count(*) FROM ducklake_table') == '2' and keys.gets(key) and keys.lists(key.rsplit('/', 1)[0] + '/')
+                time.sleep(0.2)
+            time.sleep(max(0.0, ends + 0.5 - time.time()))
+            assert not keys.gets(key) and not keys.lists(key.rsplit('/', 1)[0] + '/')
+        finally:
+            one.kill()
+        refused(answer, 'SELECT 1', says='authentication failed')
+        assert Keys(kept, longer['s3']).gets(key) and told(longer, 'SELECT count(*) FROM ducklake_table') == '2', 'of another answer'
 
 
 def test_a_session_of_an_expired_login_sees_nothing_before_it_is_ended(kept):
