@@ -429,11 +429,11 @@ def test_a_table_that_was_dropped_is_not_signed_for(server, tables):
         assert signer.ask('PUT', key_path(location, 'data/x')).status_code == 200
     dropped = time.monotonic()
     rest_of(server, 'writer').send('DELETE', 'namespaces/sales/tables/gone').raise_for_status()
+    # Each event loop remembers for itself, so one may sign what another refuses by then.
+    time.sleep(max(0.0, dropped + MEMORY_SECONDS + 1 - time.monotonic()))
     for signer in signers:
-        while signer.ask('PUT', key_path(location, 'data/x')).status_code == 200:
-            assert time.monotonic() < dropped + MEMORY_SECONDS + 1
-            time.sleep(0.05)
-        refused(signer.ask('PUT', key_path(location, 'data/x')), 403, 404)
+        for _ in range(4):
+            refused(signer.ask('PUT', key_path(location, 'data/x')), 403, 404)
 
 
 def test_a_token_that_is_none_is_refused_at_once(server, reader, data_file):
