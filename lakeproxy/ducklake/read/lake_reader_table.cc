@@ -134,6 +134,7 @@ void set_specs(const AssignedIds& ids, SpecUse use, const TableRow& row, LakeTab
   table.unpartitioned_spec_id = use.unpartitioned_spec_id;
   table.spec_of_partition = ids.spec_of_partition;
   table.spec_of_mapping = ids.spec_of_mapping;
+  table.default_spec_at = ids.default_at;
   table.keys_of_partition = std::move(use.keys_of_partition);
   table.bucketed_partition = use.bucketed_partition;
 }

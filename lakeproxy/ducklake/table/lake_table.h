@@ -296,6 +296,8 @@ struct LakeTable {
   /// By mapping_id, the spec of files of which the values of columns stand in their
   /// paths alone, where such a spec can be.
   std::map<std::int64_t, std::int32_t> spec_of_mapping = {};
+  /// The default spec that a client set, from a lake snapshot on.
+  std::map<SnapshotId, std::int32_t> default_spec_at = {};
   /// The last lake snapshot that replaced files and changed no row (merge, flush, rewrite).
   std::optional<SnapshotId> last_maintenance = std::nullopt;
   /// Metadata files written so far: the sequence of the newest one, 0 for none.

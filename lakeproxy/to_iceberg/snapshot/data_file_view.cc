@@ -173,7 +173,9 @@ std::optional<model::PartitionTuple> partition_of(const model::LakeTable& table,
     const model::Field* source = find_field(table, file, spec.fields[i].source_id);
     if (source == nullptr) return std::nullopt;
     const bool is_told = is_told_by_partition(spec.fields[i], i, keys);
-    if (is_told && has_other_value(table, file, spec.fields[i])) return std::nullopt;
+    // A number's text is ordered otherwise than the number, whose bounds these are.
+    const bool is_cut = spec.fields[i].transform.kind == model::TransformKind::kTruncate;
+    if ((is_told || is_cut) && has_other_value(table, file, spec.fields[i])) return std::nullopt;
     OneValue one = is_told ? from_partition(i, *source, keys, file)
                            : from_bounds(spec.fields[i], *source, file);
     if (!one.known) return std::nullopt;
@@ -216,13 +218,23 @@ const model::LakeNameMap::Column* column_not_said(const model::LakeTable& table,
   return nullptr;
 }
 
+// The spec that files were written for. Where the lake has no partition for what a client made the
+// default, as of truncate, it is the one of when the file came; set at the file's own snapshot it
+// may have been so before or behind it, and is passed over. Nothing of it changes later.
+std::optional<std::int32_t> spec_of(const model::LakeTable& table,
+                                    const model::LakeDataFile& file) {
+  if (file.partition_id) {
+    auto known = table.spec_of_partition.find(*file.partition_id);
+    return known == table.spec_of_partition.end() ? std::nullopt : std::optional(known->second);
+  }
+  auto after = table.default_spec_at.lower_bound(file.begin);
+  if (file.mapping_id || after == table.default_spec_at.begin()) return std::nullopt;
+  return std::prev(after)->second;
+}
+
 void set_partition(const model::LakeTable& table, const model::LakeDataFile& file, FileView& view) {
   view.spec_id = table.unpartitioned_spec_id.value_or(kNoSpec);
-  auto of_partition = file.partition_id ? table.spec_of_partition.find(*file.partition_id)
-                                        : table.spec_of_partition.end();
-  if (of_partition != table.spec_of_partition.end()) {
-    set_spec(table, file, of_partition->second, view);
-  }
+  if (auto spec = spec_of(table, file)) set_spec(table, file, *spec, view);
   if (column_not_said(table, file, view) == nullptr) return;
   auto of_mapping = table.spec_of_mapping.find(*file.mapping_id);
   if (of_mapping != table.spec_of_mapping.end()) set_spec(table, file, of_mapping->second, view);

@@ -222,6 +222,71 @@ TEST(DataFileView, stands_unpartitioned_without_a_known_partition) {
   EXPECT_EQ(spec_of([](auto& table, auto&) { table.metadata.schemas[0].fields.clear(); }), 0);
 }
 
+// Of files for which the lake has no partition, though a client made one the default.
+TEST(DataFileView, a_file_of_one_value_stands_under_the_default_spec_of_when_it_came) {
+  const Type string{TypeKind::kString}, integer{TypeKind::kInt};
+  const model::Transform two{TransformKind::kTruncate, 2}, tens{TransformKind::kTruncate, 10};
+  const model::Transform bucket{TransformKind::kBucket, 8};
+  const std::vector<Partition> cases = {
+      {"one", string, two, "ab0", "ab9", 0, kNone, {}, text("ab")},
+      {"shorter_than_the_width", string, two, "a", "a", 0, kNone, {}, text("a")},
+      {"code_points",
+       string,
+       two,
+       "\u00e9\u00e90",
+       "\u00e9\u00e99",
+       0,
+       kNone,
+       {},
+       text("\u00e9\u00e9")},
+      {"several", string, two, "ab", "ac", 0, kNone, {}, kNone},
+      {"short_and_long", string, two, "a", "ab", 0, kNone, {}, kNone},
+      {"some_null", string, two, "ab0", "ab9", 1, kNone, {}, kNone},
+      {"all_null", string, two, kNone, kNone, 10, kNone, {}, std::optional<Literal>()},
+      {"no_statistics", string, two, kNone, kNone, kNone, kNone, {}, kNone},
+      {"below_zero", integer, tens, "-10", "-1", 0, kNone, {}, num(-10)},
+      {"over_zero", integer, tens, "-1", "1", 0, kNone, {}, kNone},
+      {"out_of_range", integer, tens, "-2147483648", "-2147483648", 0, kNone, {}, kNone},
+      {"bucket", integer, bucket, "1", "1", 0, kNone, {}, kNone},
+  };
+  for (const Partition& c : cases) {
+    model::LakeTable table = sample_lake(c.type, c.transform);
+    auto file = file_of(c);
+    file.partition_id.reset();
+    file.begin = model::SnapshotId(5);
+    const auto spec_from = [&](std::int64_t from) {
+      table.default_spec_at = {{model::SnapshotId(from), 1}};
+      auto view = view_data_file(table, file);
+      EXPECT_TRUE(view) << c.name;
+      return view ? *view : FileView{};
+    };
+    const FileView view = spec_from(4);
+    EXPECT_EQ(view.spec_id, c.shown ? 1 : 0) << c.name;
+    if (c.shown) EXPECT_EQ(view.file.partition, model::PartitionTuple{*c.shown}) << c.name;
+    EXPECT_EQ(spec_from(5).spec_id, 0) << c.name;
+    // One that came later changes nothing of it.
+    table.default_spec_at = {{model::SnapshotId(4), 0}, {model::SnapshotId(6), 1}};
+    EXPECT_EQ(view_data_file(table, file)->spec_id, 0) << c.name;
+  }
+}
+
+// 5 to 50 as texts are "5" to "50", and 6 is no text between them.
+TEST(DataFileView, a_cut_text_of_numbers_that_became_texts_is_not_told_by_their_bounds) {
+  model::LakeTable table =
+      sample_lake(Type(TypeKind::kString), model::Transform{TransformKind::kTruncate, 1});
+  table.metadata.schemas.push_back(
+      {.schema_id = 1, .fields = {{.id = 1, .name = "v", .type = Type(TypeKind::kInt)}}});
+  table.schema_at = {{model::SnapshotId(1), 1}, {model::SnapshotId(7), 0}};
+  table.default_spec_at = {{model::SnapshotId(1), 1}};
+  auto file = lake_file(1, 5);
+  file.stats = {{.column_id = 1, .null_count = 0, .min_value = "5", .max_value = "50"}};
+  file.copy = model::ReadableCopy{.columns = {{1, "int32", Type(TypeKind::kString), ""}},
+                                  .shown_at = model::SnapshotId(8)};
+  auto view = view_data_file(table, file);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->spec_id, 0);
+}
+
 TEST(DataFileView, asks_for_a_spec_without_fields_only_where_a_file_needs_it) {
   const Partition c = partitions()[0];
   auto table = sample_lake(c.type, c.transform);

@@ -7,6 +7,7 @@ import pytest
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import DateType, LongType, StringType
 
+from agreement import assert_agree
 from rest import Rest
 
 COLUMNS = 'n BIGINT, s VARCHAR, day DATE, ts TIMESTAMP, tstz TIMESTAMPTZ'
@@ -80,8 +81,8 @@ def test_of_files_that_duckdb_partitions(duck, catalog, schema, key):
 
 
 @pytest.mark.parametrize('column, width, expression', [('s', 2, 'left(s, 2)'), ('n', 7, 'n - ((n % 7) + 7) % 7')])
-def test_of_files_in_a_table_truncated_by_a_client(lake, duck, catalog, schema, column, width, expression):
-    """The lake does not know the transform: DuckDB's files have no value of it, those of clients have theirs."""
+def test_of_files_in_a_table_truncated_by_a_client(lake, duck, truth, readers, catalog, schema, column, width, expression):
+    """The lake does not know the transform: DuckDB's files have a value of it where their bounds are cut to one, those of clients have theirs."""
     name = f'{schema}.cut'
     duck.execute(f'CREATE TABLE lake.{name} (n BIGINT, s VARCHAR)')
     duck.execute(f"CALL lake.set_option('data_inlining_row_limit', 0, table_name => 'cut', schema => '{schema}')")
@@ -94,8 +95,23 @@ def test_of_files_in_a_table_truncated_by_a_client(lake, duck, catalog, schema, 
     assert spec != 0
     duck.execute(f"INSERT INTO lake.{name} SELECT 4 + i, 'ab' || i FROM range(2) r(i)")
     duck.execute(f"INSERT INTO lake.{name} SELECT i, chr(97 + i::INTEGER) || 'x' FROM range(20) r(i)")
-    assert assert_values(duck, catalog.load_table(name), spec, expression, wants_all=False) == (0, 2)
+    assert assert_values(duck, catalog.load_table(name), spec, expression) == (1, 1)
+    duck.execute(f'INSERT INTO lake.{name} SELECT NULL, NULL FROM range(20)')
+    assert assert_values(duck, catalog.load_table(name), spec, expression) == (2, 1)
+    # A file stays where it stands when rows of it go, and when the default is another.
+    duck.execute(f"DELETE FROM lake.{name} WHERE n = 4 OR s = 'fx'")
+    assert_agree(truth, readers, name)
+    set_default = {'requirements': [], 'updates': [{'action': 'set-default-spec', 'spec-id': 0}]}
+    assert Rest.of(lake).post(f'namespaces/{schema}/tables/cut', set_default).status_code == 200
+    duck.execute(f"INSERT INTO lake.{name} SELECT 4 + i, 'ab' || i FROM range(2) r(i)")
+    duck.execute(f"DELETE FROM lake.{name} WHERE n = 6")
+    loaded = catalog.load_table(name)
+    assert assert_values(duck, loaded, spec, expression, wants_all=False) == (2, 2)
+    assert_agree(truth, readers, name)
+    set_default['updates'][0]['spec-id'] = spec
+    assert Rest.of(lake).post(f'namespaces/{schema}/tables/cut', set_default).status_code == 200
     loaded = catalog.load_table(name)
     loaded.append(pa.table({'n': [-15, -1, 0, 30, None], 's': ['abc', 'abd', 'zy', 'z', None]}, schema=loaded.schema().as_arrow()))
     partitioned, flat = assert_values(duck, catalog.load_table(name), spec, expression, wants_all=False)
-    assert partitioned >= 4 and flat == 2
+    assert partitioned >= 6 and flat == 2
+    assert_agree(truth, readers, name)
