@@ -24,7 +24,6 @@ NOT_ALWAYS = {
 
 # Tables that are not shown, and so not changed either, by what the refusal must say.
 NOT_SHOWN = {
-    'is NOT NULL, and nothing says': 'DuckDB added a file with NULLs to a column that is NOT NULL',
     'stands in the path of': 'the value of a column stands in the path of an added file alone, and can be none of a partition',
 }
 
@@ -32,7 +31,7 @@ NOT_SHOWN = {
 # What no client may add, whatever the operation; with 400 or 501.
 NOT_ADDED = {
     'do not say that each of its values is one': 'DuckDB holds the column as a narrower type, and a file without bounds may hold others',
-
+    'is NOT NULL in the lake, and nothing says': 'DuckDB added a file with NULL in the column, and lets nobody write more of them',
     'files of this spec have no number of it': 'DuckDB partitions the table by a bucket and would not find rows without its number',
 }
 

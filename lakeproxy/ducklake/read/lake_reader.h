@@ -20,6 +20,7 @@
 #include "lakeproxy/ducklake/table/lake_table.h"
 #include "lakeproxy/iceberg/update/table_update.h"
 #include "lakeproxy/model/identifier.h"
+#include "lakeproxy/to_iceberg/definition/schema_ids.h"
 
 namespace lake::ducklake {
 
@@ -100,6 +101,13 @@ class LakeReader {
   /// Errors: kConflict (kStale)  the history at `version` is not the lake's any more.
   [[nodiscard]] base::Task<base::Result<std::int32_t>> assign_unpartitioned_spec(
       base::RequestContext context, model::TableId table, model::LakeVersion version);
+  /// Stores that these columns are optional from their snapshots on, as allow_nulls() has it: the
+  /// table is then another than it was when it was loaded at `version`.
+  /// Errors: always, kConflict (kStale)  read it again; kUnavailable, kTimeout.
+  [[nodiscard]] base::Task<base::Error> store_nulls(base::RequestContext context,
+                                                    model::TableId table,
+                                                    model::LakeVersion version,
+                                                    ColumnsWithNull found);
   /// Row-level changes in (after, up_to]; from the beginning when `after` is nothing. Where
   /// files were replaced after `after`, all that is shown from there on, with `published`.
   /// `table` outlives the task.

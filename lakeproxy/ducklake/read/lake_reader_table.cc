@@ -172,6 +172,8 @@ Result<std::vector<OldFileRule>> set_definition(const Rows& rows, const TableRow
   auto assigned = assign_schemas(columns, ids);
   if (!assigned) return std::move(assigned).error().with_context("table " + table.name);
   set_schemas(ids, row, table);
+  table.not_null_in_lake =
+      not_null_in_lake(columns, table.version.snapshot, table.metadata.current_schema());
   table.lake_types = lake_types_at(columns.columns, table.version.snapshot);
   auto partitions = read_partitions(*rows[kPartitions]);
   table.partition_columns = columns_of_now(partitions);
@@ -315,6 +317,25 @@ Task<Result<std::int32_t>> LakeReader::assign_unpartitioned_spec(RequestContext 
   }
   co_return base::fail(ErrorKind::kConflict,
                        fmt::format("table {} changed while it was published", id.value))
+      .with_reason(kStale);
+}
+
+Task<base::Error> LakeReader::store_nulls(RequestContext context, TableId id,
+                                          model::LakeVersion version, ColumnsWithNull found) {
+  auto rows = co_await impl_->read(context, {{impl_->sql.definitions, {param(id.value)}},
+                                             {impl_->sql.definition_uses, {param(id.value)}}});
+  if (!rows) co_return std::move(rows).error();
+  auto stored = read_assigned_ids(*(*rows)[0], *(*rows)[1]);
+  if (!stored) co_return std::move(stored).error();
+  AssignedIds ids = *stored;
+  allow_nulls(found, ids);
+  NewIds added = store_ids(impl_->names, id, *stored, ids);
+  if (!added.queries.empty()) {
+    auto done = co_await impl_->store(context, version, std::move(added.queries));
+    if (!done) co_return std::move(done).error();
+  }
+  co_return base::fail(ErrorKind::kConflict,
+                       fmt::format("columns of table {} became optional", id.value))
       .with_reason(kStale);
 }
 

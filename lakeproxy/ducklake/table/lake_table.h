@@ -277,6 +277,8 @@ struct LakeTable {
     return after == schema_at.begin() ? nullptr : metadata.find_schema(std::prev(after)->second);
   }
   LakeTypes lake_types;  ///< Of now.
+  /// Columns that are NOT NULL in the lake now and optional to clients: see allow_nulls().
+  std::set<FieldId> not_null_in_lake = {};
   /// Iceberg spec of a ducklake_partition_info.partition_id; files without one
   /// stand under `unpartitioned_spec_id`.
   std::map<std::int64_t, std::int32_t> spec_of_partition;

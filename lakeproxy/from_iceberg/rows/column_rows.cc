@@ -152,7 +152,8 @@ bool same_shown_type(const std::string& held, const std::string& wanted) {
   return type && *type == wanted;
 }
 
-ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<ColumnRow> wanted) {
+ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<ColumnRow> wanted,
+                        const model::Schema& before) {
   std::map<model::FieldId, ColumnRow> held;
   for (const ColumnRow& row : current) held.emplace(row.id, row);
   keep_orders(held, wanted);
@@ -165,7 +166,9 @@ ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<Colum
     }
     if (same_shown_type(found->second.type, row.type)) row.type = found->second.type;
     // DuckDB adds and renames fields of a struct as NOT NULL and stores NULL there.
-    if (row.parent) row.nulls_allowed = found->second.nulls_allowed;
+    const model::Field* shown = before.find(row.id);
+    const bool is_as_shown = shown != nullptr && shown->required != row.nulls_allowed;
+    if (row.parent || is_as_shown) row.nulls_allowed = found->second.nulls_allowed;
     if (!(row == found->second)) {
       diff.ended.push_back(row.id);
       diff.begun.push_back(std::move(row));

@@ -47,10 +47,11 @@ struct ColumnDiff {
   [[nodiscard]] bool empty() const { return ended.empty() && begun.empty(); }
 };
 
-/// What turns `current` (the lake's rows) into `wanted`. A column keeps the
-/// lake's own type where that shows as the wanted type (an int8 stays one).
+/// What turns `current` (the lake's rows) into `wanted`, of clients who were shown `before`. A
+/// column keeps the lake's own type where that shows as the wanted type (an int8 stays one), and
+/// the lake's NOT NULL where it is as required as it was shown.
 [[nodiscard]] ColumnDiff diff_columns(const std::vector<ColumnRow>& current,
-                                      std::vector<ColumnRow> wanted);
+                                      std::vector<ColumnRow> wanted, const model::Schema& before);
 
 /// Whether a lake column of type `held` shows as the type that `wanted` is for.
 [[nodiscard]] bool same_shown_type(const std::string& held, const std::string& wanted);

@@ -177,10 +177,27 @@ TEST(ColumnRows, only_what_differs_ends_and_begins) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    ColumnDiff diff = diff_columns(c.current, c.wanted);
+    ColumnDiff diff = diff_columns(c.current, c.wanted, {});
     EXPECT_EQ(diff.ended, c.ended);
     EXPECT_EQ(diff.begun, c.begun);
   }
+}
+
+TEST(ColumnRows, not_null_stays_where_a_client_leaves_the_column_as_it_was_shown) {
+  ColumnRow held = row(1, 1, "a");
+  held.nulls_allowed = false;
+  ColumnRow renamed = held;
+  renamed.name = "b";
+  auto shown = [](bool required) {
+    return model::Schema{.fields = {{.id = 1,
+                                     .name = "a",
+                                     .type = model::Type(model::TypeKind::kInt),
+                                     .required = required}}};
+  };
+  // It is optional to clients: a file that DuckDB added holds NULL there.
+  EXPECT_TRUE(diff_columns({held}, {row(1, 1, "a")}, shown(false)).empty());
+  EXPECT_EQ(diff_columns({held}, {row(1, 1, "b")}, shown(false)).begun, std::vector{renamed});
+  EXPECT_EQ(diff_columns({held}, {row(1, 1, "a")}, shown(true)).begun, std::vector{row(1, 1, "a")});
 }
 
 TEST(ColumnRows, every_lake_type_stays_while_it_shows_as_the_same) {

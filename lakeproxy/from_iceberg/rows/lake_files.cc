@@ -81,6 +81,24 @@ base::Status check_values(const AddedFile& added, const model::LakeTable& before
   return {};
 }
 
+// Writers of Iceberg hold no NULL back from a column that they are shown as optional. DuckDB
+// itself writes none there, not even when it writes rows anew that have some.
+base::Status check_not_null(const AddedFile& added, const model::LakeTable& before,
+                            const model::Schema& schema) {
+  for (model::FieldId id : before.not_null_in_lake) {
+    const model::Field* field = schema.find(id);
+    auto metrics = added.file.metrics.find(id);
+    const bool has_none = metrics != added.file.metrics.end() && metrics->second.null_count == 0;
+    if (field == nullptr || has_none || added.file.record_count == 0) continue;
+    return base::fail(
+        ErrorKind::kInvalid,
+        fmt::format("column {}: it is NOT NULL in the lake, and nothing says that {} holds no NULL "
+                    "there; in DuckDB, ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL allows it",
+                    field->name, added.file.file_path));
+  }
+  return {};
+}
+
 // A count below zero is none.
 Count known_count(Count count) { return count && *count >= 0 ? count : std::nullopt; }
 
@@ -172,6 +190,7 @@ base::Result<LakeDataFile> lake_file(const AddedFile& added, const model::LakeTa
                                      const model::TableMetadata& after) {
   RETURN_IF_ERROR(check(added));
   RETURN_IF_ERROR(check_values(added, before, after.current_schema()));
+  RETURN_IF_ERROR(check_not_null(added, before, after.current_schema()));
   const model::PartitionSpec* spec = after.find_spec(added.spec_id);
   if (!after.shows_spec(added.spec_id)) {
     return base::fail(ErrorKind::kInvalid,

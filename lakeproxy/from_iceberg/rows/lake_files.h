@@ -41,7 +41,8 @@ struct FilePlace {
 ///         no value for a bucket that DuckDB partitions the table by (ADR 0050);
 ///         kInvalid  a negative count or size, one too large, an unknown spec,
 ///         a partition tuple that does not fit it, a column whose bounds allow for a
-///         value that the lake's type of it cannot hold (names the column).
+///         value that the lake's type of it cannot hold, or no word on NULL in one that
+///         is NOT NULL in the lake and optional to clients (names the column).
 [[nodiscard]] base::Result<std::vector<model::LakeDataFile>> lake_files(
     const FilePlace& place, const model::LakeTable& before, const model::TableMetadata& after,
     const std::vector<AddedFile>& files);

@@ -41,7 +41,7 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
   RETURN_IF_ERROR(check_names(wanted, &before, head.format));
   auto current = read_columns(*preconditions[kOptional]);
-  ColumnDiff diff = diff_columns(current, wanted);
+  ColumnDiff diff = diff_columns(current, wanted, before);
   if (diff.empty()) return {};
   if (!diff.ended.empty()) {
     delta.queries.push_back(end_columns(sql, table, begin, diff.ended));

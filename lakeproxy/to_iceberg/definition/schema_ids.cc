@@ -93,7 +93,13 @@ class Assignment {
   void derive(SnapshotId at, std::vector<Field> fields) {
     Schema schema{.fields = std::move(fields)};
     if (!ids_.schema_at.empty()) {
-      take_over_extras(schema, ids_.schemas.at(ids_.schema_at.rbegin()->second), documented_);
+      const auto [then, id] = *ids_.schema_at.rbegin();
+      const Schema& before = ids_.schemas.at(id);
+      const std::set<FieldId> with_null = not_null_in_lake(columns_, then, before);
+      for (Field& field : schema.fields) {
+        if (with_null.contains(field.id)) field.required = false;
+      }
+      take_over_extras(schema, before, documented_);
     }
     ids_.schema_at[at] = find_or_add(std::move(schema));
   }
@@ -155,6 +161,40 @@ base::Status assign_schemas(const LakeColumns& columns, AssignedIds& ids) {
   for (SnapshotId boundary : at) RETURN_IF_ERROR(assignment.step(boundary));
   if (ids.none()) return fail(ErrorKind::kCorrupt, "the table has no columns");
   return {};
+}
+
+void allow_nulls(const ColumnsWithNull& found, AssignedIds& ids) {
+  for (const auto& [column, from] : found) {
+    auto after = ids.schema_at.upper_bound(from);
+    if (after != ids.schema_at.begin()) ids.schema_at.emplace(from, std::prev(after)->second);
+  }
+  for (auto& [at, id] : ids.schema_at) {
+    Schema schema = ids.schemas.at(id);
+    for (Field& field : schema.fields) {
+      auto column = found.find(field.id);
+      if (!field.required || column == found.end() || at < column->second) continue;
+      field.required = false;
+      std::erase(schema.identifier_field_ids, field.id);
+    }
+    if (schema == ids.schemas.at(id)) continue;
+    auto same = std::ranges::find_if(
+        ids.schemas, [&](const auto& known) { return known.second.same_columns(schema); });
+    if (same == ids.schemas.end()) {
+      schema.schema_id = highest_id(ids.schemas) + 1;
+      same = ids.schemas.emplace(schema.schema_id, std::move(schema)).first;
+    }
+    id = same->first;
+  }
+}
+
+std::set<FieldId> not_null_in_lake(const LakeColumns& columns, SnapshotId at, const Schema& shown) {
+  std::set<FieldId> found;
+  for (const LakeColumn& column : columns.columns) {
+    if (column.nulls_allowed || column.parent || !column.shown_at(at)) continue;
+    const Field* field = shown.find(column.id);
+    if (field != nullptr && !field->required) found.insert(column.id);
+  }
+  return found;
 }
 
 std::vector<Field> without_defaults(std::vector<Field> fields) {

@@ -94,6 +94,49 @@ TEST(SchemaIds, what_a_client_stored_counts_and_gives_what_the_lake_cannot_hold)
   EXPECT_EQ(history->schemas.at(1).fields.size(), 3);
 }
 
+// Of "a" (not null) and "b", which is renamed at 7.
+LakeColumns with_not_null() {
+  LakeColumns columns{.columns = {column(1, "a", "int32", 1), column(2, "b", "int32", 1, 7),
+                                  column(2, "c", "int32", 7)}};
+  columns.columns[0].nulls_allowed = false;
+  return columns;
+}
+
+TEST(AllowNulls, a_column_is_optional_from_there_on_and_required_before) {
+  AssignedIds ids = assigned(with_not_null()).value();
+  ids.schemas.at(1).identifier_field_ids = {1};
+  const AssignedIds before = ids;
+  allow_nulls({{1, SnapshotId(5)}}, ids);
+  EXPECT_EQ(ids_at(ids), (std::map<std::int64_t, std::int32_t>{{1, 0}, {5, 2}, {7, 3}}));
+  for (std::int32_t known : {0, 1}) EXPECT_EQ(ids.schemas.at(known), before.schemas.at(known));
+  for (std::int32_t made : {2, 3}) EXPECT_FALSE(ids.schemas.at(made).fields[0].required) << made;
+  EXPECT_EQ(ids.schemas.at(3).fields[1].name, "c");
+  EXPECT_TRUE(ids.schemas.at(3).identifier_field_ids.empty()) << "those are required";
+  const AssignedIds once = ids;
+  allow_nulls({{1, SnapshotId(5)}}, ids);
+  EXPECT_EQ(ids, once);
+}
+
+TEST(AllowNulls, it_stays_so_while_the_lake_has_the_same_not_null) {
+  LakeColumns columns = with_not_null();
+  AssignedIds ids = assigned(columns).value();
+  allow_nulls({{1, SnapshotId(7)}}, ids);
+  columns.columns.push_back(column(3, "d", "int32", 9));
+  ids = assigned(columns, ids).value();
+  EXPECT_FALSE(ids.schemas.at(current(ids)).fields[0].required);
+  EXPECT_EQ(not_null_in_lake(columns, SnapshotId(9), ids.schemas.at(current(ids))),
+            std::set<model::FieldId>{1});
+  // DROP NOT NULL, and a SET NOT NULL, which looks for NULLs.
+  columns.columns[0].end = SnapshotId(11);
+  columns.columns.push_back(column(1, "a", "int32", 11, 13));
+  columns.columns.push_back(column(1, "a", "int32", 13));
+  columns.columns.back().nulls_allowed = false;
+  ids = assigned(columns, ids).value();
+  EXPECT_EQ(ids.schema_at.at(SnapshotId(11)), ids.schema_at.at(SnapshotId(9)));
+  EXPECT_TRUE(ids.schemas.at(current(ids)).fields[0].required);
+  EXPECT_TRUE(not_null_in_lake(columns, SnapshotId(13), ids.schemas.at(current(ids))).empty());
+}
+
 TEST(SchemaIds, comments_are_docs) {
   LakeColumns columns{
       .columns = {column(1, "a", "int32", 1)},

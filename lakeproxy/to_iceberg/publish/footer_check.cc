@@ -18,6 +18,7 @@ namespace {
 using base::ErrorKind;
 using model::LakeDataFile;
 using model::LakeTable;
+using model::SnapshotId;
 
 constexpr base::AtOnce kFootersAtOnce{8};
 
@@ -50,26 +51,28 @@ bool holds_no_null(const LakeDataFile& file, model::FieldId column) {
   return stats != file.stats.end() && stats->null_count == 0;
 }
 
-// DuckDB adds a file with NULLs to a column that is NOT NULL. Iceberg's readers do not
-// expect them there: a filter for NULL finds none of the rows, one for others all.
-// A client that commits a file vouches for it.
-base::Status check_required(const model::Schema& schema, const model::LakeNameMap& names,
-                            const LakeDataFile& file) {
-  if (file.iceberg) return {};
-  for (const model::Field& field : schema.fields) {
-    if (!field.required) continue;
-    auto named = names.columns.find(field.id);
-    if (names.stands_in_path(field.id) ||
-        (named != names.columns.end() && holds_no_null(file, field.id)))
-      continue;
-    return base::fail(
-        ErrorKind::kUnsupported,
-        fmt::format("the added file {}: column '{}' is NOT NULL, and nothing says "
-                    "that the file holds no NULL: write its rows anew, and expire the "
-                    "snapshots that show it",
-                    own_path(file), field.name));
+// PyIceberg looks into the file for each required column, also for one that its partition tells.
+bool stands_in_path(const LakeTable& table, const LakeDataFile& file, model::FieldId column) {
+  auto names = file.mapping_id ? table.name_maps.find(*file.mapping_id) : table.name_maps.end();
+  return names != table.name_maps.end() && names->second.stands_in_path(column);
+}
+
+// Of a file that is shown from `from` on.
+void add_required_with_null(const LakeTable& table, const LakeDataFile& file, SnapshotId from,
+                            ducklake::ColumnsWithNull& found) {
+  auto at = table.schema_at.upper_bound(from);
+  if (at != table.schema_at.begin()) --at;
+  for (; at != table.schema_at.end() && (!file.end || at->first < *file.end); ++at) {
+    const model::Schema* schema = table.metadata.find_schema(at->second);
+    if (schema == nullptr) continue;
+    for (const model::Field& field : schema->fields) {
+      if (!field.required) continue;
+      if (holds_no_null(file, field.id) && !stands_in_path(table, file, field.id)) continue;
+      const SnapshotId since = std::max(at->first, from);
+      auto held = found.emplace(field.id, since).first;
+      held->second = std::min(held->second, since);
+    }
   }
-  return {};
 }
 
 base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
@@ -82,7 +85,6 @@ base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
                       fmt::format("the lake has no names for the columns of {}", own_path(file)));
   }
   const model::Schema* schema = table.metadata.find_schema(std::prev(then)->second);
-  if (schema != nullptr) RETURN_IF_ERROR(check_required(*schema, map->second, file));
   return exporter::MappedFile{own_path(file),
                               file.file_size_bytes,
                               {&map->second, &names, &table.metadata.schemas, schema}};
@@ -122,6 +124,19 @@ bool show_copies(const std::string& location, model::LakeChanges& changes) {
 }
 
 }  // namespace
+
+ducklake::ColumnsWithNull required_with_null(const LakeTable& table, const Manifests& published,
+                                             const model::LakeChanges& changes) {
+  ducklake::ColumnsWithNull found;
+  const Files files = new_files(published, changes);
+  for (const auto& [id, file] : changes.data_files) {
+    // A client that commits a file vouches for it.
+    if (file.iceberg || !files.contains(file.path)) continue;
+    const SnapshotId from = std::max(file.begin, changes.commits.front().snapshot);
+    if (!file.end || from < *file.end) add_required_with_null(table, file, from, found);
+  }
+  return found;
+}
 
 base::Task<base::Result<bool>> check_footers(base::RequestContext context,
                                              exporter::Exporter* exporter, const LakeTable* table,

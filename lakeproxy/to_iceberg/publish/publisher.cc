@@ -112,6 +112,11 @@ base::Task<base::Result<SnapshotSeries>> Publisher::build_pending(base::RequestC
   if (changes.published) {
     CO_ASSIGN_OR_RETURN(list, co_await published_files(context, tools_.manifests, table));
   }
+  auto with_null = required_with_null(*table, list, changes);
+  if (!with_null.empty()) {
+    co_return co_await tools_.reader->store_nulls(context, table->table_id, table->version,
+                                                  std::move(with_null));
+  }
   CO_ASSIGN_OR_RETURN(const bool unlike,
                       co_await check_footers(context, tools_.exporter, table, &list, &changes));
   if (unlike) CO_RETURN_IF_ERROR(wait_for_copies(tools_.copies, schema, *table, changes));

@@ -2,11 +2,15 @@
 each file, by Iceberg's clients as the table's name mapping says for all of them. What both would not read alike is shown as a copy."""
 import json
 
+import duckdb
+import pyarrow as pa
 import pytest
+from pyiceberg.exceptions import BadRequestError
+from pyiceberg.types import IntegerType
 
 from agreement import assert_agree
 from copies import newest, opened
-from rest import Rest, assert_error
+from rest import Rest
 
 
 @pytest.fixture
@@ -20,12 +24,6 @@ def write(duck, query, to, options=''):
 
 def add(duck, schema, files, options=''):
     duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{files}', schema => '{schema}'{options})")
-
-
-def refusal(lake, schema):
-    answer = Rest.of(lake).get(f'namespaces/{schema}/tables/t')
-    assert_error(answer, 501)
-    return answer.json()['error']['message']
 
 
 def mapping(catalog, schema):
@@ -235,18 +233,95 @@ def test_a_column_in_the_path_whose_type_changed(lake, duck, truth, readers, sch
     assert assert_agree(truth, readers, table) == 35
 
 
-@pytest.mark.parametrize('query, options', (('SELECT 1 AS a, NULL::INTEGER AS b', ''),
-                                            ('SELECT 1 AS a', ', allow_missing => true')))
-def test_nulls_of_a_column_that_is_not_null_are_refused(duck, truth, readers, lake, schema, place, query, options):
-    """DuckDB adds them; readers do not look for NULL in a required column."""
-    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER, b INTEGER NOT NULL)')
-    write(duck, 'SELECT 1 AS a, 2 AS b', f'{place}/0.parquet')
+def required(catalog, table, snapshot=None):
+    """By the schema of now or of a snapshot: which columns are required."""
+    metadata = catalog.load_table(table).metadata
+    wanted = metadata.current_schema_id if snapshot is None else next(each.schema_id for each in metadata.snapshots if each.snapshot_id == snapshot)
+    return {field.name for each in metadata.schemas if each.schema_id == wanted for field in each.fields if field.required}
+
+
+WITH_NULL = {'NULL': ('SELECT 2 AS a, NULL::INTEGER AS b', '1.parquet', ''), 'missing': ('SELECT 2 AS a', '1.parquet', ', allow_missing => true'),
+             'path': ('SELECT 2 AS a', 'b=__HIVE_DEFAULT_PARTITION__/1.parquet', ', hive_partitioning => true'),
+             'copy': ('SELECT 2::UINTEGER AS a, NULL::INTEGER AS b', '1.parquet', '')}
+
+
+@pytest.fixture(params=WITH_NULL)
+def with_null(request, duck, lake, catalog, schema, place):
+    """A table whose column b is NOT NULL, and the snapshot before a file was added that holds NULL there."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a BIGINT, b INTEGER NOT NULL)')
+    write(duck, 'SELECT 1::BIGINT AS a, 2 AS b', f'{place}/0.parquet')
     add(duck, schema, f'{place}/0.parquet')
-    assert assert_agree(truth, readers, f'{schema}.t') == 1
-    write(duck, query, f'{place}/1.parquet')
-    add(duck, schema, f'{place}/1.parquet', options)
-    message = refusal(lake, schema)
-    assert '1.parquet' in message and "'b' is NOT NULL" in message
+    before = catalog.load_table(table).metadata.current_snapshot_id
+    query, path, options = WITH_NULL[request.param]
+    write(duck, query, f'{place}/{path}')
+    add(duck, schema, f'{place}/{path}', options)
+    opened(Rest.of(lake), table, newest(duck))
+    return table, before
+
+
+def test_a_column_that_is_not_null_is_optional_once_an_added_file_holds_null(duck, truth, readers, catalog, with_null):
+    """DuckDB adds it; readers do not look for NULL in a required column."""
+    table, before = with_null
+    assert assert_agree(truth, readers, table) == 2
+    assert assert_agree(truth, readers, table, before) == 1
+    assert required(catalog, table) == set() and required(catalog, table, before) == {'b'}
+    for condition, rows in (('b IS NULL', [2]), ('b IS NOT NULL', [1]), ('b = 2', [1]), ('b > 2', [])):
+        scan = catalog.load_table(table).scan(condition)
+        assert scan.to_arrow().column('a').to_pylist() == rows, condition
+    # Whatever comes later: columns of DuckDB, and the end of the file.
+    duck.execute(f'ALTER TABLE lake.{table} ADD COLUMN c INTEGER')
+    assert assert_agree(truth, readers, table) == 2
+    duck.execute(f'DELETE FROM lake.{table} WHERE a = 2')
+    duck.execute(f'INSERT INTO lake.{table} VALUES (3, 4, 5)')
+    duck.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
+    duck.execute(f'ALTER TABLE lake.{table} RENAME b TO d')
+    assert assert_agree(truth, readers, table) == 2
+    assert required(catalog, table) == set()
+    with pytest.raises(duckdb.Error, match='NOT NULL constraint failed'):
+        duck.execute(f'INSERT INTO lake.{table} VALUES (6, NULL, 7)')
+
+
+def test_clients_write_no_null_into_such_a_column(duck, truth, readers, catalog, lake, with_null):
+    """What they change besides leaves the lake's NOT NULL alone, until DuckDB drops it."""
+    table, _ = with_null
+    loaded = catalog.load_table(table)
+
+    def append(a, b):
+        catalog.load_table(table).append(pa.table({'a': pa.array([a], pa.int64()), 'b': pa.array([b], pa.int32())}))
+
+    append(3, 4)
+    with pytest.raises(BadRequestError, match="column b: it is NOT NULL in the lake"):
+        append(5, None)
+    with loaded.update_schema() as update:
+        update.add_column('c', IntegerType())
+    assert duck.execute(f"SELECT is_nullable FROM information_schema.columns WHERE table_schema || '.' || table_name = '{table}' AND column_name = 'b'").fetchall() == [('NO',)]
+    with pytest.raises(BadRequestError, match='cannot become required'):
+        with catalog.load_table(table).update_schema(allow_incompatible_changes=True) as update:
+            update.update_column('b', required=True)
+    with pytest.raises(BadRequestError, match="column b: it is NOT NULL in the lake"):
+        append(5, None)
+    assert assert_agree(truth, readers, table) == 3
+    duck.execute(f'ALTER TABLE lake.{table} ALTER b DROP NOT NULL')
+    append(5, None)
+    assert assert_agree(truth, readers, table) == 4
+
+
+def test_a_required_column_of_which_added_files_hold_no_null_stays_so(duck, truth, readers, catalog, schema, place):
+    """What a client commits is its own word."""
+    table = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{table} (a BIGINT, b INTEGER NOT NULL)')
+    write(duck, 'SELECT 1::BIGINT AS a, 2 AS b', f'{place}/0.parquet')
+    add(duck, schema, f'{place}/0.parquet')
+    catalog.load_table(table).append(pa.table({'a': pa.array([1], pa.int64()), 'b': pa.array([2], pa.int32())},
+                                              schema=pa.schema([pa.field('a', pa.int64()), pa.field('b', pa.int32(), nullable=False)])))
+    assert assert_agree(truth, readers, table) == 2
+    assert required(catalog, table) == {'b'}
+    # PyIceberg looks for a required column in the file.
+    write(duck, 'SELECT 1::BIGINT AS a', f'{place}/b=7/0.parquet')
+    add(duck, schema, f'{place}/*/0.parquet', HIVE)
+    assert assert_agree(truth, readers, table) == 3
+    assert required(catalog, table) == set()
 
 
 def test_values_of_paths_are_partition_values(duck, truth, readers, schema, place):

@@ -56,6 +56,23 @@ def test_a_step_that_duckdb_refuses_is_skipped(rest, duck, catalog, schema, stac
     assert rows_at(readers.PyIceberg(catalog), name) == seen and len(seen) == 2
 
 
+def test_files_with_null_in_a_column_that_is_not_null_are_not_merged(rest, lake, duck, catalog, schema, stack):
+    """DuckDB adds a file with NULL, and does not write it anew."""
+    name = f'{schema}.t'
+    duck.execute(f'CREATE TABLE lake.{name} (a INTEGER, b INTEGER NOT NULL)')
+    file = f'{lake.data_path}{schema}/added/1.parquet'
+    duck.execute(f"COPY (SELECT 1 AS a, NULL::INTEGER AS b) TO '{file}' (FORMAT parquet)")
+    duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{file}', schema => '{schema}')")
+    for first in (100, 200):
+        duck.execute(f'INSERT INTO lake.{name} SELECT n, n FROM range({first}, {first} + 100) r(n)')
+    seen = as_shown(rest, duck, catalog, name)
+    done = compact(rest, name)
+    assert [one['step'] for one in done['skipped']] == ['merge'] and not done['complete']
+    assert done['skipped'][0]['reason'] == 'DuckDB refuses it for this table; the log has its words'
+    assert any('NOT NULL constraint failed' in one for one in words_about(stack, name)), words_about(stack, name)
+    assert as_shown(rest, duck, catalog, name) == seen
+
+
 @pytest.mark.parametrize('key, skipped', [('s', True), ('bucket(3, s)', True), ('a', False)])
 def test_rows_that_a_flush_would_lose_stay_where_they_are(rest, lake, duck, catalog, schema, key, skipped):
     """DuckDB 1.5.5 looks for deleted rows of a partition by its text among bytes, and takes others for deleted."""
