@@ -158,7 +158,7 @@ module(lakeproxy/from_iceberg/commit USES base/json base/runtime lakeproxy/deriv
   lakeproxy/model lakeproxy/operation/catalog lakeproxy/storage lakeproxy/to_iceberg/publish)
 # Against the order, to operation/catalog: They are handed struct Catalog whole. Goes when each takes the services
 # that it uses.
-module(lakeproxy/from_iceberg/import USES base/gzip base/json lakeproxy/derive lakeproxy/from_iceberg/deletes
+module(lakeproxy/from_iceberg/import USES base/core base/gzip base/json lakeproxy/derive lakeproxy/from_iceberg/deletes
   lakeproxy/from_iceberg/files lakeproxy/from_iceberg/rows lakeproxy/from_iceberg/write lakeproxy/iceberg/metadata
   lakeproxy/iceberg/update lakeproxy/operation/catalog lakeproxy/storage)
 module(lakeproxy/views USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake

@@ -1,17 +1,26 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
+#include <utility>
 
+#include "base/core/text.h"
 #include "lakeproxy/derive/exporter.h"
 #include "lakeproxy/from_iceberg/deletes/client_deletes.h"
 #include "lakeproxy/from_iceberg/deletes/equality_deletes.h"
 #include "lakeproxy/from_iceberg/import/foreign_files.h"
 #include "lakeproxy/storage/location_rules.h"
+#include "lakeproxy/storage/sigv4.h"
 
 namespace lake::operation {
 namespace {
 
 using exporter::PositionsByFile;
+
+constexpr std::size_t kMostCopies = 64;
+constexpr std::uint64_t kMostCopiedBytes = std::uint64_t{256} << 20;  // What get() reads.
 
 // A data file may stand in a table several times, added at different times: these
 // are its places among the data files.
@@ -36,6 +45,12 @@ std::vector<model::DataFile> position_deletes(const ForeignFiles& files,
   return given;
 }
 
+// A place that needs a data file of its own.
+struct Apart {
+  std::size_t place = 0;
+  std::size_t number = 0;  // From 1 on; places of one path and number share it.
+};
+
 // What is deleted of each data file, by its place.
 class Found {
  public:
@@ -58,19 +73,28 @@ class Found {
     all = std::move(both);
   }
 
-  // Readers apply a delete of a path to all of its places: these cannot differ.
-  [[nodiscard]] base::Result<DeleteChanges> changes() && {
-    PositionsByFile all;
+  // The places at which other rows are deleted than at the first one of their path, with a number
+  // for each list of rows.
+  [[nodiscard]] std::vector<Apart> apart() {
+    std::vector<Apart> found;
     for (const auto& [location, places] : places_) {
-      const exporter::Positions& rows = by_place_[places.front()];
+      std::vector<const exporter::Positions*> lists;
       for (std::size_t place : places) {
-        if (by_place_[place] == rows) continue;
-        return base::fail(base::ErrorKind::kUnsupported,
-                          "metadata-location: a data file stands in the table twice, and not with "
-                          "the same deleted rows: " +
-                              location);
+        const exporter::Positions& rows = by_place_[place];
+        auto same = std::ranges::find_if(lists, [&](const auto* list) { return *list == rows; });
+        if (same == lists.end()) same = lists.insert(same, &rows);
+        const auto number = static_cast<std::size_t>(same - lists.begin());
+        if (number > 0) found.push_back({place, number});
       }
-      if (!rows.empty()) all.emplace(location, rows);
+    }
+    return found;
+  }
+
+  // By the path that each place has now.
+  [[nodiscard]] DeleteChanges changes() && {
+    PositionsByFile all;
+    for (auto& [place, rows] : by_place_) {
+      if (!rows.empty()) all[files_.data[place].added.file.file_path] = std::move(rows);
     }
     DeleteChanges changes;
     changes.by_position.emplace("of the table", std::move(all));
@@ -142,6 +166,69 @@ base::Task<base::Status> search_values(base::RequestContext context, Catalog* ca
   }
 }
 
+// In the table's folder, with the folders of the path that say a column's value. The same copy of
+// the same content has the same name.
+std::string copy_location(const std::string& table, std::string_view file, std::string_view etag,
+                          std::size_t number) {
+  std::string location = table + "/data/";
+  std::string_view rest = file;
+  for (auto end = rest.find('/'); end != std::string_view::npos; end = rest.find('/')) {
+    if (rest.substr(0, end).contains('=')) location.append(rest.substr(0, end + 1));
+    rest.remove_prefix(end + 1);
+  }
+  const std::string name = base::to_hex(storage::sha256(fmt::format("{} {}", file, etag)));
+  return fmt::format("{}{}-{}.parquet", location, name.substr(0, 32), number);
+}
+
+// Where the copy is. On its way it is held whole, beside what clients' manifests may hold.
+base::Task<base::Result<std::string>> copy_file(base::RequestContext context, Catalog* catalog,
+                                                std::string table, std::string file,
+                                                std::size_t number) {
+  storage::ObjectStore& store = *catalog->store;
+  CO_ASSIGN_OR_RETURN(auto from, storage::key_in(store.bucket(), file));
+  auto info = co_await store.head(context, from);
+  if (!info) co_return as_client_fault(std::move(info).error(), file);
+  if (info->size > kMostCopiedBytes) {
+    co_return base::fail(base::ErrorKind::kUnsupported,
+                         "metadata-location: a data file of over 256 MiB stands in the table "
+                         "twice, and not with the same deleted rows: " +
+                             file);
+  }
+  std::string location = copy_location(table, file, info->etag, number);
+  CO_ASSIGN_OR_RETURN(auto to, storage::key_in(store.bucket(), location));
+  auto& budget = catalog->manifests->decoder().budget();
+  CO_ASSIGN_OR_RETURN(const auto share, co_await budget.take(context, info->size));
+  auto bytes = co_await store.get(context, std::move(from));
+  if (!bytes) co_return as_client_fault(std::move(bytes).error(), file);
+  base::http::Body body(std::move(*bytes));
+  CO_RETURN_IF_ERROR(co_await store.put_if_absent(context, std::move(to), std::move(body), ""));
+  co_return location;
+}
+
+// Readers apply what deletes rows of a path to all of its places, so places that differ get
+// copies of the file. Nothing names these before the table is made.
+base::Task<base::Status> copy_apart(base::RequestContext context, Catalog* catalog,
+                                    const model::TableMetadata* metadata, std::vector<Apart> apart,
+                                    ForeignFiles* files) {
+  std::map<std::pair<std::string, std::size_t>, std::string> copies;
+  for (const Apart& each : apart) {
+    std::string& path = files->data[each.place].added.file.file_path;
+    std::string& location = copies[{path, each.number}];
+    if (location.empty()) {
+      if (copies.size() > kMostCopies) {
+        co_return base::fail(base::ErrorKind::kUnsupported,
+                             fmt::format("metadata-location: over {} data files stand in the table "
+                                         "several times, and not with the same deleted rows",
+                                         kMostCopies));
+      }
+      CO_ASSIGN_OR_RETURN(
+          location, co_await copy_file(context, catalog, metadata->location, path, each.number));
+    }
+    path = location;
+  }
+  co_return base::Status{};
+}
+
 // Every data file as one that the table's first snapshot adds.
 ListDiff all_added(const ForeignFiles& files) {
   ListDiff diff;
@@ -153,12 +240,13 @@ ListDiff all_added(const ForeignFiles& files) {
 
 base::Task<base::Result<ducklake::RowDeletes>> convert_foreign_deletes(
     base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
-    const ForeignFiles* files) {
+    ForeignFiles* files) {
   const Places places = places_of(files->data);
   Found found(*files, places);
   CO_RETURN_IF_ERROR(co_await read_positions(context, catalog, files, &found));
   CO_RETURN_IF_ERROR(co_await search_values(context, catalog, metadata, files, &places, &found));
-  CO_ASSIGN_OR_RETURN(const DeleteChanges changes, std::move(found).changes());
+  CO_RETURN_IF_ERROR(co_await copy_apart(context, catalog, metadata, found.apart(), files));
+  const DeleteChanges changes = std::move(found).changes();
   CommitFiles of_table;
   of_table.begin(all_added(*files));
   const DeleteBase base{nullptr, metadata, {}, {}};

@@ -43,10 +43,12 @@ struct ForeignFiles {
 /// of the new table adds, by its index. Puts DuckLake's delete files under the
 /// table's location; nothing names these before the table is made. Deletes of
 /// other files count for nothing. What is pointed to outlives the task.
-/// Errors: those of Exporter and convert_deletes(); kUnsupported  a data file stands
-///         in the table several times, and not with the same deleted rows.
+/// A data file that stands in the table several times, and not with the same deleted rows, is
+/// copied there, and `files` names the copies.
+/// Errors: those of Exporter and convert_deletes(); kInvalid  such a file is not in the store, or
+///         lies in another bucket; kUnsupported  it is over 256 MiB, or they are over 64.
 [[nodiscard]] base::Task<base::Result<ducklake::RowDeletes>> convert_foreign_deletes(
     base::RequestContext context, Catalog* catalog, const model::TableMetadata* metadata,
-    const ForeignFiles* files);
+    ForeignFiles* files);
 
 }  // namespace lake::operation

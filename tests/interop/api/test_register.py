@@ -237,8 +237,32 @@ def test_a_data_file_that_stands_twice_comes_with_its_deletes(rest, duck, catalo
     assert assert_agree(truth, readers, f'{schema}.t') == 6
 
 
-def test_a_data_file_that_stands_twice_with_other_deletes_is_refused(rest, foreign, schema):
+def test_a_data_file_that_stands_twice_with_other_deletes_is_copied(rest, duck, catalog, truth, readers, foreign, schema):
     """Readers apply what deletes rows of a path to all of its places."""
+    made = Schema(NestedField(1, 'a', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
+    table = foreign.create_table('ns.t', made)
+    table.append(rows(0, 5))
+    table = foreign.load_table(table.name())
+    file, = commits.live(table)[0]
+    for positions in ([1], [2, 3]):
+        table = by_hand(foreign, table, position_delete(table, file, positions))
+        again = commits.Snapshot(table, 'append')
+        again.add([commits.Live(file.spec_id, file.schema, commits.new_entry(dict(file.file)))])
+        table = by_hand(foreign, table, again)
+    answer = register(rest, schema, 't', table.metadata_location)
+    assert answer.status_code == 200, answer.text
+    # The oldest has lost rows 1, 2 and 3, the next one 2 and 3, the last none.
+    assert duck.execute(f'SELECT a, count(*) FROM lake.{schema}.t GROUP BY a ORDER BY a').fetchall() == [(0, 3), (1, 2), (2, 1), (3, 1), (4, 3)]
+    assert assert_agree(truth, readers, f'{schema}.t') == 10
+    paths = [task.file.file_path for task in catalog.load_table(f'{schema}.t').scan().plan_files()]
+    assert file.path in paths and len(set(paths)) == 3 and all(path.startswith(table.location()) for path in paths)
+    duck.execute(f'DELETE FROM lake.{schema}.t WHERE a = 0')
+    assert assert_agree(truth, readers, f'{schema}.t') == 7
+    catalog.load_table(f'{schema}.t').delete(EqualTo('a', 1))
+    assert assert_agree(truth, readers, f'{schema}.t') == 5
+
+
+def test_a_data_file_that_is_to_be_copied_and_is_gone_is_refused(rest, stack, lake, foreign, schema):
     made = Schema(NestedField(1, 'a', LongType(), required=False), NestedField(2, 's', StringType(), required=False))
     table = foreign.create_table('ns.t', made)
     table.append(rows(0, 5))
@@ -248,8 +272,9 @@ def test_a_data_file_that_stands_twice_with_other_deletes_is_refused(rest, forei
     again = commits.Snapshot(table, 'append')
     again.add([commits.Live(file.spec_id, file.schema, commits.new_entry(dict(file.file)))])
     table = by_hand(foreign, table, again)
+    stack.store.client().remove_object(lake.s3_bucket, file.path.removeprefix(f's3://{lake.s3_bucket}/'))
     answer = register(rest, schema, 't', table.metadata_location)
-    assert_error(answer, 501)
+    assert_error(answer, 400)
     assert file.path in answer.json()['error']['message']
     assert rest.send('HEAD', f'namespaces/{schema}/tables/t').status_code == 404
 
