@@ -89,9 +89,13 @@ std::string_view name(MessageType type) {
 
 base::Result<Unsigned> write_unsigned(const Envelope& envelope) {
   ASSIGN_OR_RETURN(auto payload, base::json::canonical(envelope.payload));
+  return write_unsigned(envelope, WrittenPayload{std::move(payload)});
+}
+
+Unsigned write_unsigned(const Envelope& envelope, const WrittenPayload& payload) {
   Unsigned out;
   std::string& text = out.text;
-  text.reserve(payload.size() + 320);
+  text.reserve(payload.text.size() + 320);
   text += "{\"aud\":";
   base::json::append_quoted(text, envelope.audience);
   text += ",\"id\":\"";
@@ -103,7 +107,7 @@ base::Result<Unsigned> write_unsigned(const Envelope& envelope) {
   text += "\",\"op\":";
   base::json::append_quoted(text, envelope.op);
   text += ",\"p\":";
-  text += payload;
+  text += payload.text;
   if (envelope.type == MessageType::kEvt) {
     text += ",\"seq\":";
     append_number(text, envelope.sequence);

@@ -97,6 +97,13 @@ struct Unsigned {
 /// `envelope` has no unknown members (ours have none) and its signature is
 /// passed over. Errors: kInvalid  as above.
 [[nodiscard]] base::Result<Unsigned> write_unsigned(const Envelope& envelope);
+
+/// A payload that is sent again and again: its canonical text, without a large double in it.
+struct WrittenPayload {
+  std::string text;
+};
+/// Likewise, with `payload` in the place of the envelope's own.
+[[nodiscard]] Unsigned write_unsigned(const Envelope& envelope, const WrittenPayload& payload);
 /// The whole text.
 [[nodiscard]] std::string with_signature(Unsigned message, const MessageSignature& signature);
 

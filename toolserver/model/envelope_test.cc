@@ -108,6 +108,16 @@ TEST(EnvelopeTest, signing_in_one_pass_gives_the_same_text) {
   EXPECT_EQ(text, *write_envelope(envelope));
 }
 
+TEST(EnvelopeTest, a_payload_that_was_written_before_gives_the_same_text) {
+  auto envelope = *parse_envelope(with(R"("t":"req")", R"("t":"evt","seq":7)"));
+  auto whole = *write_unsigned(envelope);
+  const WrittenPayload payload{*base::json::canonical(envelope.payload)};
+  envelope.payload = {{"not", "this"}};
+  auto again = write_unsigned(envelope, payload);
+  EXPECT_EQ(again.text, whole.text);
+  EXPECT_EQ(again.signature_at, whole.signature_at);
+}
+
 TEST(EnvelopeTest, a_missing_member_is_a_wrong_shape_and_is_named) {
   auto tree = base::json::parse(kRequest)->as_object();
   for (std::string_view member : {"v", "t", "id", "op", "ts", "n", "aud", "p"}) {

@@ -8,6 +8,7 @@
 
 #include "base/json/canonical.h"
 #include "toolserver/model/digest.h"
+#include "toolserver/model/ijson.h"
 
 namespace tool::pipeline {
 namespace {
@@ -26,10 +27,15 @@ PinState pin_state(const Capability& capability, const std::string& pin, const T
   return trust.first_seen == FirstSeen::kTrust ? PinState::kPinned : PinState::kQuarantined;
 }
 
-base::json::Object record_of(const Capability& capability, PinState state) {
-  base::json::Object record = capability.to_json();
-  record["pin"].as_object()["state"] = boost::json::string(name(state));
-  return record;
+// As it is listed, which its state is a part of. Lists are made of the text: a caller who begins
+// asks for all tools, and they change seldom.
+void set_state(ToolEntry& entry, PinState state) {
+  entry.state = state;
+  entry.record = entry.capability.to_json();
+  entry.record["pin"].as_object()["state"] = boost::json::string(name(state));
+  entry.written.clear();
+  if (has_large_double(entry.record)) return;
+  if (auto text = base::json::canonical(entry.record)) entry.written = std::move(*text);
 }
 
 base::Result<ToolEntry> entry_of(const Capability& capability, const Trust& trust) {
@@ -46,9 +52,16 @@ base::Result<ToolEntry> entry_of(const Capability& capability, const Trust& trus
   if (!canonical) return canonical.error();
   std::string pin = capability.pin();
   PinState state = pin_state(capability, pin, trust);
-  auto record = record_of(capability, state);
-  return ToolEntry{capability, std::move(input),  std::move(output), std::move(pin), state,
-                   state,      std::move(record), nullptr,           nullptr};
+  return ToolEntry{.capability = capability,
+                   .input = std::move(input),
+                   .output = std::move(output),
+                   .pin = std::move(pin),
+                   .state = state,
+                   .own_state = state,
+                   .record = {},
+                   .written = {},
+                   .connector = nullptr,
+                   .places = nullptr};
 }
 
 }  // namespace
@@ -108,8 +121,7 @@ Outcome<std::shared_ptr<const ToolEntry>> ToolRegistry::entry_for(
   if (std::size_t most = capability.limits.at_once; most > 0) {
     entry->places = std::make_shared<base::FairPlaces>(most);
   }
-  entry->state = state_of(*entry);
-  entry->record = record_of(capability, entry->state);
+  set_state(*entry, state_of(*entry));
   return std::make_shared<const ToolEntry>(std::move(*entry));
 }
 
@@ -166,8 +178,7 @@ Outcome<void> ToolRegistry::approve(const ToolId& id, std::string_view pin) {
   if (found->second->pin != pin) return refuse(Code::kPin, "the tool has changed");
   ToolEntry entry = *found->second;
   entry.own_state = PinState::kPinned;
-  entry.state = state_of(entry);
-  entry.record = record_of(entry.capability, entry.state);
+  set_state(entry, state_of(entry));
   found->second = std::make_shared<const ToolEntry>(std::move(entry));
   publish(std::move(tools));
   return {};
@@ -185,8 +196,7 @@ void ToolRegistry::renew_states() {
     PinState state = state_of(*entry);
     if (state == entry->state) continue;
     ToolEntry renewed = *entry;
-    renewed.state = state;
-    renewed.record = record_of(renewed.capability, state);
+    set_state(renewed, state);
     entry = std::make_shared<const ToolEntry>(std::move(renewed));
     is_new = true;
   }

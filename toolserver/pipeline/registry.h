@@ -53,6 +53,9 @@ struct ToolEntry {
   PinState state = PinState::kPinned;
   PinState own_state = PinState::kPinned;  ///< Of its pin alone, were it not held.
   base::json::Object record;               ///< As listed.
+  /// The record in canonical form; empty where it has a double that must not be sent so,
+  /// see has_large_double().
+  std::string written;
   std::shared_ptr<connectors::Connector> connector;
   std::shared_ptr<base::FairPlaces>
       places;  ///< Its own or its connector's; null when there is no bound.

@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "base/json/canonical.h"
 #include "toolserver/pipeline/fixture_test.h"
 
 namespace tool::pipeline {
@@ -108,6 +109,39 @@ TEST(RegistryTest, a_foreign_tool_waits_for_its_approval) {
     EXPECT_EQ(name(entry->state), name(c.state)) << c.name;
     EXPECT_EQ(entry->record.at("pin").at("state"), boost::json::string(name(c.state))) << c.name;
   }
+}
+
+// Lists are made of it.
+TEST(RegistryTest, the_text_of_a_record_is_that_of_its_state_now) {
+  ToolRegistry registry;
+  Capability tool = bridged("w.a");
+  ASSERT_TRUE(registry.add(connector({tool})).has_value());
+  auto expect = [&](PinState state) {
+    auto entry = registry.find(tool.id);
+    EXPECT_EQ(name(entry->state), name(state));
+    EXPECT_EQ(entry->record.at("pin").at("state"), boost::json::string(name(state)));
+    EXPECT_EQ(entry->written, *base::json::canonical(entry->record));
+  };
+  expect(PinState::kQuarantined);
+  ASSERT_TRUE(registry.approve(tool.id, tool.pin()).has_value());
+  expect(PinState::kPinned);
+  registry.hold(tool.id);
+  expect(PinState::kQuarantined);
+  registry.set_held({});
+  expect(PinState::kPinned);
+  bool passes = false;
+  registry.set_screen([&](const Capability&) { return passes; });
+  expect(PinState::kQuarantined);
+}
+
+// Its canonical form would be an integer that no reader takes.
+TEST(RegistryTest, a_record_with_a_large_double_has_no_text) {
+  ToolRegistry registry;
+  Capability large = capability("t.a");
+  large.input_schema = object(R"({"type":"object","properties":{"n":{"maximum":1e20}}})");
+  ASSERT_TRUE(registry.add(connector({large, capability("t.b")})).has_value());
+  EXPECT_EQ(registry.find(*ToolId::parse("t.a"))->written, "");
+  EXPECT_NE(registry.find(*ToolId::parse("t.b"))->written, "");
 }
 
 TEST(RegistryTest, an_approval_is_for_the_tool_that_was_looked_at) {

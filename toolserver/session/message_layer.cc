@@ -15,6 +15,11 @@ Direction receiving(Side side) {
   return side == Side::kClient ? Direction::kServerToClient : Direction::kClientToServer;
 }
 
+Outcome<void> check_size(const Unsigned& message, std::size_t most) {
+  if (message.text.size() + kProtectionBytes <= most) return {};
+  return refuse(Code::kLimit, "the answer is too large for one message");
+}
+
 }  // namespace
 
 MessageLayer::Protection MessageLayer::protect(Side side, Suite suite, const SessionKeys& keys,
@@ -67,21 +72,29 @@ Outcome<Frame> MessageLayer::write(const Envelope& envelope, std::size_t most) {
     return Fault{Code::kInternal, "the answer cannot be written", std::nullopt,
                  message.error().message()};
   }
-  if (message->text.size() + kProtectionBytes > most) {
-    return refuse(Code::kLimit, "the answer is too large for one message");
-  }
-  bool send_as_signed = !has_large_double(envelope.payload);
+  if (auto fits = check_size(*message, most); !fits) return std::move(fits).error();
+  if (!has_large_double(envelope.payload)) return seal(std::move(*message));
   if (auto* records = std::get_if<Records>(&protection_)) {
-    if (send_as_signed) return Frame{FrameKind::kBinary, records->sealer.seal(message->text)};
     return Frame{FrameKind::kBinary, records->sealer.seal(write_envelope(envelope).value())};
   }
-  auto signature = std::get<Signatures>(protection_).ours.sign(transcript_, message->text);
-  if (send_as_signed) {
-    return Frame{FrameKind::kText, with_signature(std::move(*message), signature)};
-  }
   Envelope whole = envelope;
-  whole.signature = std::move(signature);
+  whole.signature = std::get<Signatures>(protection_).ours.sign(transcript_, message->text);
   return Frame{FrameKind::kText, write_envelope(whole).value()};
+}
+
+Outcome<Frame> MessageLayer::write(const Envelope& envelope, const WrittenPayload& payload,
+                                   std::size_t most) {
+  auto message = write_unsigned(envelope, payload);
+  if (auto fits = check_size(message, most); !fits) return std::move(fits).error();
+  return seal(std::move(message));
+}
+
+Frame MessageLayer::seal(Unsigned message) {
+  if (auto* records = std::get_if<Records>(&protection_)) {
+    return {FrameKind::kBinary, records->sealer.seal(message.text)};
+  }
+  auto signature = std::get<Signatures>(protection_).ours.sign(transcript_, message.text);
+  return {FrameKind::kText, with_signature(std::move(message), signature)};
 }
 
 void MessageLayer::rekey(const Digest& th_r, const SecretBytes& dh) {

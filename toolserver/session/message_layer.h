@@ -45,6 +45,9 @@ class MessageLayer {
   ///         nothing was written, and no counter is used up.
   [[nodiscard]] Outcome<Frame> write(const Envelope& envelope,
                                      std::size_t most = std::numeric_limits<std::size_t>::max());
+  /// Likewise, with `payload` in the place of the envelope's own. Errors: E_LIMIT.
+  [[nodiscard]] Outcome<Frame> write(const Envelope& envelope, const WrittenPayload& payload,
+                                     std::size_t most);
 
   /// Later messages are signed over th2.
   void enter_ready(const Digest& th2) { transcript_ = th2; }
@@ -68,6 +71,8 @@ class MessageLayer {
     MessageKey theirs;
   };
   using Protection = std::variant<Records, Signatures>;
+  // A message that is sent in the form that is signed.
+  [[nodiscard]] Frame seal(Unsigned message);
   [[nodiscard]] static Protection protect(Side side, Suite suite, const SessionKeys& keys,
                                           const Digest& transcript, std::uint16_t epoch);
 

@@ -86,6 +86,7 @@ class ServerSession {
   ///         canonical form; E_LIMIT  it is larger than answer_bytes. After the
   ///         latter two the request is still running: encode_error().
   [[nodiscard]] Outcome<Frame> encode_result(const Ulid& id, base::json::Object payload);
+  [[nodiscard]] Outcome<Frame> encode_written(const Ulid& id, const WrittenPayload& payload);
   /// The refusal of a request. Ends it. `data` is the err's data, if any.
   /// Errors: E_INTERNAL as above.
   [[nodiscard]] Outcome<Frame> encode_error(const Ulid& id, const Fault& fault,

@@ -68,6 +68,16 @@ Outcome<Frame> ServerSession::encode_result(const Ulid& id, base::json::Object p
   return end_flight(MessageType::kRes, id, std::move(payload));
 }
 
+// Only a session that is ready, and so has its layer, runs a request.
+Outcome<Frame> ServerSession::encode_written(const Ulid& id, const WrittenPayload& payload) {
+  Flight* flight = flights_.find(id);
+  if (flight == nullptr) return refuse(Code::kInternal, "no such request is running");
+  auto frame = layer_->write(answer(MessageType::kRes, id, flight->op, {}), payload,
+                             context_->config().answer_bytes);
+  if (frame) flights_.remove(id);
+  return frame;
+}
+
 Outcome<Frame> ServerSession::encode_error(const Ulid& id, const Fault& fault,
                                            base::json::Object data) {
   // The server's own word for "no room" is nobody's fault.

@@ -84,6 +84,38 @@ TEST(SessionTest, large_doubles_go_there_and_back) {
   }
 }
 
+TEST(SessionTest, a_payload_that_was_written_before_arrives_as_any_other) {
+  for (const auto& options : both()) {
+    Pair pair(options);
+    ASSERT_TRUE(pair.open());
+    auto running = call(pair);
+    const WrittenPayload written{R"({"a":[1,"\u0001"],"b":{}})"};
+    auto answers = give(pair.client, *pair.server.encode_written(running.id, written));
+    ASSERT_NE(find<Answer>(answers), nullptr);
+    EXPECT_EQ(find<Answer>(answers)->payload,
+              (base::json::Object{{"a", {1, "\x01"}}, {"b", base::json::Object()}}));
+    EXPECT_EQ(pair.server.in_flight() + pair.client.in_flight(), 0U);
+    EXPECT_EQ(pair.server.encode_written(running.id, written).error().code, Code::kInternal);
+  }
+}
+
+TEST(SessionTest, a_written_payload_has_the_bound_of_any_answer) {
+  for (const auto& options : both()) {
+    Pair pair(options);
+    ASSERT_TRUE(pair.open());
+    auto running = call(pair);
+    const std::size_t most = server_config(options).answer_bytes;
+    const std::string large(most, 'x');
+    EXPECT_EQ(pair.server.encode_written(running.id, WrittenPayload{R"({"a":")" + large + R"("})"})
+                  .error()
+                  .code,
+              Code::kLimit);
+    const std::string fits(most - 1024, 'x');
+    EXPECT_TRUE(pair.server.encode_written(running.id, WrittenPayload{R"({"a":")" + fits + R"("})"})
+                    .has_value());
+  }
+}
+
 TEST(SessionTest, a_server_that_says_to_come_back_in_years_is_asked_again_in_an_hour) {
   for (const auto& options : both()) {
     Pair pair(options);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "base/json/json.h"
 #include "base/runtime/request_context.h"
@@ -43,7 +44,8 @@ struct Refusal {
   Fault fault;
   base::json::Object data;
 };
-using Answer = std::expected<base::json::Object, Refusal>;
+using Payload = std::variant<base::json::Object, WrittenPayload>;
+using Answer = std::expected<Payload, Refusal>;
 
 /// Safe to call from any loop.
 class Operations {

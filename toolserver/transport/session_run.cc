@@ -210,9 +210,16 @@ base::Task<void> Run::run_call(session::Request request) {
   if (turns_.is_free() || co_await turns_.take()) finish_call(id, std::move(answer));
 }
 
+Outcome<session::Frame> Run::encode(const Ulid& id, Payload payload) {
+  if (auto* written = std::get_if<WrittenPayload>(&payload)) {
+    return session_.encode_written(id, *written);
+  }
+  return session_.encode_result(id, std::get<base::json::Object>(std::move(payload)));
+}
+
 void Run::finish_call(const Ulid& id, Answer answer) {
   auto frame =
-      answer ? session_.encode_result(id, std::move(*answer))
+      answer ? encode(id, std::move(*answer))
              : session_.encode_error(id, answer.error().fault, std::move(answer.error().data));
   if (!frame) {
     Fault fault = std::move(frame).error();

@@ -69,6 +69,7 @@ class Run {
   [[nodiscard]] SessionControl make_control();
   base::Task<void> run_call(session::Request request);
   base::Task<void> keep_time();
+  [[nodiscard]] Outcome<session::Frame> encode(const Ulid& id, Payload payload);
   void finish_call(const Ulid& id, Answer answer);
   void cancel_calls();
   void leave_calls();

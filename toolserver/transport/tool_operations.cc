@@ -11,7 +11,6 @@
 #include "toolserver/federation/proof/forwarding.h"
 #include "toolserver/federation/proof/link_proof.h"
 #include "toolserver/transport/credential_check.h"
-#include "toolserver/transport/tool_payloads.h"
 
 namespace tool::transport {
 namespace {
@@ -158,25 +157,31 @@ base::Task<Answer> ToolOperations::run(base::RequestContext context,
 }
 
 Answer ToolOperations::list(const Caller& caller, const json::Object& payload) const {
+  auto page = page_of(caller, payload);
+  if (!page) return std::unexpected(std::move(page).error());
+  return write_page(std::move(*page));
+}
+
+std::expected<ToolPage, Refusal> ToolOperations::page_of(const Caller& caller,
+                                                         const json::Object& payload) const {
   auto request = read_list(payload);
   if (!request) return no(std::move(request).error());
   auto listing = pipeline_.capabilities_for(caller.principal, mode_);
   if (!request->etag.empty() && request->etag == listing->etag) {
-    return json::Object{{"etag", listing->etag}, {"unchanged", true}};
+    return ToolPage{.others = {{"etag", listing->etag}, {"unchanged", true}}, .is_unchanged = true};
   }
-  json::Array page;
+  ToolPage page{.others = {{"etag", listing->etag}}};
   std::size_t matching = 0;
   bool more = false;
   for (const auto& tool : listing->tools) {
     if (!tool->capability.id.text().starts_with(request->filter)) continue;
     if (matching++ < request->from) continue;
-    more = page.size() == request->limit;
+    more = page.tools.size() == request->limit;
     if (more) break;
-    page.push_back(tool->record);
+    page.tools.push_back(tool);
   }
-  json::Object answer{{"capabilities", std::move(page)}, {"etag", listing->etag}};
-  if (more) answer["next"] = std::to_string(request->from + request->limit);
-  return answer;
+  if (more) page.others["next"] = std::to_string(request->from + request->limit);
+  return page;
 }
 
 Answer ToolOperations::get(const Caller& caller, const json::Object& payload) const {
@@ -279,23 +284,23 @@ base::Task<Answer> ToolOperations::list_for_node(std::shared_ptr<const Caller> c
   const std::string& node = caller->principal.subject;
   if (wait->count() == 0 && federation_.came) federation_.came(node);
   auto until = std::chrono::steady_clock::now() + *wait;
-  Answer listed;
+  std::expected<ToolPage, Refusal> listed;
   while (true) {
     auto version = pipeline_.tools_version();
-    listed = list(*caller, payload);
-    if (!listed) co_return listed;
+    listed = page_of(*caller, payload);
+    if (!listed) co_return std::unexpected(std::move(listed).error());
     auto state = co_await boost::asio::this_coro::cancellation_state;
     bool is_over = state.cancelled() != boost::asio::cancellation_type::none ||
                    std::chrono::steady_clock::now() >= until ||
                    (federation_.is_draining && federation_.is_draining());
-    if (is_over || !listed->contains("unchanged")) break;
+    if (is_over || !listed->is_unchanged) break;
     co_await pipeline_.await_tools(version, until);
   }
   auto proof =
       federation::peer_proof(*federation_.keys, node, caller->session_id, clock_.now(), random_);
   if (!proof) co_return no(refuse(Code::kInternal, "the proof of this node cannot be made"));
-  (*listed)["proof"] = std::move(*proof);
-  co_return listed;
+  listed->others["proof"] = std::move(*proof);
+  co_return write_page(std::move(*listed));
 }
 
 // The caller is whom the proofs name, and may do here what they ask for, as far

@@ -6,6 +6,7 @@
 // Source: docs/wire-3.0.md, section 9.
 
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 #include "toolserver/pipeline/pipeline.h"
 #include "toolserver/transport/open_sessions.h"
 #include "toolserver/transport/operation.h"
+#include "toolserver/transport/tool_payloads.h"
 
 namespace tool::transport {
 
@@ -59,6 +61,8 @@ class ToolOperations final : public Operations {
 
  private:
   [[nodiscard]] Answer list(const Caller& caller, const base::json::Object& payload) const;
+  [[nodiscard]] std::expected<ToolPage, Refusal> page_of(const Caller& caller,
+                                                         const base::json::Object& payload) const;
   [[nodiscard]] Answer get(const Caller& caller, const base::json::Object& payload) const;
   [[nodiscard]] Answer outcome(const Caller& caller, const base::json::Object& payload) const;
   [[nodiscard]] Answer audit_head() const;

@@ -1,9 +1,11 @@
 #include "toolserver/transport/tool_payloads.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "base/crypto/encoding.h"
+#include "base/json/canonical.h"
 #include "base/json/fields.h"
 #include "toolserver/model/envelope.h"
 #include "toolserver/model/ulid.h"
@@ -212,6 +214,34 @@ Outcome<ForwardRequest> read_forward(json::Object payload) {
   }
   request.idem.age = std::chrono::milliseconds(age->get_int64());
   return request;
+}
+
+Payload write_page(ToolPage page) {
+  if (page.is_unchanged) return std::move(page.others);
+  auto others = json::canonical(page.others);
+  bool is_written = others && std::ranges::none_of(page.tools, [](const auto& tool) {
+                      return tool->written.empty();
+                    });
+  if (!is_written) {
+    json::Array records;
+    for (const auto& tool : page.tools) records.push_back(tool->record);
+    page.others["capabilities"] = std::move(records);
+    return std::move(page.others);
+  }
+  std::size_t size = others->size() + 32;
+  for (const auto& tool : page.tools) size += tool->written.size() + 1;
+  WrittenPayload payload;
+  std::string& text = payload.text;
+  text.reserve(size);
+  text += R"({"capabilities":[)";
+  for (const auto& tool : page.tools) {
+    text += tool->written;
+    text += ',';
+  }
+  if (!page.tools.empty()) text.pop_back();
+  text += "],";
+  text += std::string_view(*others).substr(1);
+  return payload;
 }
 
 json::Object write_content(Content content) {

@@ -3,6 +3,7 @@
 // Payloads of the operations as values: read once, every member checked.
 // Source: docs/wire-3.0.md, sections 9 and 10.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "toolserver/model/fault.h"
 #include "toolserver/outcomes/outcome_store.h"
 #include "toolserver/pipeline/call.h"
+#include "toolserver/pipeline/registry.h"
+#include "toolserver/transport/operation.h"
 
 namespace tool::transport {
 
@@ -65,6 +68,15 @@ struct ConsentChoice {
 [[nodiscard]] Outcome<std::string> read_id(const base::json::Object& payload);
 [[nodiscard]] Outcome<InvokeRequest> read_invoke(base::json::Object payload);
 [[nodiscard]] Outcome<ForwardRequest> read_forward(base::json::Object payload);
+
+/// What cap.list answers: the tools of one page, and the members beside them.
+struct ToolPage {
+  std::vector<std::shared_ptr<const pipeline::ToolEntry>> tools;
+  base::json::Object others;  ///< Of names that come after "capabilities".
+  bool is_unchanged = false;  ///< The others alone are the answer.
+};
+/// Made of the texts that the tools have, unless one has none.
+[[nodiscard]] Payload write_page(ToolPage page);
 
 /// A part of content as the wire writes it.
 [[nodiscard]] base::json::Object write_content(Content content);

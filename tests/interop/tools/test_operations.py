@@ -60,6 +60,35 @@ def test_a_dry_run_changes_and_shows_nothing(service, consent):
     assert not (service.folder / 'files/notes/dry.txt').exists()
 
 
+def test_each_caller_gets_the_list_of_its_own_scopes(services):
+    """However they take turns, and in whatever pieces they ask."""
+    service = services['basic']
+    scopes = {'reader': ['tool:invoke:files.read'], 'analyst': ['tool:invoke:sql.query', 'tool:describe:sql.list_tables'],
+              'both': ['tool:invoke:files.read', 'tool:invoke:sql.query'], 'nobody': []}
+
+    def wanted(name):
+        return sorted(scope.split(':')[2] for scope in scopes[name])
+
+    async def of(name, pieces):
+        async def work(client):
+            for limit in pieces:
+                listed = await client.call('cap.list', {'limit': limit})
+                assert [one['id'] for one in listed['capabilities']] == wanted(name)[:limit], (name, limit)
+                assert ('next' in listed) is (len(wanted(name)) > limit)
+                one = await client.call('cap.list', {'filter': 'sql.query'})
+                assert [found['id'] for found in one['capabilities']] == [tool for tool in wanted(name) if tool == 'sql.query'], name
+            assert (await client.call('cap.list', {'etag': listed['etag']})) == {'etag': listed['etag'], 'unchanged': True}
+            return listed['etag']
+
+        return await session(client_of(service, token=service.mint(name, ['cap:list', *scopes[name]])), work)
+
+    async def all_of_them():
+        return await asyncio.gather(*(of(name, pieces) for name in scopes for pieces in ((1, 1000), (2, 1), (1000, 1000))))
+
+    etags = run(all_of_them())
+    assert len(set(etags)) == len(scopes)
+
+
 def test_pages_of_capabilities(service):
     async def work(client):
         everything = await client.call('cap.list', {'limit': 1000})
