@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -67,10 +68,11 @@ std::string text_of(const Fault& fault) {
   return fault.detail.empty() ? fault.message : fault.message + ": " + fault.detail;
 }
 
-Outcome<ToolResult> without_questions(Outcome<ToolResult> result) {
-  if (!result || !result->input_needed) return result;
-  return refuse(Code::kPolicy,
-                "the tool's server wants input of the caller, which bridges do not give");
+SessionOptions session_options(const settings::Bridge& config) {
+  SessionOptions options;
+  options.timeout = config.timeout;
+  if (auto oldest = mcp::revision_of(config.oldest_version)) options.oldest = *oldest;
+  return options;
 }
 
 }  // namespace
@@ -122,6 +124,7 @@ base::Task<std::string> Bridge::serve_without_exception() {
   } catch (const std::exception& e) {
     reason = e.what();
   }
+  set_loop_sessions(nullptr);
   live_.reset();
   co_return reason;
 }
@@ -129,6 +132,7 @@ base::Task<std::string> Bridge::serve_without_exception() {
 void Bridge::stop() {
   stopping_ = true;
   open_ = false;
+  set_loop_sessions(nullptr);
   // It holds this bridge, as this holds it.
   if (auto offered = std::exchange(offered_, nullptr)) parts_.registry.remove(*offered);
   if (live_) live_->link->close();
@@ -179,10 +183,8 @@ base::Task<std::string> Bridge::serve_once() {
   live->link = std::move(*link);
   live_ = live;
   if (stopping_) live->link->close();
-  SessionOptions options;
-  options.timeout = config_.timeout;
+  SessionOptions options = session_options(config_);
   options.skip_newest = skip_newest_;
-  if (auto oldest = mcp::revision_of(config_.oldest_version)) options.oldest = *oldest;
   // The pool, which cannot be cancelled, has left it so.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   auto session = co_await ServerSession::open(*live->link, live->unasked, options);
@@ -191,7 +193,9 @@ base::Task<std::string> Bridge::serve_once() {
     live->session = std::move(*session);
     parts_.log.info("bridge: connected",
                     {{"bridge", config_.name}, {"mcp", mcp::name(live->session->revision())}});
+    open_to_loops(live);
     reason = co_await watch(live);
+    set_loop_sessions(nullptr);
   } else {
     reason = text_of(session.error());
     // Some old servers end at a word that they do not know.
@@ -204,6 +208,47 @@ base::Task<std::string> Bridge::serve_once() {
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   last_words_ = without_secrets(config_, live->link->last_words());
   co_return closed_for_.empty() ? reason : closed_for_;
+}
+
+// A login belongs to one loop, and so does the pipe of a program.
+void Bridge::open_to_loops(const std::shared_ptr<Live>& live) {
+  const auto* link = dynamic_cast<const HttpLink*>(live->link.get());
+  if (link == nullptr || config_.login || stopping_) return;
+  AgreedServer server;
+  server.link = http_options(config_);
+  server.link.session = link->session();
+  server.link.reader = loop_;
+  server.session = session_options(config_);
+  server.revision = live->session->revision();
+  server.lists_changed = [bridge = weak_from_this(), loop = loop_] {
+    asio::post(loop, [bridge] {
+      if (auto self = bridge.lock()) self->lists_changed_ = true;
+    });
+  };
+  server.closed = [bridge = weak_from_this(), loop = loop_,
+                   of = std::weak_ptr(live)](std::string reason) {
+    asio::post(loop, [bridge, of, reason = std::move(reason)]() mutable {
+      if (auto self = bridge.lock()) self->end_by(of, std::move(reason));
+    });
+  };
+  set_loop_sessions(std::make_shared<LoopSessions>(std::move(server)));
+}
+
+// Another loop was told that `live` has ended, which may be the one before.
+void Bridge::end_by(const std::weak_ptr<Live>& live, std::string reason) {
+  if (!live_ || live.lock() != live_ || !closed_for_.empty()) return;
+  closed_for_ = std::move(reason);
+  if (wake_) wake_->cancel();
+}
+
+void Bridge::set_loop_sessions(std::shared_ptr<LoopSessions> sessions) {
+  std::lock_guard held(mutex_);
+  loop_sessions_.swap(sessions);
+}
+
+std::shared_ptr<LoopSessions> Bridge::loop_sessions() const {
+  std::lock_guard held(mutex_);
+  return loop_sessions_;
 }
 
 base::Task<std::string> Bridge::watch(std::shared_ptr<Live> live) {
@@ -348,13 +393,13 @@ Outcome<std::shared_ptr<Bridge::Live>> Bridge::connected() const {
 base::Task<Outcome<ToolResult>> Bridge::call(ServerSession::Call call) {
   co_await asio::this_coro::throw_if_cancelled(false);
   CO_ASSIGN_OR_RETURN(auto live, connected());
-  co_return without_questions(co_await live->session->call(std::move(call)));
+  co_return co_await live->session->call(std::move(call));
 }
 
 base::Task<Outcome<ToolResult>> Bridge::fetch(ServerSession::Fetch fetch) {
   co_await asio::this_coro::throw_if_cancelled(false);
   CO_ASSIGN_OR_RETURN(auto live, connected());
-  co_return without_questions(co_await live->session->fetch(std::move(fetch)));
+  co_return co_await live->session->fetch(std::move(fetch));
 }
 
 }  // namespace tool::bridge

@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,7 @@
 #include "base/log/logger.h"
 #include "base/runtime/workers.h"
 #include "toolserver/mcp_bridge/foreign_tools.h"
+#include "toolserver/mcp_bridge/loop_sessions.h"
 #include "toolserver/mcp_bridge/server_session.h"
 #include "toolserver/mcp_login/login.h"
 #include "toolserver/pipeline/registry.h"
@@ -35,7 +37,7 @@ struct BridgeParts {
   std::function<void(std::string_view what, base::json::Object details)> record;
 };
 
-/// Lives on one event loop; call() and is_open() are for others.
+/// Lives on one event loop; loop(), config(), is_open() and loop_sessions() are for others.
 class Bridge : public std::enable_shared_from_this<Bridge> {
  public:
   /// How soon a change of the pins' file is seen, at the latest; also how often
@@ -58,11 +60,14 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   [[nodiscard]] const boost::asio::any_io_executor& loop() const { return loop_; }
   [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
 
+  /// By what other loops ask the server themselves; null where they cannot, or not just now:
+  /// then by call() and fetch().
+  [[nodiscard]] std::shared_ptr<LoopSessions> loop_sessions() const;
+
   /// On its loop, within the deadline of `call`.
-  /// Errors: E_BUSY  the server is not connected just now; E_POLICY  it wants
-  ///         input that is not given; those of ServerSession::call().
+  /// Errors: E_BUSY  the server is not connected just now; those of ServerSession::call().
   [[nodiscard]] base::Task<Outcome<ToolResult>> call(ServerSession::Call call);
-  /// Likewise, of a resource or a prompt. Errors: those of ServerSession::fetch().
+  /// Likewise, of a resource or a prompt. Errors: likewise of ServerSession::fetch().
   [[nodiscard]] base::Task<Outcome<ToolResult>> fetch(ServerSession::Fetch fetch);
   [[nodiscard]] const settings::Bridge& config() const { return config_; }
 
@@ -83,6 +88,9 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   base::Task<std::vector<base::json::Value>> list_beside(std::shared_ptr<Live> live, Listed what);
   [[nodiscard]] Outcome<std::shared_ptr<Live>> connected() const;
   base::Task<void> reread_pins();
+  void open_to_loops(const std::shared_ptr<Live>& live);
+  void end_by(const std::weak_ptr<Live>& live, std::string reason);
+  void set_loop_sessions(std::shared_ptr<LoopSessions> sessions);
   void offer(const PinFile& pins);
   void report(const std::string& id, const PinnedTool& seen, PinStatus status);
   base::Task<void> pause(std::chrono::milliseconds time);
@@ -110,6 +118,8 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   std::string closed_for_;
   std::string last_words_;
   std::atomic<bool> open_ = true;
+  mutable std::mutex mutex_;
+  std::shared_ptr<LoopSessions> loop_sessions_;  // Under mutex_; all others belong to loop_.
 };
 
 }  // namespace tool::bridge

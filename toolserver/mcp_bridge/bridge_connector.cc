@@ -40,6 +40,20 @@ Outcome<void> check_uri(const ForeignTool& offer, std::string_view uri) {
   return refuse(Code::kTool, "no such resource");
 }
 
+Outcome<ToolResult> without_questions(Outcome<ToolResult> result) {
+  if (!result || !result->input_needed) return result;
+  return refuse(Code::kPolicy,
+                "the tool's server wants input of the caller, which bridges do not give");
+}
+
+// Null where the bridge's own loop has to be asked, which knows why.
+std::shared_ptr<LoopSession> session_of(const Bridge& bridge, const asio::any_io_executor& loop) {
+  auto sessions = bridge.loop_sessions();
+  if (!sessions) return nullptr;
+  auto own = sessions->of(loop);
+  return own && !(*own)->is_closed() ? *own : nullptr;
+}
+
 // A URI of the server's means something at this server alone.
 void carry_uris(const settings::Bridge& bridge, ToolResult& result) {
   for (Content& part : result.content) {
@@ -86,8 +100,6 @@ base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> cal
   if (call->tool.offer() != Offer::kTool) {
     co_return co_await fetch(std::move(call), found->second);
   }
-  auto mine = co_await asio::this_coro::executor;
-  std::shared_ptr<Relay> relay;
   ServerSession::Call forward{found->second.capability.origin_tool,
                               call->args,
                               call->traceparent,
@@ -96,15 +108,37 @@ base::Task<Outcome<ToolResult>> BridgeConnector::invoke(Approved<Invocation> cal
   auto headers = found->second.headers.of(call->args);
   if (!headers) co_return to_fault(std::move(headers).error());
   forward.headers = std::move(*headers);
-  if (progress) {
-    relay = std::make_shared<Relay>(std::move(progress));
-    forward.progress = relayed(relay, mine);
-  }
   auto bridge = bridge_;
-  auto result = co_await connectors::on_loop(bridge->loop(), bridge->call(std::move(forward)));
-  if (relay) relay->ended = true;
+  auto result = without_questions(co_await ask(std::move(forward), std::move(progress)));
   if (result && bridge->config().offers.resources) carry_uris(bridge->config(), *result);
   co_return result;
+}
+
+base::Task<Outcome<ToolResult>> BridgeConnector::ask(ServerSession::Call call, Progress progress) {
+  auto mine = co_await asio::this_coro::executor;
+  auto bridge = bridge_;
+  if (auto own = session_of(*bridge, mine)) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    call.progress = std::move(progress);
+    co_return co_await own->session().call(std::move(call));
+  }
+  std::shared_ptr<Relay> relay;
+  if (progress) {
+    relay = std::make_shared<Relay>(std::move(progress));
+    call.progress = relayed(relay, mine);
+  }
+  auto result = co_await connectors::on_loop(bridge->loop(), bridge->call(std::move(call)));
+  if (relay) relay->ended = true;
+  co_return result;
+}
+
+base::Task<Outcome<ToolResult>> BridgeConnector::ask(ServerSession::Fetch fetch) {
+  auto bridge = bridge_;
+  if (auto own = session_of(*bridge, co_await asio::this_coro::executor)) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_return co_await own->session().fetch(std::move(fetch));
+  }
+  co_return co_await connectors::on_loop(bridge->loop(), bridge->fetch(std::move(fetch)));
 }
 
 base::Task<Outcome<ToolResult>> BridgeConnector::fetch(Approved<Invocation> call,
@@ -121,7 +155,7 @@ base::Task<Outcome<ToolResult>> BridgeConnector::fetch(Approved<Invocation> call
     fetch.params["arguments"] = call->args;
   }
   auto bridge = bridge_;
-  auto result = co_await connectors::on_loop(bridge->loop(), bridge->fetch(std::move(fetch)));
+  auto result = without_questions(co_await ask(std::move(fetch)));
   if (result) carry_uris(bridge->config(), *result);
   co_return result;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 // What one foreign server offers, as it was when its lists were read; a new
-// list makes a new connector. Calls come from every event loop and go to the
-// bridge's own.
+// list makes a new connector. Calls come from every event loop. They stay there
+// where the server can be asked so, and else go to the bridge's own.
 
 #include <map>
 #include <memory>
@@ -28,6 +28,8 @@ class BridgeConnector final : public connectors::Connector {
                                                        Progress progress) override;
 
  private:
+  [[nodiscard]] base::Task<Outcome<ToolResult>> ask(ServerSession::Call call, Progress progress);
+  [[nodiscard]] base::Task<Outcome<ToolResult>> ask(ServerSession::Fetch fetch);
   [[nodiscard]] base::Task<Outcome<ToolResult>> fetch(Approved<Invocation> call,
                                                       const ForeignTool& offer);
   std::shared_ptr<Bridge> bridge_;

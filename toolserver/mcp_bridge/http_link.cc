@@ -14,6 +14,7 @@
 #include "base/core/loopback.h"
 #include "base/http/stream_client.h"
 #include "base/runtime/task_group.h"
+#include "toolserver/connectors/on_loop.h"
 #include "toolserver/mcp/framing.h"
 #include "toolserver/pipeline/within.h"
 
@@ -48,6 +49,14 @@ Fault fault_of(const base::Error& error) {
   }
   return broken(error.message());
 }
+
+Outcome<mcp::Message> read_message(std::string_view text) {
+  auto message = mcp::parse_message(text, kServerMessage);
+  if (!message) return broken("what it sends is no message: " + message.error().error.message);
+  return std::move(*message);
+}
+
+base::Task<Outcome<mcp::Message>> message_of(std::string text) { co_return read_message(text); }
 
 bool is_type(const http::Headers& headers, std::string_view wanted) {
   std::string type(headers.get("Content-Type").value_or(""));
@@ -101,6 +110,7 @@ struct HttpLink::State : std::enable_shared_from_this<State> {
     client_options.response_time = options.timeout;
     client_options.ca_file = options.ca_file;
     client = http::StreamClient::create(std::move(origin), client_options);
+    session = options.session;
   }
 
   HttpLinkOptions options;
@@ -138,7 +148,8 @@ struct HttpLink::State : std::enable_shared_from_this<State> {
   base::Task<Outcome<std::string>> read_whole(http::BodyStream body, std::size_t most);
   base::Task<Outcome<Reply>> read_refusal(unsigned status, http::BodyStream body,
                                           mcp::RequestId id);
-  Outcome<std::optional<Reply>> take(const std::string& text,
+  base::Task<Outcome<mcp::Message>> read_there(std::string text) const;
+  Outcome<std::optional<Reply>> take(mcp::Message message, std::size_t bytes,
                                      const std::optional<mcp::RequestId>& id,
                                      std::size_t& requests);
   static base::Task<void> send_alone(std::shared_ptr<State> state, std::string text);
@@ -219,26 +230,29 @@ base::Task<Outcome<std::string>> HttpLink::State::read_whole(http::BodyStream bo
   co_return text;
 }
 
-// The answer, where this message is it.
-Outcome<std::optional<Reply>> HttpLink::State::take(const std::string& text,
+base::Task<Outcome<mcp::Message>> HttpLink::State::read_there(std::string text) const {
+  if (!options.reader || text.size() <= kReadHere) co_return read_message(text);
+  co_return co_await connectors::on_loop(options.reader, message_of(std::move(text)));
+}
+
+// The answer, where this message, of so many bytes, is it.
+Outcome<std::optional<Reply>> HttpLink::State::take(mcp::Message message, std::size_t bytes,
                                                     const std::optional<mcp::RequestId>& id,
                                                     std::size_t& requests) {
-  auto message = mcp::parse_message(text, kServerMessage);
-  if (!message) return broken("what it sends is no message: " + message.error().error.message);
-  if (auto* answer = std::get_if<mcp::Answer>(&*message)) {
+  if (auto* answer = std::get_if<mcp::Answer>(&message)) {
     if (answer->id != id) return broken("it answers another request");
     return std::optional<Reply>(std::move(answer->result));
   }
-  if (auto* error = std::get_if<mcp::ErrorAnswer>(&*message)) {
+  if (auto* error = std::get_if<mcp::ErrorAnswer>(&message)) {
     if (!id || (error->id && error->id != id)) return broken("it answers another request");
     return std::optional<Reply>(Reply(std::unexpected(std::move(error->error))));
   }
-  if (!meter.take(text.size(), true, steady_clock::now())) return broken("it sends too much");
-  if (auto* request = std::get_if<mcp::Request>(&*message)) {
+  if (!meter.take(bytes, true, steady_clock::now())) return broken("it sends too much");
+  if (auto* request = std::get_if<mcp::Request>(&message)) {
     if (++requests > kRequests) return broken("it asks too much of us");
     tasks.spawn(send_alone(shared_from_this(), answer_to(*request, events)));
   } else if (events.notified) {
-    events.notified(std::get<mcp::Notification>(*message));
+    events.notified(std::get<mcp::Notification>(message));
   }
   return std::optional<Reply>();
 }
@@ -257,11 +271,14 @@ base::Task<Outcome<std::optional<Reply>>> HttpLink::State::read_stream(
     auto found = reader.feed(std::string_view(part.data(), *got));
     if (!found) co_return fault_of(found.error());
     if (reader.retry()) place->retry_ms = reader.retry();
-    for (const auto& event : *found) {
+    for (auto& event : *found) {
       if (!event.id.empty()) place->last_id = is_session_id(event.id) ? event.id : "";
       if (++place->events > kEvents) co_return broken("its answer has too many events");
       if (event.data.empty()) continue;
-      auto taken = take(event.data, id, place->requests);
+      std::size_t bytes = event.data.size();
+      auto message = co_await read_there(std::move(event.data));
+      if (!message) co_return std::move(message).error();
+      auto taken = take(std::move(*message), bytes, id, place->requests);
       if (!taken) co_return std::move(taken).error();
       if (*taken) co_return std::move(*taken);
     }
@@ -375,8 +392,11 @@ base::Task<Outcome<Reply>> HttpLink::State::exchange(mcp::Request request, Heade
   }
   auto text = co_await read_whole(std::move(answer->body), kServerMessage.bytes);
   if (!text) co_return std::move(text).error();
+  std::size_t bytes = text->size();
+  auto message = co_await read_there(std::move(*text));
+  if (!message) co_return std::move(message).error();
   std::size_t requests = 0;
-  auto taken = take(*text, request.id, requests);
+  auto taken = take(std::move(*message), bytes, request.id, requests);
   if (!taken) co_return std::move(taken).error();
   if (!*taken) co_return broken("its answer is no answer");
   co_return std::move(**taken);
@@ -416,6 +436,8 @@ void HttpLink::speak(mcp::Revision revision) {
   state_->revision = revision;
   state_->has_agreed = true;
 }
+
+const std::string& HttpLink::session() const { return state_->session; }
 
 void HttpLink::close() {
   state_->is_closed = true;

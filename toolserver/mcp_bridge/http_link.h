@@ -26,11 +26,17 @@ struct HttpLinkOptions {
   std::chrono::milliseconds timeout{60'000};  ///< Between two pieces of an answer.
   /// Where the server asks for a login; null: a refusal is one.
   std::shared_ptr<login::Login> login = {};
+  /// Of the older era, where another link has agreed on it: requests carry it.
+  std::string session = {};
+  /// Where messages over HttpLink::kReadHere are read instead of on the link's own loop,
+  /// where others wait meanwhile; empty: nowhere.
+  boost::asio::any_io_executor reader = {};
 };
 
 class HttpLink final : public ServerLink {
  public:
   static constexpr std::size_t kWaiting = 64;  ///< Requests at once.
+  static constexpr std::size_t kReadHere = 64 << 10;
   /// Events of one answer, and requests of the server among them.
   static constexpr std::size_t kEvents = 10'000;
   static constexpr std::size_t kRequests = 64;
@@ -56,6 +62,8 @@ class HttpLink final : public ServerLink {
                                       base::Deadline deadline) override;
   [[nodiscard]] base::Task<void> listen(base::Deadline deadline) override;
   void speak(mcp::Revision revision) override;
+  /// Of the older era; empty where the server has given none.
+  [[nodiscard]] const std::string& session() const;
   void close() override;
   [[nodiscard]] base::Task<void> finish() override;
 

@@ -189,6 +189,15 @@ base::Task<Outcome<std::unique_ptr<ServerSession>>> ServerSession::open(ServerLi
   co_return session;
 }
 
+std::unique_ptr<ServerSession> ServerSession::of_agreed(ServerLink& link, Unasked& unasked,
+                                                        SessionOptions options,
+                                                        mcp::Revision revision) {
+  std::unique_ptr<ServerSession> session(new ServerSession(link, unasked, std::move(options)));
+  session->revision_ = revision;
+  link.speak(revision);
+  return session;
+}
+
 base::Task<Outcome<std::vector<json::Value>>> ServerSession::list(Listed what) {
   const List list = list_of(what);
   std::vector<json::Value> items;

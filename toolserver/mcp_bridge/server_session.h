@@ -33,6 +33,8 @@ struct SessionOptions {
   /// What this side can do, as MCP writes it. Bridges can do nothing.
   base::json::Object capabilities = {};
   bool skip_newest = false;  ///< The server went away when it was asked in the newest era.
+  /// Ids of requests begin after it. Sessions with one server have ids apart.
+  std::int64_t last_id = 0;
 };
 
 /// What a server has lists of.
@@ -53,6 +55,12 @@ class ServerSession {
   ///         the protocol says.
   [[nodiscard]] static base::Task<Outcome<std::unique_ptr<ServerSession>>> open(
       ServerLink& link, Unasked& unasked, SessionOptions options);
+
+  /// With a server that another one has agreed on `revision` with. Asks nothing; for calls
+  /// alone, since what the server has lists of is not known.
+  [[nodiscard]] static std::unique_ptr<ServerSession> of_agreed(ServerLink& link, Unasked& unasked,
+                                                                SessionOptions options,
+                                                                mcp::Revision revision);
 
   [[nodiscard]] mcp::Revision revision() const { return revision_; }
 
@@ -89,7 +97,7 @@ class ServerSession {
 
  private:
   ServerSession(ServerLink& link, Unasked& unasked, SessionOptions options)
-      : link_(link), unasked_(unasked), options_(options) {}
+      : link_(link), unasked_(unasked), options_(options), next_id_(options.last_id) {}
 
   base::Task<Outcome<bool>> discover(bool was_refused);
   base::Task<Outcome<void>> initialize();
@@ -104,7 +112,7 @@ class ServerSession {
   SessionOptions options_;
   mcp::Revision revision_ = mcp::kNewest;
   base::json::Object offered_;  // Its capabilities.
-  std::int64_t next_id_ = 0;
+  std::int64_t next_id_;
 };
 
 }  // namespace tool::bridge
