@@ -45,7 +45,7 @@ def test_rows_are_deleted_updated_and_merged(tour, mode):
 
 def test_partitions_are_overwritten(tour, sql, spark, duck, schema):
     tour = tour(MODES[1])
-    # Inlined rows are in no partition until DuckDB flushes them, and a dynamic overwrite passes over them.
+    # Inlined rows of several values are in no partition until DuckDB flushes them, and a dynamic overwrite passes over them.
     duck.execute(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{schema}', table_name => 'rows')")
     tour("INSERT OVERWRITE {t} PARTITION (part = 2) SELECT id, 'static' FROM range(3) r(id)",
          "DELETE FROM {t} WHERE part = 2; INSERT INTO {t} SELECT id, 'static', 2 FROM range(3) r(id)")
