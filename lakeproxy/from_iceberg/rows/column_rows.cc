@@ -88,13 +88,14 @@ void keep_orders(const std::map<model::FieldId, ColumnRow>& current,
 // Source: seen with DuckDB 1.5.5 on PostgreSQL.
 std::optional<std::string> inlined_type(const std::string& type) {
   static const std::map<std::string, std::string> kTypes = {
-      {"boolean", "boolean"}, {"int8", "smallint"},
-      {"int16", "smallint"},  {"int32", "integer"},
-      {"int64", "bigint"},    {"uint8", "integer"},
-      {"uint16", "integer"},  {"uint32", "bigint"},
-      {"float32", "real"},    {"float64", "double precision"},
-      {"time", "time"},       {"uuid", "uuid"},
-      {"varchar", "bytea"},   {"blob", "bytea"},
+      {"boolean", "boolean"},   {"int8", "smallint"},
+      {"int16", "smallint"},    {"int32", "integer"},
+      {"int64", "bigint"},      {"uint8", "integer"},
+      {"uint16", "integer"},    {"uint32", "bigint"},
+      {"float32", "real"},      {"float64", "double precision"},
+      {"time", "time"},         {"timetz", "time with time zone"},
+      {"interval", "interval"}, {"uuid", "uuid"},
+      {"varchar", "bytea"},     {"blob", "bytea"},
       {"json", "bytea"},
   };
   if (type == "variant" || type == "geometry") return std::nullopt;
@@ -161,7 +162,7 @@ ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<Colum
   for (ColumnRow& row : wanted) {
     auto found = held.find(row.id);
     if (found == held.end()) {
-      diff.begun.push_back(std::move(row));
+      diff.begun.push_back(row);
       continue;
     }
     if (same_shown_type(found->second.type, row.type)) row.type = found->second.type;
@@ -171,10 +172,11 @@ ColumnDiff diff_columns(const std::vector<ColumnRow>& current, std::vector<Colum
     if (row.parent || is_as_shown) row.nulls_allowed = found->second.nulls_allowed;
     if (!(row == found->second)) {
       diff.ended.push_back(row.id);
-      diff.begun.push_back(std::move(row));
+      diff.begun.push_back(row);
     }
     held.erase(found);
   }
+  diff.after = std::move(wanted);
   for (const auto& [id, row] : held) diff.ended.push_back(id);
   return diff;
 }

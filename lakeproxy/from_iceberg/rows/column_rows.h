@@ -44,6 +44,7 @@ struct ColumnRow {
 struct ColumnDiff {
   std::vector<std::int64_t> ended;  ///< Ids whose rows end.
   std::vector<ColumnRow> begun;
+  std::vector<ColumnRow> after;  ///< All that the table has then.
   [[nodiscard]] bool empty() const { return ended.empty() && begun.empty(); }
 };
 

@@ -183,6 +183,15 @@ TEST(ColumnRows, only_what_differs_ends_and_begins) {
   }
 }
 
+// What DuckDB keeps of small inserts is of these types.
+TEST(ColumnRows, what_a_table_has_after_a_change_has_the_lakes_own_types) {
+  const ColumnRow held = row(1, 1, "a", "interval");
+  const ColumnRow added = row(2, 2, "b");
+  const auto diff = diff_columns({held}, {row(1, 1, "a", "varchar"), added}, {});
+  EXPECT_EQ(diff.begun, std::vector{added});
+  EXPECT_EQ(diff.after, (std::vector{held, added}));
+}
+
 TEST(ColumnRows, not_null_stays_where_a_client_leaves_the_column_as_it_was_shown) {
   ColumnRow held = row(1, 1, "a");
   held.nulls_allowed = false;

@@ -51,7 +51,7 @@ base::Status add_schema_rows(const SchemaSql& sql, const TableChange& change, co
   delta.altered_tables.push_back(table);
   delta.changes.push_back(fmt::format("altered_table:{}", table));
   if (preconditions[kInlined]->empty()) return {};
-  for (Query& query : make_inlined_table(sql, head, table, wanted)) {
+  for (Query& query : make_inlined_table(sql, head, table, diff.after)) {
     delta.queries.push_back(std::move(query));
   }
   return {};

@@ -28,8 +28,11 @@ bool needs_schema_version_fence(const TableChange& change, std::size_t delta) {
 
 base::Result<std::vector<ColumnRow>> columns_after(const TableChange& change,
                                                    const PreconditionRows& preconditions) {
-  if (!has_new_schema(change)) return read_columns(*preconditions[kOptional]);
-  return column_rows(change.after.current_schema(), &change.before->metadata.current_schema());
+  auto current = read_columns(*preconditions[kOptional]);
+  if (!has_new_schema(change)) return current;
+  const model::Schema& before = change.before->metadata.current_schema();
+  ASSIGN_OR_RETURN(auto wanted, column_rows(change.after.current_schema(), &before));
+  return diff_columns(current, std::move(wanted), before).after;
 }
 
 }  // namespace
