@@ -1,7 +1,7 @@
 """Where no readable copies are made, a table that Iceberg's readers would misread is refused with the column, and disturbs nothing."""
 import pytest
 
-from own_lake import own_stack
+from own_lake import compact_path, own_stack, snapshots
 from rest import Rest, assert_error, table_body
 from stack.process import wait_until
 
@@ -48,7 +48,10 @@ def test_a_type_that_cannot_be_shown_is_refused_by_name(without_copies, place, k
     assert names == {'odd', 'other'}
     # A change of it is refused as well, and changes nothing.
     change = {'requirements': [], 'updates': [{'action': 'set-properties', 'updates': {'k': 'v'}}]}
+    last = snapshots(duck)[-1]
     assert_error(rest.post(f'namespaces/{schema}/tables/odd', change), 501)
+    assert_error(rest.post(compact_path(f'{schema}.odd')), 501)
+    assert snapshots(duck)[-1] == last, 'what no client could be told of is not begun'
     assert duck.execute(f'SELECT count(*) FROM lake.{schema}.odd').fetchone() == (0,)
     # It is shown once the column is gone.
     duck.execute(f'ALTER TABLE lake.{schema}.odd DROP COLUMN "the column"')

@@ -87,15 +87,6 @@ def test_what_cannot_be_compacted(rest, schema, lake, duck):
     duck.execute(f'CREATE VIEW lake.{schema}.v AS SELECT 1 AS a')
     assert_error(rest.post(compact_path(f'{schema}.v')), 404)
     assert_error(rest.send('GET', compact_path(f'{schema}.v')), 405)
-    duck.execute(f'CREATE TABLE lake.{schema}.odd (a INTEGER NOT NULL)')
-    duck.execute(f'INSERT INTO lake.{schema}.odd VALUES (1)')
-    # No client is shown a file with NULLs in such a column.
-    place = f'{lake.data_path}beside/{schema}.parquet'
-    duck.execute(f"COPY (SELECT NULL::INTEGER AS a) TO '{place}' (FORMAT parquet)")
-    duck.execute(f"CALL ducklake_add_data_files('lake', 'odd', '{place}', schema => '{schema}')")
-    last = snapshots(duck)[-1]
-    assert_error(rest.post(compact_path(f'{schema}.odd')), 501)
-    assert snapshots(duck)[-1] == last, 'what no client could be told of is not begun'
     listed = requests.get(f'{lake.uri}/v1/config', timeout=30).json()['endpoints']
     assert not any('compact' in endpoint for endpoint in listed), "it is not of Iceberg's API"
 
