@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -297,8 +298,9 @@ ChildEnd Child::take() {
     if (!too_much_) keep_output(part);
     return !too_much_;
   });
-  // Bounded, since somebody may write on.
-  std::size_t left = limits_.error_bytes + kPart;
+  // As much as the pipe can hold, since somebody may write on.
+  const int held = ::fcntl(err_.native_handle(), F_GETPIPE_SZ);
+  std::size_t left = std::max<std::size_t>(kPart, held > 0 ? static_cast<std::size_t>(held) : 0);
   drain(err_, [&](std::string_view part) {
     keep_errors(part);
     bool more = part.size() < left;
