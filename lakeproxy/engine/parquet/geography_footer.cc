@@ -263,7 +263,8 @@ class Editing {
     if (!is_wanted) return;
     const bool is_geometry = found.is_leaf && found.is_bytes &&
                              (found.logical == kGeometry || found.logical == kGeography);
-    if (!is_geometry || (!found.type_begin && found.last_field > kLogicalType)) {
+    // Without a logical type one is put behind the last field, which must be before it.
+    if (!is_geometry || (!found.type_begin && found.last_field >= kLogicalType)) {
       other_ = found.id;
       return;
     }
