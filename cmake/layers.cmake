@@ -162,7 +162,7 @@ module(lakeproxy/from_iceberg/import USES base/core base/gzip base/json lakeprox
   lakeproxy/from_iceberg/files lakeproxy/from_iceberg/rows lakeproxy/from_iceberg/write lakeproxy/iceberg/metadata
   lakeproxy/iceberg/update lakeproxy/operation/catalog lakeproxy/storage)
 module(lakeproxy/views USES base/core base/json base/postgres lakeproxy/ducklake/commit lakeproxy/ducklake/lake
-  lakeproxy/iceberg/view lakeproxy/model TEST_USES base/testing lakeproxy/from_iceberg/write
+  lakeproxy/iceberg/view lakeproxy/mapping lakeproxy/model TEST_USES base/testing lakeproxy/from_iceberg/write
   lakeproxy/iceberg/update)
 
 # Loaded tables in memory.

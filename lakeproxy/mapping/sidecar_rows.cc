@@ -9,6 +9,7 @@
 #include "lakeproxy/iceberg/metadata/snapshot_json.h"
 #include "lakeproxy/iceberg/schema/partition_json.h"
 #include "lakeproxy/iceberg/schema/schema_json.h"
+#include "lakeproxy/mapping/comments.h"
 #include "lakeproxy/mapping/shown_parts.h"
 
 namespace lake::ducklake {
@@ -22,6 +23,7 @@ namespace json = base::json;
 std::string properties_json(const model::TableMetadata& metadata) {
   json::Object object;
   for (const auto& [key, value] : metadata.properties) {
+    if (key == kCommentProperty) continue;  // The lake has it.
     auto held = metadata.default_properties.find(key);
     if (held == metadata.default_properties.end() || held->second != value) object[key] = value;
   }

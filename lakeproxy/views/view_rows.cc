@@ -7,6 +7,7 @@
 #include "lakeproxy/ducklake/lake/path_names.h"
 #include "lakeproxy/ducklake/lake/shown_time.h"
 #include "lakeproxy/iceberg/view/view_json.h"
+#include "lakeproxy/mapping/comments.h"
 
 namespace lake::ducklake {
 namespace {
@@ -115,11 +116,6 @@ model::ViewMetadata duckdbs_metadata(const model::TableIdentifier& identifier,
   return view;
 }
 
-const std::string* comment_of(const model::ViewMetadata& view) {
-  const auto comment = view.properties.find(std::string(model::kViewComment));
-  return comment == view.properties.end() ? nullptr : &comment->second;
-}
-
 }  // namespace
 
 std::vector<Query> load_view(const SchemaSql& sql, const model::TableIdentifier& identifier) {
@@ -149,7 +145,7 @@ base::Result<LakeView> read_view(const model::TableIdentifier& identifier,
     view.metadata = std::move(*kept);
   }
   if (auto comment = row.opt_text(0, kComment)) {
-    view.metadata.properties[std::string(model::kViewComment)] = std::move(*comment);
+    view.metadata.properties[std::string(kCommentProperty)] = std::move(*comment);
   }
   return view;
 }
@@ -198,29 +194,11 @@ void end_column_tags(const SchemaSql& sql, ViewPlace place, model::LakeFormat fo
        {param(place.view_id), param(place.begin)}});
 }
 
-void put_comment(const SchemaSql& sql, ViewPlace place, const model::ViewMetadata& view,
-                 std::vector<Query>& out) {
-  out.push_back({sql("UPDATE @ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 AND key = "
-                     "'comment' AND end_snapshot IS NULL"),
-                 {param(place.view_id), param(place.begin)}});
-  const std::string* comment = comment_of(view);
-  if (comment == nullptr) return;
-  out.push_back({sql("INSERT INTO @ducklake_tag (object_id, begin_snapshot, end_snapshot, key, "
-                     "value) VALUES ($1, $2, NULL, 'comment', $3)"),
-                 {param(place.view_id), param(place.begin), param(*comment)}});
-}
-
-bool same_comment(const model::ViewMetadata& one, const model::ViewMetadata& other) {
-  const std::string* left = comment_of(one);
-  const std::string* right = comment_of(other);
-  return left == nullptr || right == nullptr ? left == right : *left == *right;
-}
-
 void put_view(const SchemaSql& sql, std::int64_t view_id, std::int64_t revision,
               const model::ViewMetadata& view, const std::string& metadata_location,
               std::vector<Query>& out) {
   model::ViewMetadata kept = view;
-  kept.properties.erase(std::string(model::kViewComment));
+  kept.properties.erase(std::string(kCommentProperty));
   base::json::Value document = model::to_json(kept);
   for (const char* member : kElsewhere) document.as_object().erase(member);
   out.push_back({sql("INSERT INTO @lakeproxy_view (view_id, revision, metadata_location, document) "

@@ -39,12 +39,6 @@ struct ViewPlace {
 void end_column_tags(const SchemaSql& sql, ViewPlace place, model::LakeFormat format,
                      std::vector<base::pg::Query>& out);
 
-/// The comment's tag, where DuckDB reads it: the old one ends, the new one
-/// begins if the view has a comment.
-void put_comment(const SchemaSql& sql, ViewPlace place, const model::ViewMetadata& view,
-                 std::vector<base::pg::Query>& out);
-[[nodiscard]] bool same_comment(const model::ViewMetadata& one, const model::ViewMetadata& other);
-
 /// The sidecars, whole.
 void put_view(const SchemaSql& sql, std::int64_t view_id, std::int64_t revision,
               const model::ViewMetadata& view, const std::string& metadata_location,

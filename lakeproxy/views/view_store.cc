@@ -6,6 +6,7 @@
 #include "lakeproxy/ducklake/lake/name_page.h"
 #include "lakeproxy/ducklake/lake/namespace_mapping.h"
 #include "lakeproxy/ducklake/lake/not_there.h"
+#include "lakeproxy/mapping/comments.h"
 #include "lakeproxy/views/view_rows.h"
 
 namespace lake::ducklake {
@@ -44,7 +45,9 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& vi
   LakeDelta delta;
   delta.queries.push_back(
       insert_view(sql, place, preconditions[0]->int64(0, 0), identifier.name, view.metadata));
-  put_comment(sql, place, view.metadata, delta.queries);
+  if (auto comment = comment_of(view.metadata.properties)) {
+    put_comment(sql, place.view_id, place.begin, comment, delta.queries);
+  }
   delta.changes.push_back("created_view:" + change_word(*preconditions[0], identifier.name));
   delta.schema_changes = true;
   delta.catalog_ids_used = 1;
@@ -56,12 +59,9 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& vi
 }
 
 bool still_holds(const LakeView& view, const base::pg::Rows& now) {
-  const auto comment = view.metadata.properties.find(std::string(model::kViewComment));
-  const auto held = comment == view.metadata.properties.end()
-                        ? std::nullopt
-                        : std::optional<std::string>(comment->second);
   return now.int64(0, 0) == view.view_id && now.int64(0, 1) == view.begin_snapshot &&
-         now.int64(0, 2) == view.revision && now.opt_text(0, 3) == held;
+         now.int64(0, 2) == view.revision &&
+         now.opt_text(0, 3) == comment_of(view.metadata.properties);
 }
 
 base::Result<CommitPlan> plan_replace(const SchemaSql& sql, const ViewChange& change,
@@ -80,8 +80,9 @@ base::Result<CommitPlan> plan_replace(const SchemaSql& sql, const ViewChange& ch
     delta.queries.push_back(end_view(sql, place));
     end_column_tags(sql, place, head.format, delta.queries);
   }
-  if (!same_comment(before.metadata, change.after)) {
-    put_comment(sql, place, change.after, delta.queries);
+  auto comment = comment_of(change.after.properties);
+  if (comment != comment_of(before.metadata.properties)) {
+    put_comment(sql, place.view_id, place.begin, comment, delta.queries);
   }
   CommitPlan plan;
   if (!delta.queries.empty()) {

@@ -17,6 +17,14 @@ class Direct:
         rows = self.connection.execute(f'DESCRIBE FROM lake.{table}{version(snapshot)}').fetchall()
         return [(row[0], row[1]) for row in rows]
 
+    def comments(self, table):
+        """By column, of those that have one; the table's own under None."""
+        schema, name = table.split('.')
+        asked = [schema, name.strip('"')]
+        of_table = "database_name = 'lake' AND schema_name = ? AND table_name = ? AND comment IS NOT NULL"
+        return dict(self.connection.execute(f"""SELECT NULL, comment FROM duckdb_tables() WHERE {of_table} UNION ALL
+            SELECT column_name, comment FROM duckdb_columns() WHERE {of_table}""", 2 * asked).fetchall())
+
 
 class DuckIceberg:
     """DuckDB's Iceberg extension."""

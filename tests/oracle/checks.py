@@ -55,6 +55,7 @@ class Checker:
         truth = Truth(self.world, table)
         self.compare_with_expected(table, truth)
         compare_schema(truth, loaded.schema(), 'schema at the head')
+        self.compare_comments(table, loaded)
         numbers = self.compare_rows(table, loaded, truth, None, random)
         self.aggregates(table, truth, random)
         for _ in range(6 if self.thorough else 2):
@@ -62,6 +63,17 @@ class Checker:
         if (self.thorough or random.random() < 0.1) and not names_dropped_column(loaded.metadata):
             self.compare_sample(table, truth)
         self.older(table, loaded, random, numbers)
+
+    def compare_comments(self, table, loaded):
+        of_table = "database_name = 'lake' AND schema_name = ? AND table_name = ?"
+        ask = self.world.duck.execute
+        names = [table.schema, table.name]
+        wanted = {None: ask(f'SELECT comment FROM duckdb_tables() WHERE {of_table}', names).fetchone()[0],
+                  **dict(ask(f'SELECT column_name, comment FROM duckdb_columns() WHERE {of_table}', names).fetchall())}
+        found = {None: loaded.properties.get('comment'), **{field.name: field.doc for field in loaded.schema().fields}}
+        differ = {name: (wanted[name], text) for name, text in found.items() if name in wanted and wanted[name] != text}
+        if differ:
+            raise Difference('comments', f'{table.name}: DuckDB and PyIceberg have, by column: {differ}')
 
     def check_names(self):
         """The catalog lists the tables and the views that there are, and neither for the other."""

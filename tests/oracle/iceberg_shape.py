@@ -232,6 +232,26 @@ def properties(world, random):
                 change.remove_properties('owner')
 
 
+@operation('pyiceberg.comment', 2)
+def comment(world, random):
+    """Of the table or of a column; perhaps with one of DuckDB's there, which is the same one."""
+    table = world.pick(random)
+    loaded = load(world, table)
+    text = random.choice(("it's ü", 'a text', '', None))
+    if random.random() < 0.5:
+        with client(world, f'comment on {table.name}: {text!r}'):
+            with loaded.transaction() as change:
+                if text is None:
+                    change.remove_properties('comment')
+                else:
+                    change.set_properties(comment=text)
+        return
+    name = random.choice(loaded.schema().fields).name
+    with client(world, f'comment on the column {name} of {table.name}: {text!r}'):
+        with loaded.update_schema() as change:
+            change.update_column((name,), doc=text)
+
+
 @operation('pyiceberg.tag', 1)
 def tag(world, random):
     table = world.pick(random)

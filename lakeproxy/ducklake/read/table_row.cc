@@ -7,6 +7,7 @@
 #include "lakeproxy/ducklake/read/reader_impl.h"
 #include "lakeproxy/iceberg/metadata/snapshot_json.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
+#include "lakeproxy/mapping/comments.h"
 #include "lakeproxy/mapping/shown_parts.h"
 
 namespace lake::ducklake {
@@ -16,8 +17,6 @@ using base::Result;
 using base::json::Fields;
 using base::pg::Rows;
 using model::SnapshotId;
-
-constexpr std::string_view kCommentProperty = "comment";
 
 // The columns of LakeSql::table.
 enum Column : std::size_t {

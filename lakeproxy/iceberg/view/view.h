@@ -21,8 +21,6 @@ namespace lake::model {
 inline constexpr std::int32_t kViewFormatVersion = 1;
 /// What a view's first version is called.
 inline constexpr std::int32_t kFirstViewVersion = 1;
-/// The property that DuckLake keeps as the view's comment.
-inline constexpr std::string_view kViewComment = "comment";
 
 struct SqlRepresentation {
   std::string sql;

@@ -61,6 +61,8 @@ def test_columns_come_move_change_and_go(table, duck, schema, catalog):
     alter(table, 'ALTER COLUMN id DROP NOT NULL', "ALTER COLUMN text COMMENT 'a text'")
     assert required(duck, schema) == []
     assert catalog.load_table(table.name).schema().find_field('text').doc == 'a text'
+    table.run(f"COMMENT ON TABLE lake.{table.name} IS 'of Spark'")
+    assert table.truth.comments(table.name) == {None: 'of Spark', 'c1': 'one', 'text': 'a text'}
     alter(table, 'DROP COLUMN c1', 'DROP COLUMNS (c2, p.deep)')
     assert 'c1' not in kinds(table) and 'c2' not in kinds(table)
     table.run(f'INSERT INTO lake.{table.name} (text) VALUES (NULL)')

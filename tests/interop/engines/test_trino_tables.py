@@ -35,6 +35,7 @@ def test_columns_come_change_and_go(trino_tour, ask, duck, catalog):
     alter(tour, 'DROP COLUMN c1', 'DROP COLUMN p.q')
     ask(f"COMMENT ON TABLE lake.{tour.name} IS 'changed'")
     ask(f"COMMENT ON COLUMN lake.{tour.name}.text IS 'a text'")
+    assert tour.truth.comments(tour.name) == {None: 'changed', 'text': 'a text'}
     ask(f"INSERT INTO lake.{tour.name} (id, text) VALUES (NULL, 'new')")
     loaded = catalog.load_table(tour.name)
     assert loaded.properties['comment'] == 'changed' and loaded.schema().find_field('text').doc == 'a text'
