@@ -38,18 +38,25 @@ struct Attempt {
   std::vector<std::string> obsolete_objects;  ///< The client's lists and manifests.
 };
 
-// What the commit asks for, and on what.
+// What the commit asks for, on what, and who asks.
 struct RequestedCommit {
   const model::TableIdentifier* identifier;
   const model::TableCommit* commit;
   const Key* key;
+  auth::Principal principal;
 };
 
+// Who may change the table is asked of the policies as they are known here: the transaction checks
+// that they are still those.
 base::Task<base::Result<Attempt>> attempt(base::RequestContext context, Catalog* catalog,
                                           RequestedCommit requested,
                                           publish::LoadedTablePtr loaded) {
+  CO_ASSIGN_OR_RETURN(
+      const policy::PolicyVersion policies,
+      co_await check_sees_itself(context, catalog, std::move(requested.principal), loaded));
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare_change(context, catalog, loaded, requested.commit));
+  prepared.change.policies = policies.value;
   Attempt result;
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
   result.obsolete_objects = std::move(prepared.obsolete_objects);
@@ -78,6 +85,7 @@ base::Task<base::Result<CompletedCommit>> commit(base::RequestContext context, C
     loaded = known->loaded;
   }
   for (int i = 0; i < kAttempts; ++i) {
+    const std::int64_t policies = catalog->loaded_tables->policy_version();
     auto done = co_await attempt(context, catalog, requested, loaded);
     if (done) co_return CompletedCommit{std::move(loaded), std::move(*done)};
     if (done.error().kind() == ErrorKind::kOutcomeUnknown ||
@@ -88,7 +96,8 @@ base::Task<base::Result<CompletedCommit>> commit(base::RequestContext context, C
     if (is_current && !stale) co_return std::move(done).error();
     CO_ASSIGN_OR_RETURN(auto now,
                         co_await catalog->loaded_tables->get(context, *requested.identifier));
-    if (now == loaded && !stale) co_return std::move(done).error();
+    const bool same = now == loaded && policies == catalog->loaded_tables->policy_version();
+    if (same && !stale) co_return std::move(done).error();
     loaded = std::move(now);
     is_current = true;
   }
@@ -96,29 +105,13 @@ base::Task<base::Result<CompletedCommit>> commit(base::RequestContext context, C
       .with_reason(ducklake::kBusy);
 }
 
-base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
-                               model::TableIdentifier identifier, publish::CacheEntryPtr entry,
-                               std::vector<std::string> obsolete_objects) {
-  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAnswered);
-  auto recorded = co_await catalog->loaded_tables->record(std::move(identifier), std::move(entry),
-                                                          publish::RecordTime::kWithOthers);
-  if (!recorded && recorded.error().reason() != ducklake::kStale) {
-    catalog->log->for_request(context.request_id)
-        .warning("a publication could not be recorded; the table's next request makes it anew",
-                 {{"error", recorded.error().message()}, {"detail", recorded.error().detail()}});
-  }
-  if (!obsolete_objects.empty()) {
-    co_await remove_obsolete_objects(context, catalog, std::move(obsolete_objects));
-  }
-}
-
 // The table after the commit, and what is left to be done of its publication.
 base::Task<base::Result<publish::CacheEntryPtr>> publish_commit(
     base::RequestContext context, Catalog* catalog, const model::TableIdentifier* identifier,
     publish::LoadedTablePtr before, ducklake::ChangedTable changed) {
-  if (changed.appended) {
-    co_return co_await catalog->loaded_tables->publish_appended(
-        context, *identifier, std::move(before), std::move(changed));
+  if (changed.known) {
+    co_return co_await catalog->loaded_tables->publish_known(context, *identifier,
+                                                             std::move(before), std::move(changed));
   }
   auto entry = std::make_shared<publish::CacheEntry>();
   CO_ASSIGN_OR_RETURN(entry->loaded, co_await catalog->loaded_tables->get(context, *identifier));
@@ -151,22 +144,20 @@ struct Answer {
 
 base::Task<base::Result<Answer>> create_by_commit(base::RequestContext context, Catalog* catalog,
                                                   const CommitTable* request, const Key* key) {
-  Answer answer;
   CO_ASSIGN_OR_RETURN(
-      answer.obsolete_objects,
+      auto committed,
       co_await commit_new_table(context, catalog, request->identifier, &request->commit, *key));
-  auto loaded =
-      co_await catalog->loaded_tables->get(with_time_to_show(context), request->identifier);
-  if (!loaded) co_return made_but_not_shown(loaded.error());
-  auto entry = std::make_shared<publish::CacheEntry>();
-  entry->loaded = std::move(*loaded);
-  answer.entry = std::move(entry);
-  co_return answer;
+  auto entry = co_await catalog->loaded_tables->publish_created(
+      with_time_to_show(context), request->identifier, std::move(committed.created));
+  if (!entry) co_return made_but_not_shown(entry.error());
+  co_return Answer{std::move(*entry), std::move(committed.obsolete_objects)};
 }
 
 base::Task<base::Result<Answer>> change_by_commit(base::RequestContext context, Catalog* catalog,
-                                                  const CommitTable* request, const Key* key) {
-  const RequestedCommit requested{&request->identifier, &request->commit, key};
+                                                  const CommitTable* request, const Key* key,
+                                                  auth::Principal principal) {
+  const RequestedCommit requested{&request->identifier, &request->commit, key,
+                                  std::move(principal)};
   CO_ASSIGN_OR_RETURN(auto done, co_await commit(context, catalog, requested));
   auto entry = co_await publish_commit(with_time_to_show(context), catalog, &request->identifier,
                                        std::move(done.loaded), std::move(done.attempt.changed));
@@ -182,13 +173,10 @@ base::Task<base::Result<ShownTable>> commit_table(base::RequestContext context, 
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const CommitTable* requested = &*request;
   const Key* key = &request.key();
-  if (!creates(requested->commit)) {
-    CO_RETURN_IF_ERROR(
-        co_await check_sees_itself(context, catalog, request.principal(), requested->identifier));
-  }
-  auto answer = creates(requested->commit)
-                    ? co_await create_by_commit(context, catalog, requested, key)
-                    : co_await change_by_commit(context, catalog, requested, key);
+  auto answer =
+      creates(requested->commit)
+          ? co_await create_by_commit(context, catalog, requested, key)
+          : co_await change_by_commit(context, catalog, requested, key, request.principal());
   if (!answer) co_return std::move(answer).error();
   measured.answered();
   auto seen = co_await see_table(with_time_to_show(context), catalog, request.principal(),

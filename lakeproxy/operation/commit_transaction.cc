@@ -25,6 +25,7 @@ void keep(std::vector<std::string> from, std::vector<std::string>& to) {
 }
 
 base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog* catalog,
+                                           auth::Principal principal,
                                            const std::vector<model::TableCommit>* commits) {
   Prepared all;
   for (const model::TableCommit& commit : *commits) {
@@ -36,7 +37,10 @@ base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog
     } else {
       CO_ASSIGN_OR_RETURN(auto loaded,
                           co_await catalog->loaded_tables->get(context, *commit.identifier));
+      CO_ASSIGN_OR_RETURN(const policy::PolicyVersion policies,
+                          co_await check_sees_itself(context, catalog, principal, loaded));
       CO_ASSIGN_OR_RETURN(auto changed, co_await prepare_change(context, catalog, loaded, &commit));
+      changed.change.policies = policies.value;
       all.parts.emplace_back(std::move(changed.change));
       keep(std::move(changed.obsolete_objects), all.obsolete_objects);
     }
@@ -44,9 +48,9 @@ base::Task<base::Result<Prepared>> prepare(base::RequestContext context, Catalog
   co_return all;
 }
 
-base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
-                               std::vector<model::TableIdentifier> tables,
-                               std::vector<std::string> obsolete_objects) {
+base::Task<void> publish_behind(Catalog* catalog, base::RequestContext context,
+                                std::vector<model::TableIdentifier> tables,
+                                std::vector<std::string> obsolete_objects) {
   base::RequestContext own = context;
   own.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (const model::TableIdentifier& table : tables) {
@@ -69,20 +73,16 @@ base::Task<base::Result<void>> commit_transaction(base::RequestContext context, 
                                                   policy::Authorized<CommitTransaction> request) {
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAsked);
   const std::vector<model::TableCommit>& commits = request->commits;
-  for (const model::TableCommit& commit : commits) {
-    if (creates(commit)) continue;
-    CO_RETURN_IF_ERROR(
-        co_await check_sees_itself(context, catalog, request.principal(), *commit.identifier));
-  }
   for (int i = 0; i < kAttempts; ++i) {
-    CO_ASSIGN_OR_RETURN(auto prepared, co_await prepare(context, catalog, &commits));
+    CO_ASSIGN_OR_RETURN(auto prepared,
+                        co_await prepare(context, catalog, request.principal(), &commits));
     co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
     auto committed = co_await catalog->writer->keyed(request.key())
                          .commit_parts(context, std::move(prepared.parts));
     if (committed) {
       std::vector<model::TableIdentifier> tables;
       for (const auto& commit : commits) tables.push_back(*commit.identifier);
-      catalog->background.spawn(finish_behind, context, std::move(tables),
+      catalog->background.spawn(publish_behind, context, std::move(tables),
                                 std::move(prepared.obsolete_objects));
       co_return base::Result<void>{};
     }

@@ -1,4 +1,5 @@
 #include "base/core/text.h"
+#include "lakeproxy/from_iceberg/commit/table_change.h"
 #include "lakeproxy/iceberg/update/metadata_change.h"
 #include "lakeproxy/operation/catalog/now.h"
 #include "lakeproxy/operation/tables.h"
@@ -29,10 +30,15 @@ base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context
                            decided.uuid};
   }
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kPrepared);
-  CO_RETURN_IF_ERROR(
+  CO_ASSIGN_OR_RETURN(
+      auto created,
       co_await catalog->writer->keyed(request.key())
           .create_table(context, ducklake::NewTable{identifier, std::move(metadata), {}}));
-  CO_ASSIGN_OR_RETURN(auto loaded, co_await catalog->loaded_tables->get(context, identifier));
+  CO_ASSIGN_OR_RETURN(auto entry, co_await catalog->loaded_tables->publish_created(
+                                      context, identifier, std::move(created)));
+  publish::LoadedTablePtr loaded = entry->loaded;
+  catalog->background.spawn(finish_behind, context, std::move(identifier), std::move(entry),
+                            std::vector<std::string>{});
   CO_ASSIGN_OR_RETURN(
       auto seen, co_await see_made_table(context, catalog, request.principal(), std::move(loaded)));
   co_return CreatedTable{ShownTable(request, *catalog, std::move(seen)), {}};

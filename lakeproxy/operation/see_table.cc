@@ -122,33 +122,21 @@ Task<base::Result<SeenTable>> see_lake_table(RequestContext context, Catalog* ca
   co_return refused(*loaded, "its files are masked for you: load it through the Iceberg API");
 }
 
-Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,
-                                     auth::Principal principal, publish::LoadedTablePtr loaded) {
+Task<base::Result<policy::PolicyVersion>> check_sees_itself(RequestContext context,
+                                                            Catalog* catalog,
+                                                            auth::Principal principal,
+                                                            publish::LoadedTablePtr loaded) {
   CO_ASSIGN_OR_RETURN(const ReadPlan plan,
                       co_await catalog->read_plan(context, std::move(principal), loaded));
   switch (plan.kind()) {
     case ReadKind::kRaw:
-    case ReadKind::kCooperative: co_return base::Status{};
+    case ReadKind::kCooperative: co_return plan.version();
     case ReadKind::kRefused: co_return refused(*loaded, plan.reason());
     case ReadKind::kFileMask: break;
   }
   co_return refused(*loaded, fmt::format("rows are hidden from you by policy {}: whoever does not "
                                          "see them cannot change the table",
                                          names_of(*plan.mask())));
-}
-
-Task<base::Status> check_sees_itself(RequestContext context, Catalog* catalog,
-                                     auth::Principal principal, model::TableIdentifier identifier) {
-  // Who may make a commit is asked anew, though it begins at the table as it was last seen here. A
-  // catalog without any policy pays nothing for that.
-  if (catalog->loaded_tables->policy_version() == kNoPolicies &&
-      catalog->loaded_tables->newest_known(identifier) != nullptr) {
-    co_return base::Status{};
-  }
-  auto found = co_await catalog->loaded_tables->get(context, std::move(identifier));
-  if (!found && found.error().reason() == ducklake::kNoSuchTable) co_return base::Status{};
-  if (!found) co_return std::move(found).error();
-  co_return co_await check_sees_itself(context, catalog, std::move(principal), std::move(*found));
 }
 
 base::Error only_newest_is_masked(std::string_view member) {

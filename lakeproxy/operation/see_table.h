@@ -67,17 +67,11 @@ struct SeenTable {
 
 /// Whether the caller sees the table itself: whoever is kept from rows must not replace them, nor
 /// add rows that the masks would hide (ADR 0111).
+/// Gives the version of the policies that say so.
 /// Errors: kForbidden (kMasked)  names the policies; those of resolving the policies.
-[[nodiscard]] base::Task<base::Status> check_sees_itself(base::RequestContext context,
-                                                         Catalog* catalog,
-                                                         auth::Principal principal,
-                                                         publish::LoadedTablePtr loaded);
-/// The same by name; a table that is not there is nobody's to hide. Errors: those of
-/// LoadedTables::get(), too.
-[[nodiscard]] base::Task<base::Status> check_sees_itself(base::RequestContext context,
-                                                         Catalog* catalog,
-                                                         auth::Principal principal,
-                                                         model::TableIdentifier identifier);
+[[nodiscard]] base::Task<base::Result<policy::PolicyVersion>> check_sees_itself(
+    base::RequestContext context, Catalog* catalog, auth::Principal principal,
+    publish::LoadedTablePtr loaded);
 
 /// Takes the notes about masks off that a client was shown and sends back.
 void drop_mask_notes(model::TableCommit& commit);

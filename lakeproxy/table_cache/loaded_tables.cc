@@ -134,9 +134,10 @@ CacheEntryPtr LoadedTables::made_meanwhile(const std::string& key, const SingleF
   return shows(cached) ? cached : nullptr;
 }
 
-base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_appended(
+base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_known(
     base::RequestContext context, model::TableIdentifier identifier, LoadedTablePtr before,
     ducklake::ChangedTable changed) {
+  shared_->invalidation.note_policies(changed.head.policies);
   const std::string key = key_of(shared_->key, identifier);
   const TableInvalidation::Generation generation = shared_->invalidation.state().generation;
   CO_ASSIGN_OR_RETURN(auto lease, co_await shared_->single_flight.take(context, key));
@@ -148,7 +149,7 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_appended(
   }
   auto fresh = std::make_shared<CacheEntry>();
   fresh->generation = generation;
-  model::LakeTable& table = changed.appended->table;
+  model::LakeTable& table = changed.known->table;
   // The metadata file of `before` is in the log by now, or will be with the new file.
   if (before->metadata_sequence > table.metadata_sequence) {
     table.metadata_sequence = before->metadata_sequence;
@@ -158,11 +159,34 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_appended(
     if (log.size() > kLogRead) log.erase(log.begin());
   }
   CO_ASSIGN_OR_RETURN(fresh->loaded,
-                      co_await publisher_->publish_known(
-                          context, std::move(table), std::move(changed.appended->changes), before));
+                      co_await publisher_->publish_committed(
+                          context, std::move(table), std::move(changed.known->changes), before));
   shared_->invalidation.note_commit(changed.head.version(), changed.version,
                                     fresh->loaded->table.table_id);
   keep(key, fresh);
+  lease.set_result(fresh);
+  co_return CacheEntryPtr(fresh);
+}
+
+base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_created(
+    base::RequestContext context, model::TableIdentifier identifier,
+    ducklake::CreatedTable created) {
+  shared_->invalidation.note_policies(created.head.policies);
+  const std::string key = key_of(shared_->key, identifier);
+  auto fresh = std::make_shared<CacheEntry>();
+  fresh->generation = shared_->invalidation.state().generation;
+  CO_ASSIGN_OR_RETURN(auto lease, co_await shared_->single_flight.take(context, key));
+  if (auto made = made_meanwhile(key, lease, {created.version, fresh->generation})) co_return made;
+  CO_ASSIGN_OR_RETURN(auto table, co_await reader_->load_table(context, created.id, nullptr));
+  auto published =
+      co_await publisher_->publish_committed(context, std::move(table), std::nullopt, nullptr);
+  if (!published && published.error().reason() == ducklake::kStale) {
+    co_return co_await read(context, key, identifier);
+  }
+  if (!published) co_return std::move(published).error();
+  fresh->loaded = std::move(*published);
+  shared_->invalidation.note_commit(created.head.version(), created.version, created.id);
+  if (!fresh->loaded->table.waits_for_copies) keep(key, fresh);
   lease.set_result(fresh);
   co_return CacheEntryPtr(fresh);
 }

@@ -81,12 +81,17 @@ class LoadedTables {
   /// The same after record(), null where that was stale. Errors: those of record().
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> remembered(
       model::TableIdentifier identifier);
-  /// Publishes what this process has just appended to `before`. The result may be
-  /// told at once to the client that committed it; record() must follow.
-  /// Errors: those of Publisher::publish_known.
-  [[nodiscard]] base::Task<base::Result<CacheEntryPtr>> publish_appended(
+  /// Publishes what this process has just made of `before`, where the writer knows the table
+  /// after it. The result may be told at once to the client that committed it; record() must
+  /// follow. Errors: those of Publisher::publish_committed.
+  [[nodiscard]] base::Task<base::Result<CacheEntryPtr>> publish_known(
       base::RequestContext context, model::TableIdentifier identifier, LoadedTablePtr before,
       ducklake::ChangedTable changed);
+  /// The same of a table that it has just created, in no other table's place.
+  /// Errors: as get().
+  [[nodiscard]] base::Task<base::Result<CacheEntryPtr>> publish_created(
+      base::RequestContext context, model::TableIdentifier identifier,
+      ducklake::CreatedTable created);
   /// Has the lake remember the publication: before the table is read anew or goes. Whoever is
   /// told of a loaded table, or builds on it, does not wait for this.
   /// Errors: those of RecordQueue::record(); the table is then forgotten, and the next load makes

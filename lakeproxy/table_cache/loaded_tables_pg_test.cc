@@ -109,14 +109,14 @@ class LoadedTablesTest : public ducklake::LakeFixture {
     auto changed = run(server.writer.change_table(
         soon(), {table, before->metadata, {{SnapshotId(700 + files_), {file}, "{}"}}}));
     EXPECT_TRUE(changed) << changed.error().message() << changed.error().detail();
-    EXPECT_TRUE(changed->appended);
+    EXPECT_TRUE(changed->known);
     return std::move(*changed);
   }
 
   /// Commits and publishes; what follows the answer is not done.
   CacheEntryPtr append(Server& server, const LoadedTablePtr& before) {
     auto entry =
-        run(server.loaded_tables.publish_appended(soon(), kTable, before, commit(server, before)));
+        run(server.loaded_tables.publish_known(soon(), kTable, before, commit(server, before)));
     EXPECT_TRUE(entry) << entry.error().message() << entry.error().detail();
     return *entry;
   }
@@ -164,6 +164,52 @@ TEST_F(LoadedTablesTest, an_append_is_told_with_all_that_it_names_and_before_its
   ASSERT_TRUE(record(*first_, entry));
   EXPECT_EQ(recorded(), "2");
   ASSERT_TRUE(record(*first_, entry)) << "once is enough";
+}
+
+TEST_F(LoadedTablesTest, a_table_that_is_created_is_told_before_its_record) {
+  get(*first_);  // It knows the lake.
+  const model::TableIdentifier fresh{model::Namespace{{"main"}}, "fresh"};
+  model::CreateTable request{.name = "fresh"};
+  request.schema.fields = {{.id = 1, .name = "i", .type = model::Type(model::TypeKind::kLong)}};
+  auto made = model::new_table(
+      request, {.uuid = base::make_uuid_v4(random_), .location = location_ + "fresh", .now_ms = 1});
+  ASSERT_TRUE(made);
+  auto created = run(first_->writer.create_table(soon(), {fresh, std::move(*made), {}}));
+  ASSERT_TRUE(created) << created.error().message();
+  auto entry = run(first_->loaded_tables.publish_created(soon(), fresh, std::move(*created)));
+  ASSERT_TRUE(entry) << entry.error().message();
+  EXPECT_TRUE(exists((*entry)->loaded->metadata_location));
+  EXPECT_EQ(recorded(), "1") << "nobody waits for the record";
+  EXPECT_EQ(*run(first_->loaded_tables.get(soon(), fresh)), (*entry)->loaded) << "nothing is read";
+  auto theirs = run(second_->loaded_tables.get(soon(), fresh));
+  ASSERT_TRUE(theirs);
+  EXPECT_EQ((*theirs)->metadata_location, (*entry)->loaded->metadata_location);
+  EXPECT_TRUE(record(*first_, *entry)) << "another server has recorded the same";
+  EXPECT_EQ(recorded(), "2");
+}
+
+TEST_F(LoadedTablesTest, properties_are_told_before_their_record_and_as_others_read_them) {
+  auto before = append(*first_, get(*first_))->loaded;
+  model::TableMetadata after = before->metadata;
+  after.properties["k"] = "v";
+  after.last_updated_ms += 1;
+  std::shared_ptr<const model::LakeTable> table(before, &before->table);
+  auto changed = run(first_->writer.change_table(soon(), {table, std::move(after), {}}));
+  ASSERT_TRUE(changed) << changed.error().message();
+  ASSERT_TRUE(changed->known);
+  auto entry =
+      run(first_->loaded_tables.publish_known(soon(), kTable, before, std::move(*changed)));
+  ASSERT_TRUE(entry) << entry.error().message();
+  const LoadedTablePtr told = (*entry)->loaded;
+  EXPECT_EQ(told->metadata.properties.at("k"), "v");
+  EXPECT_EQ(told->metadata.current_snapshot_id, before->metadata.current_snapshot_id);
+  EXPECT_EQ(told->metadata.metadata_log.back().metadata_file, before->metadata_location);
+  EXPECT_TRUE(exists(told->metadata_location));
+  EXPECT_EQ(recorded(), "1") << "nobody waits for the record";
+  EXPECT_EQ(get(*first_), told) << "nothing is read";
+  ASSERT_TRUE(record(*first_, *entry));
+  EXPECT_EQ(recorded(), "3") << "with what it stands on";
+  EXPECT_EQ(*get(*second_)->body, *told->body);
 }
 
 TEST_F(LoadedTablesTest, a_load_after_an_append_reads_nothing_and_waits_for_no_record) {

@@ -19,7 +19,8 @@ USES = 8  # of a table
 
 @dataclasses.dataclass
 class Change:
-    """A request, and the rows of each table it concerns: {table: {batch: rows}}; None where there is no table."""
+    """A request, and the rows of each table it concerns: {table: {batch: rows}}; None where there is no table. Of a property
+    {(table, property): value}."""
 
     path: str
     body: dict
@@ -119,6 +120,14 @@ class Maker:
         batch, before = self.next_batch(), self.reader.rows(name)
         body = appending(self.load(name), batch)
         return Change(f'namespaces/faults/tables/{name}', body, {name: before}, {name: {**before, batch: ROWS}}, 1)
+
+    def properties(self):
+        name, value = self.name('described'), str(self.next_batch())
+        rows_of = {name: self.reader.rows(name)}
+        body = {'requirements': [], 'updates': [{'action': 'set-properties', 'updates': {'said': value}}]}
+        place = (name, 'said')
+        return Change(f'namespaces/faults/tables/{name}', body, {**rows_of, place: self.reader.property(*place)},
+                      {**rows_of, place: value}, 0)
 
     def overwrite(self):
         """A file that goes, a file that loses its first row by a position delete, and a file that comes."""

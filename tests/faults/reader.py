@@ -51,8 +51,12 @@ class Reader:
             assert self.reaching.missing(table) == []
         return found
 
+    def property(self, name, key):
+        return self.load(name).properties.get(key)
+
     def state(self, names):
-        return {name: self.agreed(name) for name in names}
+        """Of tables, and of properties as (table, property)."""
+        return {name: self.property(*name) if isinstance(name, tuple) else self.agreed(name) for name in names}
 
     def batch_of(self, path):
         """The one batch of a data file."""

@@ -15,17 +15,18 @@ from stack.process import wait_until
 ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, ANSWERED, RECORDED, CLEANED = range(1, 10)
 COMMITS = (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, RECORDED, CLEANED)
 STEPS = {
-    'create': (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, RECORDED),  # nothing of a client's to read or remove
-    'staged': (COMMITTED, PUT, RECORDED),  # up to there it is as staged_append
-    'staged_append': COMMITS,
+    'create': (ASKED, PREPARED, LOCKED, PLANNED, COMMITTED, PUT, ANSWERED, RECORDED),  # nothing of a client's to read or remove
+    'staged': (COMMITTED, PUT, ANSWERED, RECORDED),  # up to there it is as staged_append
+    'staged_append': (*COMMITS, ANSWERED),
+    'properties': (COMMITTED, PUT, ANSWERED, RECORDED),  # up to there it is as append
     'append': (*COMMITS, ANSWERED),
     'overwrite': COMMITS,
     'transaction': COMMITS,
 }
 CASES = [(operation, step) for operation, steps in STEPS.items() for step in steps]
 # From this step on the client may have its answer.
-ANSWERED_BEFORE = {'create': CLEANED, 'staged': CLEANED, 'staged_append': CLEANED, 'append': ANSWERED, 'overwrite': CLEANED,
-                   'transaction': PUT}
+ANSWERED_BEFORE = {'create': ANSWERED, 'staged': ANSWERED, 'staged_append': ANSWERED, 'properties': ANSWERED, 'append': ANSWERED,
+                   'overwrite': CLEANED, 'transaction': PUT}
 DONE, NOT_DONE, UNKNOWN, BROKEN = {200, 204}, {409}, {500, 503}, {599}
 BEHIND = 0.3  # seconds in which work behind an answer comes upon the fault, if it does
 # No server publishes what another one has committed.

@@ -78,7 +78,8 @@ std::vector<Query> opening_queries(const SchemaSql& sql) {
                          "FROM @lakeproxy_state FOR UPDATE"),
                      {}});
   queries.push_back({sql("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id, "
-                         "floor(extract(epoch FROM snapshot_time) * 1000)::bigint "
+                         "floor(extract(epoch FROM snapshot_time) * 1000)::bigint, "
+                         "(SELECT p.version FROM @lakeproxy_policy_version p) "
                          "FROM @ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"),
                      {}});
   return queries;
@@ -99,6 +100,7 @@ base::Result<Opened> read_opening(const std::vector<base::pg::RowsPtr>& rows) {
   opened.head.next_catalog_id = snapshot.int64(0, 2);
   opened.head.next_file_id = snapshot.int64(0, 3);
   opened.head.snapshot_ms = snapshot.int64(0, 4);
+  opened.head.policies = snapshot.int64(0, 5);
   return opened;
 }
 

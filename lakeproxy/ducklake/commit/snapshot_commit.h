@@ -32,6 +32,7 @@ struct LakeHead {
   std::int64_t next_file_id = 0;
   std::int64_t revision = 0;
   std::int64_t snapshot_ms = 0;  ///< The lake's time of `snapshot`.
+  std::int64_t policies = 0;     ///< Version of the policies.
   /// The lake has it until the transaction ends: a migration waits for that.
   model::LakeFormat format = model::LakeFormat::k1_0;
 

@@ -111,7 +111,7 @@ base::Task<base::Result<PreparedTable>> prepare_new_table(base::RequestContext c
   co_return prepared;
 }
 
-base::Task<base::Result<std::vector<std::string>>> commit_new_table(
+base::Task<base::Result<CommittedTable>> commit_new_table(
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
     const model::TableCommit* commit, std::optional<model::IdempotencyKey> key) {
   CO_ASSIGN_OR_RETURN(auto prepared,
@@ -124,7 +124,7 @@ base::Task<base::Result<std::vector<std::string>>> commit_new_table(
     co_return already_there(identifier);
   }
   if (!created) co_return std::move(created).error();
-  co_return std::move(prepared.obsolete_objects);
+  co_return CommittedTable{std::move(*created), std::move(prepared.obsolete_objects)};
 }
 
 }  // namespace lake::operation

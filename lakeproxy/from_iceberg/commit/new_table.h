@@ -27,9 +27,13 @@ struct PreparedTable {
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
     const model::TableCommit* commit);
 
-/// Makes the table. Returns the client's own lists and manifests, of no use any
-/// more. Errors: those of prepare_new_table().
-[[nodiscard]] base::Task<base::Result<std::vector<std::string>>> commit_new_table(
+struct CommittedTable {
+  ducklake::CreatedTable created;
+  std::vector<std::string> obsolete_objects;  ///< As above.
+};
+
+/// Makes the table. Errors: those of prepare_new_table().
+[[nodiscard]] base::Task<base::Result<CommittedTable>> commit_new_table(
     base::RequestContext context, Catalog* catalog, model::TableIdentifier identifier,
     const model::TableCommit* commit, std::optional<model::IdempotencyKey> key);
 

@@ -92,4 +92,20 @@ base::Task<void> remove_obsolete_objects(base::RequestContext context, Catalog* 
   co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kCleaned);
 }
 
+base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
+                               model::TableIdentifier identifier, publish::CacheEntryPtr entry,
+                               std::vector<std::string> obsolete_objects) {
+  co_await ducklake::reached(catalog->steps, ducklake::CommitStep::kAnswered);
+  auto recorded = co_await catalog->loaded_tables->record(std::move(identifier), std::move(entry),
+                                                          publish::RecordTime::kWithOthers);
+  if (!recorded && recorded.error().reason() != ducklake::kStale) {
+    catalog->log->for_request(context.request_id)
+        .warning("a publication could not be recorded; the table's next request makes it anew",
+                 {{"error", recorded.error().message()}, {"detail", recorded.error().detail()}});
+  }
+  if (!obsolete_objects.empty()) {
+    co_await remove_obsolete_objects(context, catalog, std::move(obsolete_objects));
+  }
+}
+
 }  // namespace lake::operation

@@ -38,4 +38,11 @@ void spare_data_files(const std::vector<ducklake::AddedSnapshot>& snapshots,
                                                        Catalog* catalog,
                                                        std::vector<std::string> locations);
 
+/// What is done behind the answer to a commit: the publication is recorded, together with those of
+/// others, and obsolete objects are removed. A failure is logged.
+[[nodiscard]] base::Task<void> finish_behind(Catalog* catalog, base::RequestContext context,
+                                             model::TableIdentifier identifier,
+                                             publish::CacheEntryPtr entry,
+                                             std::vector<std::string> obsolete_objects);
+
 }  // namespace lake::operation

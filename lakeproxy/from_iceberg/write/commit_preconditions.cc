@@ -126,6 +126,7 @@ base::Status check_unchanged(const TableChange& change, const LakeHead& head,
         .with_reason(kStale);
   };
   if (head.format != before.version.format) return stale();
+  if (change.policies && *change.policies != head.policies) return stale();
   std::int64_t since = head.snapshot.value - before.version.snapshot.value;
   // More of them than that: somebody commits at this moment, and one of us two
   // collides and comes again.

@@ -21,7 +21,7 @@
 #include "lakeproxy/ducklake/read/lake_reader.h"
 #include "lakeproxy/from_iceberg/rows/lake_files.h"
 #include "lakeproxy/from_iceberg/rows/row_deletes.h"
-#include "lakeproxy/from_iceberg/write/appended.h"
+#include "lakeproxy/from_iceberg/write/known_table.h"
 
 namespace lake::ducklake {
 
@@ -92,6 +92,8 @@ struct TableChange {
   std::optional<model::SnapshotId> restores = std::nullopt;
   /// Of the files that this snapshot shows in part: see Restore.
   std::vector<FileDeletes> partly_shown = {};
+  /// The version of the policies that allow the change; under another one it is stale.
+  std::optional<std::int64_t> policies = std::nullopt;
 };
 
 /// What a commit of several tables asks of one of them.
@@ -103,9 +105,14 @@ enum class Files {
   kGo,  ///< A purge begins (see LakeUpkeep), and the table cannot come back.
 };
 
-/// What was committed, and the table after it where only rows were added.
+/// What was committed, and the table after it where only rows were added or properties set.
 struct ChangedTable : Committed {
-  std::optional<Appended> appended;
+  std::optional<KnownTable> known;
+};
+
+/// What was committed, and the table that it made.
+struct CreatedTable : Committed {
+  model::TableId id;
 };
 
 struct PropertyChanges {
@@ -145,8 +152,8 @@ class LakeWriter {
 
   /// Errors: kAlreadyExists  a table or view has the name;
   ///         kNotFound (kNoSuchNamespace); kUnsupported  a type the lake cannot hold.
-  [[nodiscard]] base::Task<base::Result<model::TableId>> create_table(base::RequestContext context,
-                                                                      NewTable table);
+  [[nodiscard]] base::Task<base::Result<CreatedTable>> create_table(base::RequestContext context,
+                                                                    NewTable table);
   /// Errors: kNotFound (kNoSuchTable).
   [[nodiscard]] base::Task<base::Result<void>> drop_table(base::RequestContext context,
                                                           model::TableIdentifier identifier,
@@ -177,7 +184,8 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                             model::TableIdentifier from,
                                                             model::TableIdentifier to);
-  /// Errors: kConflict (kStale)  the table is not as `before` says; kConflict
+  /// Errors: kConflict (kStale)  the table is not as `before` says, or the policies have changed;
+  /// kConflict
   ///         a snapshot was added before, or takes away a file that is not live;
   ///         kUnsupported  a type the lake cannot hold, or rows of an older
   ///         snapshot that cannot be shown as they were.

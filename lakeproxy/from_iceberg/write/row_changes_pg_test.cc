@@ -14,7 +14,7 @@ TEST_F(RowChanges, a_removed_file_ends_and_its_delete_file_stays_open_as_duckdb_
       "'parquet', 1, 10, 1, NULL, NULL FROM ducklake_data_file WHERE path = 'a'");
   auto changed = change(load(), {adds(12, {file("c")}, {"a"})});
   ASSERT_TRUE(changed) << changed.error().message();
-  EXPECT_FALSE(changed->appended) << "more than an append";
+  EXPECT_FALSE(changed->known) << "more than an append";
   EXPECT_EQ(files(), "a:2-3 b:2- c:3-");
   EXPECT_EQ(spans("ducklake_delete_file", "delete_file_id"), "d:2-");
   EXPECT_EQ(line(), "deleted_from_table:1,inserted_into_table:1");
@@ -158,7 +158,7 @@ TEST_F(RowChanges, an_append_goes_on_top_of_rows_that_others_changed) {
   EXPECT_EQ(exact.error().reason(), kStale);
   auto append = change(before, {adds(13, {file("c")})}, BaseVersionCheck::kDefinition);
   ASSERT_TRUE(append) << append.error().message();
-  EXPECT_FALSE(append->appended) << "it does not know what the others did";
+  EXPECT_FALSE(append->known) << "it does not know what the others did";
   EXPECT_EQ(files(), "a:2-3 b:3- c:4-");
   EXPECT_EQ(text("SELECT string_agg(row_id_start::text, ' ' ORDER BY data_file_id) FROM "
                  "lk.ducklake_data_file"),

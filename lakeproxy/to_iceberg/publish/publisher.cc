@@ -218,10 +218,9 @@ base::Task<base::Result<LoadedTablePtr>> Publisher::publish(base::RequestContext
   co_return LoadedTablePtr(std::move(loaded));
 }
 
-base::Task<base::Result<LoadedTablePtr>> Publisher::publish_known(base::RequestContext context,
-                                                                  model::LakeTable table,
-                                                                  model::LakeChanges changes,
-                                                                  LoadedTablePtr before) {
+base::Task<base::Result<LoadedTablePtr>> Publisher::publish_committed(
+    base::RequestContext context, model::LakeTable table, std::optional<model::LakeChanges> changes,
+    LoadedTablePtr before) {
   CO_ASSIGN_OR_RETURN(auto prepared,
                       co_await prepare(context, std::move(table), std::move(changes), before));
   CO_RETURN_IF_ERROR(co_await put(context, &prepared));

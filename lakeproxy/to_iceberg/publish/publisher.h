@@ -53,12 +53,12 @@ class Publisher {
   [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish(base::RequestContext context,
                                                                  model::LakeTable table,
                                                                  LoadedTablePtr before);
-  /// The same after a commit whose table and changes are known; record() is left to be done.
-  /// `before` may be unrecorded. Errors: as publish(), without kStale.
-  [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish_known(base::RequestContext context,
-                                                                       model::LakeTable table,
-                                                                       model::LakeChanges changes,
-                                                                       LoadedTablePtr before);
+  /// The same after a commit of this process; record() is left to be done. `changes` are those of
+  /// the pending snapshots, and are read where they are not known. `before` may be unrecorded.
+  /// Errors: as publish(); kStale only where `changes` are read.
+  [[nodiscard]] base::Task<base::Result<LoadedTablePtr>> publish_committed(
+      base::RequestContext context, model::LakeTable table,
+      std::optional<model::LakeChanges> changes, LoadedTablePtr before);
   /// Records a publication. Errors: as RecordQueue::record().
   [[nodiscard]] base::Task<base::Status> record(LoadedTablePtr loaded, RecordTime time);
 

@@ -5,7 +5,9 @@ import secrets
 import subprocess
 
 import pytest
-from masked import NAMESPACE, VENDED, Keys
+from by_hand import Watched
+from masked import NAMESPACE, SETTINGS, VENDED, Governance, Keys, as_client
+from own_lake import own_stack
 from rest import assert_error
 from stack.postgres import BINARIES
 
@@ -154,3 +156,42 @@ def test_keys_that_are_held_are_not_told_again_when_a_table_in_the_folder_is_mas
     governance.mask(f'{name}_old', 'ssn', 'VARCHAR', "'***'")
     assert_error(analyst.get(analyst.table(name), headers=VENDED), 403)
     assert steward.get(steward.table(name), headers=VENDED).json()['config']['s3.access-key-id'] == held
+
+
+def test_the_first_policy_of_a_lake_holds_for_commits_on_a_server_that_has_not_heard_of_it():
+    """The server has the table in its cache, and asks the lake nothing before it writes."""
+    with own_stack('firstpolicy') as own, \
+            Watched.beside(own.stack, **SETTINGS) as here, Watched.beside(own.stack, **SETTINGS) as there:
+        own.duck.execute(f'CREATE SCHEMA lake.{NAMESPACE}')
+        own.duck.execute(f"CREATE TABLE lake.{NAMESPACE}.t AS SELECT 1 AS id, 'secret' AS ssn")
+        analyst, steward = as_client(there, 'analyst'), as_client(there, 'steward')
+        commit = {'requirements': [], 'updates': [{'action': 'set-properties', 'updates': {'k': 'v'}}]}
+        assert analyst.load('t').status_code == 200
+        assert analyst.post(analyst.table('t'), commit).status_code == 200
+        Governance(as_client(here, 'admin')).mask('t', 'ssn', 'VARCHAR', "'***'")
+        assert_error(analyst.post(analyst.table('t'), commit), 403)
+        several = {'table-changes': [{'identifier': {'namespace': [NAMESPACE], 'name': 't'}, **commit}]}
+        assert_error(analyst.post('transactions/commit', several), 403)
+        assert steward.post(steward.table('t'), commit).status_code == 200
+
+
+def test_a_table_that_is_created_is_told_as_the_policies_of_now_want_it():
+    """A policy of the namespace's tag reaches each new table; the server that creates it has not heard of the policy."""
+    with own_stack('newtable') as own, \
+            Watched.beside(own.stack, **SETTINGS) as here, Watched.beside(own.stack, **SETTINGS) as there:
+        own.duck.execute(f'CREATE SCHEMA lake.{NAMESPACE}')
+        analyst = as_client(there, 'analyst')
+        columns = {'type': 'struct', 'fields': [{'id': 1, 'name': 'ssn', 'type': 'string', 'required': False}]}
+        tables = f'namespaces/{NAMESPACE}/tables'
+        assert analyst.post(tables, {'name': 'before', 'schema': columns}).status_code == 200
+        governance = Governance(as_client(here, 'admin'))
+        governance.post('tags', {'namespace': 'pii', 'name': 'any'})
+        governance.post('masking-policies', {'name': 'stars', 'signature': '(v VARCHAR)', 'body': "'***'"})
+        governance.post('policy-attachments', {'policy-kind': 'masking', 'policy-name': 'stars', 'target-kind': 'tag',
+                                               'tag-namespace': 'pii', 'tag-name': 'any'})
+        governance.post('object-tags', {'object-kind': 'schema', 'schema': NAMESPACE, 'tag-namespace': 'pii', 'tag-name': 'any'})
+        made = analyst.post(tables, {'name': 'after', 'schema': columns})
+        assert made.status_code == 200, made.text
+        told = {name for name in made.json()['metadata']['properties'] if name.startswith('lakeproxy.mask.')}
+        assert told == {name for name in analyst.load('after').json()['metadata']['properties'] if name.startswith('lakeproxy.mask.')}
+        assert told

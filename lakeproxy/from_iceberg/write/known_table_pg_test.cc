@@ -3,7 +3,7 @@
 
 #include "base/runtime/gather.h"
 #include "lakeproxy/ducklake/read/lake_reader.h"
-#include "lakeproxy/from_iceberg/write/appended.h"
+#include "lakeproxy/from_iceberg/write/known_table.h"
 #include "lakeproxy/from_iceberg/write/lake_writer.h"
 #include "lakeproxy/from_iceberg/write/record_fixture_test.h"
 #include "lakeproxy/iceberg/metadata/table_metadata_json.h"
@@ -57,7 +57,7 @@ class Appends : public RecordFixture {
                                     std::vector<AddedSnapshot> snapshots) {
     return run(writer().change_table(soon(), {before, before->metadata, std::move(snapshots)}));
   }
-  void expect_as_read(const Appended& known) {
+  void expect_as_read(const KnownTable& known) {
     const LakeTablePtr read = load();
     EXPECT_EQ(known.table.version, read->version);
     EXPECT_EQ(known.table.pending, read->pending);
@@ -139,8 +139,8 @@ TEST_F(Appends, are_known_as_a_reader_finds_them) {
       auto done = append(
           before, {{SnapshotId(77), files, R"({"k":"v"})"}, {SnapshotId(78), {files.front()}, ""}});
       ASSERT_TRUE(done) << done.error().message() << done.error().detail();
-      ASSERT_TRUE(done->appended);
-      expect_as_read(*done->appended);
+      ASSERT_TRUE(done->known);
+      expect_as_read(*done->known);
       ASSERT_TRUE(run(writer().drop_table(soon(), kTable)));
       make_table(c.transform);
     }
@@ -157,7 +157,7 @@ TEST_F(Appends, of_files_without_field_ids_bring_the_names_of_their_columns) {
   files[2].names = names;
   auto done = append(load(), {{SnapshotId(77), files, ""}});
   ASSERT_TRUE(done) << done.error().message() << done.error().detail();
-  EXPECT_FALSE(done->appended) << "the table's own names have changed";
+  EXPECT_FALSE(done->known) << "the table's own names have changed";
   const LakeTablePtr read = load();
   ASSERT_EQ(read->name_maps.size(), 1) << "files with the same names share one mapping";
   EXPECT_EQ(read->name_maps.begin()->second, names);
@@ -165,6 +165,116 @@ TEST_F(Appends, of_files_without_field_ids_bring_the_names_of_their_columns) {
   for (const auto& [id, file] : changes(read).data_files) of_files.push_back(file.mapping_id);
   const std::int64_t mapping = read->name_maps.begin()->first;
   EXPECT_EQ(of_files, (std::vector<std::optional<std::int64_t>>{mapping, std::nullopt, mapping}));
+}
+
+class Properties : public Appends {
+ protected:
+  using Values = std::map<std::string, std::string>;
+
+  base::Result<ChangedTable> set(const LakeTablePtr& before, const Values& values,
+                                 std::optional<std::int64_t> policies = std::nullopt) {
+    TableChange change{before, before->metadata, {}};
+    change.after.properties = values;
+    change.after.last_updated_ms = before->metadata.last_updated_ms + 7;
+    change.policies = policies;
+    return run(writer().change_table(soon(), std::move(change)));
+  }
+  static Values with(const LakeTablePtr& before, Values more) {
+    more.insert(before->metadata.properties.begin(), before->metadata.properties.end());
+    return more;
+  }
+  std::int64_t policies() {
+    return std::stoll(ask("SELECT version FROM @lakeproxy_policy_version"));
+  }
+};
+
+TEST_F(Properties, are_known_as_a_reader_finds_them) {
+  make_table(std::nullopt);
+  auto before = load();
+  ASSERT_TRUE(before->metadata.properties.contains("gc.enabled"));
+  const Values cases[] = {
+      with(before, {{"k", "v"}, {"empty", ""}, {"\"quoted\"\n", "\xC3\xA4\\"}}),
+      with(before, {{"k", "other"}}),
+      with(before, {}),
+      {{"gc.enabled", "true"}, {"schema.name-mapping.default", "[]"}, {"comment", "clients'"}},
+      {},  // What nobody set comes back.
+  };
+  for (const Values& values : cases) {
+    auto done = set(before, values);
+    ASSERT_TRUE(done) << done.error().message() << done.error().detail();
+    ASSERT_EQ(done->known.has_value(),
+              values.contains("comment") == before->metadata.properties.contains("comment"));
+    auto read = load();
+    if (done->known) {
+      EXPECT_EQ(done->known->table.version, read->version);
+      EXPECT_EQ(model::write_metadata(done->known->table.metadata),
+                model::write_metadata(read->metadata));
+    }
+    before = read;
+  }
+}
+
+TEST_F(Properties, that_the_lake_has_a_word_in_are_read) {
+  make_table(std::nullopt);
+  exec("INSERT INTO ducklake_tag VALUES (1, 1, NULL, 'comment', 'by duckdb')");
+  auto before = load();
+  ASSERT_EQ(before->metadata.properties.at("comment"), "by duckdb");
+  auto done = set(before, {{"comment", "by a client"}});
+  ASSERT_TRUE(done);
+  EXPECT_FALSE(done->known);
+  before = load();
+  EXPECT_EQ(before->metadata.properties.at("comment"), "by a client");
+  EXPECT_EQ(ask("SELECT value FROM @ducklake_tag WHERE end_snapshot IS NULL"), "by a client");
+  done = set(before, {{"comment", "by a client"}, {"k", "v"}});
+  ASSERT_TRUE(done);
+  ASSERT_TRUE(done->known);
+  EXPECT_EQ(done->known->table.metadata.properties, load()->metadata.properties);
+
+  std::vector<AddedFile> files{added("s3://lake/a.parquet")};
+  files[0].names = model::LakeNameMap{{{1, {"I"}}}};
+  ASSERT_TRUE(append(load(), {{SnapshotId(77), files, ""}}));
+  before = load();
+  ASSERT_FALSE(before->name_maps.empty());
+  done = set(before, with(before, {{"k", "other"}}));
+  ASSERT_TRUE(done);
+  EXPECT_FALSE(done->known) << "the names of columns of added files are among them";
+}
+
+TEST_F(Properties, beside_a_definition_are_read) {
+  make_table(std::nullopt);
+  auto before = load();
+  TableChange change{before, before->metadata, {}};
+  change.after.properties["k"] = "v";
+  model::Schema other = change.after.current_schema();
+  other.schema_id = 9;
+  other.fields.pop_back();
+  change.after.schemas.push_back(other);
+  auto done = run(writer().change_table(soon(), std::move(change)));
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_FALSE(done->known);
+}
+
+TEST_F(Properties, of_a_clock_that_went_back_are_read) {
+  make_table(std::nullopt);
+  auto before = load();
+  TableChange change{before, before->metadata, {}};
+  change.after.properties["k"] = "v";
+  change.after.last_updated_ms = before->metadata.last_updated_ms - 1;
+  auto done = run(writer().change_table(soon(), std::move(change)));
+  ASSERT_TRUE(done);
+  EXPECT_FALSE(done->known);
+}
+
+TEST_F(Properties, are_set_under_the_policies_that_allow_it_and_no_others) {
+  make_table(std::nullopt);
+  auto before = load();
+  auto stale = set(before, with(before, {{"k", "v"}}), policies() + 1);
+  ASSERT_FALSE(stale);
+  EXPECT_EQ(stale.error().reason(), kStale);
+  EXPECT_FALSE(load()->metadata.properties.contains("k"));
+  auto done = set(before, with(before, {{"k", "v"}}), policies());
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(done->head.policies, policies());
 }
 
 TEST_F(Appends, that_change_more_than_rows_are_read) {
@@ -175,12 +285,12 @@ TEST_F(Appends, that_change_more_than_rows_are_read) {
   auto done = run(writer().change_table(
       soon(), {before, after, {{SnapshotId(5), {added("s3://lake/data/main/t/f")}, ""}}}));
   ASSERT_TRUE(done);
-  EXPECT_FALSE(done->appended);
+  EXPECT_FALSE(done->known);
   before = load();
   ASSERT_FALSE(before->pending.empty());
   done = append(before, {{SnapshotId(6), {added("s3://lake/data/main/t/g")}, ""}});
   ASSERT_TRUE(done);
-  EXPECT_FALSE(done->appended) << "what was pending before is to be shown too";
+  EXPECT_FALSE(done->known) << "what was pending before is to be shown too";
 }
 
 TEST_F(Appends, stand_on_an_old_reading_while_nobody_touched_the_table) {
@@ -189,8 +299,8 @@ TEST_F(Appends, stand_on_an_old_reading_while_nobody_touched_the_table) {
   ASSERT_TRUE(run(writer().create_namespace(soon(), model::Namespace{{"other"}}, {})));
   auto done = append(before, {{SnapshotId(5), {added("s3://lake/data/main/t/f")}, ""}});
   ASSERT_TRUE(done) << done.error().message();
-  ASSERT_TRUE(done->appended);
-  expect_as_read(*done->appended);
+  ASSERT_TRUE(done->known);
+  expect_as_read(*done->known);
 }
 
 TEST_F(Appends, do_not_stand_on_a_reading_that_the_history_does_not_reach) {

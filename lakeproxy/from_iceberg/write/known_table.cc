@@ -1,13 +1,13 @@
-#include "lakeproxy/from_iceberg/write/appended.h"
+#include "lakeproxy/from_iceberg/write/known_table.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace lake::ducklake {
 
-Appended append_to(const model::LakeTable& before, Committed committed,
-                   const std::vector<model::SnapshotId>& aliases) {
-  Appended after{.table = before, .changes = {.up_to = committed.version.snapshot}};
+KnownTable append_to(const model::LakeTable& before, Committed committed,
+                     const std::vector<model::SnapshotId>& aliases) {
+  KnownTable after{.table = before, .changes = {.up_to = committed.version.snapshot}};
   model::LakeTable& table = after.table;
   table.version = committed.version;
   table.pending = committed.snapshots;
@@ -25,6 +25,19 @@ Appended append_to(const model::LakeTable& before, Committed committed,
     after.changes.data_files.emplace(file.id, std::move(file));
   }
   return after;
+}
+
+KnownTable with_properties(const model::LakeTable& before, PropertiesSet change,
+                           model::LakeVersion version) {
+  KnownTable known{.table = before, .changes = {}};
+  model::LakeTable& table = known.table;
+  table.version = version;
+  table.metadata.properties = std::move(change.properties);
+  // One that a client removed is there again.
+  const auto& defaults = table.metadata.default_properties;
+  table.metadata.properties.insert(defaults.begin(), defaults.end());
+  table.metadata.last_updated_ms = change.at_ms;
+  return known;
 }
 
 }  // namespace lake::ducklake
