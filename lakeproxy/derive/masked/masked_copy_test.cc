@@ -49,16 +49,7 @@ class MaskedCopies : public ::testing::Test {
     return read_first_rows(*engine_, from_, *root, rules, origin, bounds, kNoDeadline);
   }
   std::string ask(const std::string& select) {
-    auto connection = *engine_->connect();
-    auto rows = connection.execute("SELECT CAST(" + select + " AS VARCHAR) FROM read_parquet('" +
-                                   to_ + "')");
-    EXPECT_TRUE(rows) << rows.error().detail();
-    std::string all;
-    while (rows && *rows->next()) {
-      if (!all.empty()) all += '|';
-      all += rows->is_null(0) ? "NULL" : std::string(rows->bytes(0));
-    }
-    return all;
+    return engine_.ask("SELECT CAST(" + select + " AS VARCHAR) FROM read_parquet('" + to_ + "')");
   }
   // Rows of a file with the columns id (1), who (2) and amount (3).
   void write_people() {

@@ -22,23 +22,12 @@ class ReadableCopies : public ::testing::Test {
     EXPECT_TRUE(write_file_at(from_, 0, engine_.parquet(query, ", FIELD_IDS " + ids)));
     auto made = write_readable_copy(*engine_, from_, to_, {&columns}, kNoDeadline);
     EXPECT_TRUE(made) << made.error().message() << made.error().detail();
-    return made ? ask("SELECT CAST(" + select + " AS VARCHAR) FROM read_parquet('" + to_ + "')")
+    return made ? engine_.ask("SELECT CAST(" + select + " AS VARCHAR) FROM read_parquet('" + to_ +
+                              "')")
                 : "";
   }
-  std::string ask(const std::string& statement) {
-    auto connection = *engine_->connect();
-    auto rows = connection.execute(statement);
-    EXPECT_TRUE(rows) << rows.error().detail();
-    std::string all;
-    while (rows && *rows->next()) {
-      if (!all.empty()) all += '|';
-      all += rows->is_null(0) ? "NULL" : std::string(rows->bytes(0));
-    }
-    return all;
-  }
-
   std::string geo_types() {
-    return ask(
+    return engine_.ask(
         "SELECT string_agg(concat_ws(' ', field_id, logical_type), ', ') FROM parquet_schema('" +
         to_ + "') WHERE starts_with(logical_type, 'Geo')");
   }
@@ -53,9 +42,10 @@ TEST_F(ReadableCopies, keep_rows_order_names_and_field_ids) {
   EXPECT_EQ(copy("SELECT 3 - n AS a, n::UINTEGER AS u FROM range(3) r(n)", "{a: 4, u: 5}",
                  {{5, "uint32", Type(TypeKind::kLong), ""}}, "[a, u]"),
             "[3, 0]|[2, 1]|[1, 2]");
-  EXPECT_EQ(ask("SELECT name || ' ' || field_id || ' ' || duckdb_type FROM parquet_schema('" + to_ +
-                "') WHERE field_id IS NOT NULL"),
-            "a 4 BIGINT|u 5 BIGINT");
+  EXPECT_EQ(
+      engine_.ask("SELECT name || ' ' || field_id || ' ' || duckdb_type FROM parquet_schema('" +
+                  to_ + "') WHERE field_id IS NOT NULL"),
+      "a 4 BIGINT|u 5 BIGINT");
 }
 
 TEST_F(ReadableCopies, convert_parts_of_nested_columns) {
@@ -67,7 +57,7 @@ TEST_F(ReadableCopies, convert_parts_of_nested_columns) {
            "concat(typeof(s), ' ', s)"),
       "STRUCT(l BIGINT[], \"b b\" MAP(VARCHAR, DECIMAL(20,0))) {'l': [4294967295, NULL], 'b b': "
       "{k=1}}");
-  EXPECT_EQ(ask("SELECT string_agg(field_id, ' ') FROM parquet_schema('" + to_ + "')"),
+  EXPECT_EQ(engine_.ask("SELECT string_agg(field_id, ' ') FROM parquet_schema('" + to_ + "')"),
             "1 2 3 4 5 6");
 }
 
@@ -103,7 +93,7 @@ TEST_F(ReadableCopies, of_geographies_alone_have_the_files_own_pages) {
   EXPECT_EQ(copy("SELECT 1 AS a, 'POINT(1 2)'::GEOMETRY AS g", kGeoIds, {kGeography},
                  "concat_ws(' ', a, g)"),
             "1 POINT (1 2)");
-  EXPECT_EQ(ask("SELECT string_agg(compression, ' ') FROM parquet_metadata('" + to_ + "')"),
+  EXPECT_EQ(engine_.ask("SELECT string_agg(compression, ' ') FROM parquet_metadata('" + to_ + "')"),
             "SNAPPY SNAPPY");
   EXPECT_EQ(geo_types(), "2 GeographyType(crs=srid:4326, algorithm=<null>)");
 }
@@ -129,7 +119,7 @@ class AddedCopies : public ReadableCopies {
     return write_readable_copy(*engine_, from, to_, {&columns, &added}, kNoDeadline);
   }
   std::string schema() {
-    return ask(
+    return engine_.ask(
         "SELECT string_agg(concat_ws(' ', name, field_id, duckdb_type), ', ') FROM "
         "parquet_schema('" +
         to_ + "') WHERE field_id IS NOT NULL");
@@ -153,7 +143,7 @@ TEST_F(AddedCopies, have_the_columns_that_the_lake_names_in_the_types_of_the_tab
             "TIMESTAMP_NS '2026-01-01 00:00:00.123456789' AS b, 5 AS p, INTERVAL 1 DAY AS i",
             added));
   EXPECT_EQ(schema(), "c 3 DECIMAL(9,3), a 1 BIGINT, b 2 TIMESTAMP, i 5 VARCHAR");
-  EXPECT_EQ(ask("SELECT concat_ws(' ', a, b, c, i) FROM read_parquet('" + to_ + "')"),
+  EXPECT_EQ(engine_.ask("SELECT concat_ws(' ', a, b, c, i) FROM read_parquet('" + to_ + "')"),
             "4000000000 2026-01-01 00:00:00.123456 1.250 P1D");
 }
 
@@ -179,10 +169,10 @@ TEST_F(AddedCopies, name_parts_at_every_depth_and_drop_the_others) {
               {1, {"l"}}, {2, {"list"}}, {3, {"x"}}, {4, {"m"}}, {5, {"key"}}, {6, {"value"}}}}};
   ASSERT_TRUE(
       write("SELECT [{'x': 1::UINTEGER, 'y': 2}, NULL] AS l, MAP {'k': 3::UINTEGER} AS m", added));
-  EXPECT_EQ(
-      ask("SELECT concat_ws(' ', typeof(l), l, typeof(m), m) FROM read_parquet('" + to_ + "')"),
-      "STRUCT(x BIGINT)[] [{'x': 1}, NULL] MAP(VARCHAR, BIGINT) {k=3}");
-  EXPECT_EQ(ask("SELECT string_agg(field_id, ' ') FROM parquet_schema('" + to_ + "')"),
+  EXPECT_EQ(engine_.ask("SELECT concat_ws(' ', typeof(l), l, typeof(m), m) FROM read_parquet('" +
+                        to_ + "')"),
+            "STRUCT(x BIGINT)[] [{'x': 1}, NULL] MAP(VARCHAR, BIGINT) {k=3}");
+  EXPECT_EQ(engine_.ask("SELECT string_agg(field_id, ' ') FROM parquet_schema('" + to_ + "')"),
             "1 2 3 4 5 6");
 }
 
@@ -193,7 +183,7 @@ TEST_F(AddedCopies, take_what_changed_since_in_the_type_of_now) {
       "SELECT 7 AS a", added,
       {{1, "int32", Type(TypeKind::kString), ""}, {2, "int32", Type(TypeKind::kInt), "d", "5"}}));
   EXPECT_EQ(schema(), "a 1 VARCHAR, d 2 INTEGER");
-  EXPECT_EQ(ask("SELECT concat_ws(' ', a, d) FROM read_parquet('" + to_ + "')"), "7 5");
+  EXPECT_EQ(engine_.ask("SELECT concat_ws(' ', a, d) FROM read_parquet('" + to_ + "')"), "7 5");
 }
 
 TEST_F(AddedCopies, hold_geographies_and_geometries_whatever_the_file_calls_them) {
@@ -204,7 +194,7 @@ TEST_F(AddedCopies, hold_geographies_and_geometries_whatever_the_file_calls_them
       write("SELECT 'POINT(1 2)'::GEOMETRY('OGC:CRS84') AS g, 'POINT(3 4)'::GEOMETRY AS m", added));
   EXPECT_EQ(geo_types(),
             "1 GeographyType(crs=<null>, algorithm=<null>), 2 GeometryType(crs=<null>)");
-  EXPECT_EQ(ask("SELECT concat_ws(' ', g, m) FROM read_parquet('" + to_ + "')"),
+  EXPECT_EQ(engine_.ask("SELECT concat_ws(' ', g, m) FROM read_parquet('" + to_ + "')"),
             "POINT (1 2) POINT (3 4)");
 }
 
@@ -239,11 +229,12 @@ TEST_F(ReadableCopies, have_intervals_in_iso_8601_each_part_apart) {
                         Case{"'0 seconds'", "PT0S"}, Case{"'-14 months'", "P-1Y-2M"},
                         Case{"'-90 seconds'", "PT-1M-30S"}, Case{"'-0.5 seconds'", "PT-0.5S"},
                         Case{"'36 hours'", "PT36H"}, Case{"'40 days'", "P40D"}}) {
-    EXPECT_EQ(ask(std::string("SELECT ") + interval_text("i") + " FROM (SELECT INTERVAL " +
-                  c.value + " AS i)"),
+    EXPECT_EQ(engine_.ask(std::string("SELECT ") + interval_text("i") + " FROM (SELECT INTERVAL " +
+                          c.value + " AS i)"),
               c.text);
   }
-  EXPECT_EQ(ask("SELECT " + interval_text("i") + " FROM (SELECT NULL::INTERVAL AS i)"), "NULL");
+  EXPECT_EQ(engine_.ask("SELECT " + interval_text("i") + " FROM (SELECT NULL::INTERVAL AS i)"),
+            "NULL");
 }
 
 }  // namespace

@@ -42,6 +42,18 @@ class SampleEngine {
     EXPECT_TRUE(done) << done.error().detail();
     return *read_file(scratch.file("f"));
   }
+  // The first column of each row, as text, joined with '|'.
+  std::string ask(const std::string& statement) {
+    auto connection = *engine_->connect();
+    auto rows = connection.execute(statement);
+    EXPECT_TRUE(rows) << rows.error().detail();
+    std::string all;
+    while (rows && *rows->next()) {
+      if (!all.empty()) all += '|';
+      all += rows->is_null(0) ? "NULL" : std::string(rows->bytes(0));
+    }
+    return all;
+  }
   base::duckdb::Engine& operator*() { return *engine_; }
   base::duckdb::Engine* operator->() { return engine_.get(); }
   [[nodiscard]] bool scratch_is_empty() const { return std::filesystem::is_empty(folder_.path()); }

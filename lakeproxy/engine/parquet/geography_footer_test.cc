@@ -34,15 +34,7 @@ class GeographyFooter : public ::testing::Test {
     ASSERT_TRUE(written) << written.error().message();
   }
   std::string ask(const std::string& select, const std::string& from) {
-    auto connection = *engine_->connect();
-    auto rows = connection.execute("SELECT " + select + " FROM " + from + "('" + file_ + "')");
-    EXPECT_TRUE(rows) << rows.error().detail();
-    std::string all;
-    while (rows && *rows->next()) {
-      if (!all.empty()) all += '|';
-      all += rows->is_null(0) ? "NULL" : std::string(rows->bytes(0));
-    }
-    return all;
+    return engine_.ask("SELECT " + select + " FROM " + from + "('" + file_ + "')");
   }
   std::string logical_types() {
     return ask("concat_ws(' ', field_id, logical_type)", "parquet_schema");
