@@ -6,172 +6,22 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import datetime
-import io
-import json
-import pathlib
 import re
 import secrets
-import subprocess
 import time
 
 import duckdb
 import pytest
 import requests
-from minio import Minio
-from minio.error import S3Error
 
 from by_hand import Watched
+from direct_logins import HOSTILE, HUSH, granted, psql, refused, rows, say, session, table_id, told
 from lake_clients import duck as duckdb_client
 from rest import Rest, assert_error
-from stack.postgres import BINARIES
 from stack.process import wait_until
 
-OPERATIONS = pathlib.Path(__file__).resolve().parents[3] / 'docs/operations.md'
-HUSH = 'hush'  # in each name and value that the principal of these tests must not see
-HOSTILE = ['"; DROP ROLE keeper; --', "it's", 'back\\slash', '{}[]();,' * 9, 'x' * 200, '%s $1 $$', 'lakeproxy_reader']
-CLIENTS = [{'id': 'admin', 'secret': 's', 'scope': '*'}, {'id': 'bob', 'secret': 's', 'scope': 'ns:sales:r', 'roles': ['analyst']},
-           {'id': 'wide', 'secret': 's', 'scope': 'ns:*:r'}, {'id': 'writer', 'secret': 's', 'scope': 'ns:sales:w'},
-           *({'id': name, 'secret': 's', 'scope': 'ns:sales:r'} for name in HOSTILE)]
 FIELDS = {'ducklake_dsn', 'ducklake_data_path', 'ducklake_attach_sql', 'post_attach_sql', 'masked_view', 'mask_signature',
           'transparent', 'file_layer', 'pg_role', 'pg_valid_until', 'mask_projection', 'row_filter', 'scan_files', 's3'}
-
-
-class Kept:
-    """A lake in a database of its own, whose owner is an ordinary role that may make roles."""
-
-    def __init__(self, stack, lake, folder):
-        self.stack = stack
-        name = 'kept_' + secrets.token_hex(4)
-        self.owner = self.database = name
-        self.group = name + '_reader'
-        self.password = secrets.token_hex(16)
-        stack.postgres.query('postgres', f"CREATE ROLE {name} LOGIN CREATEROLE PASSWORD '{self.password}'")
-        stack.postgres.query('postgres', f'CREATE DATABASE {name} OWNER {name}')
-        said = re.search(r'## Logins of direct readers.*?```sql\n(.*?)```', OPERATIONS.read_text(), re.DOTALL)[1]
-        stack.postgres.query(name, said.replace('DATABASE lake', f'DATABASE {name}').replace('TO lake', f'TO {name}'))
-        clients = folder / 'clients.json'
-        clients.touch(mode=0o600)
-        clients.write_text(json.dumps(CLIENTS))
-        self.settings = {'LAKEPROXY_PG_HOST': '127.0.0.1', 'LAKEPROXY_PG_USER': name, 'LAKEPROXY_PG_PASSWORD': self.password,
-                         'LAKEPROXY_PG_DATABASE': name, 'LAKEPROXY_S3_PREFIX': f'{name}/', 'LAKEPROXY_FILE_PREFIXES': '',
-                         'LAKEPROXY_OAUTH_CLIENTS_FILE': str(clients), 'LAKEPROXY_OAUTH_JWT_SECRET': secrets.token_hex(32),
-                         'LAKEPROXY_READER_GROUP_ROLE': self.group}
-        self.lake = dataclasses.replace(lake, pg_dsn=self.dsn(name, self.password), prefix=f'{name}/')
-        self.server = None
-
-    def dsn(self, role, password):
-        return f'host=127.0.0.1 port={self.stack.postgres.port} dbname={self.database} user={role} password={password}'
-
-    def ask(self, sql):
-        """As the superuser, who sees all."""
-        return self.stack.postgres.query(self.database, sql).strip()
-
-    def token(self, client, server=None, **fields):
-        body = {'grant_type': 'client_credentials', 'client_id': client, 'client_secret': 's', **fields}
-        answer = requests.post(f'{(server or self.server).uri()}/v1/oauth/tokens', data=body, timeout=30)
-        assert answer.status_code == 200, answer.text
-        return {'Authorization': f'Bearer {answer.json()["access_token"]}'}
-
-    def get(self, client, name_space='sales', server=None, warehouse='lake', scope=None, **query):
-        fields = {'scope': scope} if scope else {}
-        url = f'{(server or self.server).uri()}/v1/{warehouse}/namespaces/{name_space}/ducklake-credentials'
-        return requests.get(url, headers=self.token(client, server, **fields), params=query, timeout=60)
-
-    def vend(self, client='bob', **more):
-        answer = self.get(client, **more)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-
-@pytest.fixture(scope='module')
-def kept(stack, lake, tmp_path_factory):
-    made = Kept(stack, lake, tmp_path_factory.mktemp('kept'))
-    with Watched.beside(stack, **made.settings) as made.server:
-        made.lake = dataclasses.replace(made.lake, uri=made.server.uri())
-        fill(made)
-        yield made
-
-
-def fill(kept):
-    """The same in two schemas, of which bob reads one: files, inlined rows and deletes, partitions, a comment, a view, a macro."""
-    duck = duckdb_client.connect_lake(kept.lake)
-    for schema, word in (('sales', 'open'), ('hidden', HUSH)):
-        duck.execute(f'CREATE SCHEMA lake.{schema}')
-        duck.execute(f'CREATE TABLE lake.{schema}.{word}_t({word}_i INTEGER, s VARCHAR)')
-        table = f'lake.{schema}.{word}_t'
-        duck.execute(f"INSERT INTO {table} SELECT i, '{word}' || i FROM range(1000) r(i)")
-        duck.execute(f"INSERT INTO {table} VALUES (5000, '{word} inlined'), (5001, '{word} inlined too')")
-        duck.execute(f'DELETE FROM {table} WHERE {word}_i = 7')
-        duck.execute(f'CREATE TABLE lake.{schema}.{word}_p(d DATE, {word}_n INTEGER)')
-        duck.execute(f'ALTER TABLE lake.{schema}.{word}_p SET PARTITIONED BY (year(d))')
-        duck.execute(f"INSERT INTO lake.{schema}.{word}_p SELECT DATE '2020-01-01' + INTERVAL (i) DAY, i FROM range(1000) r(i)")
-        duck.execute(f'ALTER TABLE lake.{schema}.{word}_p SET SORTED BY ({word}_n)')
-        duck.execute(f"COMMENT ON TABLE {table} IS '{word} words'")
-        duck.execute(f"COMMENT ON COLUMN {table}.s IS '{word} words'")
-        duck.execute(f'CREATE VIEW lake.{schema}.{word}_v AS SELECT {word}_i FROM {table}')
-        duck.execute(f"CREATE MACRO lake.{schema}.{word}_m(x) AS x || '{word}'")
-    duck.close()
-
-
-class Keys:
-    """What keys that were given can do at the store: True, or False where it is refused."""
-
-    def __init__(self, kept, keys):
-        self.bucket = kept.lake.s3_bucket
-        self.client = Minio(f'127.0.0.1:{kept.stack.store.port}', access_key=keys['access-key-id'], region=keys['region'],
-                            secret_key=keys['secret-access-key'], session_token=keys['session-token'], secure=False)
-
-    def tried(self, action):
-        try:
-            action()
-            return True
-        except S3Error as error:
-            assert error.code == 'AccessDenied', error
-            return False
-
-    def gets(self, key):
-        return self.tried(lambda: self.client.get_object(self.bucket, key).read(1))
-
-    def puts(self, key):
-        return self.tried(lambda: self.client.put_object(self.bucket, key, io.BytesIO(b'x'), 1))
-
-    def deletes(self, key):
-        return self.tried(lambda: self.client.remove_object(self.bucket, key))
-
-    def lists(self, prefix):
-        return self.tried(lambda: list(self.client.list_objects(self.bucket, prefix=prefix, recursive=True)))
-
-
-def rows(connection, sql):
-    return connection.execute(sql).fetchall()
-
-
-def psql(answer, *statements):
-    """All in one session, one result after the other."""
-    words = [word for sql in statements for word in ('-c', sql)]
-    return subprocess.run([BINARIES / 'psql', '-w', '-qtAX', '-v', 'ON_ERROR_STOP=1', answer['ducklake_dsn'], *words], text=True,
-                          capture_output=True, check=False, timeout=60)
-
-
-def told(answer, *statements):
-    done = psql(answer, *statements)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def refused(answer, *statements, says='permission denied'):
-    done = psql(answer, *statements)
-    assert done.returncode != 0 and says in done.stderr, (done.stdout, done.stderr)
-
-
-@pytest.fixture(scope='module')
-def bob(kept):
-    return kept.vend('bob')
-
-
-@pytest.fixture(scope='module')
-def admin(kept):
-    return kept.vend('admin')
 
 
 # What is given
@@ -261,87 +111,6 @@ def test_a_token_of_a_narrower_scope_makes_a_narrower_login(kept):
     assert told(wide, 'SELECT count(*) FROM ducklake_table') == '4'
     narrow = kept.vend('wide', scope='ns:sales:r')
     assert told(narrow, 'SELECT count(*) FROM ducklake_table') == '2'
-
-
-# Keys to the store
-
-def objects(kept, table):
-    """Names of a table's data files, `table` with its schema."""
-    prefix = kept.lake.prefix + table.replace('.', '/') + '/'
-    found = [item.object_name for item in kept.stack.store.client().list_objects(kept.lake.s3_bucket, prefix=prefix, recursive=True)]
-    assert found, prefix
-    return found
-
-
-def test_keys_read_the_tables_of_the_namespace_and_nothing_else(kept, bob):
-    assert set(bob['s3']) == {'endpoint', 'region', 'path-style-access', 'access-key-id', 'secret-access-key', 'session-token', 'expiration'}
-    assert bob['s3']['path-style-access'] is True and bob['s3']['access-key-id'] != kept.lake.s3_access_key
-    keys = Keys(kept, bob['s3'])
-    for table in ('sales.open_t', 'sales.open_p'):
-        assert all(keys.gets(key) for key in objects(kept, table))
-    assert not any(keys.gets(key) for key in objects(kept, 'hidden.hush_t'))
-    own = objects(kept, 'sales.open_t')[0]
-    folder = own.rsplit('/', 1)[0]
-    for key in (own, f'{folder}/new.parquet', f'{folder}-beside/x.parquet'):
-        assert not keys.puts(key)
-    assert not keys.deletes(own) and keys.gets(own)
-    kept.stack.store.client().put_object(kept.lake.s3_bucket, f'{folder}-beside/x.parquet', io.BytesIO(b'x'), 1)
-    assert not keys.gets(f'{folder}-beside/x.parquet'), 'a folder whose name begins alike'
-    assert keys.lists(f'{folder}/') and not keys.lists(f'{kept.lake.prefix}hidden/') and not keys.lists(kept.lake.prefix)
-
-
-def test_keys_of_one_table_read_that_table(kept):
-    keys = Keys(kept, kept.vend('bob', table='open_t')['s3'])
-    assert all(keys.gets(key) for key in objects(kept, 'sales.open_t'))
-    assert not any(keys.gets(key) for key in objects(kept, 'sales.open_p') + objects(kept, 'hidden.hush_t'))
-
-
-def test_a_table_made_anew_in_a_dropped_ones_folder_gets_no_keys(kept):
-    """The folder holds the files of the table before, which older snapshots show."""
-    with duckdb_client.connect_lake(kept.lake) as duck:
-        duck.execute('CREATE SCHEMA lake.again')
-        duck.execute('CREATE TABLE lake.again.t AS SELECT * FROM range(100)')
-        assert Keys(kept, kept.vend('wide', name_space='again', table='t')['s3']).gets(objects(kept, 'again.t')[0])
-        duck.execute('CREATE OR REPLACE TABLE lake.again.t AS SELECT * FROM range(100)')
-        duck.execute('CREATE TABLE lake.again.u AS SELECT * FROM range(100)')
-    assert kept.vend('wide', name_space='again', table='t')['s3'] is None
-    keys = Keys(kept, kept.vend('wide', name_space='again')['s3'])
-    assert keys.gets(objects(kept, 'again.u')[0]) and not any(keys.gets(key) for key in objects(kept, 'again.t'))
-
-
-def test_keys_follow_grants(kept):
-    with granted(kept, 'table', table_id('open_t')):
-        keys = Keys(kept, kept.vend('bob')['s3'])
-        assert kept.vend('bob', table='open_p')['s3'] is None
-        assert kept.vend('wide')['s3'] is None, 'nothing is read, so nothing is opened'
-    assert all(keys.gets(key) for key in objects(kept, 'sales.open_t'))
-    assert not any(keys.gets(key) for key in objects(kept, 'sales.open_p'))
-
-
-def test_keys_to_many_tables_open_the_namespaces_folder_without_what_is_others(kept):
-    with duckdb_client.connect_lake(kept.lake) as duck:
-        duck.execute('CREATE SCHEMA lake.crowded')
-        duck.execute('CREATE SCHEMA lake.crowded_too')
-        for table in ('crowded_too.t', 'crowded.moved', *(f'crowded.t{n}' for n in range(40))):
-            duck.execute(f'CREATE TABLE lake.{table} AS SELECT * FROM range(100)')
-    # Its folder stays where it is, and is another namespace's now.
-    renamed = requests.post(f'{kept.server.uri()}/v1/lake/tables/rename', headers=kept.token('admin'), timeout=60, json={
-        'source': {'namespace': ['crowded'], 'name': 'moved'}, 'destination': {'namespace': ['hidden'], 'name': 'moved'}})
-    assert renamed.status_code == 204, renamed.text
-    answer = kept.vend('wide', name_space='crowded')
-    keys = Keys(kept, answer['s3'])
-    assert keys.gets(objects(kept, 'crowded.t0')[0]) and keys.gets(objects(kept, 'crowded.t39')[0])
-    assert not keys.gets(objects(kept, 'crowded.moved')[0]) and not keys.gets(objects(kept, 'crowded_too.t')[0])
-    with duckdb_client.connect_direct(answer) as duck:
-        assert rows(duck, 'SELECT count(*) FROM lake.crowded.t7') == [(100,)]
-
-
-def test_without_sts_there_are_no_keys_and_an_sts_that_is_away_is_503(kept):
-    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_STS_ENDPOINT': 'none'}) as other:
-        answer = kept.vend('bob', server=other)
-        assert answer['s3'] is None and 3580 < ends_of(kept, answer) - time.time() <= 3600, 'the login has its own limit alone'
-    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_STS_ENDPOINT': 'http://127.0.0.1:1'}) as other:
-        assert_error(kept.get('bob', server=other), 503, 'ServiceUnavailableException')
 
 
 # What other principals' tables leak
@@ -521,20 +290,6 @@ def test_a_reader_of_one_catalog_reaches_no_other(kept, bob):
 
 # Grants of objects
 
-@contextlib.contextmanager
-def granted(kept, kind, object_id, role='analyst'):
-    where = f"('{kind}', ({object_id}), 'select', '{role}')"
-    kept.ask(f'INSERT INTO lakeproxy_object_grant (object_kind, object_id, privilege, role) VALUES {where}')
-    try:
-        yield
-    finally:
-        kept.ask('DELETE FROM lakeproxy_object_grant')
-
-
-def table_id(name):
-    return f"SELECT table_id FROM ducklake_table WHERE table_name = '{name}' AND end_snapshot IS NULL"
-
-
 def seen_by(answer):
     return set(told(answer, 'SELECT table_name FROM ducklake_table UNION SELECT view_name FROM ducklake_view').split())
 
@@ -565,18 +320,6 @@ def test_once_a_select_is_granted_only_what_is_granted_is_there(kept, admin):
 
 # The end of a login
 
-def session(answer):
-    """One that stays open."""
-    return subprocess.Popen([BINARIES / 'psql', '-w', '-qtAX', answer['ducklake_dsn']], text=True, stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def say(one, sql):
-    one.stdin.write(sql + ';\n')
-    one.stdin.flush()
-    return one.stdout.readline().strip()
-
-
 def exists(kept, answer):
     return kept.ask(f"SELECT count(*) FROM pg_roles WHERE rolname = '{answer['pg_role']}'") == '1'
 
@@ -596,42 +339,6 @@ def test_a_reader_does_not_outlive_its_expiry(kept):
             one.kill()
         refused(answer, 'SELECT 1', says='authentication failed')
         assert kept.ask(f"SELECT count(*) FROM pg_stat_activity WHERE usename = '{answer['pg_role']}'") == '0'
-
-
-def ends_of(kept, answer):
-    """When the login ends: as it is told, and as PostgreSQL and the rules of rows have it."""
-    told_end = datetime.datetime.fromisoformat(answer['pg_valid_until'].replace('Z', '+00:00')).timestamp()
-    kept_ends = kept.ask(f"""SELECT extract(epoch FROM a.rolvaliduntil)::bigint, extract(epoch FROM r.valid_until)::bigint
-        FROM pg_roles a JOIN lakeproxy_reader r ON r.role_name = a.rolname WHERE a.rolname = '{answer['pg_role']}'""")
-    assert kept_ends == f'{int(told_end)}|{int(told_end)}'
-    return told_end
-
-
-@pytest.mark.parametrize('reader, sts, life', [('3600', '43200', 3600), ('3600', '900', 900), ('1000', '2000', 1000), ('40', '900', 40)])
-def test_login_and_keys_of_one_answer_end_at_the_earlier_of_two_limits(kept, reader, sts, life):
-    limits = {'LAKEPROXY_READER_TTL_SECONDS': reader, 'LAKEPROXY_STS_MAX_DURATION': sts}
-    with Watched.beside(kept.stack, **kept.settings, **limits) as server:
-        answer = kept.vend('bob', server=server)
-        assert answer['s3']['expiration'] == answer['pg_valid_until']
-        assert life - 20 < ends_of(kept, answer) - time.time() <= life
-        assert Keys(kept, answer['s3']).gets(objects(kept, 'sales.open_t')[0])
-
-
-def test_keys_end_at_the_moment_at_which_the_login_does(kept):
-    key = objects(kept, 'sales.open_t')[0]
-    with Watched.beside(kept.stack, **{**kept.settings, 'LAKEPROXY_READER_TTL_SECONDS': '8'}) as brief:
-        answer, longer = kept.vend('bob', server=brief), kept.vend('bob')
-        ends, keys, one = ends_of(kept, answer), Keys(kept, answer['s3']), session(answer)
-        try:
-            while time.time() < ends - 1:
-                assert say(one, 'SELECT count(*) FROM ducklake_table') == '2' and keys.gets(key) and keys.lists(key.rsplit('/', 1)[0] + '/')
-                time.sleep(0.2)
-            time.sleep(max(0.0, ends + 0.5 - time.time()))
-            assert not keys.gets(key) and not keys.lists(key.rsplit('/', 1)[0] + '/')
-        finally:
-            one.kill()
-        refused(answer, 'SELECT 1', says='authentication failed')
-        assert Keys(kept, longer['s3']).gets(key) and told(longer, 'SELECT count(*) FROM ducklake_table') == '2', 'of another answer'
 
 
 def test_a_session_of_an_expired_login_sees_nothing_before_it_is_ended(kept):
