@@ -113,6 +113,7 @@ base::Task<base::Result<publish::CacheEntryPtr>> publish_commit(
     co_return co_await catalog->loaded_tables->publish_known(context, *identifier,
                                                              std::move(before), std::move(changed));
   }
+  catalog->loaded_tables->note_commit(changed, before->table.table_id);
   auto entry = std::make_shared<publish::CacheEntry>();
   CO_ASSIGN_OR_RETURN(entry->loaded, co_await catalog->loaded_tables->get(context, *identifier));
   // Another commit came before this one, whose files must be copied first.

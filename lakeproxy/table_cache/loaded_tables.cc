@@ -137,7 +137,6 @@ CacheEntryPtr LoadedTables::made_meanwhile(const std::string& key, const SingleF
 base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_known(
     base::RequestContext context, model::TableIdentifier identifier, LoadedTablePtr before,
     ducklake::ChangedTable changed) {
-  shared_->invalidation.note_policies(changed.head.policies);
   const std::string key = key_of(shared_->key, identifier);
   const TableInvalidation::Generation generation = shared_->invalidation.state().generation;
   CO_ASSIGN_OR_RETURN(auto lease, co_await shared_->single_flight.take(context, key));
@@ -161,8 +160,7 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_known(
   CO_ASSIGN_OR_RETURN(fresh->loaded,
                       co_await publisher_->publish_committed(
                           context, std::move(table), std::move(changed.known->changes), before));
-  shared_->invalidation.note_commit(changed.head.version(), changed.version,
-                                    fresh->loaded->table.table_id);
+  note_commit(changed, fresh->loaded->table.table_id);
   keep(key, fresh);
   lease.set_result(fresh);
   co_return CacheEntryPtr(fresh);
@@ -171,6 +169,7 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_known(
 base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_created(
     base::RequestContext context, model::TableIdentifier identifier,
     ducklake::CreatedTable created) {
+  // Nobody has asked the policies about it yet.
   shared_->invalidation.note_policies(created.head.policies);
   const std::string key = key_of(shared_->key, identifier);
   auto fresh = std::make_shared<CacheEntry>();
@@ -185,10 +184,15 @@ base::Task<base::Result<CacheEntryPtr>> LoadedTables::publish_created(
   }
   if (!published) co_return std::move(published).error();
   fresh->loaded = std::move(*published);
-  shared_->invalidation.note_commit(created.head.version(), created.version, created.id);
+  note_commit(created, created.id);
   if (!fresh->loaded->table.waits_for_copies) keep(key, fresh);
   lease.set_result(fresh);
   co_return CacheEntryPtr(fresh);
+}
+
+void LoadedTables::note_commit(const ducklake::Committed& committed, model::TableId table) {
+  shared_->invalidation.note_policies(committed.head.policies);
+  shared_->invalidation.note_commit(committed.head.version(), committed.version, table);
 }
 
 base::Task<base::Status> LoadedTables::record(model::TableIdentifier identifier,

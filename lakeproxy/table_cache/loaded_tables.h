@@ -92,6 +92,9 @@ class LoadedTables {
   [[nodiscard]] base::Task<base::Result<CacheEntryPtr>> publish_created(
       base::RequestContext context, model::TableIdentifier identifier,
       ducklake::CreatedTable created);
+  /// Takes in a commit of this process that changed this table alone: the next get() need not ask
+  /// what changed. For those that are not published by one of the two above.
+  void note_commit(const ducklake::Committed& committed, model::TableId table);
   /// Has the lake remember the publication: before the table is read anew or goes. Whoever is
   /// told of a loaded table, or builds on it, does not wait for this.
   /// Errors: those of RecordQueue::record(); the table is then forgotten, and the next load makes
