@@ -38,8 +38,8 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const NewLakeView& vi
                                      const LakeHead& head, const PreconditionRows& preconditions) {
   const model::TableIdentifier& identifier = view.identifier;
   if (preconditions[0]->empty()) return no_such_namespace(identifier.name_space);
-  if (auto found = read_relation(*preconditions[1])) {
-    return name_taken(identifier, RelationKind::kView, found->kind);
+  if (auto found = read_namesake(*preconditions[1])) {
+    return name_taken(identifier, RelationKind::kView, *found);
   }
   ViewPlace place{head.next_catalog_id, head.snapshot.value + 1};
   LakeDelta delta;
@@ -125,7 +125,9 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const model::TableIde
   const auto source = read_relation(*preconditions[0]);
   if (!source || source->kind != RelationKind::kView) return no_such_view(from.display());
   if (preconditions[1]->empty()) return no_such_namespace(to.name_space);
-  if (auto found = read_relation(*preconditions[2])) return cannot_rename(from, to, found->kind);
+  if (auto found = read_namesake(*preconditions[2], source->id)) {
+    return cannot_rename(from, to, *found);
+  }
   ViewPlace place{source->id, head.snapshot.value + 1};
   LakeDelta delta;
   delta.queries.push_back(move_view(sql, place, preconditions[1]->int64(0, 0), to.name));
@@ -174,7 +176,7 @@ base::Task<base::Result<void>> ViewStore::check_name_is_free(base::RequestContex
                                                              model::TableIdentifier identifier,
                                                              RelationKind wanted) {
   CO_ASSIGN_OR_RETURN(auto rows, co_await pool_->query(context, find_relation(sql_, identifier)));
-  if (auto found = read_relation(*rows)) co_return name_taken(identifier, wanted, found->kind);
+  if (auto found = read_namesake(*rows)) co_return name_taken(identifier, wanted, *found);
   co_return base::Result<void>{};
 }
 

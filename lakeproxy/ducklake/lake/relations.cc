@@ -13,21 +13,40 @@ using base::pg::param;
 
 std::string_view noun(RelationKind kind) { return kind == RelationKind::kView ? "View" : "Table"; }
 
+Relation relation_of(const base::pg::Rows& rows, std::size_t row) {
+  const RelationKind kind = rows.text(row, 0) == "v" ? RelationKind::kView : RelationKind::kTable;
+  return {kind, rows.int64(row, 1), std::string(rows.text(row, 3))};
+}
+
+std::string spelled(const Relation& found, const model::TableIdentifier& wanted) {
+  if (found.name == wanted.name) return "";
+  return fmt::format(" as {}, which is the same name to DuckDB", found.name);
+}
+
 }  // namespace
 
 base::pg::Query find_relation(const SchemaSql& sql, const model::TableIdentifier& identifier) {
   return {sql("WITH s AS MATERIALIZED (SELECT @lakeproxy_find_schema($1) AS schema_id) "
-              "SELECT 't', t.table_id FROM @ducklake_table t WHERE t.schema_id = (SELECT schema_id "
-              "FROM s) AND t.table_name = $2 AND t.end_snapshot IS NULL "
-              "UNION ALL SELECT 'v', v.view_id FROM @ducklake_view v WHERE v.schema_id = (SELECT "
-              "schema_id FROM s) AND v.view_name = $2 AND v.end_snapshot IS NULL"),
+              "SELECT 't', t.table_id, t.table_name = $2 AS exact, t.table_name FROM "
+              "@ducklake_table t WHERE t.schema_id = (SELECT schema_id FROM s) AND "
+              "lower(t.table_name COLLATE \"C\") = lower($2 COLLATE \"C\") AND t.end_snapshot IS "
+              "NULL UNION ALL SELECT 'v', v.view_id, v.view_name = $2, v.view_name FROM "
+              "@ducklake_view v WHERE v.schema_id = (SELECT schema_id FROM s) AND "
+              "lower(v.view_name COLLATE \"C\") = lower($2 COLLATE \"C\") AND v.end_snapshot IS "
+              "NULL ORDER BY exact DESC"),
           {param(flat_schema_name(identifier.name_space)), param(identifier.name)}};
 }
 
 std::optional<Relation> read_relation(const base::pg::Rows& rows) {
-  if (rows.empty()) return std::nullopt;
-  const RelationKind kind = rows.text(0, 0) == "v" ? RelationKind::kView : RelationKind::kTable;
-  return Relation{kind, rows.int64(0, 1)};
+  if (rows.empty() || !rows.boolean(0, 2)) return std::nullopt;
+  return relation_of(rows, 0);
+}
+
+std::optional<Relation> read_namesake(const base::pg::Rows& rows, std::optional<std::int64_t> but) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.int64(i, 1) != but) return relation_of(rows, i);
+  }
+  return std::nullopt;
 }
 
 base::pg::Query find_schema_path(const SchemaSql& sql, const model::Namespace& name) {
@@ -47,18 +66,20 @@ std::string quote_change_name(std::string_view name) {
 }
 
 base::Error name_taken(const model::TableIdentifier& identifier, RelationKind wanted,
-                       RelationKind found) {
-  const std::string_view how = wanted == found ? "already exists" : "with same name already exists";
+                       const Relation& found) {
+  const std::string_view how =
+      wanted == found.kind ? "already exists" : "with same name already exists";
   return base::fail(ErrorKind::kAlreadyExists,
-                    fmt::format("{} {}: {}", noun(found), how, identifier.display()))
-      .with_reason(found == RelationKind::kView ? kNameOfView : std::string_view());
+                    fmt::format("{} {}: {}{}", noun(found.kind), how, identifier.display(),
+                                spelled(found, identifier)))
+      .with_reason(found.kind == RelationKind::kView ? kNameOfView : std::string_view());
 }
 
 base::Error cannot_rename(const model::TableIdentifier& from, const model::TableIdentifier& to,
-                          RelationKind found) {
+                          const Relation& found) {
   return base::fail(ErrorKind::kAlreadyExists,
-                    fmt::format("Cannot rename {} to {}. {} already exists", from.display(),
-                                to.display(), noun(found)));
+                    fmt::format("Cannot rename {} to {}. {} already exists{}", from.display(),
+                                to.display(), noun(found.kind), spelled(found, to)));
 }
 
 }  // namespace lake::ducklake

@@ -16,6 +16,7 @@
 #include "lakeproxy/to_iceberg/definition/name_maps.h"
 #include "lakeproxy/to_iceberg/definition/old_files.h"
 #include "lakeproxy/to_iceberg/definition/order_ids.h"
+#include "lakeproxy/to_iceberg/definition/partition_fields.h"
 #include "lakeproxy/to_iceberg/definition/schema_ids.h"
 
 namespace lake::ducklake {
@@ -128,7 +129,8 @@ void set_schemas(const AssignedIds& ids, const TableRow& row, LakeTable& table) 
 }
 
 void set_specs(const AssignedIds& ids, SpecUse use, const TableRow& row, LakeTable& table) {
-  table.metadata.partition_specs = list(ids.specs);
+  table.metadata.partition_specs =
+      named_beside_columns(list(ids.specs), table.metadata.current_schema());
   table.metadata.default_spec_id = use.default_spec_id;
   table.metadata.last_partition_id = std::max(use.last_partition_id, row.last_partition_id);
   table.unpartitioned_spec_id = use.unpartitioned_spec_id;

@@ -69,11 +69,29 @@ Query insert_schema(const SchemaSql& sql, const NewSchema& schema, const std::st
   return query;
 }
 
+// A schema whose name differs by the case of ASCII letters, which DuckDB does not tell apart.
+Query find_namesake(const SchemaSql& sql, const model::Namespace& name) {
+  return {sql("SELECT n.flat_name FROM @lakeproxy_schemas() n WHERE lower(n.flat_name COLLATE "
+              "\"C\") = lower($1 COLLATE \"C\") LIMIT 1"),
+          {param(flat_schema_name(name))}};
+}
+
+std::string display_of(std::string_view flat_name) {
+  const auto name = namespace_of_schema(flat_name);
+  return name ? name->display() : std::string(flat_name);
+}
+
 base::Result<CommitPlan> plan_create(const SchemaSql& sql, const model::Namespace& name,
                                      const std::string& properties, const std::string& uuid,
                                      const LakeHead& head, const PreconditionRows& preconditions) {
   if (!preconditions[0]->empty()) {
     return base::fail(ErrorKind::kAlreadyExists, "Namespace already exists: " + name.display());
+  }
+  if (const base::pg::Rows& namesake = *preconditions.back(); !namesake.empty()) {
+    return base::fail(
+        ErrorKind::kAlreadyExists,
+        fmt::format("Namespace already exists: {} as {}, which is the same name to DuckDB",
+                    name.display(), display_of(namesake.text(0, 0))));
   }
   const base::pg::Rows* parent = name.levels.size() > 1 ? preconditions[1].get() : nullptr;
   if (parent != nullptr && parent->empty()) {
@@ -172,6 +190,7 @@ base::Task<base::Result<void>> LakeWriter::create_namespace(base::RequestContext
   model::Namespace parent = name;
   parent.levels.pop_back();
   if (!parent.levels.empty()) preconditions.push_back(find_schema_path(sql_, parent));
+  preconditions.push_back(find_namesake(sql_, name));
   std::string uuid = base::to_string(base::make_uuid_v4(*random_));
   std::string text = properties_text(properties);
   Planner planner = [sql = sql_, name, text, uuid](const LakeHead& head,

@@ -82,10 +82,11 @@ base::Result<CommitPlan> plan_restore(const SchemaSql& sql, const std::string& d
                       "metadata-location: the table was dropped together with its files");
   }
   CommitPlan plan;
-  if (auto found = read_relation(*preconditions[kRelation])) {
-    if (restored.existing == Existing::kRefused || found->kind != RelationKind::kTable) {
-      return name_taken(restored.identifier, RelationKind::kTable, found->kind);
-    }
+  if (auto found = read_namesake(*preconditions[kRelation])) {
+    const bool replaces = restored.existing == Existing::kReplaced &&
+                          found->kind == RelationKind::kTable &&
+                          found->name == restored.identifier.name;
+    if (!replaces) return name_taken(restored.identifier, RelationKind::kTable, *found);
     plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
     head = head_after(head, plan.deltas.back());
   }

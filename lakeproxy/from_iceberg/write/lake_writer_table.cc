@@ -42,11 +42,11 @@ StoredPath stored_path(const std::string& location, const std::string& data_path
 // A table that has the name is refused, or goes in the snapshot before.
 base::Status end_existing(const SchemaSql& sql, const NewTable& table,
                           const base::pg::Rows& relation, LakeHead& head, CommitPlan& plan) {
-  const auto found = read_relation(relation);
+  const auto found = read_namesake(relation);
   if (!found) return {};
-  if (table.existing == Existing::kRefused || found->kind != RelationKind::kTable) {
-    return name_taken(table.identifier, RelationKind::kTable, found->kind);
-  }
+  const bool replaces = table.existing == Existing::kReplaced &&
+                        found->kind == RelationKind::kTable && found->name == table.identifier.name;
+  if (!replaces) return name_taken(table.identifier, RelationKind::kTable, *found);
   plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
   head = head_after(head, plan.deltas.back());
   return {};
@@ -164,8 +164,8 @@ base::Result<CommitPlan> plan_rename(const SchemaSql& sql, const std::string& da
   const auto source = read_relation(*preconditions[0]);
   if (!source || source->kind != RelationKind::kTable) return no_such_table(from.display());
   if (preconditions[1]->empty()) return no_such_namespace(to.name_space);
-  if (auto found = read_relation(*preconditions[2])) return cannot_rename(from, to, found->kind);
   std::int64_t id = source->id;
+  if (auto found = read_namesake(*preconditions[2], id)) return cannot_rename(from, to, *found);
   std::int64_t begin = head.snapshot.value + 1;
   LakeDelta delta;
   delta.queries.push_back(insert_table_row(

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <boost/algorithm/string/case_conv.hpp>
+#include <locale>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -28,13 +30,11 @@ class Walk {
  public:
   base::Status fields(const std::vector<Field>& fields, const Place& parent,
                       const std::string& prefix) {
-    std::unordered_set<std::string_view> names;
+    std::unordered_map<std::string, std::string_view> names;
     for (const Field& field : fields) {
       const std::string path = prefix.empty() ? field.name : prefix + "." + field.name;
       RETURN_IF_ERROR(check_name(field, path));
-      if (!names.insert(field.name).second) {
-        return fail(ErrorKind::kInvalid, fmt::format("column {}: name is used twice", path));
-      }
+      RETURN_IF_ERROR(check_is_new(names, field, path));
       RETURN_IF_ERROR(check_id(field, path));
       const Place here{&field, parent.under_collection, parent.under_optional || !field.required};
       places_.emplace(field.id, here);
@@ -49,6 +49,21 @@ class Walk {
   }
 
  private:
+  // DuckDB tells no cases of ASCII letters apart, and opens no lake with two such columns.
+  static base::Status check_is_new(std::unordered_map<std::string, std::string_view>& names,
+                                   const Field& field, const std::string& path) {
+    const auto [held, is_new] = names.emplace(
+        boost::algorithm::to_lower_copy(field.name, std::locale::classic()), field.name);
+    if (is_new) return {};
+    if (held->second == field.name) {
+      return fail(ErrorKind::kInvalid, fmt::format("column {}: name is used twice", path));
+    }
+    return fail(ErrorKind::kInvalid,
+                fmt::format("column {}: its name is that of column {} to DuckDB, which tells no "
+                            "upper from lower case",
+                            path, held->second));
+  }
+
   base::Status children(const Field& field, Place here, const std::string& path) {
     const TypeKind kind = field.type.kind();
     here.under_collection |= kind == TypeKind::kList || kind == TypeKind::kMap;

@@ -50,6 +50,13 @@ bool means_the_same(const LakeColumns& columns, const LakePartition& partition,
   return source != nullptr && bucket_is_icebergs(source->type);
 }
 
+template <class Taken>
+std::string first_free(const std::string& name, const Taken& taken) {
+  std::string wanted = name;
+  for (int suffix = 2; taken(wanted); ++suffix) wanted = fmt::format("{}_{}", name, suffix);
+  return wanted;
+}
+
 std::string free_name(const LakeColumns& columns, const std::vector<PartitionField>& fields,
                       const std::string& name, const PartitionField& field) {
   auto taken = [&](const std::string& wanted) {
@@ -60,9 +67,7 @@ std::string free_name(const LakeColumns& columns, const std::vector<PartitionFie
              return !source && !column.parent && column.name == wanted;
            });
   };
-  std::string wanted = name;
-  for (int suffix = 2; taken(wanted); ++suffix) wanted = fmt::format("{}_{}", name, suffix);
-  return wanted;
+  return first_free(name, taken);
 }
 
 }  // namespace
@@ -84,6 +89,27 @@ std::vector<PartitionField> partition_fields(const LakeColumns& columns,
     fields.push_back(std::move(field));
   }
   return fields;
+}
+
+std::vector<model::PartitionSpec> named_beside_columns(std::vector<model::PartitionSpec> specs,
+                                                       const model::Schema& columns) {
+  for (model::PartitionSpec& spec : specs) {
+    const std::vector<PartitionField> stored = spec.fields;
+    for (PartitionField& field : spec.fields) {
+      auto taken = [&](const std::string& wanted) {
+        const model::Field* column = columns.find(std::string_view(wanted));
+        const bool is_own = column != nullptr && column->id == field.source_id &&
+                            field.transform.kind == TransformKind::kIdentity;
+        auto has_it = [&](const PartitionField& other) {
+          return other.field_id != field.field_id && other.name == wanted;
+        };
+        return (column != nullptr && !is_own) || std::ranges::any_of(stored, has_it) ||
+               std::ranges::any_of(spec.fields, has_it);
+      };
+      field.name = first_free(field.name, taken);
+    }
+  }
+  return specs;
 }
 
 model::PartitionKeys keys_of_fields(const LakeColumns& columns, const model::PartitionSpec& spec,

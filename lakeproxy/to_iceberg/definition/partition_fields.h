@@ -42,4 +42,10 @@ struct LakePartition {
                                                   const model::PartitionSpec& spec,
                                                   const LakePartition& partition);
 
+/// `specs` beside the columns of now. DuckDB may give a column the name of a field whose source it
+/// is not, and Iceberg's Java readers open no table with the two: the field is shown under another
+/// name. Its id, by which files are read, stays.
+[[nodiscard]] std::vector<model::PartitionSpec> named_beside_columns(
+    std::vector<model::PartitionSpec> specs, const model::Schema& columns);
+
 }  // namespace lake::ducklake

@@ -21,6 +21,12 @@ void drop_misfit(const Type& type, std::optional<model::Literal>& value) {
   if (bytes == nullptr || bytes->value.size() != length) value.reset();
 }
 
+// DuckDB may have made another type of it.
+bool can_identify(const Type& type) {
+  return type.is_primitive() && type.kind() != TypeKind::kFloat &&
+         type.kind() != TypeKind::kDouble && type.kind() != TypeKind::kVariant;
+}
+
 class Extras {
  public:
   Extras(const Schema& before, const std::set<FieldId>& documented)
@@ -74,7 +80,9 @@ void take_over_extras(Schema& schema, const Schema& before, const std::set<Field
   for (Field& field : schema.fields) field = extras.field(field);
   for (FieldId id : before.identifier_field_ids) {
     const Field* field = schema.find(id);
-    if (field != nullptr && field->required) schema.identifier_field_ids.push_back(id);
+    if (field != nullptr && field->required && can_identify(field->type)) {
+      schema.identifier_field_ids.push_back(id);
+    }
   }
 }
 
