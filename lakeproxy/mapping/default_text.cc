@@ -56,10 +56,51 @@ std::optional<model::Literal> parse_time_in_utc(const model::Type& type, std::st
   return model::Literal(micros % kMicrosPerDay);
 }
 
+// What DuckDB writes of a constant that it has no literal for: CAST('2024-01-01' AS "DATE").
+// Nothing for any other text, and for the constant of another type.
+std::optional<std::string_view> constant_in_cast(const model::Type& type, std::string_view text) {
+  std::string_view name;
+  switch (type.kind()) {
+    case TypeKind::kBoolean: name = "BOOLEAN"; break;
+    case TypeKind::kDate: name = "DATE"; break;
+    case TypeKind::kTime: name = "TIME"; break;
+    case TypeKind::kTimestamp: name = "TIMESTAMP"; break;
+    case TypeKind::kTimestamptz: name = "TIMESTAMP WITH TIME ZONE"; break;
+    default: return std::nullopt;
+  }
+  constexpr std::string_view kCast = "CAST('";
+  if (!text.starts_with(kCast)) return std::nullopt;
+  text.remove_prefix(kCast.size());
+  const std::size_t end = text.find('\'');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view behind = text.substr(end);
+  if (behind != fmt::format("' AS {})", name) && behind != fmt::format("' AS \"{}\")", name)) {
+    return std::nullopt;
+  }
+  return text.substr(0, end);
+}
+
+// "1.5" for two digits behind the point.
+std::optional<model::Literal> parse_decimal(const model::Type& type, std::string_view text) {
+  if (text.find_first_of("0123456789") == std::string_view::npos) return std::nullopt;
+  std::string padded(text);
+  const std::size_t point = padded.find('.');
+  const std::size_t digits = point == std::string::npos ? 0 : padded.size() - point - 1;
+  const auto scale = static_cast<std::size_t>(type.scale());
+  if (digits < scale) padded.append(point == std::string::npos ? "." : "");
+  if (digits < scale) padded.append(scale - digits, '0');
+  return model::parse_lake_text(type, padded);
+}
+
 }  // namespace
 
 std::optional<model::Literal> parse_default(const model::Type& type, std::string_view text) {
   if (text == kNoDefault) return std::nullopt;
+  if (auto constant = constant_in_cast(type, text)) {
+    text = *constant;
+    if (type.kind() == TypeKind::kBoolean) text = text == "t" ? "true" : text == "f" ? "false" : "";
+  }
+  if (type.kind() == TypeKind::kDecimal) return parse_decimal(type, text);
   if (type.kind() == TypeKind::kTime) return parse_time_in_utc(type, text);
   if (!is_bytes(type)) return model::parse_lake_text(type, text);
   auto bytes = unescaped(text);

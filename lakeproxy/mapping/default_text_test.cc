@@ -53,6 +53,38 @@ TEST(DefaultText, a_time_with_a_zone_is_in_utc) {
   }
 }
 
+TEST(DefaultText, a_constant_may_stand_in_a_cast_to_the_columns_type) {
+  const Type boolean(TypeKind::kBoolean), date(TypeKind::kDate), time(TypeKind::kTime),
+      timestamp(TypeKind::kTimestamp), zoned(TypeKind::kTimestamptz);
+  EXPECT_EQ(parse_default(boolean, "CAST('t' AS BOOLEAN)"), Literal(true));
+  EXPECT_EQ(parse_default(boolean, "CAST('f' AS BOOLEAN)"), Literal(false));
+  EXPECT_EQ(parse_default(date, "CAST('1970-01-03' AS \"DATE\")"), Literal(std::int32_t{2}));
+  EXPECT_EQ(parse_default(time, "CAST('00:00:01' AS TIME)"), Literal(std::int64_t{1'000'000}));
+  EXPECT_EQ(parse_default(timestamp, "CAST('1970-01-01 00:00:00.5' AS TIMESTAMP)"),
+            Literal(std::int64_t{500'000}));
+  EXPECT_EQ(parse_default(zoned, "CAST('1970-01-01 00:00:01+00' AS \"TIMESTAMP WITH TIME ZONE\")"),
+            Literal(std::int64_t{1'000'000}));
+  for (const char* bad : {"CAST('t' AS VARCHAR)", "CAST('x' AS BOOLEAN)", "CAST('t' AS BOOLEAN) ",
+                          "CAST('t", "CAST(t AS BOOLEAN)", "CAST('t'' AS BOOLEAN)"}) {
+    EXPECT_EQ(parse_default(boolean, bad), std::nullopt) << bad;
+  }
+  const std::string text = "CAST('t' AS VARCHAR)";
+  EXPECT_EQ(parse_default(Type(TypeKind::kString), text), Literal(text)) << "a text may say so";
+}
+
+TEST(DefaultText, a_decimal_may_have_fewer_digits) {
+  const Type money = Type::decimal(10, 2);
+  const std::pair<const char*, int> cases[] = {
+      {"1.5", 150}, {"-1", -100}, {"0", 0}, {"1.", 100}, {"7.25", 725}};
+  for (const auto& [text, unscaled] : cases) {
+    EXPECT_EQ(parse_default(money, text), Literal(model::Decimal{unscaled})) << text;
+  }
+  for (const char* bad : {"1.555", "1e5", "", ".", "1.5.5"}) {
+    EXPECT_EQ(parse_default(money, bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(parse_default(Type::decimal(5, 0), "12"), Literal(model::Decimal{12}));
+}
+
 TEST(DefaultText, null_is_no_default) {
   EXPECT_EQ(parse_default(Type(TypeKind::kString), "NULL"), std::nullopt);
   auto text = default_text(field(Type(TypeKind::kString)), std::string("NULL"));

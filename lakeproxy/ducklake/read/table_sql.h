@@ -44,7 +44,10 @@ SELECT kind, key, id FROM @lakeproxy_definition_use WHERE table_id = $1)sql";
 // of columns of which older files ask more: see old_file_rules() and keys_of_fields().
 inline constexpr auto kColumns = R"sql(
 SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type,
-       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression' THEN default_value END,
+       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression'
+                              OR (starts_with(default_value, 'CAST(''')
+                                  AND column_type IN ('boolean', 'date', 'time', 'timestamp', 'timestamptz'))
+                            THEN default_value END,
        nulls_allowed, parent_column
   FROM @ducklake_column
  WHERE table_id = $1
@@ -62,7 +65,10 @@ SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, colum
 // Inlined rows have the columns of the schema version that they were written at.
 inline constexpr auto kAllColumns = R"sql(
 SELECT column_id, begin_snapshot, end_snapshot, column_order, column_name, column_type,
-       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression' THEN default_value END,
+       initial_default, CASE WHEN default_value_type IS DISTINCT FROM 'expression'
+                              OR (starts_with(default_value, 'CAST(''')
+                                  AND column_type IN ('boolean', 'date', 'time', 'timestamp', 'timestamptz'))
+                            THEN default_value END,
        nulls_allowed, parent_column
   FROM @ducklake_column WHERE table_id = $1 ORDER BY column_id, begin_snapshot)sql";
 

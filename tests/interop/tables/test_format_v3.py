@@ -340,6 +340,21 @@ def test_defaults_of_duckdb_are_seen_by_clients(duck, truth, readers, table):
     assert assert_agree(truth, readers, table) == 66
 
 
+def test_constants_that_duckdb_writes_as_expressions_are_defaults_too(rest, duck, truth, readers, spark, schema):
+    table = f'{schema}.t'
+    duck.execute(f"""CREATE TABLE lake.{table} (a BIGINT, ok BOOLEAN DEFAULT true, no BOOLEAN DEFAULT false, dt DATE DEFAULT DATE '2024-02-29',
+        ts TIMESTAMP DEFAULT TIMESTAMP '2024-01-01 10:00:00.5', tz TIMESTAMPTZ DEFAULT TIMESTAMPTZ '2024-01-01 10:00:00+00',
+        money DECIMAL(10,2) DEFAULT 1.5, made TIMESTAMPTZ DEFAULT current_timestamp)""")
+    assert upgrade(rest, table, 3).status_code == 200
+    spark.sql(f'INSERT INTO lake.{table} (a) VALUES (1)')
+    duck.execute(f'INSERT INTO lake.{table} (a) VALUES (2)')
+    rows = duck.execute(f'SELECT * EXCLUDE (a, made) FROM lake.{table}').fetchall()
+    assert rows[0] == rows[1] and None not in rows[0]
+    made = duck.execute(f'SELECT made IS NULL FROM lake.{table} ORDER BY a').fetchall()
+    assert made == [(True,), (False,)], 'a default is a constant to Iceberg'
+    assert assert_agree(truth, readers, table) == 2
+
+
 def test_defaults_of_clients_are_duckdbs(rest, duck, truth, readers, spark, table):
     insert(duck, table, 0, 30)
     fields = FIELDS + [
