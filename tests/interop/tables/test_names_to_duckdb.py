@@ -5,6 +5,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 from rest import Rest, assert_error
 
+from agreement import assert_agree
+
 N = Schema(NestedField(1, 'n', LongType(), required=False), NestedField(2, 'other', LongType(), required=False))
 
 
@@ -94,8 +96,8 @@ def test_two_namespaces(rest, schema, duck):
     assert duck.execute(f"SELECT count(*) FROM duckdb_schemas() WHERE database_name = 'lake' AND lower(schema_name) = '{schema.lower()}'").fetchone() == (1,)
 
 
-def test_a_column_of_duckdb_takes_the_name_of_a_partition_field(catalog, schema, duck):
-    """Java's readers open no table with the two; what they do with it is in the tests of the engines."""
+def test_a_column_of_duckdb_takes_the_name_of_a_partition_field(catalog, schema, duck, truth, readers):
+    """Java's readers, Spark among them, open no table with the two."""
     duck.execute(f'CREATE TABLE lake.{schema}.t (ts TIMESTAMP, a INTEGER)')
     duck.execute(f'ALTER TABLE lake.{schema}.t SET PARTITIONED BY (month(ts), a)')
     duck.execute(f"INSERT INTO lake.{schema}.t VALUES ('2024-01-01', 1)")
@@ -109,13 +111,16 @@ def test_a_column_of_duckdb_takes_the_name_of_a_partition_field(catalog, schema,
     duck.execute(f"INSERT INTO lake.{schema}.t VALUES ('2024-02-01', 2, 3, 4)")
     rows = catalog.load_table(f'{schema}.t').scan(row_filter="ts >= '2024-02-01T00:00:00'").to_arrow().to_pylist()
     assert [(row['b'], row['ts_month'], row['a']) for row in rows] == [(2, 3, 4)]
+    assert assert_agree(truth, readers, f'{schema}.t') == 2
     duck.execute(f'ALTER TABLE lake.{schema}.t DROP COLUMN ts_month')
     assert fields()[0] == ('ts_month', 1000)
 
 
-def test_a_key_whose_type_duckdb_changes_is_none_any_more(catalog, schema, duck):
+def test_a_key_whose_type_duckdb_changes_is_none_any_more(catalog, schema, duck, truth, readers):
     key = Schema(NestedField(1, 'k', LongType(), required=True), NestedField(2, 's', StringType(), required=True),
                  identifier_field_ids=[1, 2])
     catalog.create_table(f'{schema}.t', key)
     duck.execute(f'ALTER TABLE lake.{schema}.t ALTER COLUMN k SET DATA TYPE DOUBLE')
     assert catalog.load_table(f'{schema}.t').schema().identifier_field_ids == [2]
+    duck.execute(f"INSERT INTO lake.{schema}.t VALUES (1.5, 'x')")
+    assert assert_agree(truth, readers, f'{schema}.t') == 1
