@@ -113,9 +113,10 @@ std::vector<model::LakeCommit> read_commits(const Rows& rows) {
     commits.push_back({.snapshot = SnapshotId(rows.int64(i, 0)),
                        .committed_ms = rows.int64(i, 1) - kShownEarlierMs,
                        .changes_made = rows.opt_text(i, 2).value_or(""),
-                       .commit_message = rows.opt_text(i, 3),
-                       .extra_info = rows.opt_text(i, 4),
-                       .stands_for_others = rows.opt_boolean(i, 5).value_or(false)});
+                       .author = rows.opt_text(i, 3),
+                       .commit_message = rows.opt_text(i, 4),
+                       .extra_info = rows.opt_text(i, 5),
+                       .stands_for_others = rows.opt_boolean(i, 6).value_or(false)});
   }
   return commits;
 }

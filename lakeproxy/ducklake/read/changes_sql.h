@@ -8,7 +8,7 @@ namespace lake::ducklake {
 // Maintenance keeps the rows of the commit before, unless one between them was removed.
 inline constexpr auto kCommits = R"sql(
 SELECT s.snapshot_id, floor(extract(epoch FROM s.snapshot_time) * 1000)::bigint,
-       c.changes_made, c.commit_message, c.commit_extra_info,
+       c.changes_made, c.author, c.commit_message, c.commit_extra_info,
        c.changes_made ~ 'merge_adjacent|inline_flush|flushed_inlined|rewrite_delete|compacted_table'
          AND (SELECT count(*) FROM @ducklake_snapshot b
                WHERE b.snapshot_id > s.before AND b.snapshot_id <= s.snapshot_id) < s.snapshot_id - s.before

@@ -211,7 +211,9 @@ struct LakeCommit {
   SnapshotId snapshot;
   TimestampMs committed_ms = 0;
   std::string changes_made;
-  std::optional<std::string> commit_message;
+  /// Of DuckDB's set_commit_message().
+  std::optional<std::string> author = std::nullopt;
+  std::optional<std::string> commit_message = std::nullopt;
   /// ducklake_snapshot_changes.commit_extra_info: for a commit made through us
   /// the client's summary as a JSON object.
   std::optional<std::string> extra_info;

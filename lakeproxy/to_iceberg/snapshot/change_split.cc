@@ -26,7 +26,16 @@ bool is_count(std::string_view key) {
          key.starts_with("total-");
 }
 
+// Each load of the table repeats them for each snapshot.
+constexpr std::size_t kMaxMessageBytes = 4096;
+
+void take_message(const char* key, const std::optional<std::string>& text, SnapshotChange& change) {
+  if (text && text->size() <= kMaxMessageBytes) change.extra_summary[key] = *text;
+}
+
 void take_client_summary(const model::LakeCommit& commit, SnapshotChange& change) {
+  take_message("author", commit.author, change);
+  take_message("commit-message", commit.commit_message, change);
   if (!commit.extra_info) return;
   auto json = base::json::parse(*commit.extra_info);
   // Free text of a DuckDB user is no summary of ours.

@@ -306,6 +306,25 @@ TEST(ChangeSplit, keeps_a_clients_summary_but_not_its_counts) {
   }
 }
 
+TEST(ChangeSplit, says_who_made_the_commit_and_why) {
+  LakeChanges all;
+  all.commits = {lake_commit(1)};
+  all.commits[0].author = "ann";
+  all.commits[0].commit_message = std::string(5000, 'x');
+  all.commits[0].extra_info = R"({"author":"of a client"})";
+  auto split = split_changes(sample_lake(), all, {}, {});
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->at(0).extra_summary,
+            (std::map<std::string, std::string>{{"author", "of a client"}}))
+      << "a client's summary counts, and what is too long for each load is left out";
+  all.commits[0].extra_info = std::nullopt;
+  all.commits[0].commit_message = "why, \"so\"";
+  split = split_changes(sample_lake(), all, {}, {});
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->at(0).extra_summary, (std::map<std::string, std::string>{
+                                            {"author", "ann"}, {"commit-message", "why, \"so\""}}));
+}
+
 TEST(ChangeSplit, the_clients_own_word_for_its_operation_is_kept) {
   struct Case {
     const char* text;

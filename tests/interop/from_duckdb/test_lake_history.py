@@ -303,3 +303,14 @@ def test_a_commit_without_files_stays_a_snapshot(duck, truth, catalog, quick, sc
     flush(duck, schema, 't')
     assert empty in shown(catalog, table)
     assert_history(duck, truth, quick, catalog, table, 3)
+
+
+def test_what_duckdb_says_of_a_commit_is_in_the_snapshots_summary(duck, catalog, schema):
+    duck.execute(f'CREATE TABLE lake.{schema}.t (a INTEGER)')
+    duck.execute(f"""BEGIN; INSERT INTO lake.{schema}.t VALUES (1);
+        CALL lake.set_commit_message('ann', 'nightly "load"', extra_info => '{{"job": "n1"}}'); COMMIT""")
+    duck.execute(f'INSERT INTO lake.{schema}.t VALUES (2)')
+    first, second = catalog.load_table(f'{schema}.t').metadata.snapshots
+    told = first.summary.additional_properties
+    assert (told['author'], told['commit-message'], told['job']) == ('ann', 'nightly "load"', 'n1')
+    assert not {'author', 'commit-message'} & second.summary.additional_properties.keys()
