@@ -151,6 +151,23 @@ Field plain(Field field) {
   return field;
 }
 
+Field optional_where(Field field, const auto& holds_null) {
+  if (holds_null(field.id)) field.required = false;
+  if (field.type.is_primitive()) return field;
+  std::vector<Field> parts = field.type.children();
+  for (Field& part : parts) part = optional_where(std::move(part), holds_null);
+  switch (field.type.kind()) {
+    case model::TypeKind::kStruct: field.type = model::Type::structure(std::move(parts)); break;
+    case model::TypeKind::kList:
+      field.type = model::Type::list(parts[0].id, parts[0].type, parts[0].required);
+      break;
+    default:
+      field.type = model::Type::map(parts[0].id, parts[0].type, parts[1].id, parts[1].type,
+                                    parts[1].required);
+  }
+  return field;
+}
+
 }  // namespace
 
 base::Status assign_schemas(const LakeColumns& columns, AssignedIds& ids) {
@@ -170,12 +187,12 @@ void allow_nulls(const ColumnsWithNull& found, AssignedIds& ids) {
   }
   for (auto& [at, id] : ids.schema_at) {
     Schema schema = ids.schemas.at(id);
-    for (Field& field : schema.fields) {
-      auto column = found.find(field.id);
-      if (!field.required || column == found.end() || at < column->second) continue;
-      field.required = false;
-      std::erase(schema.identifier_field_ids, field.id);
-    }
+    auto holds_null = [&, at = at](FieldId field) {
+      auto held = found.find(field);
+      return held != found.end() && at >= held->second;
+    };
+    for (Field& field : schema.fields) field = optional_where(std::move(field), holds_null);
+    std::erase_if(schema.identifier_field_ids, holds_null);
     if (schema == ids.schemas.at(id)) continue;
     auto same = std::ranges::find_if(
         ids.schemas, [&](const auto& known) { return known.second.same_columns(schema); });

@@ -28,7 +28,7 @@ namespace lake::ducklake {
 [[nodiscard]] base::Status assign_schemas(const LakeColumns& columns, AssignedIds& ids);
 
 /// Columns that hold NULL although the lake has them NOT NULL, in files that were added as they
-/// are; and from which snapshot on.
+/// are, and parts of columns that DuckDB may have written NULL into; and from which snapshot on.
 using ColumnsWithNull = std::map<model::FieldId, model::SnapshotId>;
 
 /// Makes these columns optional from their snapshots on, in each schema that counts there. Schemas

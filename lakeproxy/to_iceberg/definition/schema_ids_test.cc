@@ -117,6 +117,32 @@ TEST(AllowNulls, a_column_is_optional_from_there_on_and_required_before) {
   EXPECT_EQ(ids, once);
 }
 
+TEST(AllowNulls, parts_become_optional_in_their_place) {
+  using model::Field;
+  using model::Type;
+  using model::TypeKind;
+  const Type number(TypeKind::kInt);
+  const Field x{.id = 2, .name = "x", .type = number, .required = true};
+  const Field y{.id = 3, .name = "y", .type = number, .required = true};
+  model::Schema schema{
+      .schema_id = 0,
+      .fields = {{.id = 1, .name = "s", .type = Type::structure({x, y}), .required = true},
+                 {.id = 4, .name = "l", .type = Type::list(5, number, true)},
+                 {.id = 6, .name = "m", .type = Type::map(7, number, 8, number, true)}}};
+  schema.identifier_field_ids = {2, 3};
+  AssignedIds ids;
+  ids.schemas.emplace(0, schema);
+  ids.schema_at[SnapshotId(1)] = 0;
+  allow_nulls({{2, SnapshotId(4)}, {5, SnapshotId(4)}, {8, SnapshotId(4)}}, ids);
+  EXPECT_EQ(ids_at(ids), (std::map<std::int64_t, std::int32_t>{{1, 0}, {4, 1}}));
+  const model::Schema& made = ids.schemas.at(1);
+  EXPECT_EQ(made.identifier_field_ids, std::vector<model::FieldId>{3});
+  for (int id = 1; id <= 8; ++id) {
+    const bool stays = id == 1 || id == 3 || id == 7;
+    EXPECT_EQ(made.find(id)->required, stays) << id;
+  }
+}
+
 TEST(AllowNulls, it_stays_so_while_the_lake_has_the_same_not_null) {
   LakeColumns columns = with_not_null();
   AssignedIds ids = assigned(columns).value();

@@ -57,22 +57,69 @@ bool stands_in_path(const LakeTable& table, const LakeDataFile& file, model::Fie
   return names != table.name_maps.end() && names->second.stands_in_path(column);
 }
 
-// Of a file that is shown from `from` on.
-void add_required_with_null(const LakeTable& table, const LakeDataFile& file, SnapshotId from,
-                            ducklake::ColumnsWithNull& found) {
-  auto at = table.schema_at.upper_bound(from);
+// Calls `visit` with each required part of structs, lists and maps.
+void for_required_parts(const std::vector<model::Field>& fields, const auto& visit) {
+  for (const model::Field& field : fields) {
+    // The key of a map is never NULL.
+    const bool is_map = field.type.kind() == model::TypeKind::kMap;
+    for (const model::Field& part : field.type.children()) {
+      const bool is_key = is_map && &part == &field.type.children().front();
+      if (part.required && !is_key) visit(part);
+    }
+    for_required_parts(field.type.children(), visit);
+  }
+}
+
+// Rows that are shown in [from, end).
+struct Shown {
+  SnapshotId from;
+  std::optional<SnapshotId> end;
+};
+
+// Calls `visit` with each schema that counts while the rows are shown, and the first snapshot at
+// which it does.
+void for_schemas(const LakeTable& table, const Shown& rows, const auto& visit) {
+  auto at = table.schema_at.upper_bound(rows.from);
   if (at != table.schema_at.begin()) --at;
-  for (; at != table.schema_at.end() && (!file.end || at->first < *file.end); ++at) {
+  for (; at != table.schema_at.end() && (!rows.end || at->first < *rows.end); ++at) {
     const model::Schema* schema = table.metadata.find_schema(at->second);
-    if (schema == nullptr) continue;
-    for (const model::Field& field : schema->fields) {
+    if (schema != nullptr) visit(*schema, std::max(at->first, rows.from));
+  }
+}
+
+void note(ducklake::ColumnsWithNull& found, model::FieldId field, SnapshotId since) {
+  auto held = found.emplace(field, since).first;
+  held->second = std::min(held->second, since);
+}
+
+// Nothing keeps NULL out of a required part: DuckDB knows of none.
+void add_parts(const LakeTable& table, const Shown& rows, const LakeDataFile* file,
+               ducklake::ColumnsWithNull& found) {
+  for_schemas(table, rows, [&](const model::Schema& schema, SnapshotId since) {
+    for_required_parts(schema.fields, [&](const model::Field& part) {
+      if (file == nullptr || !holds_no_null(*file, part.id)) note(found, part.id, since);
+    });
+  });
+}
+
+bool has_required_parts(const LakeTable& table) {
+  bool has = false;
+  for (const model::Schema& schema : table.metadata.schemas) {
+    for_required_parts(schema.fields, [&](const model::Field&) { has = true; });
+  }
+  return has;
+}
+
+// Of a file that was added as it is.
+void add_columns(const LakeTable& table, const Shown& rows, const LakeDataFile& file,
+                 ducklake::ColumnsWithNull& found) {
+  for_schemas(table, rows, [&](const model::Schema& schema, SnapshotId since) {
+    for (const model::Field& field : schema.fields) {
       if (!field.required) continue;
       if (holds_no_null(file, field.id) && !stands_in_path(table, file, field.id)) continue;
-      const SnapshotId since = std::max(at->first, from);
-      auto held = found.emplace(field.id, since).first;
-      held->second = std::min(held->second, since);
+      note(found, field.id, since);
     }
-  }
+  });
 }
 
 base::Result<exporter::MappedFile> as_mapped(const LakeTable& table,
@@ -129,11 +176,24 @@ ducklake::ColumnsWithNull required_with_null(const LakeTable& table, const Manif
                                              const model::LakeChanges& changes) {
   ducklake::ColumnsWithNull found;
   const Files files = new_files(published, changes);
+  const SnapshotId first = changes.commits.front().snapshot;
+  const bool has_parts = has_required_parts(table);
   for (const auto& [id, file] : changes.data_files) {
+    const Shown rows{std::max(file.begin, first), file.end};
     // A client that commits a file vouches for it.
-    if (file.iceberg || !files.contains(file.path)) continue;
-    const SnapshotId from = std::max(file.begin, changes.commits.front().snapshot);
-    if (!file.end || from < *file.end) add_required_with_null(table, file, from, found);
+    if (file.iceberg || (file.end && rows.from >= *file.end)) continue;
+    if (files.contains(file.path)) add_columns(table, rows, file, found);
+    if (has_parts && !materialize::shown_before(changes, file.begin)) {
+      add_parts(table, rows, &file, found);
+    }
+  }
+  if (!has_parts) return found;
+  for (const model::LakeInlinedTable& inlined : changes.inlined) {
+    for (const model::LakeInlinedRow& row : inlined.rows) {
+      const Shown rows{std::max(row.begin, first), row.end};
+      if (row.end && rows.from >= *row.end) continue;
+      if (!materialize::shown_before(changes, row.begin)) add_parts(table, rows, nullptr, found);
+    }
   }
   return found;
 }

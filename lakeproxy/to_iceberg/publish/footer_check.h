@@ -19,9 +19,10 @@ namespace lake::publish {
 using Manifests = std::vector<materialize::ListedManifest>;
 
 /// The columns that are required in a schema which shows such a file, and of which nothing says
-/// that the file itself holds them without NULL; with the first snapshot that shows it. DuckDB adds
-/// files so, and Iceberg's readers do not look for NULL in a required column: a filter for it finds
-/// none of the rows, one for others all. `changes` has commits.
+/// that the file itself holds them without NULL; with the first snapshot that shows it. Parts of
+/// columns likewise, of all that DuckDB wrote: it keeps NULL out of none. Iceberg's readers do not
+/// look for NULL in what is required: a filter for it finds none of the rows, one for others all.
+/// `changes` has commits.
 [[nodiscard]] ducklake::ColumnsWithNull required_with_null(const model::LakeTable& table,
                                                            const Manifests& published,
                                                            const model::LakeChanges& changes);

@@ -69,5 +69,42 @@ TEST(RequiredWithNull, counts_in_no_file_without_null_nor_where_the_column_is_op
   EXPECT_TRUE(found_in(clients).empty()) << "who vouches for it";
 }
 
+TEST(RequiredWithNull, parts_of_columns_may_hold_it_in_all_that_duckdb_writes) {
+  using model::Field;
+  using model::Type;
+  const Type number(model::TypeKind::kInt);
+  model::LakeTable table;
+  table.metadata.schemas = {
+      {.schema_id = 0,
+       .fields = {
+           {.id = 1,
+            .name = "s",
+            .type = Type::structure({{.id = 2, .name = "x", .type = number, .required = true}})},
+           {.id = 3, .name = "m", .type = Type::map(4, number, 5, number, true)}}}};
+  table.schema_at = {{SnapshotId(1), 0}};
+  LakeDataFile file{.id = DataFileId(1), .begin = SnapshotId(4), .path = "s3://b/f.parquet"};
+  const auto found = [&](const auto& change) {
+    model::LakeChanges changes{.after = SnapshotId(2), .up_to = SnapshotId(9)};
+    changes.commits = {{.snapshot = SnapshotId(3)}, {.snapshot = SnapshotId(9)}};
+    change(changes);
+    return required_with_null(table, {}, changes);
+  };
+  const auto with_file = [&](model::LakeChanges& changes) {
+    changes.data_files.emplace(file.id, file);
+  };
+  EXPECT_EQ(found(with_file), (ColumnsWithNull{{2, SnapshotId(4)}, {5, SnapshotId(4)}}));
+  file.stats = {{.column_id = 2, .null_count = 0}, {.column_id = 5, .null_count = 1}};
+  EXPECT_EQ(found(with_file), (ColumnsWithNull{{5, SnapshotId(4)}}));
+  file.iceberg.emplace();
+  EXPECT_TRUE(found(with_file).empty()) << "a client vouches for its own";
+  const auto with_row = [](std::int64_t begin) {
+    return [begin](model::LakeChanges& changes) {
+      changes.inlined = {{.rows = {{.begin = SnapshotId(begin)}}}};
+    };
+  };
+  EXPECT_EQ(found(with_row(9)), (ColumnsWithNull{{2, SnapshotId(9)}, {5, SnapshotId(9)}}));
+  EXPECT_TRUE(found(with_row(1)).empty()) << "it was shown before";
+}
+
 }  // namespace
 }  // namespace lake::publish
