@@ -83,8 +83,20 @@ TEST(SchemaTest, a_valid_schema_passes) {
   EXPECT_TRUE(validate(nested()));
   EXPECT_TRUE(validate(Schema{}));
   Schema edges;
-  edges.fields = {field(1, "a", long_type(), false), field(2147483447, "A", long_type(), false)};
-  EXPECT_TRUE(validate(edges));
+  edges.fields = {field(1, "\xC3\xA4", long_type(), false),
+                  field(2147483447, "\xC3\x84", long_type(), false)};
+  EXPECT_TRUE(validate(edges)) << "DuckDB folds the letters of ASCII alone";
+}
+
+TEST(SchemaTest, names_of_other_case_are_one_to_duckdb) {
+  Schema schema;
+  schema.fields = {field(1, "a_\xC3\xA4", long_type(), false),
+                   field(2, "A_\xC3\xA4", long_type(), false)};
+  const auto refused = validate(schema);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "column A_\xC3\xA4: its name is that of column a_\xC3\xA4 to DuckDB, which tells no "
+            "upper from lower case");
 }
 
 struct Broken {
