@@ -143,7 +143,7 @@ module(lakeproxy/from_iceberg/files USES base/core base/runtime lakeproxy/derive
   lakeproxy/iceberg/schema lakeproxy/mapping lakeproxy/operation/catalog lakeproxy/storage)
 module(lakeproxy/from_iceberg/write USES base/core base/json lakeproxy/derive/plan lakeproxy/ducklake/commit
   lakeproxy/ducklake/lake lakeproxy/ducklake/maintenance lakeproxy/ducklake/read lakeproxy/ducklake/table
-  lakeproxy/from_iceberg/rows TEST_USES base/runtime base/testing lakeproxy/iceberg/metadata
+  lakeproxy/from_iceberg/rows lakeproxy/mapping TEST_USES base/runtime base/testing lakeproxy/iceberg/metadata
   lakeproxy/iceberg/update lakeproxy/iceberg/value lakeproxy/to_iceberg/publish)
 # Against the order, to operation/catalog: They are handed struct Catalog whole. Goes when each takes the services
 # that it uses.
