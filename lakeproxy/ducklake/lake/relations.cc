@@ -44,7 +44,8 @@ std::optional<Relation> read_relation(const base::pg::Rows& rows) {
 
 std::optional<Relation> read_namesake(const base::pg::Rows& rows, std::optional<std::int64_t> but) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows.int64(i, 1) != but) return relation_of(rows, i);
+    const bool changes_its_case = rows.int64(i, 1) == but && !rows.boolean(i, 2);
+    if (!changes_its_case) return relation_of(rows, i);
   }
   return std::nullopt;
 }

@@ -32,8 +32,8 @@ inline constexpr std::string_view kNameOfView = "name_of_view";
                                             const model::TableIdentifier& identifier);
 /// Reads the rows of find_relation: what has the very name, if anything has.
 [[nodiscard]] std::optional<Relation> read_relation(const base::pg::Rows& rows);
-/// The same for who wants the name: what keeps it from a new relation. `but` is in nobody's way,
-/// as one that changes the case of its own name.
+/// The same for who wants the name: what keeps it from a new relation, or from `but`, which may
+/// change the case of its own name.
 [[nodiscard]] std::optional<Relation> read_namesake(const base::pg::Rows& rows,
                                                     std::optional<std::int64_t> but = std::nullopt);
 
