@@ -8,6 +8,28 @@ using base::pg::array_param;
 using base::pg::param;
 using base::pg::Query;
 
+namespace {
+
+// Of these columns, in place of those before; not empty.
+Query put_column_comments(const SchemaSql& sql, std::int64_t table_id, std::int64_t begin,
+                          const std::vector<ColumnComment>& comments) {
+  std::vector<std::int64_t> columns;
+  std::vector<std::optional<std::string>> texts;
+  for (const ColumnComment& comment : comments) {
+    columns.push_back(comment.column);
+    texts.push_back(comment.text);
+  }
+  return {
+      sql("WITH ended AS (UPDATE @ducklake_column_tag SET end_snapshot = $2 WHERE table_id = $1 "
+          "AND key = 'comment' AND end_snapshot IS NULL AND column_id = ANY($3::bigint[])) "
+          "INSERT INTO @ducklake_column_tag (table_id, column_id, begin_snapshot, "
+          "end_snapshot, key, value) SELECT $1, c.id, $2, NULL, 'comment', c.text FROM "
+          "unnest($3::bigint[], $4::text[]) AS c(id, text) WHERE c.text IS NOT NULL"),
+      {param(table_id), param(begin), array_param(columns), array_param(texts)}};
+}
+
+}  // namespace
+
 std::optional<std::string> comment_of(const std::map<std::string, std::string>& properties) {
   const auto comment = properties.find(std::string(kCommentProperty));
   if (comment == properties.end()) return std::nullopt;
@@ -36,21 +58,19 @@ std::vector<ColumnComment> changed_comments(const std::vector<model::Field>& bef
   return changed;
 }
 
-Query put_column_comments(const SchemaSql& sql, std::int64_t table_id, std::int64_t begin,
-                          const std::vector<ColumnComment>& comments) {
-  std::vector<std::int64_t> columns;
-  std::vector<std::optional<std::string>> texts;
-  for (const ColumnComment& comment : comments) {
-    columns.push_back(comment.column);
-    texts.push_back(comment.text);
+std::vector<Query> comment_rows(const SchemaSql& sql, std::int64_t table_id, std::int64_t begin,
+                                const model::TableMetadata* before,
+                                const model::TableMetadata& after) {
+  std::vector<Query> rows;
+  auto comment = comment_of(after.properties);
+  if (comment != (before ? comment_of(before->properties) : std::nullopt)) {
+    put_comment(sql, table_id, begin, comment, rows);
   }
-  return {
-      sql("WITH ended AS (UPDATE @ducklake_column_tag SET end_snapshot = $2 WHERE table_id = $1 "
-          "AND key = 'comment' AND end_snapshot IS NULL AND column_id = ANY($3::bigint[])) "
-          "INSERT INTO @ducklake_column_tag (table_id, column_id, begin_snapshot, "
-          "end_snapshot, key, value) SELECT $1, c.id, $2, NULL, 'comment', c.text FROM "
-          "unnest($3::bigint[], $4::text[]) AS c(id, text) WHERE c.text IS NOT NULL"),
-      {param(table_id), param(begin), array_param(columns), array_param(texts)}};
+  const std::vector<model::Field> none;
+  const auto columns = changed_comments(before ? before->current_schema().fields : none,
+                                        after.current_schema().fields);
+  if (!columns.empty()) rows.push_back(put_column_comments(sql, table_id, begin, columns));
+  return rows;
 }
 
 }  // namespace lake::ducklake

@@ -14,6 +14,7 @@
 
 #include "base/postgres/session.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/iceberg/metadata/table_metadata.h"
 #include "lakeproxy/iceberg/schema/schema.h"
 
 namespace lake::ducklake {
@@ -39,9 +40,11 @@ struct ColumnComment {
 [[nodiscard]] std::vector<ColumnComment> changed_comments(const std::vector<model::Field>& before,
                                                           const std::vector<model::Field>& after);
 
-/// The comments of these columns from `begin` on, in place of those before; not empty.
-[[nodiscard]] base::pg::Query put_column_comments(const SchemaSql& sql, std::int64_t table_id,
-                                                  std::int64_t begin,
-                                                  const std::vector<ColumnComment>& comments);
+/// What makes the comments of a table and its columns those of `after`, from `begin` on. Nothing
+/// where `before` has the same; it is null for a new table.
+[[nodiscard]] std::vector<base::pg::Query> comment_rows(const SchemaSql& sql, std::int64_t table_id,
+                                                        std::int64_t begin,
+                                                        const model::TableMetadata* before,
+                                                        const model::TableMetadata& after);
 
 }  // namespace lake::ducklake

@@ -184,10 +184,9 @@ class LakeWriter {
   [[nodiscard]] base::Task<base::Result<void>> rename_table(base::RequestContext context,
                                                             model::TableIdentifier from,
                                                             model::TableIdentifier to);
-  /// Errors: kConflict (kStale)  the table is not as `before` says, or the policies have changed;
-  /// kConflict
-  ///         a snapshot was added before, or takes away a file that is not live;
-  ///         kUnsupported  a type the lake cannot hold, or rows of an older
+  /// Errors: kConflict (kStale)  the table is not as `before` says, or the policies are
+  ///         others; kConflict  a snapshot was added before, or takes away a file that is
+  ///         not live; kUnsupported  a type the lake cannot hold, or rows of an older
   ///         snapshot that cannot be shown as they were.
   [[nodiscard]] base::Task<base::Result<ChangedTable>> change_table(base::RequestContext context,
                                                                     TableChange change);

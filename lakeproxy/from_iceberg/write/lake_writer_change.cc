@@ -102,20 +102,14 @@ OtherFiles other_files(const TableChange& change, const PreconditionRows& precon
   return preconditions[optional]->empty() ? OtherFiles::kNone : OtherFiles::kSome;
 }
 
-// DuckDB, too, sees a table anew whose comments change, and its files are of the columns that they
-// were of.
+// Raises the lake's schema version, so that DuckDB's connections read the table anew, and begins no
+// range of the table's own versions: files of both sides may still be merged (ADR 0143).
 void follow_comments(const SchemaSql& sql, const TableChange& change, const SidecarPlace& place,
                      LakeDelta& delta) {
-  const model::TableMetadata& before = change.before->metadata;
-  auto comment = comment_of(change.after.properties);
-  const bool is_new = comment != comment_of(before.properties);
-  if (is_new) put_comment(sql, place.table_id, place.begin, comment, delta.queries);
-  const auto columns =
-      changed_comments(before.current_schema().fields, change.after.current_schema().fields);
-  if (!columns.empty()) {
-    delta.queries.push_back(put_column_comments(sql, place.table_id, place.begin, columns));
-  }
-  if (!is_new && columns.empty()) return;
+  auto rows =
+      comment_rows(sql, place.table_id, place.begin, &change.before->metadata, change.after);
+  if (rows.empty()) return;
+  for (Query& row : rows) delta.queries.push_back(std::move(row));
   delta.schema_changes = true;
   if (delta.changes.empty()) {
     delta.changes.push_back(fmt::format("altered_table:{}", place.table_id));

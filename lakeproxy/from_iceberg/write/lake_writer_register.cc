@@ -82,14 +82,8 @@ base::Result<CommitPlan> plan_restore(const SchemaSql& sql, const std::string& d
                       "metadata-location: the table was dropped together with its files");
   }
   CommitPlan plan;
-  if (auto found = read_namesake(*preconditions[kRelation])) {
-    const bool replaces = restored.existing == Existing::kReplaced &&
-                          found->kind == RelationKind::kTable &&
-                          found->name == restored.identifier.name;
-    if (!replaces) return name_taken(restored.identifier, RelationKind::kTable, *found);
-    plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
-    head = head_after(head, plan.deltas.back());
-  }
+  RETURN_IF_ERROR(end_existing(sql, restored.identifier, restored.existing,
+                               *preconditions[kRelation], head, plan));
   ASSIGN_OR_RETURN(auto dropped, read_dropped(restored, *preconditions[kDropped]));
   plan.deltas.push_back(restore_delta(sql, data_path, restored, dropped, head, preconditions));
   plan.sidecar_queries.push_back(

@@ -39,19 +39,6 @@ StoredPath stored_path(const std::string& location, const std::string& data_path
   return {full, false};
 }
 
-// A table that has the name is refused, or goes in the snapshot before.
-base::Status end_existing(const SchemaSql& sql, const NewTable& table,
-                          const base::pg::Rows& relation, LakeHead& head, CommitPlan& plan) {
-  const auto found = read_namesake(relation);
-  if (!found) return {};
-  const bool replaces = table.existing == Existing::kReplaced &&
-                        found->kind == RelationKind::kTable && found->name == table.identifier.name;
-  if (!replaces) return name_taken(table.identifier, RelationKind::kTable, *found);
-  plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
-  head = head_after(head, plan.deltas.back());
-  return {};
-}
-
 LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const StoredPath& path,
                        const std::vector<ColumnRow>& columns, const LakeHead& head,
                        const base::pg::Rows& schema) {
@@ -66,11 +53,9 @@ LakeDelta create_delta(const SchemaSql& sql, const NewTable& table, const Stored
         param(schema.int64(0, 0)), param(table.identifier.name), param(path.path),
         param(path.relative)}});
   delta.queries.push_back(insert_columns(sql, id, begin, columns));
-  if (auto comment = comment_of(table.metadata.properties)) {
-    put_comment(sql, id, begin, comment, delta.queries);
+  for (Query& row : comment_rows(sql, id, begin, nullptr, table.metadata)) {
+    delta.queries.push_back(std::move(row));
   }
-  const auto comments = changed_comments({}, table.metadata.current_schema().fields);
-  if (!comments.empty()) delta.queries.push_back(put_column_comments(sql, id, begin, comments));
   delta.changes.push_back("created_table:" + change_word(schema, table.identifier.name));
   delta.altered_tables.push_back(id);
   delta.catalog_ids_used = 1;
@@ -96,7 +81,8 @@ base::Result<CommitPlan> plan_create(const SchemaSql& sql, const std::string& da
   if (preconditions[0]->empty()) return no_such_namespace(table.identifier.name_space);
   CommitPlan plan;
   RETURN_IF_ERROR(check_names(columns, nullptr, head.format));
-  RETURN_IF_ERROR(end_existing(sql, table, *preconditions[1], head, plan));
+  RETURN_IF_ERROR(
+      end_existing(sql, table.identifier, table.existing, *preconditions[1], head, plan));
   StoredPath path = stored_path(table.metadata.location, data_path, *preconditions[0]);
   LakeDelta delta = create_delta(sql, table, path, columns, head, *preconditions[0]);
   SidecarPlace place{head.next_catalog_id, head.snapshot.value + 1, head.revision + 1};

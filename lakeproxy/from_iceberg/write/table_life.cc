@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lakeproxy/ducklake/lake/relations.h"
+
 namespace lake::ducklake {
 namespace {
 
@@ -44,6 +46,19 @@ LakeDelta drop_table_delta(const SchemaSql& sql, std::int64_t table_id, std::int
   delta.changes.push_back(fmt::format("dropped_table:{}", table_id));
   delta.schema_changes = true;
   return delta;
+}
+
+base::Status end_existing(const SchemaSql& sql, const model::TableIdentifier& identifier,
+                          Existing existing, const base::pg::Rows& relation, LakeHead& head,
+                          CommitPlan& plan) {
+  const auto found = read_namesake(relation);
+  if (!found) return {};
+  const bool replaces = existing == Existing::kReplaced && found->kind == RelationKind::kTable &&
+                        found->name == identifier.name;
+  if (!replaces) return name_taken(identifier, RelationKind::kTable, *found);
+  plan.deltas.push_back(drop_table_delta(sql, found->id, head.snapshot.value + 1));
+  head = head_after(head, plan.deltas.back());
+  return {};
 }
 
 std::vector<Query> undo_drop(const SchemaSql& sql, std::int64_t table_id, std::int64_t dropped,

@@ -10,12 +10,21 @@
 
 #include "lakeproxy/ducklake/commit/snapshot_commit.h"
 #include "lakeproxy/ducklake/lake/schema_sql.h"
+#include "lakeproxy/from_iceberg/write/lake_writer.h"
 
 namespace lake::ducklake {
 
 /// The lake snapshot `at`, which ends everything of a table.
 [[nodiscard]] LakeDelta drop_table_delta(const SchemaSql& sql, std::int64_t table_id,
                                          std::int64_t at);
+
+/// Makes way for a table that is to have the name: one that has it goes in a snapshot of its own,
+/// which `plan` and `head` have then. `relation` holds the rows of find_relation().
+/// Errors: kAlreadyExists  it is not to be replaced, is a view, or is spelled otherwise.
+[[nodiscard]] base::Status end_existing(const SchemaSql& sql,
+                                        const model::TableIdentifier& identifier, Existing existing,
+                                        const base::pg::Rows& relation, LakeHead& head,
+                                        CommitPlan& plan);
 
 /// Everything that ended with the table at `dropped` goes on as if it had not, but
 /// for the table's own row, its partitions and its sort keys, which begin anew at
