@@ -94,7 +94,6 @@ std::vector<PartitionField> partition_fields(const LakeColumns& columns,
 std::vector<model::PartitionSpec> named_beside_columns(std::vector<model::PartitionSpec> specs,
                                                        const model::Schema& columns) {
   for (model::PartitionSpec& spec : specs) {
-    const std::vector<PartitionField> stored = spec.fields;
     for (PartitionField& field : spec.fields) {
       auto taken = [&](const std::string& wanted) {
         const model::Field* column = columns.find(std::string_view(wanted));
@@ -103,8 +102,7 @@ std::vector<model::PartitionSpec> named_beside_columns(std::vector<model::Partit
         auto has_it = [&](const PartitionField& other) {
           return other.field_id != field.field_id && other.name == wanted;
         };
-        return (column != nullptr && !is_own) || std::ranges::any_of(stored, has_it) ||
-               std::ranges::any_of(spec.fields, has_it);
+        return (column != nullptr && !is_own) || std::ranges::any_of(spec.fields, has_it);
       };
       field.name = first_free(field.name, taken);
     }
