@@ -2,7 +2,6 @@
 import contextlib
 import dataclasses
 import datetime
-import io
 import json
 import pathlib
 import re
@@ -11,10 +10,10 @@ import subprocess
 
 import requests
 from minio import Minio
-from minio.error import S3Error
 
 from lake_clients import duck as duckdb_client
 from stack.postgres import BINARIES
+from store_keys import StoreKeys
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / 'docs/operations.md'
 HUSH = 'hush'  # in each name and value that the principal of these tests must not see
@@ -92,33 +91,13 @@ def fill(kept):
     duck.close()
 
 
-class Keys:
-    """What keys that were given can do at the store: True, or False where it is refused."""
+class Keys(StoreKeys):
+    """Those that came with a login."""
 
     def __init__(self, kept, keys):
-        self.bucket = kept.lake.s3_bucket
-        self.client = Minio(f'127.0.0.1:{kept.stack.store.port}', access_key=keys['access-key-id'], region=keys['region'],
-                            secret_key=keys['secret-access-key'], session_token=keys['session-token'], secure=False)
-
-    def tried(self, action):
-        try:
-            action()
-            return True
-        except S3Error as error:
-            assert error.code == 'AccessDenied', error
-            return False
-
-    def gets(self, key):
-        return self.tried(lambda: self.client.get_object(self.bucket, key).read(1))
-
-    def puts(self, key):
-        return self.tried(lambda: self.client.put_object(self.bucket, key, io.BytesIO(b'x'), 1))
-
-    def deletes(self, key):
-        return self.tried(lambda: self.client.remove_object(self.bucket, key))
-
-    def lists(self, prefix):
-        return self.tried(lambda: list(self.client.list_objects(self.bucket, prefix=prefix, recursive=True)))
+        super().__init__(kept.lake.s3_bucket, Minio(
+            f'127.0.0.1:{kept.stack.store.port}', access_key=keys['access-key-id'], region=keys['region'],
+            secret_key=keys['secret-access-key'], session_token=keys['session-token'], secure=False))
 
 
 def objects(kept, table):

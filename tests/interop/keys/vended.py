@@ -9,9 +9,9 @@ import urllib.parse
 
 import requests
 from minio import Minio
-from minio.error import S3Error
 
 from rest import Rest
+from store_keys import StoreKeys
 
 VENDED = {'X-Iceberg-Access-Delegation': 'vended-credentials'}
 SECRET = 'for tests alone: 32 bytes and more of it'
@@ -51,41 +51,20 @@ def as_client(server, name, **fields):
     return Caller(server.uri(), 'lake', answer.json()['access_token'])
 
 
-class Keys:
-    """What one set of keys can do at the store: True, or False where it is refused."""
+class Keys(StoreKeys):
+    """Those that a catalog gave for a table."""
 
     def __init__(self, config, store):
         assert config['s3.session-token']
         self.config = config
-        self.bucket = store.bucket
-        self.client = Minio(store.host, access_key=config['s3.access-key-id'], secret_key=config['s3.secret-access-key'],
-                            session_token=config['s3.session-token'], secure=False, region=config['s3.region'])
-
-    def gets(self, key):
-        return self.tried(lambda: self.client.get_object(self.bucket, key).read(1))
-
-    def puts(self, key, content=b'not what was there'):
-        return self.tried(lambda: self.client.put_object(self.bucket, key, io.BytesIO(content), len(content)))
+        super().__init__(store.bucket, Minio(
+            store.host, access_key=config['s3.access-key-id'], secret_key=config['s3.secret-access-key'],
+            session_token=config['s3.session-token'], secure=False, region=config['s3.region']))
 
     def puts_in_parts(self, key):
         content = bytes(6 << 20)
         return self.tried(lambda: self.client.put_object(self.bucket, key, io.BytesIO(content), len(content),
                                                          part_size=5 << 20))
-
-    def deletes(self, key):
-        return self.tried(lambda: self.client.remove_object(self.bucket, key))
-
-    def lists(self, prefix):
-        return self.tried(lambda: list(self.client.list_objects(self.bucket, prefix=prefix, recursive=True)))
-
-    @staticmethod
-    def tried(action):
-        try:
-            action()
-            return True
-        except S3Error as error:
-            assert error.code == 'AccessDenied', error
-            return False
 
 
 @dataclasses.dataclass(frozen=True)
