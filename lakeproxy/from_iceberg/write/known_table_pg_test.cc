@@ -197,7 +197,8 @@ TEST_F(Properties, are_known_as_a_reader_finds_them) {
       with(before, {{"k", "other"}}),
       with(before, {}),
       {{"gc.enabled", "true"}, {"schema.name-mapping.default", "[]"}, {"comment", "clients'"}},
-      {},  // What nobody set comes back.
+      {},
+      {{"k", "again"}},  // What nobody set comes back, also where nothing is read.
   };
   for (const Values& values : cases) {
     auto done = set(before, values);

@@ -70,7 +70,6 @@ TEST(RequiredWithNull, counts_in_no_file_without_null_nor_where_the_column_is_op
 }
 
 TEST(RequiredWithNull, parts_of_columns_may_hold_it_in_all_that_duckdb_writes) {
-  using model::Field;
   using model::Type;
   const Type number(model::TypeKind::kInt);
   model::LakeTable table;

@@ -85,7 +85,10 @@ def test_rows_are_written_as_before(table, said, truth, readers, duck, schema):
     table.refresh().append(rows)
     assert assert_agree(truth, readers, f'{schema}.t') == 4
     duck.execute(f"CALL ducklake_flush_inlined_data('lake', schema_name => '{schema}', table_name => 't')")
+    files = f"SELECT count(*) FROM ducklake_list_files('lake', 't', schema => '{schema}')"
+    before = duck.execute(files).fetchone()[0]
     duck.execute(f"CALL ducklake_merge_adjacent_files('lake', 't', schema => '{schema}')")
+    assert duck.execute(files).fetchone() == (1,) != (before,)
     assert assert_agree(truth, readers, f'{schema}.t') == 4
     assert said() == {None: 'changed', 'n': 'a number', 's': 'changed'}
 

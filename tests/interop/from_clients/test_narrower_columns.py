@@ -79,5 +79,5 @@ def test_a_part_that_a_client_requires_is_optional_once_duckdb_has_written_null_
 def test_a_file_of_duckdb_that_holds_no_null_changes_nothing(duck, catalog, truth, readers, schema):
     table = catalog.create_table(f'{schema}.t', PARTS)
     duck.execute(f'INSERT INTO lake.{schema}.t SELECT {FULL} FROM range(30)')
-    assert {'x', 'y'} <= set(required_parts(table.refresh()))
+    assert required_parts(table.refresh()) == ['l', 'x', 'y', 'm']
     assert assert_agree(truth, readers, f'{schema}.t') == 30
